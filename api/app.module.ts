@@ -7,9 +7,9 @@ import type { AddressInfo } from 'node:net';
 import { AppError } from '../engine/core/errors.js';
 import { AuthGuard, Authenticator } from './http/authenticator.js';
 import { controllers, operations, schemas } from './resources/index.js';
-import { isForAnyone } from './http/body.js';
+import { isAnonymousAllowed } from './http/body.js';
 import { ErrorsFilter } from './http/errors.filter.js';
-import { fitsPath } from './http/operation-row.js';
+import { matchesPath } from './http/operation-row.js';
 import { postToSelf } from './http/own-requests.js';
 import { logLine, stderrSink, type LogSink } from './http/log.js';
 import { KnownKeys, KnownKeysGuard } from './http/known-keys.js';
@@ -23,7 +23,7 @@ import { createAdapter, installCompression } from './http/server.js';
 /** The only Nest module: all controllers, the guard and the error filter. */
 @Module({})
 export class AppModule {
-  static with(context: AppContext, authenticator: Authenticator): DynamicModule {
+  static forContext(context: AppContext, authenticator: Authenticator): DynamicModule {
     return {
       module: AppModule,
       controllers: [...controllers],
@@ -31,7 +31,7 @@ export class AppModule {
         { provide: AppContext, useValue: context },
         { provide: Authenticator, useValue: authenticator },
         { provide: PasswordCheck, useValue: new PasswordCheck(context) },
-        { provide: OpenapiDocument, useValue: document },
+        { provide: OpenapiDocument, useValue: openapiDocument },
         { provide: KnownKeys, useValue: knownKeys },
         { provide: APP_GUARD, useClass: AuthGuard },
         { provide: APP_GUARD, useClass: KnownKeysGuard },
@@ -71,12 +71,14 @@ export async function createApp(services: AppServices): Promise<App> {
     limits: context.limits,
     log,
     admit: (request) =>
-      isForAnyone(request.url) ? authenticator.admitKnown(request) : authenticator.admit(request),
+      isAnonymousAllowed(request.url)
+        ? authenticator.authenticateOptional(request)
+        : authenticator.authenticate(request),
     logsRequests: ['info', 'debug'].includes(context.config.log),
-    observe: (request, reply) => context.metrics.observe(request, reply),
+    observe: (request, reply) => context.metrics.recordLatency(request, reply),
   });
   await installCompression(adapter.getInstance<FastifyInstance>());
-  const module = AppModule.with(context, authenticator);
+  const module = AppModule.forContext(context, authenticator);
   const nest = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     bodyParser: false,
     logger: false,
@@ -90,7 +92,7 @@ export async function createApp(services: AppServices): Promise<App> {
       await nest.listen(port, host);
       const address = nest.getHttpServer().address() as AddressInfo;
       const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
-      // At lower levels the command line alone reports the address.
+      // At log levels below `info`, only the command line reports the address.
       if (['info', 'debug'].includes(context.config.log)) {
         log(logLine('listening', { host: address.address, port: address.port }));
       }
@@ -104,10 +106,10 @@ export async function createApp(services: AppServices): Promise<App> {
   };
 }
 
-const document = new OpenapiDocument(Object.values(operations), schemas);
+const openapiDocument = new OpenapiDocument(Object.values(operations), schemas);
 const knownKeys = new KnownKeys(operations, schemas);
 
-/** The public URL; throws if its path prefix begins like a path of the interface, because the two could not be told apart. */
+/** Returns the public URL; throws if its path prefix begins like a path of the interface, because the two could not be told apart. */
 function publicUrlOf({ publicUrl }: AppServices['config']): string | null {
   const first = publicUrl === null ? '' : (new URL(publicUrl).pathname.split('/')[1] ?? '');
   const interfacePrefixes = Object.values(operations).flatMap(({ paths }) =>
@@ -117,10 +119,12 @@ function publicUrlOf({ publicUrl }: AppServices['config']): string | null {
   throw new AppError('invalid', `--public-url: a path below /${first} is one of the interface itself; choose another prefix`); // prettier-ignore
 }
 
-/** The methods that a path serves, from the table of operations: the router matches method and path together. */
+/** Returns the methods that a path serves, read from the table of operations, because the router matches path and method only together. */
 function methodsOf(path: string): readonly string[] {
   const rows = Object.values(operations);
   return [
-    ...new Set(rows.filter((row) => row.paths.some((p) => fitsPath(p, path))).map((r) => r.method)),
+    ...new Set(
+      rows.filter((row) => row.paths.some((p) => matchesPath(p, path))).map((r) => r.method),
+    ),
   ];
 }

@@ -6,16 +6,16 @@ import { AppError } from '../engine/core/errors.js';
 import { openDataFolder } from '../engine/core/files.js';
 import { openQueryEngine, type PlanTrace } from '../engine/query/plan/query-engine.js';
 import { stepText } from '../engine/query/plan/plan.js';
-import { describe } from '../engine/query/predicate/kinds.js';
+import { predicateText } from '../engine/query/predicate/kinds.js';
 import { QueryQuarantine } from '../engine/query/sql/query-quarantine.js';
 import { openSigningKey } from '../engine/core/signing-key.js';
 import { openStore } from '../engine/store/open.js';
 import { createScheduler } from '../scheduler/queue/scheduler.js';
-import { exitRefused } from '../scheduler/worker/supervisor.js';
+import { refusedExitCode } from '../scheduler/worker/supervisor.js';
 import { createApp } from './app.module.js';
 import { multipartLimits } from './http/app-context.js';
 import { logLine, stderrSink } from './http/log.js';
-import { keepHotColumns, loadHotColumns, warmCaches } from './warm.js';
+import { saveHotColumnsPeriodically, loadHotColumns, warmCaches } from './warm.js';
 
 /*
  * The API process: the supervisor forks it with the validated configuration as its one argument, receives
@@ -24,13 +24,16 @@ import { keepHotColumns, loadHotColumns, warmCaches } from './warm.js';
  */
 
 /** Maximum disk space for the temporary files of queries, MB. */
-const spillMb = 16_384;
+const maxSpillMb = 16_384;
 
-/** Half of libuv's threads (see the supervisor), so that files never wait for statements. */
-const connections = 8;
+/** DuckDB connections, half as many as libuv has threads (see the supervisor), so that file operations never wait for statements. */
+const sqlConnections = 8;
 
-/** How long a start waits at most until the datasets used last are warm; the rest is warmed after it listens, while no request runs. */
-const longestWarmingMs = 3_000;
+/**
+ * The longest time that a start waits until the most recently used datasets are warm (`warm.ts`); the other datasets are warmed after the
+ * server listens, while no request runs.
+ */
+const maxWarmingMs = 3_000;
 
 /** Opens the catalogue, the store, the query engine and the scheduler, then listens; returns a function that closes all of them. */
 async function serveApi(config: Config): Promise<() => Promise<void>> {
@@ -43,20 +46,20 @@ async function serveApi(config: Config): Promise<() => Promise<void>> {
     const report = (message: string): void => stderrSink(logLine('columns', { message }));
     const memory = cacheMb > 0 ? openMemoryExecutor({ threads, cacheMb, report }) : undefined;
     closers.push(async () => memory?.close());
-    // The threads load their modules while this one opens everything else.
+    // The threads of the columns in memory load their modules while the main thread opens everything else.
     const memoryStarted = memory?.start().catch((error: unknown) => report(`the threads of queries did not start: ${String(error)}`)); // prettier-ignore
     const data = await openDataFolder(config.data);
     const signingKey = await openSigningKey(data);
     const catalog = await openCatalog(data.catalog);
     closers.push(() => catalog.close());
     const store = openStore(data, { keepVersionsMs: config.keepVersionsDays * 86_400_000 });
-    const quarantine = await QueryQuarantine.open(data, connections);
+    const quarantine = await QueryQuarantine.open(data, sqlConnections);
     closers.push(async () => quarantine.close());
     const trace: PlanTrace = ({ steps, ...rest }, { datasetId }, predicate) =>
       stderrSink(
         logLine('plan', {
           subject: `dataset ${datasetId}`,
-          condition: describe(predicate),
+          condition: predicateText(predicate),
           ...rest,
           steps: steps.map(stepText).join('; '),
         }),
@@ -67,13 +70,13 @@ async function serveApi(config: Config): Promise<() => Promise<void>> {
       quarantine,
       hot: hotColumns,
       ...(memory && { memory }),
-      connections,
+      connections: sqlConnections,
       dataFolder: data.root,
       otherFolders: [data.fileTables],
       memoryMb: Math.floor(config.apiMemoryMb / 2),
       threads: config.threads,
       spillFolder: data.path('scratch', `spill-${process.pid}`),
-      spillMb,
+      spillMb: maxSpillMb,
     });
     closers.push(() => queryEngine.close());
     const reportTask = (message: string): void => stderrSink(logLine('scheduler', { message }));
@@ -87,14 +90,19 @@ async function serveApi(config: Config): Promise<() => Promise<void>> {
     await scheduler.start();
     await memoryStarted;
     const warming = new AbortController();
-    const warmedUp = warmCaches({ ...context, app }, hotColumns.list, warming.signal, report);
-    const saveHotColumns = keepHotColumns(data, hotColumns);
+    const warmedUp = warmCaches(
+      { ...context, app },
+      hotColumns.recentDatasets,
+      warming.signal,
+      report,
+    );
+    const saveHotColumns = saveHotColumnsPeriodically(data, hotColumns);
     closers.push(async () => {
       warming.abort();
       await warmedUp;
       await saveHotColumns();
     });
-    await Promise.race([warmedUp, pause(longestWarmingMs, undefined, { ref: false })]);
+    await Promise.race([warmedUp, pause(maxWarmingMs, undefined, { ref: false })]);
     const { port } = await app.listen(config.port, config.host);
     memory?.freeProcessor();
     process.send?.({ type: 'listening', port });
@@ -107,17 +115,17 @@ async function serveApi(config: Config): Promise<() => Promise<void>> {
 
 /** Ends this process. If a restart cannot help, it tells its parent the reason and has exit code 78: the supervisor then gives up. */
 function exitWithReason(error: unknown): void {
-  const reason = error instanceof AppError ? error.message : listenReason(error);
+  const reason = error instanceof AppError ? error.message : listenFailureReason(error);
   if (reason === undefined) {
-    stderrSink(logLine('error', { error: String(error), ...stackOf(error) }));
+    stderrSink(logLine('error', { error: String(error), ...stackField(error) }));
     process.exit(1);
   }
-  if (process.send === undefined) process.exit(exitRefused);
-  process.send({ type: 'refused', reason }, () => process.exit(exitRefused));
+  if (process.send === undefined) process.exit(refusedExitCode);
+  process.send({ type: 'refused', reason }, () => process.exit(refusedExitCode));
 }
 
 /** Why the server cannot listen: its address is in use or not available, an error of the configuration. Undefined for other errors. */
-function listenReason(error: unknown): string | undefined {
+function listenFailureReason(error: unknown): string | undefined {
   const { code, address, port } = error as {
     readonly code?: unknown;
     readonly address?: string;
@@ -136,19 +144,19 @@ function listenReason(error: unknown): string | undefined {
   }
 }
 
-function stackOf(error: unknown): { readonly stack?: string } {
+function stackField(error: unknown): { readonly stack?: string } {
   return error instanceof Error && !(error instanceof AppError) && error.stack !== undefined
     ? { stack: error.stack }
     : {};
 }
 
-// Instead of text on standard error.
+// Node prints warnings as plain text on standard error; the log has them as JSON lines.
 process.removeAllListeners('warning');
 process.on('warning', ({ name, message }) => stderrSink(logLine('warning', { name, message })));
 
 // After an uncaught exception the state is unknown: log it and exit; the supervisor restarts the process (threat W5).
 process.on('uncaughtException', (error) => {
-  stderrSink(logLine('error', { error: String(error), ...stackOf(error) }));
+  stderrSink(logLine('error', { error: String(error), ...stackField(error) }));
   process.exit(1);
 });
 

@@ -11,7 +11,11 @@ import { fieldRef, indexFields } from '../engine/query/request/fields.js';
 import { parseQuery } from '../engine/query/request/request.js';
 import type { Snapshot, Store } from '../engine/store/store.js';
 import type { App } from './app.module.js';
-import { archivedProblem, visibleData, type VisibleData } from '../scheduler/jobs/visible-data.js';
+import {
+  archivedProblem,
+  visibleVersionOf,
+  type VisibleDatasetVersion,
+} from '../scheduler/jobs/visible-data.js';
 
 /*
  * A server that starts has no column in memory and has compiled no code of a query. Before anybody asks, and while nobody does, it reads
@@ -20,7 +24,7 @@ import { archivedProblem, visibleData, type VisibleData } from '../scheduler/job
  * smallest first, it loads it and looks a value of it up.
  */
 
-interface Warming {
+interface WarmingContext {
   readonly catalog: Catalog;
   readonly store: Store;
   readonly queryEngine: QueryEngine;
@@ -28,11 +32,11 @@ interface Warming {
 }
 
 /**
- * Warms the datasets, or without any the newest dataset; resolves when all of it is done, or the signal aborts. `report` takes what went
- * wrong.
+ * Warms the hot datasets, or the newest dataset if there are none; resolves when all are warm or the signal aborts. `report` receives a
+ * message for each failure.
  */
 export async function warmCaches(
-  { catalog, store, queryEngine, app }: Warming,
+  { catalog, store, queryEngine, app }: WarmingContext,
   hot: readonly HotDataset[],
   signal: AbortSignal,
   report: (message: string) => void,
@@ -53,14 +57,17 @@ export async function warmCaches(
       }
     }
   };
-  // Reads of the warming do not count as use of columns.
+  // Reads for warming do not count as use of columns.
   const engine = { ...queryEngine, hot: undefined };
-  const options = { signal, timeoutMs: warmingMs, isIdle: true };
-  const ask = ({ snapshot, fields }: VisibleData, body: object): ReturnType<typeof runQuery> =>
+  const options = { signal, timeoutMs: warmingTimeoutMs, isIdle: true };
+  const ask = (
+    { snapshot, fields }: VisibleDatasetVersion,
+    body: object,
+  ): ReturnType<typeof runQuery> =>
     runQuery(engine, snapshot, fields, parseQuery(body, fields), options);
   let isRehearsed = false;
   await forEachDataset(async ({ dataset }) => {
-    const data = await visibleData(catalog, store, dataset);
+    const data = await visibleVersionOf(catalog, store, dataset);
     await ask(data, { limit: 100 });
     const object = await catalog.objects.get(dataset);
     const vault = object && (await catalog.vaults.get(object.vaultId));
@@ -73,7 +80,7 @@ export async function warmCaches(
       await app.post(vault.userId, path, { limit: i % 4 === 0 ? 100 : 0 });
   });
   await forEachDataset(async ({ dataset, fields: names }) => {
-    const data = await visibleData(catalog, store, dataset);
+    const data = await visibleVersionOf(catalog, store, dataset);
     const { snapshot } = data;
     const { memory } = queryEngine;
     const index = indexFields(data.fields);
@@ -83,14 +90,16 @@ export async function warmCaches(
     const { results } = await ask(data, { limit: 1 });
     const [record] = JSON.parse(results) as readonly unknown[];
     let lookups = 0;
-    for (const batch of batches(bytes)) {
+    for (const batch of columnBatches(bytes)) {
       await memory?.warm(snapshot, batch.map((at) => refs[at]!), options); // prettier-ignore
       for (const at of batch) {
         const { name } = fields[at]!;
-        const value = name.split('.').reduce((of, key) => (of as Members | null)?.[key], record);
+        const value = name
+          .split('.')
+          .reduce((of, key) => (of as ObjectMembers | null)?.[key], record);
         const isShort =
           typeof value === 'number' || (typeof value === 'string' && value.length < 200);
-        if (isShort && lookups++ < maxLookups)
+        if (isShort && lookups++ < maxLookupFields)
           await ask(data, { filters: [[name, value]], limit: 1 });
       }
     }
@@ -111,14 +120,14 @@ function scatteredRows({ segments }: Snapshot): readonly RowRef[] {
 }
 
 /**
- * The indices of columns of these sizes in the order in which they are loaded: the small ones first, since most of them are then there when
- * somebody asks, and several together, up to `batchBytes`.
+ * Yields the indices of columns of these sizes in the order in which to load them: small columns first, so that most are loaded early, and
+ * several together, up to `maxBatchBytes`.
  */
-function* batches(bytes: readonly number[]): Generator<readonly number[]> {
+function* columnBatches(bytes: readonly number[]): Generator<readonly number[]> {
   let batch: number[] = [];
   let sum = 0;
   for (const at of [...bytes.keys()].sort((a, b) => bytes[a]! - bytes[b]!)) {
-    if (batch.length > 0 && sum + bytes[at]! > batchBytes) {
+    if (batch.length > 0 && sum + bytes[at]! > maxBatchBytes) {
       yield batch;
       batch = [];
       sum = 0;
@@ -129,12 +138,12 @@ function* batches(bytes: readonly number[]): Generator<readonly number[]> {
   if (batch.length > 0) yield batch;
 }
 
-const batchBytes = 32 << 20;
+const maxBatchBytes = 32 << 20;
 
-type Members = Readonly<Record<string, unknown>>;
+type ObjectMembers = Readonly<Record<string, unknown>>;
 
 /** Maximum number of fields of a dataset whose values are looked up. */
-const maxLookups = 16;
+const maxLookupFields = 16;
 
 /** Number of requests after which most of the code of a request is compiled: the next one takes a third of the first one's time. */
 const rehearsals = 32;
@@ -142,25 +151,28 @@ const rehearsals = 32;
 /** Number of records that lie apart and are read at the start, which compiles the code of reading such records in the threads of columns. */
 const scatteredRecords = 64;
 
-/** A step takes at most this long: it waits as long as others ask. */
-const warmingMs = 600_000;
+/** The longest time of one query for warming, including its wait while requests run. */
+const warmingTimeoutMs = 600_000;
 
-/** The hot columns that the last server left; none without a file that can be read. */
+/** Returns the hot columns that the previous run of the server saved; none if their file is missing or unreadable. */
 export async function loadHotColumns(data: DataFolder): Promise<HotColumns> {
   const bytes = await readFile(data.hotColumns).catch(() => new Uint8Array());
   return HotColumns.parse(bytes);
 }
 
 /** How often the list of hot columns is saved if it has changed. */
-const saveMs = 60_000;
+const saveIntervalMs = 60_000;
 
-/** Saves the hot columns from time to time; returns a function that does it a last time. Failures cost nothing but warmth. */
-export function keepHotColumns(data: DataFolder, hot: HotColumns): () => Promise<void> {
+/**
+ * Saves the hot columns from time to time; returns a function that saves them a last time. A failure is ignored: the next start then warms
+ * older columns.
+ */
+export function saveHotColumnsPeriodically(data: DataFolder, hot: HotColumns): () => Promise<void> {
   const save = async (): Promise<void> => {
-    const bytes = hot.changed();
+    const bytes = hot.takeChangedBytes();
     if (bytes) await replaceFile(data.hotColumns, bytes).catch(() => undefined);
   };
-  const timer = setInterval(() => void save(), saveMs).unref();
+  const timer = setInterval(() => void save(), saveIntervalMs).unref();
   return async () => {
     clearInterval(timer);
     await save();

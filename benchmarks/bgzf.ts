@@ -13,4 +13,4 @@ export function bgzfBlock(bytes: Uint8Array): Uint8Array {
 }
 
 /** The empty block that marks the end of a complete file. */
-export const bgzfEnd: Uint8Array = bgzfBlock(new Uint8Array());
+export const bgzfEofBlock: Uint8Array = bgzfBlock(new Uint8Array());

@@ -2,21 +2,21 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
 /** Status and body of an HTTP response. The body is decoded when it is read, so that the time until the last byte does not include it. */
-export interface Reply {
+export interface HttpReply {
   readonly status: number;
   readonly text: string;
 }
 
-/** A pool of keep-alive connections to one server. */
+/** A pool of persistent connections to one server. */
 export interface Connections {
-  post(path: string, body: string): Promise<Reply>;
+  post(path: string, body: string): Promise<HttpReply>;
   close(): void;
 }
 
 /**
- * At most `count` of them; more requests than that wait for one. HTTP/1.1 as far as our answers go (a status line, headers, a
- * body with a content-length or in chunks) and nothing else: what a client library takes of the same two processors, some tenths of a millisecond a
- * request, is not the server's, and the peers have no client at all.
+ * Opens at most `count` connections; further requests wait for a free one. It supports only the HTTP/1.1 that Strandlake's answers need: a
+ * status line, headers, and a body with a content-length or in chunks. A client library would take some tenths of a millisecond per request
+ * from the same two processors, time that is not the server's and that the other databases, measured without a client, do not need.
  */
 export function openConnections(origin: string, token: string, count: number): Connections {
   const { hostname, port } = new URL(origin);
@@ -37,7 +37,7 @@ export function openConnections(origin: string, token: string, count: number): C
       const connection = await take();
       try {
         const length = Buffer.byteLength(body);
-        return await connection.ask(
+        return await connection.send(
           `POST ${path} HTTP/1.1\r\n${head}Content-Length: ${length}\r\n\r\n${body}`,
         );
       } finally {
@@ -62,7 +62,7 @@ class Connection {
     this.#opened = once(this.#socket, 'connect');
   }
 
-  async ask(text: string): Promise<Reply> {
+  async send(text: string): Promise<HttpReply> {
     if (this.#socket.connecting) await this.#opened;
     return new Promise((resolve, reject) => {
       const socket = this.#socket;
@@ -96,7 +96,9 @@ class Connection {
         const tail = piece.length < 5 ? Buffer.concat(pieces.slice(-5)) : piece;
         if (isChunked ? !tail.subarray(-5).equals(lastChunk) : received < bytesExpected) return;
         const receivedBytes = Buffer.concat(pieces);
-        const bodies = isChunked ? chunksOf(receivedBytes, begin) : [receivedBytes.subarray(begin)];
+        const bodies = isChunked
+          ? parseChunkedBody(receivedBytes, begin)
+          : [receivedBytes.subarray(begin)];
         if (bodies === undefined) return;
         endRequest();
         resolve({
@@ -118,8 +120,8 @@ class Connection {
 
 const lastChunk = Buffer.from('0\r\n\r\n');
 
-/** The chunks of a body (RFC 9112, 7.1); undefined while the last one has not come. */
-function chunksOf(bytes: Buffer, begin: number): readonly Buffer[] | undefined {
+/** Returns the chunks of a body (RFC 9112, section 7.1); undefined if the last one has not arrived. */
+function parseChunkedBody(bytes: Buffer, begin: number): readonly Buffer[] | undefined {
   const chunks: Buffer[] = [];
   for (let at = begin; at < bytes.length;) {
     const lineEnd = bytes.indexOf('\r\n', at);

@@ -1,14 +1,14 @@
 import { version as duckdbVersion } from '@duckdb/node-api';
 import { readFileSync } from 'node:fs';
 import type { Format } from './format.js';
-import { generateFile, newDigits } from './generate.js';
+import { generateFile, randomizeDigits } from './generate.js';
 import { nodeProgram } from './peers/peer.js';
 import { type Random, seededRandom } from './random.js';
 
 const seed = 20_261_121;
 
 /** A table of variants: 30 columns of ClinVar joined with gnomAD. Half of them are text, some of it quoted prose, and half are numbers. */
-export const csv: Format = {
+export const csvFormat: Format = {
   name: 'csv',
   title: 'CSV, 30 columns',
   records: 400_000,
@@ -25,7 +25,7 @@ export const csv: Format = {
   ],
 };
 
-/** Text of the file in pieces, header first. */
+/** Yields the text of the file in pieces, the header first. */
 function* csvLines(records: number): Generator<string> {
   const [head = '', ...rows] = readFileSync('benchmarks/rows/clinvar-gnomad.tsv', 'utf8')
     .trimEnd()
@@ -34,8 +34,8 @@ function* csvLines(records: number): Generator<string> {
   yield `${names.map((name, i) => (names.indexOf(name) === i ? name : `${name}_${i}`)).join(',')}\n`;
   const real = rows.map((row) => row.split('\t'));
   const random = seededRandom(seed);
-  const columns = names.map((name) => variations[name] ?? keepCell);
-  const step = genome / Math.max(1, records);
+  const columns = names.map((name) => variationByColumn[name] ?? keepCell);
+  const step = genomeLength / Math.max(1, records);
   for (let row = 0, position = 1; row < records; row++) {
     position += 1 + Math.floor(1.9 * step * random.next());
     const cells = random.pick(real);
@@ -43,28 +43,28 @@ function* csvLines(records: number): Generator<string> {
   }
 }
 
-/** Makes a cell from a real one, for the variant at a position of the genome. */
+/** Makes the value of a cell from a real value, for a variant at a position of the genome. */
 type CellVariation = (cell: string, random: Random, position: number) => string;
 
-const genome = 3.1e9;
+const genomeLength = 3.1e9;
 const keepCell: CellVariation = (cell) => cell;
-const randomDigits: CellVariation = (cell, random) => newDigits(cell, random);
+const randomDigits: CellVariation = (cell, random) => randomizeDigits(cell, random);
 /** Name of the gene at a position. Neighbouring variants share one of about 20,000 genes. */
-const geneAt = (position: number): number => Math.floor(position / 150_000);
+const geneIndexAt = (position: number): number => Math.floor(position / 150_000);
 
 /** A change in HGVS notation, such as `NM_198576.3:c.579G>A`. */
 const changeText: CellVariation = (cell, random, position) =>
   cell
-    .replace(/_\d+/, `_${100_000 + geneAt(position)}`)
-    .replace(/(?<=[cp]\.).*/, (text) => newDigits(text, random));
+    .replace(/_\d+/, `_${100_000 + geneIndexAt(position)}`)
+    .replace(/(?<=[cp]\.).*/, (text) => randomizeDigits(text, random));
 
-const variations: Readonly<Record<string, CellVariation>> = {
+const variationByColumn: Readonly<Record<string, CellVariation>> = {
   chrom: (_, __, position) => String(1 + Math.floor(position / 140e6)),
   pos: (_, __, position) => String(position % 140e6),
   variation_id: randomDigits,
   rcv: randomDigits,
   allele_id: randomDigits,
-  symbol: (cell, _, position) => cell && `${cell.slice(0, 4)}${geneAt(position)}`,
+  symbol: (cell, _, position) => cell && `${cell.slice(0, 4)}${geneIndexAt(position)}`,
   hgvs_c: changeText,
   hgvs_p: changeText,
   molecular_consequence: changeText,

@@ -30,9 +30,12 @@ export const chromosomes: readonly (readonly [string, number])[] = [
   ['X', 156.0],
   ['Y', 57.2],
 ];
-const genome = chromosomes.reduce((sum, [, millions]) => sum + millions, 0);
+const genomeMegabases = chromosomes.reduce((sum, [, millions]) => sum + millions, 0);
 
-/** An INFO key of the generated file: its declaration in the header, and a function that makes its value; undefined omits the key. */
+/**
+ * An INFO key of the generated file: its declaration in the header, and a function that makes its value; if the function returns undefined,
+ * the record has no such key.
+ */
 export interface InfoKey {
   readonly id: string;
   readonly number: '0' | '1' | 'A' | 'R' | '.';
@@ -50,7 +53,7 @@ const consequences = [
   '5_prime_UTR_variant',
   'frameshift_variant',
 ];
-const significances = [
+const clinicalSignificances = [
   'Benign',
   'Likely_benign',
   'Uncertain_significance',
@@ -68,12 +71,12 @@ export const infoKeys: readonly InfoKey[] = [
   { id: 'AD', number: 'R', type: 'Integer', make: (r) => `${r.below(60)},${r.below(60)}` },
   // Neighbouring records share a gene, as in a genome. There are about 20,000 genes.
   { id: 'GENE', number: '1', type: 'String', make: (_, at) => `GENE${Math.floor(at / 150_000)}` },
-  { id: 'CSQ', number: '.', type: 'String', make: listOf(consequences, 3) },
+  { id: 'CSQ', number: '.', type: 'String', make: randomList(consequences, 3) },
   {
     id: 'CLNSIG',
     number: '1',
     type: 'String',
-    make: (r) => (r.next() < 0.1 ? r.pick(significances) : undefined),
+    make: (r) => (r.next() < 0.1 ? r.pick(clinicalSignificances) : undefined),
   },
   {
     id: 'RS',
@@ -96,7 +99,10 @@ export function vcfFile(records: number): Promise<string> {
   return generateFile(`${records}-${seed}.vcf.gz`, () => vcfLines(records), 'bgzf');
 }
 
-/** Lines of the file, header first. The keys of `more` have a random sequence of their own and do not change the rest of a line. */
+/**
+ * Yields the lines of the file, the header first. The keys of `more` use a random sequence of their own and do not change the rest of a
+ * line.
+ */
 export function* vcfLines(records: number, more: readonly InfoKey[] = []): Generator<string> {
   yield '##fileformat=VCFv4.3\n##reference=GRCh38\n##FILTER=<ID=q20,Description="Quality below 20">\n';
   for (const [name, millions] of chromosomes) {
@@ -110,10 +116,10 @@ export function* vcfLines(records: number, more: readonly InfoKey[] = []): Gener
   const otherRandom = seededRandom(seed + 1);
   let writtenCount = 0;
   let share = 0;
-  let before = 0; // millions of bases before this chromosome; the numbers of genes run through the whole genome
+  let before = 0; // millions of bases before this chromosome; gene numbers count through the whole genome
   for (const [name, millions] of chromosomes) {
     share += millions;
-    const lastRecord = Math.round((records * share) / genome);
+    const lastRecord = Math.round((records * share) / genomeMegabases);
     const step = (millions * 1e6) / Math.max(1, lastRecord - writtenCount);
     for (let position = 1; writtenCount < lastRecord; writtenCount++) {
       position += 1 + Math.floor(random.next() * 1.9 * step);
@@ -153,7 +159,7 @@ function infoText(keys: readonly InfoKey[], random: Random, everywhere: number):
   return text;
 }
 
-function listOf(values: readonly string[], most: number): InfoKey['make'] {
+function randomList(values: readonly string[], most: number): InfoKey['make'] {
   return (random) =>
     Array.from({ length: 1 + random.below(most, 2) }, () => random.pick(values)).join(',');
 }

@@ -3,12 +3,12 @@ import { closeSync, fsyncSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
-import { cache, generateFile } from './generate.js';
+import { cacheFolder, generateFile } from './generate.js';
 import { seededRandom } from './random.js';
 import { segmentsOf } from './segments.js';
 import { type BenchServer, startServer } from './server.js';
 import {
-  type Line,
+  type ResultLine,
   lineOrFailure,
   machineText,
   markdownTable,
@@ -16,12 +16,12 @@ import {
   writeResult,
 } from './table.js';
 
-const runs = 3;
+const runsPerFormat = 3;
 /** Records of the workbook, at most. */
 const workbookRecords = 200_000;
 
-/** A format, and the options of DuckDB's COPY for the same file. */
-const formats: readonly {
+/** A format, the options of DuckDB's COPY for the same kind of file, and the limit. */
+const exportFormats: readonly {
   readonly format: string;
   readonly copy: string;
   readonly limit: number;
@@ -31,7 +31,7 @@ const formats: readonly {
   { format: 'parquet', copy: 'FORMAT parquet, COMPRESSION zstd', limit: 1 },
 ];
 
-/** What all rows of the table share. */
+/** What all rows of the result table of `exports` need. */
 interface ExportSetup {
   readonly server: BenchServer;
   readonly datasetId: number;
@@ -49,7 +49,7 @@ interface ExportSetup {
 export async function runExports(flags: ReadonlySet<string>): Promise<void> {
   const givenSizes = [...flags].flatMap((flag) => /^--records=(\d+)$/.exec(flag)?.[1] ?? []);
   const records = Number(givenSizes[0] ?? (flags.has('--quick') ? 20_000 : 5_000_000));
-  const folder = join(cache, 'exports');
+  const folder = join(cacheFolder, 'exports');
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const source = await generateFile(`exports-${records}.jsonl`, () => exportLines(records));
@@ -64,8 +64,8 @@ export async function runExports(flags: ReadonlySet<string>): Promise<void> {
     await duckdb.run(`CREATE TABLE t AS FROM read_parquet([${segments.join(', ')}])`);
     await duckdb.run('CHECKPOINT');
     const setup = { server, datasetId, duckdb, records, source, folder };
-    const lines: Line[] = [];
-    for (const format of formats) lines.push(...(await formatLines(setup, format)));
+    const lines: ResultLine[] = [];
+    for (const format of exportFormats) lines.push(...(await formatResultLines(setup, format)));
     lines.push(await lineOrFailure('workbook', () => workbookLine(setup)));
     for (const format of ['csv', 'excel', 'parquet'])
       lines.push(await lineOrFailure(`memory, ${format}`, () => memoryLine(setup, format)));
@@ -80,7 +80,7 @@ export async function runExports(flags: ReadonlySet<string>): Promise<void> {
   }
 }
 
-/** Ten columns: texts with few and with many values, numbers, dates and booleans. */
+/** Yields records of ten fields: texts with few and with many values, numbers, dates and booleans. */
 function* exportLines(records: number): Generator<string> {
   const random = seededRandom(20_261_124);
   for (let row = 0; row < records; row++) {
@@ -99,16 +99,19 @@ function* exportLines(records: number): Generator<string> {
   }
 }
 
-/** An export of all records in a format; the peer writes the same columns of its table. The second row has the peer's time until its file is durable. */
-async function formatLines(
+/**
+ * Measures exports of all records in a format, compared with DuckDB's COPY of the same columns of its table. The second line has the time
+ * until DuckDB's file is durable.
+ */
+async function formatResultLines(
   { server, datasetId, duckdb, records, folder }: ExportSetup,
-  { format, copy, limit }: (typeof formats)[number],
-): Promise<Line[]> {
+  { format, copy, limit }: (typeof exportFormats)[number],
+): Promise<ResultLine[]> {
   const [ours, theirs, durable]: [number[], number[], number[]] = [[], [], []];
   const target = join(folder, `peer.${format}`);
   const question = `${format}, ${recordCountText(records)} records of 10 fields`;
   const first = await lineOrFailure(format, async () => {
-    for (let run = 0; run < runs; run++) {
+    for (let run = 0; run < runsPerFormat; run++) {
       ours.push(await runExport(server, { dataset_id: datasetId, format }, records));
       const from = performance.now();
       await duckdb.run(`COPY t TO '${target}' (${copy})`);
@@ -119,7 +122,7 @@ async function formatLines(
     }
     return exportLine(question, ours, `DuckDB COPY (${copy})`, theirs, limit);
   });
-  if (durable.length < runs) return [first];
+  if (durable.length < runsPerFormat) return [first];
   return [first, exportLine(question, ours, 'the same, flushed as ours', durable, null)];
 }
 
@@ -129,14 +132,14 @@ function flushFile(file: string): void {
   closeSync(descriptor);
 }
 
-/** A workbook; the peer has the records in memory and writes its rows as a stream. */
-async function workbookLine(setup: ExportSetup): Promise<Line> {
+/** Measures an export as a workbook, compared with exceljs, which has the records in memory and writes its rows as a stream. */
+async function workbookLine(setup: ExportSetup): Promise<ResultLine> {
   const { server, datasetId, source, folder } = setup;
   const records = Math.min(setup.records, workbookRecords);
   const params = { limit: records, exclude_fields: ['_id', '_commit', 'genomic_coordinates'] };
   const [ours, theirs]: [number[], number[]] = [[], []];
   const script = fileURLToPath(new URL('./peers/xlsx-exceljs.js', import.meta.url));
-  for (let run = 0; run < runs; run++) {
+  for (let run = 0; run < runsPerFormat; run++) {
     ours.push(await runExport(server, { dataset_id: datasetId, format: 'excel', params }, records));
     const args = [script, source, join(folder, 'peer.xlsx'), String(records)];
     const { stdout, status } = spawnSync(process.execPath, args, {
@@ -149,15 +152,15 @@ async function workbookLine(setup: ExportSetup): Promise<Line> {
   return exportLine(`excel, ${recordCountText(records)} records of 10 fields`, ours, 'exceljs, streaming', theirs, 0.25); // prettier-ignore
 }
 
-/** The peak memory of API and worker during an export of all records, compared with an export of a fifth of them. */
+/** Measures the peak memory of the API and worker processes during an export of all records, compared with an export of a fifth of them. */
 async function memoryLine(
   { server, datasetId, records }: ExportSetup,
   format: string,
-): Promise<Line> {
+): Promise<ResultLine> {
   const peakOf = async (limit: number): Promise<number> => {
     await server.idle();
     server.peakMb();
-    // A limit is at most a million; without one, an export has all records.
+    // The key `limit` may be at most a million; an export without it has all records.
     const params = limit < records ? { limit } : {};
     await runExport(server, { dataset_id: datasetId, format, params }, limit);
     return server.peakMb();
@@ -174,7 +177,7 @@ async function memoryLine(
   };
 }
 
-/** Seconds from the request until the file is finished; it is deleted then. */
+/** Exports records, deletes the file, and returns the seconds from the request until the file was complete. */
 async function runExport(server: BenchServer, body: object, records: number): Promise<number> {
   const from = performance.now();
   const { id } = await server.call('POST', '/v2/dataset_exports', body);
@@ -197,7 +200,7 @@ function exportLine(
   peer: string,
   theirs: readonly number[],
   limit: number | null,
-): Line {
+): ResultLine {
   const [mine, best] = [median(ours), median(theirs)];
   return {
     question,

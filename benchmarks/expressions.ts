@@ -5,15 +5,15 @@ import { gunzipSync } from 'node:zlib';
 import { BatchBuilder, type Batch } from '../engine/ingest/batch.js';
 import { FindingCollector } from '../engine/ingest/findings.js';
 import { readerNamed } from '../readers/index.js';
-import { startStateOf } from '../readers/source/chunks.js';
+import { chunkStartOf } from '../readers/source/chunks.js';
 import { loadChunk } from '../readers/source/load-chunk.js';
 import { openSource } from '../readers/source/open.js';
 import { computeFields } from '../scheduler/jobs/import/expressions/compute-fields.js';
 import { joinLine } from './expressions-join.js';
-import { cache, generateFile } from './generate.js';
+import { cacheFolder, generateFile } from './generate.js';
 import { type BenchServer, startServer } from './server.js';
 import {
-  type Line,
+  type ResultLine,
   lineOrFailure,
   machineText,
   markdownTable,
@@ -21,8 +21,8 @@ import {
   writeResult,
 } from './table.js';
 
-/** Fields with the kinds of work that expressions do, and the same in Python for records as dicts. */
-const fields = [
+/** Computed fields that exercise the typical work of expressions, each with the same expression in Python over a record as a dict. */
+const computedFields = [
   {
     name: 'bin',
     data_type: 'long',
@@ -58,13 +58,13 @@ const fields = [
   },
 ] as const;
 
-const targetFields = fields.map((field) => ({ ...field, python: undefined }));
+const targetFields = computedFields.map((field) => ({ ...field, python: undefined }));
 const bundledFile = 'examples/clinvar_grch38_2026_69k.vcf.gz';
-const runs = 5;
+const runsPerMeasurement = 5;
 
 /**
  * `npm run bench -- expressions`: compares an import with five computed fields with the same import without them, an import that joins
- * another dataset with DuckDB, and the evaluation alone with CPython on the same records.
+ * another dataset with the same join in DuckDB, and the evaluation alone with CPython on the same records.
  */
 export async function runExpressions(flags: ReadonlySet<string>): Promise<void> {
   const givenSizes = [...flags].flatMap((flag) => /^--records=(\d+)$/.exec(flag)?.[1] ?? []);
@@ -86,7 +86,7 @@ export async function runExpressions(flags: ReadonlySet<string>): Promise<void> 
   }
 }
 
-/** The bundled records of ClinVar again and again, at positions that differ. */
+/** Yields the bundled records of ClinVar repeatedly, each time at other positions. */
 function* clinvarLines(records: number): Generator<string> {
   const text = gunzipSync(readFileSync(bundledFile)).toString('latin1').trimEnd().split('\n');
   const first = text.findIndex((line) => !line.startsWith('#'));
@@ -98,10 +98,10 @@ function* clinvarLines(records: number): Generator<string> {
   }
 }
 
-async function importLine(server: BenchServer, file: string, records: number): Promise<Line> {
+async function importLine(server: BenchServer, file: string, records: number): Promise<ResultLine> {
   const objectId = await server.upload(file);
   const secondsByKind: Record<'plain' | 'computed', number[]> = { plain: [], computed: [] };
-  for (let run = 0; run < runs; run++)
+  for (let run = 0; run < runsPerMeasurement; run++)
     for (const kind of ['plain', 'computed'] as const) {
       const datasetId = await server.newDataset(`${kind}-${run}`);
       const fieldParams = kind === 'plain' ? {} : { target_fields: targetFields };
@@ -121,11 +121,17 @@ async function importLine(server: BenchServer, file: string, records: number): P
   };
 }
 
-async function evaluationLine(server: BenchServer, file: string, records: number): Promise<Line> {
+async function evaluationLine(
+  server: BenchServer,
+  file: string,
+  records: number,
+): Promise<ResultLine> {
   const evaluatedRecords = Math.min(records, 200_000);
-  const batches = await batchesOf(file, evaluatedRecords);
+  const batches = await readBatches(file, evaluatedRecords);
   const rows = batches.reduce((sum, batch) => sum + batch.rows, 0);
-  const ourTimes = Array.from({ length: 3 + runs }, () => secondsToEvaluate(batches)).slice(3);
+  const ourTimes = Array.from({ length: 3 + runsPerMeasurement }, () =>
+    secondsToEvaluate(batches),
+  ).slice(3);
   const ourMedian = median(ourTimes);
   const theirSeconds = await pythonSeconds(server, file, rows, records);
   return {
@@ -137,8 +143,8 @@ async function evaluationLine(server: BenchServer, file: string, records: number
   };
 }
 
-/** The records of the first chunks of a file, in columns. */
-async function batchesOf(file: string, most: number): Promise<readonly Batch[]> {
+/** Returns the records of the first chunks of a file, as record batches. */
+async function readBatches(file: string, most: number): Promise<readonly Batch[]> {
   const source = await openSource(join(process.cwd(), file), file);
   const batches: Batch[] = [];
   try {
@@ -150,8 +156,8 @@ async function batchesOf(file: string, most: number): Promise<readonly Batch[]> 
     for await (const { ref } of source.chunks(bodyOffset, 8 << 20, undefined, splitter)) {
       const out = new BatchBuilder();
       const bytes = (await loadChunk(ref)).slice();
-      const report = new FindingCollector(rules, true);
-      const chunkStart = { columns: [], isFinal: true, hints: [], ...startStateOf(ref) };
+      const report = new FindingCollector(validationRules, true);
+      const chunkStart = { columns: [], isFinal: true, hints: [], ...chunkStartOf(ref) };
       reader.read(bytes, header, params, out, report, chunkStart);
       const batch = out.finish();
       batches.push(batch);
@@ -164,9 +170,14 @@ async function batchesOf(file: string, most: number): Promise<readonly Batch[]> 
   }
 }
 
-const rules = { disable: false, raiseOnErrors: false, strict: false, allowNewFields: true };
+const validationRules = {
+  disable: false,
+  raiseOnErrors: false,
+  strict: false,
+  allowNewFields: true,
+};
 
-/** Computes the fields of all batches; returns the seconds of the processor. */
+/** Computes the fields of all batches; returns the processor time in seconds. */
 function secondsToEvaluate(batches: readonly Batch[]): number {
   const expressions = {
     fields: targetFields,
@@ -198,7 +209,7 @@ function secondsToEvaluate(batches: readonly Batch[]): number {
   return (user + system) / 1e6;
 }
 
-/** The seconds of CPython for the same on the records as the interface gives them. */
+/** Returns the seconds that CPython takes to compute the same fields, on the records as the interface returns them. */
 async function pythonSeconds(
   server: BenchServer,
   file: string,
@@ -207,7 +218,7 @@ async function pythonSeconds(
 ): Promise<number> {
   const datasetId = await server.newDataset('rows');
   await server.import(datasetId, await server.upload(file), records);
-  const path = join(cache, 'expressions-rows.jsonl');
+  const path = join(cacheFolder, 'expressions-rows.jsonl');
   writeFileSync(path, '');
   for (let offset = 0; offset < rows; offset += 10_000) {
     const page = { offset, limit: Math.min(10_000, rows - offset) };
@@ -215,7 +226,7 @@ async function pythonSeconds(
     writeFileSync(path, results.map((one) => `${JSON.stringify(one)}\n`).join(''), { flag: 'a' });
   }
   const script = join('benchmarks', 'peers', 'evaluate_fields.py');
-  const { stdout, status } = spawnSync('python3', [script, JSON.stringify(fields), path], {
+  const { stdout, status } = spawnSync('python3', [script, JSON.stringify(computedFields), path], {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -8,7 +8,7 @@ import { seededRandom } from './random.js';
 const seed = 20_261_122;
 
 /** Ensembl's genes as GFF3. */
-export const gff3: Format = {
+export const gff3Format: Format = {
   name: 'gff3',
   title: 'GFF3, Ensembl human',
   records: 1_320_000,
@@ -22,7 +22,7 @@ export const gff3: Format = {
 };
 
 /** Ensembl's genes as GTF. */
-export const gtf: Format = {
+export const gtfFormat: Format = {
   name: 'gtf',
   title: 'GTF, Ensembl human',
   records: 730_000,
@@ -36,7 +36,7 @@ function* gff3Lines(records: number): Generator<string> {
   yield '##gff-version 3\n#!genome-build GRCh38.p14\n#!genome-version GRCh38\n';
   const files = ['ensembl_grch38_97.gff3', 'ensembl_MYC.gff3'];
   const genes = files.flatMap((file) =>
-    genesOf(readFileSync(`test/fixtures/gff3/${file}`, 'utf8'), /\tchromosome\t/, (line) =>
+    linesByGene(readFileSync(`test/fixtures/gff3/${file}`, 'utf8'), /\tchromosome\t/, (line) =>
       /\tID=gene:/.test(line),
     ),
   );
@@ -46,12 +46,12 @@ function* gff3Lines(records: number): Generator<string> {
 function* gtfLines(records: number): Generator<string> {
   yield '#!genome-build GRCh38.p14\n#!genome-version GRCh38\n';
   const bytes = readFileSync('test/fixtures/gtf/ensembl_grch37_head.gtf.gz');
-  const genes = genesOf(gunzipSync(bytes).toString(), /^$/, (line) => /\tgene\t/.test(line));
+  const genes = linesByGene(gunzipSync(bytes).toString(), /^$/, (line) => /\tgene\t/.test(line));
   yield* copyGenes(genes, records, '');
 }
 
-/** Lines of the file, gene by gene. */
-function genesOf(text: string, dropped: RegExp, isGene: (line: string) => boolean): string[][] {
+/** Returns the lines of the file, grouped by gene. */
+function linesByGene(text: string, dropped: RegExp, isGene: (line: string) => boolean): string[][] {
   const genes: string[][] = [[]];
   for (const line of text.split('\n')) {
     if (line === '' || line.startsWith('#') || dropped.test(line)) continue;
@@ -61,7 +61,7 @@ function genesOf(text: string, dropped: RegExp, isGene: (line: string) => boolea
   return genes.filter((gene) => gene.length > 0);
 }
 
-/** Real genes in random order along the genome, with new coordinates, identifiers and names, and with their real structure. */
+/** Yields real genes with their real structure, in random order along the genome, with new coordinates, identifiers and names. */
 function* copyGenes(genes: readonly string[][], records: number, end: string): Generator<string> {
   const random = seededRandom(seed);
   const step = 3.1e9 / Math.max(1, records);

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import type { Peer } from './peers/peer.js';
 import { childCpuSeconds, startServer, type BenchServer } from './server.js';
-import { type Line, machineText, markdownTable, median, writeResult } from './table.js';
+import { type ResultLine, machineText, markdownTable, median, writeResult } from './table.js';
 
 /** One input format: its data, the reader that imports it, and the programs that it is compared with. */
 export interface Format {
@@ -14,23 +14,25 @@ export interface Format {
   readonly file: (records: number) => Promise<string>;
   readonly reader: string;
   readonly params?: Readonly<Record<string, unknown>>;
-  /** Number of records that an import stores for that many records of the file, if it differs (VCF: one per alternate allele). */
+  /**
+   * Returns the number of records that an import stores for that many records of the file, if it differs (VCF: one per alternate allele).
+   */
   readonly stored?: (records: number) => number;
-  /** The highest allowed ratio of our wall time to that of the fastest peer. */
+  /** The highest allowed ratio of Strandlake's wall time to that of the fastest compared program. */
   readonly limit: number;
   readonly peers: readonly Peer[];
 }
 
-/** Number of runs of each program. `--quick` only checks that the benchmark works; its numbers mean nothing. */
-const runs = { full: 5, quick: 2 };
+/** Number of runs of each program. With `--quick`, the benchmark is only checked to work; its numbers mean nothing. */
+const runsByMode = { full: 5, quick: 2 };
 
-/** Compares the import of each format with its peers and prints the table; `--write` puts it into the README. */
+/** Compares the import of each format with other programs and prints the table; `--write` puts it into the README. */
 export async function compareFormats(
   name: string,
   formats: readonly Format[],
   flags: ReadonlySet<string>,
 ): Promise<void> {
-  const lines: Line[] = [];
+  const lines: ResultLine[] = [];
   for (const format of formats) lines.push(...(await compareFormat(format, flags.has('--quick'))));
   const versions = new Map(
     formats.flatMap(({ peers }) => peers.map((peer) => [peer.name, peer.version()] as const)),
@@ -42,12 +44,12 @@ export async function compareFormats(
 }
 
 /** Number of records of a quick or a full run. */
-export function recordsOf(format: Format, isQuick: boolean): number {
+export function recordCountOf(format: Format, isQuick: boolean): number {
   return isQuick ? Math.ceil(format.records / 50) : format.records;
 }
 
-async function compareFormat(format: Format, isQuick: boolean): Promise<Line[]> {
-  const records = recordsOf(format, isQuick);
+async function compareFormat(format: Format, isQuick: boolean): Promise<ResultLine[]> {
+  const records = recordCountOf(format, isQuick);
   const file = await format.file(records);
   const largeFile = await format.file(5 * records);
   const peers = format.peers.filter((peer) => peer.version() !== undefined);
@@ -57,13 +59,13 @@ async function compareFormat(format: Format, isQuick: boolean): Promise<Line[]> 
     server.peakMb();
     const ourTakes: TimeTaken[] = [];
     const theirTakes = peers.map((): TimeTaken[] => []);
-    for (let run = 0; run < (isQuick ? runs.quick : runs.full); run++) {
+    for (let run = 0; run < (isQuick ? runsByMode.quick : runsByMode.full); run++) {
       for (const [i, peer] of peers.entries()) {
         theirTakes[i]!.push(await measureWork(() => peer.run(file, records), childCpuSeconds));
-        printTake(format, peer.name, theirTakes[i]!.at(-1)!);
+        printTimeTaken(format, peer.name, theirTakes[i]!.at(-1)!);
       }
       ourTakes.push(await importOnce(server, format, objectId, records));
-      printTake(format, 'Strandlake', ourTakes.at(-1)!);
+      printTimeTaken(format, 'Strandlake', ourTakes.at(-1)!);
     }
     const peakMb = server.peakMb();
     const largeId = await server.upload(largeFile);
@@ -93,9 +95,9 @@ function timeLines(
   peers: readonly Peer[],
   ours: readonly TimeTaken[],
   theirs: readonly (readonly TimeTaken[])[],
-): Line[] {
-  const ourMedian = medianTake(ours);
-  const medians = theirs.map(medianTake);
+): ResultLine[] {
+  const ourMedian = medianTimeTaken(ours);
+  const medians = theirs.map(medianTimeTaken);
   const best = Math.min(...medians.map(({ seconds }) => seconds));
   const skipped = all.filter((peer) => !peers.includes(peer));
   return [
@@ -103,15 +105,15 @@ function timeLines(
       const { seconds } = medians[i]!;
       return {
         question,
-        ours: takeText(ourMedian),
-        peer: `${peer.name} ${takeText(medians[i]!)}`,
+        ours: timeTakenText(ourMedian),
+        peer: `${peer.name} ${timeTakenText(medians[i]!)}`,
         ratio: ourMedian.seconds / seconds,
-        limit: seconds === best ? limit : null, // the limit applies to the fastest peer
+        limit: seconds === best ? limit : null, // the limit applies to the fastest of the compared programs
       };
     }),
     ...skipped.map((peer) => ({
       question,
-      ours: takeText(ourMedian),
+      ours: timeTakenText(ourMedian),
       peer: `${peer.name}: not installed, skipped`,
       ratio: null,
       limit: null,
@@ -130,7 +132,8 @@ async function importOnce(
     () => server.import(datasetId, objectId, stored(records), params),
     () => server.cpuSeconds(),
   );
-  // Deleting the dataset would cancel the merge of its segments, and the next import would begin in new, cold threads.
+  // If the dataset were deleted now, its compaction would be cancelled, and the next import would start in new threads without compiled
+  // code.
   await server.idle();
   await server.call('DELETE', `/v2/objects/${datasetId}`);
   return take;
@@ -148,17 +151,17 @@ async function measureWork(work: () => Promise<number>, cpu: () => number): Prom
   return { seconds, cpuSeconds: cpu() - before };
 }
 
-function medianTake(takes: readonly TimeTaken[]): TimeTaken {
+function medianTimeTaken(takes: readonly TimeTaken[]): TimeTaken {
   return {
     seconds: median(takes.map(({ seconds }) => seconds)),
     cpuSeconds: median(takes.map(({ cpuSeconds }) => cpuSeconds)),
   };
 }
 
-function takeText({ seconds, cpuSeconds }: TimeTaken): string {
+function timeTakenText({ seconds, cpuSeconds }: TimeTaken): string {
   return `${seconds.toFixed(2)} s (processors ${cpuSeconds.toFixed(1)} s)`;
 }
 
-function printTake({ name }: Format, who: string, take: TimeTaken): void {
-  process.stderr.write(`${name}: ${who} ${takeText(take)}\n`);
+function printTimeTaken({ name }: Format, who: string, take: TimeTaken): void {
+  process.stderr.write(`${name}: ${who} ${timeTakenText(take)}\n`);
 }

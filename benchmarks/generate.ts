@@ -2,36 +2,38 @@ import { createWriteStream, existsSync, mkdirSync, renameSync } from 'node:fs';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createGzip } from 'node:zlib';
-import { bgzfBlock, bgzfEnd } from './bgzf.js';
+import { bgzfBlock, bgzfEofBlock } from './bgzf.js';
 import type { Random } from './random.js';
 
-/** Folder of generated files, which later runs use again. It may be deleted at any time. */
-export const cache = join('benchmarks', '.cache');
+/** Folder of generated files, which later runs reuse. It may be deleted at any time. */
+export const cacheFolder = join('benchmarks', '.cache');
 
-/** Writes a text to a file of the cache unless the file exists; returns its path. The extension of the name decides the compression. */
+/**
+ * Writes a text to a file in the cache unless the file exists; returns its path. The extension of the file name determines the compression.
+ */
 export async function generateFile(
   name: string,
   pieces: () => Iterable<string>,
   pack: 'plain' | 'gzip' | 'bgzf' = 'plain',
 ): Promise<string> {
-  const file = join(cache, name);
+  const file = join(cacheFolder, name);
   if (existsSync(file)) return file;
-  mkdirSync(cache, { recursive: true });
+  mkdirSync(cacheFolder, { recursive: true });
   process.stderr.write(`Generating ${file} …\n`);
   const disk = createWriteStream(`${file}.part`);
   const out = pack === 'gzip' ? createGzip() : disk;
   if (out !== disk) out.pipe(disk);
-  for (const block of cutBlocks(pieces(), pack === 'bgzf' ? 65_280 : 1 << 18))
+  for (const block of splitIntoBlocks(pieces(), pack === 'bgzf' ? 65_280 : 1 << 18))
     if (!out.write(pack === 'bgzf' ? bgzfBlock(block) : block)) await once(out, 'drain');
-  if (pack === 'bgzf') out.write(bgzfEnd);
+  if (pack === 'bgzf') out.write(bgzfEofBlock);
   out.end();
   await once(disk, 'close');
   renameSync(`${file}.part`, file);
   return file;
 }
 
-/** Replaces every digit of a text by a random one. A number that does not begin with 0 does not get a leading 0. */
-export function newDigits(text: string, random: Random): string {
+/** Replaces every digit of a text by a random digit. A number that does not begin with 0 gets no leading 0. */
+export function randomizeDigits(text: string, random: Random): string {
   return text.replace(/\d+/g, (digits) => {
     let number = '';
     for (let i = 0; i < digits.length; i++) {
@@ -43,7 +45,7 @@ export function newDigits(text: string, random: Random): string {
 }
 
 /** Cuts a text into blocks of `size` bytes; the last block may be smaller. */
-function* cutBlocks(pieces: Iterable<string>, size: number): Generator<Uint8Array> {
+function* splitIntoBlocks(pieces: Iterable<string>, size: number): Generator<Uint8Array> {
   let restOfPiece: Uint8Array = new Uint8Array(0);
   let text = '';
   for (const piece of pieces) {

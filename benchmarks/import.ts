@@ -4,31 +4,34 @@ import { bcftoolsPeers, bcftoolsVersion } from './peers/bcftools-duckdb.js';
 import { fixedColumns, infoColumns } from './peers/columns.js';
 import { timeQueries } from './queries.js';
 import { startServer } from './server.js';
-import { type Line, machineText, markdownTable, median, writeResult } from './table.js';
+import { type ResultLine, machineText, markdownTable, median, writeResult } from './table.js';
 
-/** Size of a run. `--quick` only checks that the benchmark works; its numbers mean nothing. */
-interface Size {
+/** Size of a run. With `--quick`, the benchmark is only checked to work; its numbers mean nothing. */
+interface BenchmarkSize {
   readonly small: number;
   readonly large: number;
   readonly runs: number;
   readonly queryRuns: number;
 }
-const fullSize: Size = { small: 1_000_000, large: 5_000_000, runs: 5, queryRuns: 31 };
-const quickSize: Size = { small: 10_000, large: 50_000, runs: 2, queryRuns: 3 };
+const fullSize: BenchmarkSize = { small: 1_000_000, large: 5_000_000, runs: 5, queryRuns: 31 };
+const quickSize: BenchmarkSize = { small: 10_000, large: 50_000, runs: 2, queryRuns: 3 };
 
-/** `npm run bench -- import`: compares a whole import with bcftools and DuckDB, measures memory, and compares queries on the result. */
+/**
+ * `npm run bench -- import`: compares a whole import with bcftools and DuckDB, measures memory, and compares queries on the imported
+ * dataset.
+ */
 export async function runImports(flags: ReadonlySet<string>): Promise<void> {
   const size = flags.has('--quick') ? quickSize : fullSize;
-  const lines = [...(await timeImports(size)), ...(await atLargeSize(size))];
+  const lines = [...(await timeImports(size)), ...(await importAtLargeSize(size))];
   const versions = { bcftools: bcftoolsVersion() ?? 'not installed', DuckDB: duckdbVersion() };
   const text = `${markdownTable(lines)}\n\n${machineText(versions)}`;
   process.stdout.write(`${text}\n`);
   if (flags.has('--write')) writeResult('import', text);
 }
 
-let peakSmallMb = 0;
+let smallImportPeakMb = 0;
 
-async function timeImports(size: Size): Promise<Line[]> {
+async function timeImports(size: BenchmarkSize): Promise<ResultLine[]> {
   const vcf = await vcfFile(size.small);
   const version = bcftoolsVersion();
   if (version === undefined)
@@ -53,7 +56,7 @@ async function timeImports(size: Size): Promise<Line[]> {
       await server.idle();
       await server.call('DELETE', `/v2/objects/${datasetId}`);
     }
-    peakSmallMb = server.peakMb();
+    smallImportPeakMb = server.peakMb();
   } finally {
     await server.stop();
   }
@@ -61,12 +64,12 @@ async function timeImports(size: Size): Promise<Line[]> {
   const medians = theirTimes.map(median);
   const best = Math.min(...medians);
   const question = `import of ${size.small.toLocaleString('en-US')} records`;
-  const timeLines: Line[] = peers.map(({ name }, i) => ({
+  const timeLines: ResultLine[] = peers.map(({ name }, i) => ({
     question,
     ours: `${ourMedian.toFixed(2)} s`,
     peer: `${name} ${medians[i]?.toFixed(2)} s`,
     ratio: ourMedian / (medians[i] ?? Number.NaN),
-    limit: medians[i] === best ? 1 : null, // the limit applies to the faster of the two
+    limit: medians[i] === best ? 1 : null, // the limit applies to the faster program
   }));
   const importAlone = {
     question,
@@ -79,15 +82,15 @@ async function timeImports(size: Size): Promise<Line[]> {
     ...(timeLines.length === 0 ? [importAlone] : timeLines),
     memoryLine(
       `peak memory, API and worker, ${size.small.toLocaleString('en-US')} records`,
-      peakSmallMb,
+      smallImportPeakMb,
       1200,
       1,
     ),
   ];
 }
 
-/** Imports the larger file: measures whether memory grows with the file, then compares queries on the dataset. */
-async function atLargeSize(size: Size): Promise<Line[]> {
+/** Imports the larger file, measures whether memory grows with the size of the file, then compares queries on the dataset. */
+async function importAtLargeSize(size: BenchmarkSize): Promise<ResultLine[]> {
   const vcf = await vcfFile(size.large);
   const server = await startServer();
   try {
@@ -97,14 +100,14 @@ async function atLargeSize(size: Size): Promise<Line[]> {
     const seconds = await server.import(datasetId, objectId, size.large);
     printLine(`Strandlake, ${size.large} records: ${seconds.toFixed(2)} s`);
     const question = `peak memory, ${size.large.toLocaleString('en-US')} records`;
-    const memory = memoryLine(question, server.peakMb(), peakSmallMb, 1.2);
+    const memory = memoryLine(question, server.peakMb(), smallImportPeakMb, 1.2);
     return [memory, ...(await timeQueries(server, datasetId, size.queryRuns))];
   } finally {
     await server.stop();
   }
 }
 
-function memoryLine(question: string, mb: number, againstMb: number, limit: number): Line {
+function memoryLine(question: string, mb: number, againstMb: number, limit: number): ResultLine {
   const peer = `${againstMb.toFixed(0)} MB`;
   return { question, ours: `${mb.toFixed(0)} MB`, peer, ratio: mb / againstMb, limit };
 }

@@ -8,7 +8,7 @@ import { type Random, seededRandom } from './random.js';
 const seed = 20_260_401;
 
 /** Variants as JSON lines: 30 keys of every type, among them objects and lists of objects. */
-export const jsonl: Format = {
+export const jsonlFormat: Format = {
   name: 'jsonl',
   title: 'JSONL, 30 keys, some nested',
   records: 200_000,
@@ -25,7 +25,7 @@ export const jsonl: Format = {
   ],
 };
 
-/** A key of the generated file, with a function that makes its value; undefined omits the key. */
+/** A key of the generated file, with a function that makes its value; if the function returns undefined, the record has no such key. */
 type JsonKey = readonly [name: string, make: (random: Random, position: number) => unknown];
 
 interface ClinvarRecord {
@@ -36,7 +36,10 @@ interface ClinvarRecord {
   };
 }
 
-/** Real names and titles, so that lengths and variety are realistic (ClinVar, public domain, by way of clinvar-this, MIT). */
+/**
+ * Real names and titles (from ten ClinVar records in the public domain, taken from clinvar-this, MIT), so that lengths and variety are
+ * realistic.
+ */
 const realRecords = readFileSync('test/fixtures/jsonl/clinvar_ten_records.json', 'utf8')
   .trim()
   .split('\n')
@@ -46,9 +49,9 @@ const conditionNames = realRecords.flatMap(({ classifiedRecord }) =>
 );
 
 const bases = ['A', 'C', 'G', 'T'];
-const significances = ['Benign', 'Likely benign', 'Uncertain significance', 'Pathogenic'];
+const clinicalSignificances = ['Benign', 'Likely benign', 'Uncertain significance', 'Pathogenic'];
 const consequences = ['missense_variant', 'synonymous_variant', 'intron_variant', 'stop_gained'];
-const statuses = [
+const reviewStatuses = [
   'criteria provided, single submitter',
   'criteria provided, multiple submitters, no conflicts',
   'no assertion criteria provided',
@@ -57,11 +60,11 @@ const randomFrequency = (r: Random): number => Number((r.next() ** 8).toPrecisio
 const randomDay = (r: Random): string =>
   `20${10 + r.below(15)}-${twoDigits(1 + r.below(12))}-${twoDigits(1 + r.below(28))}`;
 const twoDigits = (number: number): string => String(number).padStart(2, '0');
-const withShare =
+const optionalValue =
   (share: number, make: JsonKey[1]): JsonKey[1] =>
   (r, at) =>
     r.next() < share ? make(r, at) : undefined;
-const list =
+const randomList =
   (most: number, make: JsonKey[1]): JsonKey[1] =>
   (r, at) =>
     Array.from({ length: 1 + r.below(most, 2) }, () => make(r, at));
@@ -72,24 +75,24 @@ const jsonKeys: readonly JsonKey[] = [
   ['position', (_, at) => at],
   ['reference', (r) => r.pick(bases)],
   ['alternate', (r) => r.pick([...bases, 'AT', 'GCC'])],
-  ['rsid', withShare(0.7, (r) => `rs${r.below(2 ** 31)}`)],
+  ['rsid', optionalValue(0.7, (r) => `rs${r.below(2 ** 31)}`)],
   ['quality', (r) => Number((10 + 90 * r.next()).toFixed(2))],
-  ['filters', list(2, (r) => (r.next() < 0.9 ? 'PASS' : 'q20'))],
+  ['filters', randomList(2, (r) => (r.next() < 0.9 ? 'PASS' : 'q20'))],
   ['accession', (r) => ({ accession: `VCV${r.below(1e9)}`, version: 1 + r.below(30, 3) })],
   ['name', (r) => r.pick(realRecords).variationName],
   ['variation_type', (r) => r.pick(realRecords).variationType],
   ['gene', (r, at) => ({ symbol: `GENE${Math.floor(at / 150_000)}`, hgnc_id: r.below(60_000) })],
-  ['consequences', list(3, (r) => r.pick(consequences))],
-  ['significance', (r) => r.pick(significances)],
-  ['review_status', (r) => r.pick(statuses)],
-  ['last_evaluated', withShare(0.8, randomDay)],
+  ['consequences', randomList(3, (r) => r.pick(consequences))],
+  ['significance', (r) => r.pick(clinicalSignificances)],
+  ['review_status', (r) => r.pick(reviewStatuses)],
+  ['last_evaluated', optionalValue(0.8, randomDay)],
   ['created', randomDay],
   ['submitters', (r) => 1 + r.below(40, 4)],
   [
     'conditions',
-    list(3, (r) => ({ name: r.pick(conditionNames), db: 'MedGen', id: `C${r.below(1e7)}` })),
+    randomList(3, (r) => ({ name: r.pick(conditionNames), db: 'MedGen', id: `C${r.below(1e7)}` })),
   ],
-  ['citations', list(4, (r) => r.below(38e6))],
+  ['citations', randomList(4, (r) => r.below(38e6))],
   [
     'location',
     (r, at) => ({
@@ -114,13 +117,13 @@ const jsonKeys: readonly JsonKey[] = [
   ],
   ['depth', (r) => 8 + r.below(90)],
   ['cadd', (r) => Number((40 * r.next()).toFixed(2))],
-  ['revel', withShare(0.2, (r) => Number(r.next().toFixed(3)))],
+  ['revel', optionalValue(0.2, (r) => Number(r.next().toFixed(3)))],
   ['phylop', (r) => Number((10 * r.next() - 5).toFixed(4))],
   ['is_canonical', (r) => r.next() < 0.6],
-  ['note', withShare(0.1, (r) => `seen ${r.below(9)} times,\nbut "unproven"`)],
+  ['note', optionalValue(0.1, (r) => `seen ${r.below(9)} times,\nbut "unproven"`)],
 ];
 
-/** Lines of the file. The same number of records gives the same lines. */
+/** Yields the lines of the file. The same number of records gives the same lines. */
 function* jsonlLines(records: number): Generator<string> {
   const random = seededRandom(seed);
   const step = 3e9 / Math.max(1, records);

@@ -11,15 +11,15 @@ import { writeCheckpoint } from '../engine/store/checkpoints.js';
 import { deletionVector } from '../engine/store/deletion-vector.js';
 import { emptyState } from '../engine/store/log-state.js';
 import { openStore } from '../engine/store/open.js';
-import { flushSegment, writeUnflushed } from '../engine/store/segment.js';
+import { flushSegment, writeSegmentUnflushed } from '../engine/store/segment.js';
 import { replayLog } from '../engine/store/snapshot.js';
 import type { Segment, Store } from '../engine/store/store.js';
 import { seededRandom } from './random.js';
-import { machineText, markdownTable, median, writeResult, type Line } from './table.js';
+import { machineText, markdownTable, median, writeResult, type ResultLine } from './table.js';
 
-const runs = 5;
-/** The number of commits after which their segments are replaced by one, as by a merge. */
-const mergedAt = 50;
+const runsPerMeasurement = 5;
+/** The number of commits after which one segment replaces their segments, as in a compaction. */
+const commitsPerMerge = 50;
 const columns: Columns = [{ name: 'n', physical: 'n', type: 'long', isList: false }];
 
 /** `npm run bench -- log`: opens datasets of many commits, with and without the checkpoint of the last version. */
@@ -31,8 +31,8 @@ export async function runLog(flags: ReadonlySet<string>): Promise<void> {
     const store = openStore(folder);
     const setup = { folder, store, segment: await writeOneSegment(folder) };
     const lines = [
-      await logLine(setup, 1, 'small commits', 5_000 * share, appendCommit),
-      await logLine(setup, 2, 'deletes of 25,000 random rows', 200 * share, deleteCommit),
+      await commitTimeLine(setup, 1, 'small commits', 5_000 * share, appendCommit),
+      await commitTimeLine(setup, 2, 'deletes of 25,000 random rows', 200 * share, deleteCommit),
     ];
     const text = `${markdownTable(lines)}\n\n${machineText({}).replace(/, $/, '')}`;
     process.stdout.write(`${text}\n`);
@@ -45,25 +45,25 @@ export async function runLog(flags: ReadonlySet<string>): Promise<void> {
 interface LogSetup {
   readonly folder: DataFolder;
   readonly store: Store;
-  /** The segment in the scratch folder. */
+  /** The segment, a file in the scratch folder, that the commits add. */
   readonly segment: Segment;
 }
 
 async function writeOneSegment(folder: DataFolder): Promise<Segment> {
   const data = batchOfRows(parquetColumns(columns), [{ _id: 'a', _commit: '1', n: 1 }]);
   const file = join(folder.scratch, 'one.parquet');
-  const segment = await writeUnflushed({ columns, data, rows: 1 }, file);
+  const segment = await writeSegmentUnflushed({ columns, data, rows: 1 }, file);
   await flushSegment(file);
   return segment;
 }
 
-async function logLine(
+async function commitTimeLine(
   setup: LogSetup,
   datasetId: number,
   what: string,
   commits: number,
   commit: (setup: LogSetup, datasetId: number, i: number) => Promise<void>,
-): Promise<Line> {
+): Promise<ResultLine> {
   const { folder, store } = setup;
   for (let i = 0; i < commits; i++) await commit(setup, datasetId, i);
   const version = await store.version(datasetId);
@@ -82,17 +82,17 @@ async function logLine(
   };
 }
 
-/** Adds a segment, which replaces those before it at times. */
+/** Commits a segment; every `commitsPerMerge` commits it also replaces all earlier segments, as in a compaction. */
 async function appendCommit({ folder, store, segment }: LogSetup, id: number, i: number) {
   const scratch = folder.taskScratch(id, 1);
   await makeFolder(scratch);
   copyFileSync(join(folder.scratch, segment.path), join(scratch, segment.path));
   const { segments } = await store.snapshot(id);
-  const remove = i % mergedAt === 0 ? segments.map(({ path }) => path) : [];
+  const remove = i % commitsPerMerge === 0 ? segments.map(({ path }) => path) : [];
   await store.commit(id, { columns, add: [segment], remove, info: {} }, scratch);
 }
 
-/** Deletes other rows of one large segment. */
+/** Commits the deletion of random rows of one large segment, which the first commit adds. */
 async function deleteCommit(setup: LogSetup, id: number, i: number) {
   const { store } = setup;
   if (i === 0)
@@ -107,7 +107,7 @@ async function deleteCommit(setup: LogSetup, id: number, i: number) {
 
 async function timeWork(work: () => Promise<unknown>): Promise<number> {
   const runTimes: number[] = [];
-  for (let run = 0; run < runs; run++) {
+  for (let run = 0; run < runsPerMeasurement; run++) {
     const start = performance.now();
     await work();
     runTimes.push(performance.now() - start);

@@ -6,7 +6,7 @@ import { type Random, seededRandom } from './random.js';
 const seed = 20_260_403;
 
 /** Annotated positions of one sample in the format of Nirvana. */
-export const nirvana: Format = {
+export const nirvanaFormat: Format = {
   name: 'nirvana',
   title: 'Nirvana .json.gz, one sample',
   records: 100_000,
@@ -18,10 +18,10 @@ export const nirvana: Format = {
 };
 
 /*
- * The layout follows real files of Nirvana 3.12 (schema 6) key by key. Their licences (GPL, or none) do not allow copying them,
- * so the values are generated.
+ * The layout follows real files of Nirvana 3.12 (schema 6) key by key. The licences of those files (GPL, or none) do not allow copying
+ * them, so the values are generated.
  */
-const header = {
+const nirvanaHeader = {
   annotator: 'Nirvana 3.12.0',
   creationTime: '2020-11-09 17:25:26',
   genomeAssembly: 'GRCh38',
@@ -43,11 +43,11 @@ const consequences = [
   'non_coding_transcript_variant',
 ];
 const biotypes = ['protein_coding', 'processed_transcript', 'unprocessed_pseudogene'];
-const significances = ['benign', 'likely benign', 'uncertain significance', 'pathogenic'];
+const clinicalSignificances = ['benign', 'likely benign', 'uncertain significance', 'pathogenic'];
 
-/** Lines of the file. The same number of records gives the same lines. */
+/** Yields the lines of the file. The same number of positions gives the same lines. */
 function* nirvanaLines(positions: number): Generator<string> {
-  yield `{"header":${JSON.stringify(header)},"positions":[\n`;
+  yield `{"header":${JSON.stringify(nirvanaHeader)},"positions":[\n`;
   const random = seededRandom(seed);
   const step = 2.4e8 / Math.max(1, positions);
   for (let row = 0, at = 10_000; row < positions; row++) {
@@ -122,7 +122,7 @@ function clinvarJson(r: Random, ref: string, alt: string): readonly object[] {
     altAllele: alt,
     phenotypes: ['Hereditary cancer-predisposing syndrome'],
     medGenIds: [`C${r.below(1e7)}`],
-    significance: [r.pick(significances)],
+    significance: [r.pick(clinicalSignificances)],
     lastUpdatedDate: `20${10 + r.below(10)}-0${1 + r.below(9)}-1${r.below(10)}`,
     pubMedIds: [String(r.below(38e6))],
   }));

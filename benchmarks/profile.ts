@@ -5,27 +5,27 @@ import { join } from 'node:path';
 import { openSource } from '../readers/source/open.js';
 import { readerNamed } from '../readers/index.js';
 import { runChunk } from '../scheduler/jobs/import/chunk.js';
-import { type Format, recordsOf } from './format.js';
+import { type Format, recordCountOf } from './format.js';
 import { writeResult } from './table.js';
 
-const chunks = 12;
+const maxProfiledChunks = 12;
 const chunkBytes = 8 << 20;
 
-/** Phases of the work on a chunk, by the file of the innermost named frame of a sample's stack. The first match counts. */
-const phases: readonly (readonly [name: string, place: RegExp])[] = [
+/** Phases of parsing a chunk, by the file of the innermost named frame of a sample's stack. The first phase that matches counts. */
+const phasePatterns: readonly (readonly [name: string, place: RegExp])[] = [
   ['read and unpack', /\/readers\/source\/|\/engine\/files\.js/],
   ['parse', /\/readers\//],
   ['columns', /\/engine\/ingest\//],
   ['Parquet', /\/engine\/store\/|parquet|wasm/],
 ];
-const engineCategories = ['collect garbage', 'other'];
+const jsEngineCategories = ['collect garbage', 'other'];
 
 /** `--profile`: share of each phase in the processor time of a pool thread, sampled while one thread reads chunks of each format. */
 export async function profileFormats(
   formats: readonly Format[],
   flags: ReadonlySet<string>,
 ): Promise<void> {
-  const names = [...phases.map(([name]) => name), ...engineCategories];
+  const names = [...phasePatterns.map(([name]) => name), ...jsEngineCategories];
   const lines = [
     `| Format | MB/s of one thread | ${names.join(' | ')} |`,
     `|---|---|${names.map(() => '---|').join('')}`,
@@ -46,16 +46,16 @@ export async function profileFormats(
 }
 
 async function profileOneFormat(format: Format, isQuick: boolean) {
-  const file = await format.file(recordsOf(format, isQuick));
+  const file = await format.file(recordCountOf(format, isQuick));
   const folder = mkdtempSync(join(tmpdir(), 'strandlake-profile-'));
   const session = new Session();
   session.connect();
   try {
-    await profileFormat(format, file, folder, 2); // until the engine has compiled the loops
+    await profileFormat(format, file, folder, 2); // warm-up, so that the JavaScript engine has compiled the loops
     await session.post('Profiler.enable');
     await session.post('Profiler.setSamplingInterval', { interval: 500 });
     await session.post('Profiler.start');
-    const { seconds, bytes } = await profileFormat(format, file, folder, chunks);
+    const { seconds, bytes } = await profileFormat(format, file, folder, maxProfiledChunks);
     const { profile } = await session.post('Profiler.stop');
     return { megabytesPerSecond: bytes / 1e6 / seconds, ...timeByCategory(profile) };
   } finally {
@@ -103,7 +103,7 @@ async function profileFormat(format: Format, path: string, folder: string, most:
   return { seconds, bytes };
 }
 
-/** Share of each phase, and the functions with the most time of their own. */
+/** Returns the share of each phase, and the functions with the most self time. */
 function timeByCategory({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile) {
   const parents = new Map(nodes.flatMap(({ id, children = [] }) => children.map((c) => [c, id])));
   const byId = new Map(nodes.map((node) => [node.id, node]));
@@ -112,7 +112,7 @@ function timeByCategory({ nodes, samples = [], timeDeltas = [] }: Profiler.Profi
     if (node === undefined) return 'other';
     const { functionName, url } = node.callFrame;
     if (functionName === '(garbage collector)') return 'collect garbage';
-    const found = phases.find(([, place]) => place.test(url));
+    const found = phasePatterns.find(([, place]) => place.test(url));
     return found ? found[0] : phaseOf(parents.get(node.id));
   };
   const phaseTimes = new Map<string, number>();

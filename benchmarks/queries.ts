@@ -1,24 +1,24 @@
 import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
 import { segmentsOf } from './segments.js';
 import type { BenchServer } from './server.js';
-import { type Line, median } from './table.js';
+import { type ResultLine, median } from './table.js';
 
-/** A query as a request to the server, and as SQL over the same files. `$t` stands for the table. */
+/** A query as a request to the server, and as SQL on the same files. `$t` stands for the table. */
 interface Question {
   readonly name: string;
   readonly request: object;
-  /** The first value of the last statement is the total, which must equal the server's. */
+  /** The first value of the last statement must equal `total` in the server's answer. */
   readonly sql: readonly string[];
 }
 
-interface Sample {
+interface SampleRecord {
   readonly variant: string;
   readonly chromosome: string;
   readonly start: number;
 }
 
-/** Queries of the benchmark, about a record from the middle of the data. */
-function questions({ variant, chromosome, start }: Sample): readonly Question[] {
+/** The queries of the benchmark, about a record from the middle of the data. */
+function questionsAbout({ variant, chromosome, start }: SampleRecord): readonly Question[] {
   const [from, to] = [start - 500_000, start + 500_000];
   const region = `genomic_coordinates.chromosome = '${chromosome}'
     AND genomic_coordinates."start" <= ${to} AND genomic_coordinates.stop >= ${from}`;
@@ -77,16 +77,16 @@ export async function timeQueries(
   server: BenchServer,
   datasetId: number,
   runs: number,
-): Promise<Line[]> {
+): Promise<ResultLine[]> {
   const path = `/v2/datasets/${datasetId}/data`;
   const connection = await (await DuckDBInstance.create(':memory:')).connect();
   const files = segmentsOf(server.data, datasetId);
   const table = `read_parquet([${files.map((file) => `'${file}'`).join(', ')}])`;
   const { total } = await server.call('POST', path, { limit: 0 });
   const middleRecord = await server.call('POST', path, { limit: 1, offset: Math.floor(total / 2) });
-  const sample = sampleOf(middleRecord.results[0] ?? {});
-  const lines: Line[] = [];
-  for (const { name, request, sql } of questions(sample)) {
+  const sample = sampleRecordOf(middleRecord.results[0] ?? {});
+  const lines: ResultLine[] = [];
+  for (const { name, request, sql } of questionsAbout(sample)) {
     const [ours, theirs]: [number[], number[]] = [[], []];
     const totals: [number, number] = [0, 0];
     for (let run = 0; run < runs; run++) {
@@ -112,7 +112,7 @@ export async function timeQueries(
   return lines;
 }
 
-function sampleOf(record: Readonly<Record<string, unknown>>): Sample {
+function sampleRecordOf(record: Readonly<Record<string, unknown>>): SampleRecord {
   const at = record['genomic_coordinates'] as {
     readonly chromosome: string;
     readonly start: number;

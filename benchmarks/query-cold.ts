@@ -2,16 +2,16 @@ import { createReadStream, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { QueryDataset } from './query-dataset.js';
 import { type ComparedEngine, checkAgreement, comparedEngines } from './query-engines.js';
-import { type Question, questions } from './query-questions.js';
+import { type Question, questionsAbout } from './query-questions.js';
 import { type EngineTimes, type QuestionTable, questionTable } from './query-rows.js';
 import { tablesFolder } from './query-tables.js';
 import { median } from './table.js';
 
 const startCount = 3;
-/** Highest allowed ratio to the better peer. */
-const greatestRatio = 2;
+/** Highest allowed ratio of Strandlake's time to that of the faster compared engine. */
+const maxRatio = 2;
 
-/** Measures the first answer of each engine after its start: every question is the only one of a process. */
+/** Measures the first answer of each engine after its start: each query runs in a new process. */
 export async function measureCold(dataset: QueryDataset): Promise<QuestionTable> {
   const engines = comparedEngines(dataset);
   for (const folder of [segmentsFolder(dataset), tablesFolder(dataset.records)])
@@ -19,8 +19,8 @@ export async function measureCold(dataset: QueryDataset): Promise<QuestionTable>
   const title = `${dataset.records.toLocaleString('en-US')} records, cold`;
   return questionTable(
     title,
-    questions(dataset.sample),
-    () => greatestRatio,
+    questionsAbout(dataset.sample),
+    () => maxRatio,
     (question) => firstAnswers(question, engines),
   );
 }
@@ -28,7 +28,7 @@ export async function measureCold(dataset: QueryDataset): Promise<QuestionTable>
 /** The folder with the files of the dataset. */
 export const segmentsFolder = ({ data }: QueryDataset): string => join(data, 'datasets');
 
-/** Medians over a few starts, in which the engines take turns. */
+/** Returns the medians over a few starts, in which the engines take turns. */
 export async function firstAnswers(
   question: Question,
   engines: readonly ComparedEngine[],
@@ -52,11 +52,11 @@ export async function firstAnswers(
   return engineTimes.map((each) => (each.length === 0 ? null : median(each)));
 }
 
-/** Reads all files once, so that the system has their pages in memory, as far as it has room. */
+/** Reads all files once, so that the operating system has their pages in memory as far as there is room. */
 export async function readThrough(folder: string): Promise<void> {
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
     const bytes = createReadStream(join(entry.parentPath, entry.name), { highWaterMark: 1 << 20 });
-    for await (const _ of bytes); // the pages stay with the system
+    for await (const _ of bytes); // the page cache of the operating system keeps the pages
   }
 }

@@ -1,19 +1,22 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openConnections } from './connections.js';
-import { cache, generateFile } from './generate.js';
+import { cacheFolder, generateFile } from './generate.js';
 import { seededRandom } from './random.js';
 import { segmentsOf } from './segments.js';
 import { type BenchServer, startServer } from './server.js';
-import { type Line, markdownTable, median } from './table.js';
+import { type ResultLine, markdownTable, median } from './table.js';
 
 const seed = 20_261_120;
-const warmups = 2;
-const runs = 9;
-/** The highest allowed ratio to one commit. */
-const greatestRatio = 1.5;
+const warmupRuns = 2;
+const measuredRuns = 9;
+/** The highest allowed ratio of the time with many commits to the time with one commit. */
+const maxRatio = 1.5;
 
-/** `--commits`: compares a dataset of a thousand small commits with one commit of the same records, after merging has finished. */
+/**
+ * `--commits`: compares a dataset of a thousand small commits with a dataset of one commit of the same records, after all compactions have
+ * finished.
+ */
 export async function measureCommits(
   number: (name: string, usual: number) => number,
   isQuick: boolean,
@@ -23,7 +26,7 @@ export async function measureCommits(
   const records = commits * recordsPerCommit;
   const name = `query-${records}-${seed}.jsonl`;
   const wholeFile = await generateFile(name, () => recordLines(0, records));
-  const folder = join(cache, 'query-commits');
+  const folder = join(cacheFolder, 'query-commits');
   const server = await startServer();
   try {
     const oneCommitDataset = await server.newDataset('one commit');
@@ -57,7 +60,7 @@ async function compareAnswers(
   one: number,
   many: number,
   commits: number,
-): Promise<Line[]> {
+): Promise<ResultLine[]> {
   const connections = openConnections(server.origin, server.token, 1);
   const questions: readonly (readonly [name: string, request: object])[] = [
     [
@@ -72,11 +75,11 @@ async function compareAnswers(
     ['terms facet', { limit: 0, facets: { gene: { facet_type: 'terms', limit: 10 } } }],
     ['variant lookup', { filters: [['variant', variantAt(12_345 % commits)]] }],
   ];
-  const rows: Line[] = [];
+  const rows: ResultLine[] = [];
   for (const [question, request] of questions) {
     const runTimes: [number[], number[]] = [[], []];
     const seenAnswers: [string, string] = ['', ''];
-    for (let run = -warmups; run < runs; run++) {
+    for (let run = -warmupRuns; run < measuredRuns; run++) {
       for (const [i, dataset] of [one, many].entries()) {
         const from = performance.now();
         const reply = await connections.post(
@@ -97,14 +100,14 @@ async function compareAnswers(
       ours: `${often.toFixed(1)} ms`,
       peer: `one commit ${once.toFixed(1)} ms`,
       ratio: often / once,
-      limit: greatestRatio,
+      limit: maxRatio,
     });
   }
   connections.close();
   return rows;
 }
 
-/** Records as JSON lines. A row of the same number is always the same record. */
+/** Yields records as JSON lines. The record with a given number is always the same. */
 export function* recordLines(from: number, count: number): Generator<string> {
   for (let row = from; row < from + count; row++) {
     const random = seededRandom(seed + row);

@@ -4,7 +4,7 @@ import { generateFile } from './generate.js';
 const seed = 20_261_121;
 
 /** Parts of invented medical words; all combinations make 20,000 words. */
-const wordBeginnings = (
+const wordPrefixes = (
   'cardio neuro osteo hepato nephro gastro dermo hemo myo chondro angio cyto cranio ' +
   'opto oto pneumo psycho rhino thyro uro veno adeno arthro audio broncho cholo colpo dento encephalo ' +
   'fibro glyco hydro immuno kerato leuko lipo mammo melano mucos onco'
@@ -13,23 +13,23 @@ const wordMiddles = (
   'bla cla dys ecta fer gen hyla iso kine lys mala nec oxi pla que rota scle tro uma vas ' +
   'xan yti zo pheno stri'
 ).split(' ');
-const wordEnds = (
+const wordSuffixes = (
   'sis tic pathy oma itis emia plasia trophy genesis megaly penia rrhea scopy stasis tomy uria ' +
   'ectasis lysis phagia philia'
 ).split(' ');
 const inventedWords = wordMiddles.flatMap((middle) =>
-  wordEnds.flatMap((end) => wordBeginnings.map((start) => `${start}${middle}${end}`)),
+  wordSuffixes.flatMap((end) => wordPrefixes.map((start) => `${start}${middle}${end}`)),
 );
 
 /** A word in about a fifth of the records. */
 export const commonWord = inventedWords[0]!;
 /** A second word that is in about a fifth of the records, for searches of two words. */
-export const otherWord = inventedWords[1]!;
-/** A word in about thirty of a million records. */
+export const secondCommonWord = inventedWords[1]!;
+/** A word in about thirty of one million records. */
 export const rareWord = inventedWords.at(-2)!;
 
 /** Names of conditions in the style of ClinVar: a few words each, mostly common ones. */
-const conditions: InfoKey = {
+const clndnKey: InfoKey = {
   id: 'CLNDN',
   number: '1',
   type: 'String',
@@ -40,7 +40,7 @@ const conditions: InfoKey = {
       () => inventedWords[random.below(inventedWords.length, 4)]!,
     );
     text[0] = text[0]!.charAt(0).toUpperCase() + text[0]!.slice(1);
-    return text.join('%20'); // a blank, in VCF 4.3
+    return text.join('%20'); // %20 is a blank in VCF 4.3
   },
 };
 
@@ -48,7 +48,7 @@ const conditions: InfoKey = {
 export function textVcfFile(records: number): Promise<string> {
   return generateFile(
     `${records}-${seed}.text.vcf.gz`,
-    () => vcfLines(records, [conditions]),
+    () => vcfLines(records, [clndnKey]),
     'bgzf',
   );
 }

@@ -1,15 +1,15 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { segmentFormat } from '../engine/store/segment.js';
-import { cache } from './generate.js';
+import { cacheFolder } from './generate.js';
 import { openDuckdb, makeTables } from './query-tables.js';
 import { targetFields, textVcfFile } from './query-data.js';
-import type { Sample } from './query-questions.js';
+import type { SampleRecord } from './query-questions.js';
 import { segmentsOf } from './segments.js';
 import { peakResidentMb, startServer } from './server.js';
 import { median } from './table.js';
 
-/** An import of the records, measured. */
+/** A measured import of the records. */
 interface MeasuredImport {
   readonly datasetId: number;
   /** Time until a query counts every record. */
@@ -18,30 +18,30 @@ interface MeasuredImport {
   readonly workerMb: number;
 }
 
-/** The dataset in a data folder, and the same records in the tables of the peers. */
+/** A dataset in a data folder, and the same records in the tables of the compared engines. */
 export interface QueryDataset extends MeasuredImport {
   readonly records: number;
-  /** The data folder. No server runs on it. */
+  /** The data folder; no server is running on it. */
   readonly data: string;
-  /** Path of the dataset's queries. */
+  /** The path of requests for queries of the dataset. */
   readonly path: string;
-  readonly sample: Sample;
+  readonly sample: SampleRecord;
 }
 
-/** True for datasets that need not fit into the cache of columns. */
+/** Whether a dataset is so large that it need not fit into the cache of columns. */
 export const isLarge = (records: number): boolean => records > 20_000_000;
 
 /**
- * Imports the records into a data folder in the cache, or takes the one that an earlier run has left there, unless `isFresh`. A folder
- * belongs to one format of segments. A file that is written last marks an import as complete.
+ * Imports the records into a data folder in the cache, or returns the folder that an earlier run has left, unless `isFresh`. A folder is
+ * used only with the format version of segments with which it was written. A file that is written last marks an import as complete.
  */
 export async function queryDataset(records: number, isFresh: boolean): Promise<QueryDataset> {
   const file = await textVcfFile(records);
-  const folder = resolve(cache, `query-data-${records}-format-${segmentFormat}`);
+  const folder = resolve(cacheFolder, `query-data-${records}-format-${segmentFormat}`);
   const data = join(folder, 'data');
   const mark = join(folder, 'imported.json');
   if (isFresh || !existsSync(mark)) {
-    // A small import is over soon, and one time of it says little.
+    // A small import takes little time and a single measurement of it varies, so it is repeated.
     const measuredImports: MeasuredImport[] = [];
     for (let run = 0; run < (isLarge(records) ? 1 : 3); run++) {
       rmSync(folder, { recursive: true, force: true });
@@ -55,7 +55,7 @@ export async function queryDataset(records: number, isFresh: boolean): Promise<Q
   const measuredImport = JSON.parse(readFileSync(mark, 'utf8')) as MeasuredImport;
   await makeTables(file, records, segmentsOf(data, measuredImport.datasetId));
   const path = `/v2/datasets/${measuredImport.datasetId}/data`;
-  return { ...measuredImport, records, data, path, sample: await sampleOf(records) };
+  return { ...measuredImport, records, data, path, sample: await sampleRecordOf(records) };
 }
 
 async function importOnce(data: string, file: string, records: number): Promise<MeasuredImport> {
@@ -77,8 +77,8 @@ async function importOnce(data: string, file: string, records: number): Promise<
   }
 }
 
-/** Finds values to query for in a process that then ends, so that its memory does not count for the measured processes. */
-async function sampleOf(records: number): Promise<Sample> {
+/** Finds values to query for in a process that ends afterwards, so that its memory does not count for the measured processes. */
+async function sampleRecordOf(records: number): Promise<SampleRecord> {
   const duckdb = await openDuckdb(records);
   try {
     const duckdbRows = async (sql: string): Promise<readonly (readonly unknown[])[]> =>

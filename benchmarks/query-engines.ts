@@ -5,21 +5,21 @@ import type { Question, QueryAnswer } from './query-questions.js';
 import { openChdb, openDuckdb } from './query-tables.js';
 import { startServer } from './server.js';
 
-/** The facts that all engines must agree on: the total and the values that a question compares. */
+/** The part of an answer that must be equal for all engines: the total and the compared values. */
 interface AnswerFacts {
   readonly total: number;
   readonly value: unknown;
 }
 
-/** An answer of an engine. */
+/** An answer of an engine, with its time. */
 interface EngineResult {
-  /** Milliseconds: for the server, measured by its client including HTTP; for a peer, measured in its process. */
+  /** Milliseconds: for the server, measured by its client and including HTTP; for a compared engine, measured in its process. */
   readonly ms: number;
   /** Parses the answer. The measured time does not include this. */
   facts(): AnswerFacts;
 }
 
-/** An engine with its data opened, in its own process. */
+/** An engine that has opened its data, in its own process. */
 export interface OpenedEngine {
   readonly name: string;
   /** The process of the engine. */
@@ -28,15 +28,15 @@ export interface OpenedEngine {
   close(): Promise<void>;
 }
 
-/** One of the compared engines. */
+/** One of the compared engines, Strandlake included. */
 export interface ComparedEngine {
   readonly name: string;
-  /** Whether the engine is asked this question. */
+  /** Whether the engine can be asked this question. */
   answers(question: Question): boolean;
   open(): Promise<OpenedEngine>;
 }
 
-/** Strandlake, and the peers behind it. */
+/** Returns Strandlake, followed by the engines that it is compared with. */
 export function comparedEngines(dataset: QueryDataset): readonly ComparedEngine[] {
   const { records } = dataset;
   return [
@@ -46,7 +46,7 @@ export function comparedEngines(dataset: QueryDataset): readonly ComparedEngine[
   ];
 }
 
-/** Throws when two engines found different things. */
+/** Throws if two engines gave different answers. */
 export function checkAgreement(
   question: Question,
   ours: EngineResult,

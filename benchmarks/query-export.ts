@@ -7,13 +7,13 @@ import type { QueryPeer } from './peers/query-peer.js';
 import { type QueryDataset, isLarge } from './query-dataset.js';
 import { openDuckdb, tablesFolder } from './query-tables.js';
 import { type BenchServer, startServer } from './server.js';
-import { type Line, median } from './table.js';
+import { type ResultLine, median } from './table.js';
 
-/** Highest allowed ratio to DuckDB. */
-const greatestRatio = 1;
+/** Highest allowed ratio of Strandlake's time to DuckDB's. */
+const maxRatio = 1;
 
 /** Measures a CSV export of all records against DuckDB, which writes the records of its table to a file. */
-export async function measureExport(dataset: QueryDataset): Promise<Line> {
+export async function measureExport(dataset: QueryDataset): Promise<ResultLine> {
   const { records } = dataset;
   const ourTimes: number[] = [];
   const theirTimes: number[] = [];
@@ -25,7 +25,7 @@ export async function measureExport(dataset: QueryDataset): Promise<Line> {
       if (ourExport.records !== records)
         throw new Error(`the export has ${ourExport.records} of ${records} records`);
       ourTimes.push(ourExport.seconds);
-      theirTimes.push(await copyOnce(duckdb, records, ourExport.isGzip));
+      theirTimes.push(await copyInDuckdb(duckdb, records, ourExport.isGzip));
       process.stderr.write(`CSV: ${ourTimes.at(-1)!.toFixed(2)} s, DuckDB ${theirTimes.at(-1)!.toFixed(2)} s\n`); // prettier-ignore
     }
   } finally {
@@ -38,11 +38,14 @@ export async function measureExport(dataset: QueryDataset): Promise<Line> {
     ours: `${mine.toFixed(2)} s`,
     peer: `DuckDB ${best.toFixed(2)} s`,
     ratio: mine / best,
-    limit: greatestRatio,
+    limit: maxRatio,
   };
 }
 
-/** Seconds from the request until the file is finished; then its records are counted, and it is removed. */
+/**
+ * Exports the records and returns the seconds from the request until the file was complete; afterwards checks the number of records and
+ * removes the file.
+ */
 async function exportOnce(
   server: BenchServer,
   { path }: QueryDataset,
@@ -64,7 +67,7 @@ async function exportOnce(
   }
 }
 
-/** Lines of an export's file, and whether it is compressed. No cell of the generated records has a line break. */
+/** Returns the number of lines of an export's file, and whether it is compressed. No cell of the generated records has a line break. */
 async function countLines(
   { origin, token }: BenchServer,
   id: number,
@@ -84,8 +87,8 @@ async function countLines(
   return { lines, isGzip };
 }
 
-/** Seconds of DuckDB for a file with the same records, compressed if ours is. */
-async function copyOnce(duckdb: QueryPeer, records: number, isGzip: boolean): Promise<number> {
+/** Returns the seconds that DuckDB takes for a file with the same records, compressed if Strandlake's file is. */
+async function copyInDuckdb(duckdb: QueryPeer, records: number, isGzip: boolean): Promise<number> {
   const file = join(tablesFolder(records), isGzip ? 'export.csv.gz' : 'export.csv');
   const options = `FORMAT csv, HEADER, COMPRESSION ${isGzip ? 'gzip' : 'none'}`;
   try {

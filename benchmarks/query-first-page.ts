@@ -5,13 +5,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { openConnections } from './connections.js';
 import type { QueryAnswer } from './query-questions.js';
 import { type BenchServer, startServer } from './server.js';
-import { type Line, median } from './table.js';
+import { type ResultLine, median } from './table.js';
 
 const startCount = 3;
-const limitMs = 100;
+const maxFirstPageMs = 100;
 
-/** Measures the first page of the bundled dataset, the first question to a server that has just started. */
-export async function firstPageLine(): Promise<Line> {
+/** Measures the first page of the bundled dataset: the first query to a server that has just started. */
+export async function firstPageLine(): Promise<ResultLine> {
   const data = mkdtempSync(join(tmpdir(), 'strandlake-bench-'));
   try {
     const datasetId = await importExample(data);
@@ -37,8 +37,8 @@ export async function firstPageLine(): Promise<Line> {
     return {
       question: `first page of the bundled ClinVar after a start, ${total.toLocaleString('en-US')} records`,
       ours: `${ms.toFixed(1)} ms`,
-      peer: `allowed ${limitMs} ms`,
-      ratio: ms / limitMs,
+      peer: `allowed ${maxFirstPageMs} ms`,
+      ratio: ms / maxFirstPageMs,
       limit: 1,
     };
   } finally {
@@ -46,11 +46,11 @@ export async function firstPageLine(): Promise<Line> {
   }
 }
 
-/** Lets the first start import the example, as `npm start` does. */
+/** Starts a server on a new data folder, which imports the example as in `npm start`; returns the id of the dataset. */
 async function importExample(data: string): Promise<number> {
   const server = await startServer({ data, examples: true });
   try {
-    const vault = await importedVault(server);
+    const vault = await waitForImportedVault(server);
     await server.idle();
     const objects = await server.call('GET', `/v2/objects?vault_id=${vault}&object_type=dataset`);
     const [dataset] = objects.data;
@@ -61,8 +61,8 @@ async function importExample(data: string): Promise<number> {
   }
 }
 
-/** The vault of the example, once its metadata says that the example is imported. */
-async function importedVault(server: BenchServer): Promise<number> {
+/** Returns the id of the vault of the example, once its metadata says that the example is imported. */
+async function waitForImportedVault(server: BenchServer): Promise<number> {
   for (const from = performance.now(); performance.now() - from < 120_000; await pause(200)) {
     const vaults = await server.call('GET', '/v2/vaults?name=examples');
     const [vault] = vaults.data.filter(({ metadata }) => metadata['example'] === 'imported');

@@ -1,12 +1,12 @@
 import { firstAnswers, readThrough, segmentsFolder } from './query-cold.js';
 import type { QueryDataset } from './query-dataset.js';
 import { comparedEngines } from './query-engines.js';
-import { questions } from './query-questions.js';
-import { Asker } from './query-warm.js';
-import type { Line } from './table.js';
+import { questionsAbout } from './query-questions.js';
+import { QuestionTimer } from './query-warm.js';
+import type { ResultLine } from './table.js';
 
-/** Questions whose time must not grow with the dataset. */
-const growthNames: readonly string[] = [
+/** Queries whose time must not grow with the dataset. */
+const growthQuestionNames: readonly string[] = [
   'variant lookup',
   'gene lookup',
   'region of 1 Mb',
@@ -14,28 +14,30 @@ const growthNames: readonly string[] = [
   'words without a field, a rare word',
 ];
 
-const questionBar = 2;
-const importBar = 1.1;
+const maxQuestionRatio = 2;
+const maxImportRatio = 1.1;
 
 /** The measurements on one size of the dataset. */
 export interface SizeResult {
   readonly dataset: QueryDataset;
-  /** Milliseconds by the name of the question. */
+  /** Milliseconds by the name of the query. */
   readonly warm: ReadonlyMap<string, number>;
   readonly cold: ReadonlyMap<string, number>;
 }
 
-/** Asks the questions whose time must not grow, without the peers. */
+/** Measures the queries whose time must not grow with the dataset, on Strandlake alone. */
 export async function measureGrowth(dataset: QueryDataset): Promise<SizeResult> {
-  const asked = questions(dataset.sample).filter(({ name }) => growthNames.includes(name));
+  const asked = questionsAbout(dataset.sample).filter(({ name }) =>
+    growthQuestionNames.includes(name),
+  );
   const [ours] = comparedEngines(dataset);
   const [warm, cold] = [new Map<string, number>(), new Map<string, number>()];
   const engine = await ours!.open();
   try {
-    const asker = new Asker();
+    const asker = new QuestionTimer();
     await asker.warmAll(asked, () => [engine]);
     for (const question of asked)
-      warm.set(question.name, (await asker.timed(question, [engine]))[0]!);
+      warm.set(question.name, (await asker.timeQuestion(question, [engine]))[0]!);
   } finally {
     await engine.close();
   }
@@ -45,9 +47,11 @@ export async function measureGrowth(dataset: QueryDataset): Promise<SizeResult> 
   return { dataset, warm, cold };
 }
 
-/** Compares a larger dataset with a smaller one: questions with few matches, the import per record and the memory of the worker. */
-export function growthLines(large: SizeResult, small: SizeResult): readonly Line[] {
-  const lines: Line[] = [];
+/**
+ * Compares a larger dataset with a smaller one: queries with few matches, the import time per record and the memory of the worker process.
+ */
+export function growthLines(large: SizeResult, small: SizeResult): readonly ResultLine[] {
+  const lines: ResultLine[] = [];
   const add = (question: string, ours: number, peer: number, unit: string, limit: number): void => {
     const valueText = (value: number): string => `${value.toFixed(unit === 'MB' ? 0 : 2)} ${unit}`;
     lines.push({
@@ -59,15 +63,15 @@ export function growthLines(large: SizeResult, small: SizeResult): readonly Line
     });
   };
   for (const state of ['warm', 'cold'] as const) {
-    for (const name of growthNames) {
+    for (const name of growthQuestionNames) {
       const [ours, peer] = [large[state].get(name), small[state].get(name)];
       if (ours === undefined || peer === undefined) continue;
-      add(`${name}, ${state}`, ours, peer, 'ms', questionBar);
+      add(`${name}, ${state}`, ours, peer, 'ms', maxQuestionRatio);
     }
   }
   const perRecord = ({ dataset }: SizeResult): number => (1e6 * dataset.seconds) / dataset.records;
-  add('import, per record', perRecord(large), perRecord(small), 'µs', importBar);
+  add('import, per record', perRecord(large), perRecord(small), 'µs', maxImportRatio);
   const [ours, peer] = [large.dataset.workerMb, small.dataset.workerMb];
-  add('peak memory of the worker, import', ours, peer, 'MB', importBar);
+  add('peak memory of the worker, import', ours, peer, 'MB', maxImportRatio);
   return lines;
 }

@@ -1,16 +1,16 @@
 import type { PeerStatement } from './peers/query-peer.js';
-import { commonWord, otherWord, rareWord } from './query-data.js';
+import { commonWord, secondCommonWord, rareWord } from './query-data.js';
 import { stringColumns } from './query-tables.js';
 
-/** The parts of the server's answer that are compared with the peers. */
+/** The parts of the server's answer that are compared with the answers of the other engines. */
 export interface QueryAnswer {
   readonly total: number;
   readonly results: readonly Readonly<Record<string, unknown>>[];
   readonly facets?: Readonly<Record<string, unknown>>;
 }
 
-/** Values of the data that queries ask for. */
-export interface Sample {
+/** Values of the generated data that the queries ask for. */
+export interface SampleRecord {
   readonly variant: string;
   readonly chromosome: string;
   readonly start: number;
@@ -20,31 +20,37 @@ export interface Sample {
   readonly variants: readonly string[];
 }
 
-/** One query for all engines. The last statement of a peer counts the matching records, as every answer of the server does. */
+/**
+ * One query in the form for each engine. The last statement of a compared engine counts the matching records, as `total` in the server's
+ * answer does.
+ */
 export interface Question {
   readonly name: string;
-  /** The highest allowed ratio to the faster peer with warm caches, if it differs from that of most questions. */
+  /** The highest allowed ratio to the faster compared engine with warm caches, if it differs from that of most queries. */
   readonly bar?: number;
   readonly request: Readonly<Record<string, unknown>>;
-  /** For words without a field: the request for the same words in the one field that contains them. */
+  /** For a query for words in any field: the request for the same words in the only field that contains them. */
   readonly inOneField?: Readonly<Record<string, unknown>>;
-  /** A peer without statements is not asked. */
+  /** The statements for DuckDB; without statements, DuckDB is not asked. */
   readonly duckdb?: readonly PeerStatement[];
   readonly chdb?: readonly PeerStatement[];
-  /** Values that must be equal besides the total: of the server's answer, and of the peer's first statement. */
+  /**
+   * Returns the values that must be equal besides the total: of the server's answer (`ours`), and of the first statement of a compared
+   * engine (`theirs`).
+   */
   readonly ours?: (answer: QueryAnswer) => unknown;
   readonly theirs?: (rows: readonly (readonly unknown[])[]) => unknown;
 }
 
-/** Highest allowed ratio to DuckDB's `ILIKE` over all columns of strings. */
-const wordsBar = 0.2;
+/** Highest allowed ratio of a query for words to DuckDB's `ILIKE` over all string columns. */
+const maxWordsRatio = 0.2;
 
 /** The queries of the benchmark. */
-export function questions(sample: Sample): readonly Question[] {
+export function questionsAbout(sample: SampleRecord): readonly Question[] {
   return [...filterQuestions(sample), ...wordSearches(), ...facetQuestions(), ...pageQuestions()];
 }
 
-function filterQuestions(sample: Sample): readonly Question[] {
+function filterQuestions(sample: SampleRecord): readonly Question[] {
   const { variant, chromosome, start, gene, rowId } = sample;
   const variants = sample.variants.slice(0, 1000);
   const [from, to] = [start - 500_000, start + 500_000];
@@ -86,9 +92,9 @@ function filterQuestions(sample: Sample): readonly Question[] {
 const wordSearches = (): readonly Question[] => [
   wordQuestion('word search, rare word', rareWord),
   wordQuestion('word search, common word', commonWord),
-  wordsAnywhere('words without a field, a rare word', [rareWord]),
-  wordsAnywhere('words without a field, a common word', [commonWord]),
-  wordsAnywhere('words without a field, two words', [commonWord, otherWord]),
+  wordsInAnyFieldQuestion('words without a field, a rare word', [rareWord]),
+  wordsInAnyFieldQuestion('words without a field, a common word', [commonWord]),
+  wordsInAnyFieldQuestion('words without a field, two words', [commonWord, secondCommonWord]),
 ];
 
 const facetQuestions = (): readonly Question[] => [
@@ -121,7 +127,7 @@ const pageQuestions = (): readonly Question[] => [
   {
     name: 'sort, first 20',
     request: { ordering: ['-info.MQ'], limit: 20 },
-    ...sameStatement([
+    ...sameStatements([
       recordsStatement('SELECT * FROM t ORDER BY MQ DESC LIMIT 20'),
       totalStatement(),
     ]),
@@ -130,7 +136,7 @@ const pageQuestions = (): readonly Question[] => [
     name: 'page at offset 100,000',
     request: { limit: 100, offset: 100_000 },
     duckdb: [recordsStatement('SELECT * FROM t LIMIT 100 OFFSET 100000'), totalStatement()],
-    // DuckDB's pages would differ from run to run without an ordering.
+    // Without an ordering, ClickHouse's pages would differ from run to run; DuckDB keeps the order of insertion.
     chdb: [
       recordsStatement('SELECT * FROM t ORDER BY chromosome, "start" LIMIT 100 OFFSET 100000'),
       totalStatement(),
@@ -141,7 +147,7 @@ const pageQuestions = (): readonly Question[] => [
     bar: 1,
     request: { limit: 10_000 },
     duckdb: [recordsStatement('SELECT * FROM t LIMIT 10000'), totalStatement()],
-    ...sameNumber,
+    ...compareRecordCounts,
   },
 ];
 
@@ -150,11 +156,11 @@ function countQuestion(name: string, filters: readonly unknown[], where: string)
     name,
     bar: 1.2,
     request: { filters, limit: 0 },
-    ...sameStatement([totalStatement(where)]),
+    ...sameStatements([totalStatement(where)]),
   };
 }
 
-/** Statements for a page of whole records and for the total. */
+/** Returns statements for a page of whole records and for the total. */
 function pageQuestion(
   name: string,
   filters: readonly unknown[],
@@ -170,17 +176,17 @@ function pageQuestion(
     request: { filters, limit: 100 },
     duckdb: statements(where),
     chdb: statements(chdbWhere),
-    ...sameNumber,
+    ...compareRecordCounts,
   };
 }
 
-/** The pages have as many records. */
-const sameNumber: Pick<Question, 'ours' | 'theirs'> = {
+/** A comparison by which pages of all engines must have the same number of records. */
+const compareRecordCounts: Pick<Question, 'ours' | 'theirs'> = {
   ours: ({ results }) => results.length,
   theirs: ([row]) => row![1],
 };
 
-/** The server answers the hundred most relevant records, the peers any hundred. */
+/** A search for words, for which the server answers the hundred most relevant records and the compared engines any hundred. */
 function wordQuestion(name: string, wanted: string): Question {
   return pageQuestion(
     name,
@@ -190,8 +196,8 @@ function wordQuestion(name: string, wanted: string): Question {
   );
 }
 
-/** A query string of one or more words, any of which a record has to have in any string. */
-function wordsAnywhere(name: string, wanted: readonly string[]): Question {
+/** A query string of one or more words; a record matches if any of its strings contains any of the words. */
+function wordsInAnyFieldQuestion(name: string, wanted: readonly string[]): Question {
   const texts = stringColumns.map(({ name: column, isList }) =>
     isList ? `array_to_string("${column}", ' ')` : `"${column}"`,
   );
@@ -199,7 +205,7 @@ function wordsAnywhere(name: string, wanted: readonly string[]): Question {
   const { chdb: _, ...question } = pageQuestion(name, [], like.join(' OR '));
   return {
     ...question,
-    bar: wordsBar,
+    bar: maxWordsRatio,
     request: { query: wanted.join(' '), limit: 100 },
     inOneField: { query: `info.CLNDN:(${wanted.join(' ')})`, limit: 100 },
   };
@@ -240,13 +246,13 @@ function facetQuestion(
   return {
     name,
     request: { limit: 0, facets: { [field]: options } },
-    ...sameStatement([{ sql, shape: 'values' }, totalStatement(where)]),
+    ...sameStatements([{ sql, shape: 'values' }, totalStatement(where)]),
     ours: ({ facets }) => ours(facets?.[field]),
     theirs,
   };
 }
 
-function sameStatement(statements: readonly PeerStatement[]): Pick<Question, 'duckdb' | 'chdb'> {
+function sameStatements(statements: readonly PeerStatement[]): Pick<Question, 'duckdb' | 'chdb'> {
   return { duckdb: statements, chdb: statements };
 }
 
@@ -263,7 +269,7 @@ function numbersIn(rows: readonly (readonly unknown[])[]): readonly (readonly nu
   return rows.map((row) => row.map(Number));
 }
 
-/** Rounds a sum: adding the same numbers in another order changes the last digits. */
+/** Rounds a sum, because adding the same numbers in another order changes the last digits. */
 function roundedText(value: number): string {
   return value.toPrecision(9);
 }

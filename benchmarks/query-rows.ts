@@ -1,15 +1,15 @@
 import type { Question } from './query-questions.js';
 
-/** Milliseconds of Strandlake and of each peer behind it; null for an engine that is not asked. */
+/** Milliseconds of Strandlake, followed by those of the compared engines; null for an engine that is not asked. */
 export type EngineTimes = readonly (number | null)[];
 
-/** A table with a row for each question, and Strandlake's milliseconds by the name of the question. */
+/** A table with a row for each query, and Strandlake's milliseconds by the name of the query. */
 export interface QuestionTable {
   readonly lines: string[];
   readonly times: ReadonlyMap<string, number>;
 }
 
-/** Measures all questions. One that fails, or whose answers differ, is reported as failed and does not end the run. */
+/** Measures all queries. A query that fails, or whose answers differ, is reported as failed; the run continues. */
 export async function questionTable(
   title: string,
   questions: readonly Question[],
@@ -27,7 +27,7 @@ export async function questionTable(
     try {
       const questionTimes = await measure(question);
       timesByQuestion.set(question.name, questionTimes[0]!);
-      lines.push(rowOf(question.name, questionTimes, limit));
+      lines.push(tableRowOf(question.name, questionTimes, limit));
     } catch (error) {
       process.exitCode = 1;
       process.stderr.write(`${String(error)}\n`);
@@ -38,7 +38,7 @@ export async function questionTable(
   return { lines, times: timesByQuestion };
 }
 
-function rowOf(name: string, [ours, ...theirs]: EngineTimes, limit: number): string {
+function tableRowOf(name: string, [ours, ...theirs]: EngineTimes, limit: number): string {
   const ratio = ours! / Math.min(...theirs.filter((ms) => ms !== null));
   const shownTimes = [ours!, ...theirs].map((ms) => ms?.toFixed(1) ?? '-');
   const keptText = ratio <= limit ? 'kept' : 'missed';

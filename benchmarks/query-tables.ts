@@ -2,11 +2,14 @@ import { version as duckdbVersion } from '@duckdb/node-api';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
-import { cache } from './generate.js';
+import { cacheFolder } from './generate.js';
 import { type PeerStatement, type QueryPeer, startPeer } from './peers/query-peer.js';
 
-/** Columns of the peers' tables. Members of objects are columns of their own there, which is the fastest layout for the peers. */
-const columns: readonly (readonly [name: string, source: string, clickhouse: string])[] = [
+/**
+ * Columns of the tables of the compared engines. Members of objects are columns of their own, which is the fastest layout for these
+ * engines.
+ */
+const tableColumns: readonly (readonly [name: string, source: string, clickhouse: string])[] = [
   ['_id', '_id', 'String'],
   ['_commit', '_commit', 'LowCardinality(String)'],
   ['build', 'genomic_coordinates.build', 'LowCardinality(Nullable(String))'],
@@ -37,7 +40,7 @@ const columns: readonly (readonly [name: string, source: string, clickhouse: str
 ];
 
 const clickhouseTable = `CREATE TABLE t (
-  ${columns.map(([name, , type]) => `"${name}" ${type}`).join(', ')},
+  ${tableColumns.map(([name, , type]) => `"${name}" ${type}`).join(', ')},
   INDEX by_variant variant TYPE bloom_filter(0.01) GRANULARITY 1,
   INDEX by_gene GENE TYPE bloom_filter(0.01) GRANULARITY 1,
   INDEX by_stop stop TYPE minmax GRANULARITY 1,
@@ -45,14 +48,15 @@ const clickhouseTable = `CREATE TABLE t (
 ) ENGINE = MergeTree ORDER BY (chromosome, "start")`;
 
 /**
- * SQL of the columns with the strings of a record, including elements of lists but not reserved columns: a word without a field is searched in
- * these.
+ * SQL of the columns that hold the strings of a record, including the elements of lists but not reserved columns; a word without a field is
+ * searched in these columns.
  */
-export const stringColumns: readonly { readonly name: string; readonly isList: boolean }[] = columns
-  .filter(([name, , type]) => !name.startsWith('_') && type.includes('String'))
-  .map(([name, , type]) => ({ name, isList: type.startsWith('Array') }));
+export const stringColumns: readonly { readonly name: string; readonly isList: boolean }[] =
+  tableColumns
+    .filter(([name, , type]) => !name.startsWith('_') && type.includes('String'))
+    .map(([name, , type]) => ({ name, isList: type.startsWith('Array') }));
 
-/** Versions of the peers. Throws when one is missing, so that a run fails before its long steps. */
+/** Returns the versions of the compared engines. Throws if one is missing, so that a run fails before its long steps. */
 export function peerVersions(): Readonly<Record<string, string>> {
   let chdb: { readonly version: string };
   try {
@@ -67,23 +71,23 @@ export function peerVersions(): Readonly<Record<string, string>> {
   return { DuckDB: duckdbVersion(), chdb: chdb.version };
 }
 
-/** The folder of the peers' tables of that many records. */
-export const tablesFolder = (records: number): string => resolve(cache, `query-${records}`);
+/** Returns the folder of the compared engines' tables with that many records. */
+export const tablesFolder = (records: number): string => resolve(cacheFolder, `query-${records}`);
 
-/** Starts DuckDB on its table `t`. */
+/** Starts DuckDB on its table file; the table is called `t`. */
 export function openDuckdb(records: number): Promise<QueryPeer> {
   return startPeer('DuckDB', 'query-duckdb.js', [join(tablesFolder(records), 'peer.duckdb')]);
 }
 
-/** Starts ClickHouse on its table `t`. */
+/** Starts ClickHouse on its folder; the table is called `t`. */
 export function openChdb(records: number): Promise<QueryPeer> {
   const folder = join(tablesFolder(records), 'chdb');
   return startPeer('chdb', 'query-chdb.js', [process.cwd(), folder]);
 }
 
 /**
- * Makes the peers' tables from the dataset's files, unless the cache has them. A file that is written last marks them as complete;
- * without it, as after an interrupted run, they are made again.
+ * Makes the tables of the compared engines from the dataset's files, unless the cache has them. A file that is written last marks the
+ * tables as complete; if it is missing, as after an interrupted run, they are made again.
  */
 export async function makeTables(
   source: string,
@@ -93,7 +97,7 @@ export async function makeTables(
   const versions = Object.values(peerVersions()).join(' ');
   const folder = tablesFolder(records);
   const mark = join(folder, 'made');
-  const sourceMark = JSON.stringify([source, versions, columns, clickhouseTable]);
+  const sourceMark = JSON.stringify([source, versions, tableColumns, clickhouseTable]);
   if (existsSync(mark) && readFileSync(mark, 'utf8') === sourceMark) return;
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
@@ -110,7 +114,7 @@ export async function makeTables(
 
 function duckdbStatements(segments: readonly string[], flat: string): readonly string[] {
   const files = segments.map((file) => `'${file}'`).join(', ');
-  const select = columns.map(([name, source]) => `${source} AS "${name}"`).join(', ');
+  const select = tableColumns.map(([name, source]) => `${source} AS "${name}"`).join(', ');
   return [
     `CREATE TABLE t AS SELECT ${select} FROM read_parquet([${files}], union_by_name = true)`,
     'CREATE INDEX by_variant ON t (variant)',
@@ -119,7 +123,7 @@ function duckdbStatements(segments: readonly string[], flat: string): readonly s
   ];
 }
 
-/** Runs the statements and ends the process, so that its memory does not count for the queries. */
+/** Runs the statements and ends the process of the engine, so that the memory that they take does not count for the queries. */
 async function fillTables(peer: QueryPeer, statements: readonly string[]): Promise<void> {
   try {
     for (const sql of statements) {

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { openConnections } from './connections.js';
-import { questions } from './query-questions.js';
+import { questionsAbout } from './query-questions.js';
 import type { QueryDataset } from './query-dataset.js';
 import { type BenchServer, residentMb, startServer } from './server.js';
 
-/** Requests of one period of load. */
-interface Load {
+/** The requests sent during one period of load. */
+interface LoadResult {
   /** Duration of each request in milliseconds, ascending. */
   readonly times: readonly number[];
   readonly errors: number;
@@ -26,7 +26,7 @@ export async function measureThroughput(
   }
 }
 
-/** The dataset with a server on it. */
+/** A dataset and a running server with it. */
 interface ServedDataset extends QueryDataset {
   readonly server: BenchServer;
 }
@@ -44,7 +44,7 @@ async function measureRun(
   ];
   const { variants } = ready.sample;
   const lookups = variants.map((one) => JSON.stringify({ filters: [['variant', one]] }));
-  await loadServer(ready, lookups, 8, isQuick ? 0.5 : 3); // warm-up
+  await loadServer(ready, lookups, 8, isQuick ? 0.5 : 3); // warm-up before the measurements
   for (const connections of [1, 8, 64]) {
     const { times, errors, ...took } = await loadServer(ready, lookups, connections, seconds);
     const shares = [0.5, 0.95, 0.99].map((share) => quantileOf(times, share).toFixed(1));
@@ -63,7 +63,7 @@ async function loadServer(
   bodies: readonly string[],
   count: number,
   seconds: number,
-): Promise<Load> {
+): Promise<LoadResult> {
   const connections = openConnections(server.origin, server.token, count);
   const latencies: number[] = [];
   let errors = 0;
@@ -88,12 +88,12 @@ async function loadServer(
   return { times: latencies, errors, seconds: (performance.now() - from) / 1000 };
 }
 
-/** Samples the memory of the API process while eight clients send every query of the benchmark in turn. */
+/** Samples the memory of the API process while eight clients send all queries of the benchmark repeatedly. */
 async function memoryGrowth(ready: ServedDataset, minutes: number): Promise<string> {
   const pid = ready.server.apiPid();
   const every = minutes < 2 ? 1 : 10;
   const samples: number[] = [];
-  const bodies = questions(ready.sample).map(({ request }) => JSON.stringify(request));
+  const bodies = questionsAbout(ready.sample).map(({ request }) => JSON.stringify(request));
   const endController = new AbortController();
   const watch = (async () => {
     while (!endController.signal.aborted) {
@@ -116,7 +116,7 @@ async function memoryGrowth(ready: ServedDataset, minutes: number): Promise<stri
   );
 }
 
-/** Slope of the least-squares line through the values, per step. */
+/** Returns the slope of the least-squares line through the values, per step. */
 function slopeOf(values: readonly number[]): number {
   const middleIndex = (values.length - 1) / 2;
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -1,41 +1,41 @@
 import { parseConfig } from '../engine/core/config.js';
 import { type QueryDataset, isLarge } from './query-dataset.js';
 import { type OpenedEngine, checkAgreement, comparedEngines } from './query-engines.js';
-import { type Question, questions } from './query-questions.js';
+import { type Question, questionsAbout } from './query-questions.js';
 import { type EngineTimes, type QuestionTable, questionTable } from './query-rows.js';
 import { peakResidentMb, residentMb } from './server.js';
-import { type Line, lineOrFailure, median } from './table.js';
+import { type ResultLine, lineOrFailure, median } from './table.js';
 
-const warmups = 2;
-const runs = 9;
-/** Runs that are counted even if an engine needs minutes for them. */
-const fewestRuns = 3;
+const warmupRuns = 2;
+const measuredRuns = 9;
+/** Minimum number of measured runs, even if an engine needs minutes for them. */
+const minRuns = 3;
 /**
  * Number of times that every query runs on all engines before the first is timed. V8 compiles hot code only after dozens of
  * requests: a variant lookup takes 2.4 ms after five requests and 0.5 ms after a hundred.
  */
-const passes = 20;
-/** An engine that has worked on a question for so long is asked it only as often as it has to be. */
-const enoughMs = 20_000;
-/** Highest allowed ratio of words without a field to the same words in one field. */
-const oneFieldBar = 3;
+const warmupPasses = 20;
+/** When an engine has worked on a query for this long, only the runs that are needed for the result follow. */
+const enoughTimeMs = 20_000;
+/** Highest allowed ratio of a query for words in any field to the query for the same words in one field. */
+const maxOneFieldRatio = 3;
 
-/** Tables of the engines in use: all questions with the memory after them, and words without a field against one field. */
+/** Tables for warm engines: all queries with the memory after them, and queries for words in any field against one field. */
 export interface WarmTables {
   readonly questions: QuestionTable;
-  readonly words: readonly Line[];
+  readonly words: readonly ResultLine[];
 }
 
-/** Measures all questions on engines that have answered each of them many times. */
+/** Measures all queries on engines that have answered each of them many times. */
 export async function measureWarm(dataset: QueryDataset): Promise<WarmTables> {
-  const all = questions(dataset.sample);
+  const all = questionsAbout(dataset.sample);
   const enginesToCompare = comparedEngines(dataset);
   const openedEngines: OpenedEngine[] = [];
   try {
     for (const engine of enginesToCompare) openedEngines.push(await engine.open());
     const enginesAsked = (question: Question): readonly (OpenedEngine | null)[] =>
       enginesToCompare.map((engine, i) => (engine.answers(question) ? openedEngines[i]! : null));
-    const asker = new Asker();
+    const asker = new QuestionTimer();
     await asker.warmAll(all, enginesAsked);
     const title = `${dataset.records.toLocaleString('en-US')} records, warm`;
     const usual = isLarge(dataset.records) ? 1.2 : 1;
@@ -43,7 +43,7 @@ export async function measureWarm(dataset: QueryDataset): Promise<WarmTables> {
       title,
       all,
       ({ bar }) => bar ?? usual,
-      (question) => asker.timed(question, enginesAsked(question)),
+      (question) => asker.timeQuestion(question, enginesAsked(question)),
     );
     const words = await wordLines(asker, openedEngines[0]!, all, table.times);
     table.lines.push(...memoryRows(openedEngines, dataset.records));
@@ -53,25 +53,25 @@ export async function measureWarm(dataset: QueryDataset): Promise<WarmTables> {
   }
 }
 
-/** Asks questions again and again, slow ones less often. */
-export class Asker {
+/** Sends queries repeatedly, slow queries less often. */
+export class QuestionTimer {
   readonly #spentMs = new Map<string, number>();
 
-  /** Asks all questions of their engines in turn, until the engines are warm. */
+  /** Sends all queries to their engines in turn, until the engines are warm. */
   async warmAll(
     all: readonly Question[],
     enginesAsked: (question: Question) => readonly (OpenedEngine | null)[],
   ): Promise<void> {
-    for (let pass = 0; pass < passes; pass++)
+    for (let pass = 0; pass < warmupPasses; pass++)
       for (const question of all)
         for (const engine of enginesAsked(question)) if (engine) await this.warm(engine, question);
   }
 
-  /** Asks once, unless the engine has worked on the question for long enough. A failure is for `timed` to report. */
+  /** Sends a query once, unless the engine has worked on it for long enough. A failure is ignored, because `timeQuestion` reports it. */
   async warm(engine: OpenedEngine, question: Question): Promise<void> {
     const key = `${engine.name}: ${question.name}`;
     const before = this.#spentMs.get(key) ?? 0;
-    if (before >= enoughMs) return;
+    if (before >= enoughTimeMs) return;
     const elapsedMs = await engine.ask(question).then(
       ({ ms }) => ms,
       () => Infinity,
@@ -79,19 +79,22 @@ export class Asker {
     this.#spentMs.set(key, before + elapsedMs);
   }
 
-  /** Median times of the engines, which are asked in turn. */
-  async timed(question: Question, engines: readonly (OpenedEngine | null)[]): Promise<EngineTimes> {
+  /** Returns the median times of the engines, which are asked in turn. */
+  async timeQuestion(
+    question: Question,
+    engines: readonly (OpenedEngine | null)[],
+  ): Promise<EngineTimes> {
     const askedEngines = engines.filter((engine) => engine !== null);
-    for (let run = 0; run < warmups; run++)
+    for (let run = 0; run < warmupRuns; run++)
       for (const engine of askedEngines) await this.warm(engine, question);
     const engineTimes = engines.map((): number[] => []);
-    for (let run = 0; run < runs; run++) {
+    for (let run = 0; run < measuredRuns; run++) {
       const answers = [];
       for (const [i, engine] of engines.entries()) {
         if (engine === null) continue;
         const key = `${engine.name}: ${question.name}`;
         const spentMs = this.#spentMs.get(key) ?? 0;
-        if (run >= fewestRuns && spentMs >= enoughMs) continue;
+        if (run >= minRuns && spentMs >= enoughTimeMs) continue;
         const answer = await engine.ask(question);
         engineTimes[i]!.push(answer.ms);
         this.#spentMs.set(key, spentMs + answer.ms);
@@ -103,29 +106,29 @@ export class Asker {
   }
 }
 
-/** Words without a field against the same words in the field that has them. */
+/** Compares queries for words in any field with the same words in the field that contains them. */
 async function wordLines(
-  asker: Asker,
+  asker: QuestionTimer,
   ours: OpenedEngine,
   all: readonly Question[],
   times: ReadonlyMap<string, number>,
-): Promise<readonly Line[]> {
-  const lines: Line[] = [];
+): Promise<readonly ResultLine[]> {
+  const lines: ResultLine[] = [];
   for (const question of all) {
     const { name, inOneField } = question;
     const anywhereMs = times.get(name);
     if (inOneField === undefined || anywhereMs === undefined) continue;
     const line = lineOrFailure(name, async () => {
       const oneField = { ...question, name: `${name}, in one field`, request: inOneField };
-      for (let pass = 0; pass < passes; pass++) await asker.warm(ours, oneField);
-      const [oneFieldMs] = await asker.timed(oneField, [ours]);
+      for (let pass = 0; pass < warmupPasses; pass++) await asker.warm(ours, oneField);
+      const [oneFieldMs] = await asker.timeQuestion(oneField, [ours]);
       checkAgreement(question, await ours.ask(question), 'one field', await ours.ask(oneField));
       return {
         question: name,
         ours: `${anywhereMs.toFixed(1)} ms`,
         peer: `in one field ${oneFieldMs!.toFixed(1)} ms`,
         ratio: anywhereMs / oneFieldMs!,
-        limit: oneFieldBar,
+        limit: maxOneFieldRatio,
       };
     });
     lines.push(await line);
@@ -134,8 +137,8 @@ async function wordLines(
 }
 
 /**
- * Memory of the processes after all questions. A dataset that fits into the cache is compared with DuckDB; what a larger one takes
- * is bounded by the settings.
+ * The memory of the processes after all queries. If the dataset fits into the cache of columns, Strandlake is compared with DuckDB; for a
+ * larger dataset, the settings limit the memory.
  */
 function memoryRows(engines: readonly OpenedEngine[], records: number): readonly string[] {
   const peaks = engines.map(({ pid }) => peakResidentMb(pid));

@@ -9,34 +9,36 @@ import { measureThroughput } from './query-throughput.js';
 import { measureWarm } from './query-warm.js';
 import { lineOrFailure, machineText, markdownTable, writeResult } from './table.js';
 
-/** Numbers of records; the second is more than the cache of columns holds. */
-const sizes = [5_000_000, 50_000_000];
-const quickSizes = [20_000];
+/** Numbers of records; the second number is more than the cache of columns holds. */
+const datasetSizes = [5_000_000, 50_000_000];
+const quickDatasetSizes = [20_000];
 
-/** The parts of the comparison, which a flag of their name selects. */
-const parts = ['warm', 'cold', 'growth', 'export', 'start'] as const;
-type BenchmarkPart = (typeof parts)[number];
+/** The parts of the comparison; a flag with its name selects a part. */
+const benchmarkParts = ['warm', 'cold', 'growth', 'export', 'start'] as const;
+type BenchmarkPart = (typeof benchmarkParts)[number];
 
 /**
- * `npm run bench -- query`: compares every kind of query with DuckDB on its own table and with ClickHouse with its indexes, on
- * engines in use and on engines just opened. `--throughput` and `--commits` are other measurements; `--all` runs all three.
+ * `npm run bench -- query`: compares every kind of query with DuckDB on its own table and with ClickHouse with its indexes, on warm engines
+ * and on engines that have just been opened. `--throughput` and `--commits` are other measurements; `--all` runs all three.
  */
 export async function runQueries(flags: ReadonlySet<string>): Promise<void> {
   const versions = peerVersions();
   const isQuick = flags.has('--quick');
-  const givenSizes = numbersOf(flags, 'records');
-  const chosenSizes = givenSizes.length > 0 ? givenSizes : isQuick ? quickSizes : sizes;
+  const givenSizes = numbersOfFlag(flags, 'records');
+  const chosenSizes =
+    givenSizes.length > 0 ? givenSizes : isQuick ? quickDatasetSizes : datasetSizes;
   const isFresh = flags.has('--import');
   const isAll = flags.has('--all');
   const isOther = flags.has('--throughput') || flags.has('--commits');
-  const selectedParts = parts.filter((part) => flags.has(`--${part}`));
-  const number = (name: string, usual: number): number => numbersOf(flags, name)[0] ?? usual;
+  const selectedParts = benchmarkParts.filter((part) => flags.has(`--${part}`));
+  const number = (name: string, usual: number): number => numbersOfFlag(flags, name)[0] ?? usual;
   const write = (name: string, text: string): void => {
     if (flags.has('--write')) writeResult(name, text);
   };
   if (isAll || !isOther) {
-    const wantedParts = new Set(selectedParts.length > 0 ? selectedParts : parts);
-    // Written after each table, so that an interrupted run leaves its results. A run of some tables does not replace the others.
+    const wantedParts = new Set(selectedParts.length > 0 ? selectedParts : benchmarkParts);
+    // The results are written after each table, so that an interrupted run leaves them. A run of some tables does not replace the results
+    // of the others.
     await compareEngines(chosenSizes, wantedParts, isFresh, (text) => {
       if (selectedParts.length === 0) write('query', `${text}\n\n${machineText(versions)}`);
     });
@@ -55,7 +57,7 @@ export async function runQueries(flags: ReadonlySet<string>): Promise<void> {
     otherTable('query-commits', await measureCommits(number, isQuick));
 }
 
-/** Prints the tables of all sizes; `write` gets all that there are after each new one. */
+/** Prints the tables of all sizes; `write` is called with all tables so far after each new table. */
 async function compareEngines(
   sizesToCompare: readonly number[],
   wanted: ReadonlySet<BenchmarkPart>,
@@ -103,8 +105,10 @@ async function compareEngines(
   }
 }
 
-/** The numbers of a flag of the command line, such as `--records=200000` or `--records=20000,200000`; none without it. */
-function numbersOf(flags: ReadonlySet<string>, name: string): readonly number[] {
+/**
+ * Returns the numbers in a flag of the command line, such as `--records=200000` or `--records=20000,200000`; empty if the flag is absent.
+ */
+function numbersOfFlag(flags: ReadonlySet<string>, name: string): readonly number[] {
   const flag = [...flags].find((one) => one.startsWith(`--${name}=`));
   const values = flag?.slice(name.length + 3).split(',') ?? [];
   return values.map((text) => {

@@ -7,7 +7,7 @@ export interface Random {
   pick<T>(values: readonly T[]): T;
 }
 
-/** Returns a generator whose sequence depends on the seed alone. */
+/** Returns a generator whose sequence depends only on the seed. */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   const next = (): number => {

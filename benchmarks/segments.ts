@@ -2,7 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** An action of a Delta log that adds or removes a file. */
-interface Action {
+interface LogAction {
   readonly add?: { readonly path: string };
   readonly remove?: { readonly path: string };
 }
@@ -15,7 +15,7 @@ export function segmentsOf(data: string, datasetId: number): readonly string[] {
   for (const name of readdirSync(log).sort()) {
     if (!/^\d+\.json$/.test(name)) continue;
     for (const line of readFileSync(join(log, name), 'utf8').trimEnd().split('\n')) {
-      const { add, remove } = JSON.parse(line) as Action;
+      const { add, remove } = JSON.parse(line) as LogAction;
       if (remove) files.delete(remove.path);
       if (add) files.add(add.path);
     }

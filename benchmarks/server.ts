@@ -14,10 +14,10 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
-const token = 'b'.repeat(30);
+const benchToken = 'b'.repeat(30);
 
-/** Members of the interface's answers that benchmarks read. */
-export interface Answer {
+/** Members of the interface's answers that the benchmarks read. */
+export interface ServerAnswer {
   readonly id: number;
   readonly upload_url: string;
   readonly status: string;
@@ -32,7 +32,7 @@ export interface Answer {
 
 /** Settings of the started server. */
 interface StartOptions {
-  /** A data folder, which stays after the end; without it, a temporary one. */
+  /** A data folder, which remains when the server ends; without it, the server gets a temporary folder. */
   readonly data?: string;
   /** Whether the first start imports the bundled example. */
   readonly examples?: boolean;
@@ -49,7 +49,7 @@ export interface BenchServer {
   apiPid(): number;
   /** Process id of the worker process, a child of the API process; 0 before it has started. */
   workerPid(): number;
-  call(method: string, path: string, body?: object): Promise<Answer>;
+  call(method: string, path: string, body?: object): Promise<ServerAnswer>;
   /** Uploads a file to the first user's vault; returns the object's id. */
   upload(file: string): Promise<number>;
   newDataset(name: string): Promise<number>;
@@ -63,7 +63,9 @@ export interface BenchServer {
   ): Promise<number>;
   /** Resolves when no task has waited or run for two seconds, that is, when background work has ended. */
   idle(): Promise<void>;
-  /** Peak of the summed memory of API and worker process since the last call, in MB. Sampling begins with the first call. */
+  /**
+   * Returns the peak of the summed memory of API and worker process since the previous call, in MB. Sampling begins with the first call.
+   */
   peakMb(): number;
   /** Processor time of API and worker process since their start, in seconds. */
   cpuSeconds(): number;
@@ -86,7 +88,7 @@ export async function startServer(options: StartOptions = {}): Promise<BenchServ
         ...process.env,
         STRANDLAKE_DATA: data,
         STRANDLAKE_PORT: String(port),
-        STRANDLAKE_TOKEN: token,
+        STRANDLAKE_TOKEN: benchToken,
         STRANDLAKE_EXAMPLES: options.examples === true ? 'on' : 'off',
       },
     },
@@ -96,12 +98,12 @@ export async function startServer(options: StartOptions = {}): Promise<BenchServ
     discardData();
   };
   const endBySignal = (): never => process.exit(130);
-  // An interrupted benchmark leaves neither a server nor its data behind.
+  // The handler ensures that an interrupted benchmark leaves neither a server nor its data behind.
   process.once('exit', end);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, endBySignal);
   const origin = `http://127.0.0.1:${port}`;
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-  await serverAnswers(origin, headers, child).catch((error: unknown) => {
+  const headers = { authorization: `Bearer ${benchToken}`, 'content-type': 'application/json' };
+  await waitForServer(origin, headers, child).catch((error: unknown) => {
     child.kill('SIGKILL');
     discardData();
     throw error;
@@ -109,16 +111,16 @@ export async function startServer(options: StartOptions = {}): Promise<BenchServ
   const apiPid = (): number => childrenOf(child.pid ?? 0)[0] ?? 0;
   let memory: ReturnType<typeof watchMemory> | undefined;
 
-  async function call(method: string, path: string, body?: object): Promise<Answer> {
+  async function call(method: string, path: string, body?: object): Promise<ServerAnswer> {
     const response = await fetch(origin + path, {
       method,
-      // A request for a job that has not ended waits for its end.
+      // With this preference, a request for a job waits for the end of the job.
       headers: { ...headers, prefer: 'wait=50' },
       ...(body && { body: JSON.stringify(body) }),
     });
     const text = await response.text();
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
-    return JSON.parse(text) as Answer;
+    return JSON.parse(text) as ServerAnswer;
   }
 
   async function personalVault(): Promise<number | undefined> {
@@ -128,12 +130,12 @@ export async function startServer(options: StartOptions = {}): Promise<BenchServ
   return {
     data,
     origin,
-    token,
+    token: benchToken,
     apiPid,
     workerPid: () => childrenOf(apiPid())[0] ?? 0,
     call,
     async upload(file) {
-      const bytes = await openAsBlob(file); // a file may be larger than a buffer
+      const bytes = await openAsBlob(file); // a Blob, because a file may be larger than a Buffer can be
       const md5 = createHash('md5');
       for await (const piece of createReadStream(file)) md5.update(piece as Buffer);
       const object = await call('POST', '/v2/objects', {
@@ -177,7 +179,7 @@ export async function startServer(options: StartOptions = {}): Promise<BenchServ
       return seconds;
     },
     async idle() {
-      const classes = 'class=interactive,standard,background'; // merges of segments are background tasks
+      const classes = 'class=interactive,standard,background'; // compactions are background tasks
       for (let quiet = 0; quiet < 3;) {
         let busyTasks = 0;
         for (const status of ['pending', 'queued', 'running'])
@@ -187,7 +189,7 @@ export async function startServer(options: StartOptions = {}): Promise<BenchServ
       }
     },
     peakMb: () => (memory ??= watchMemory(child.pid ?? 0)).peakMb(),
-    cpuSeconds: () => sumOf(descendantPids(child.pid ?? 0).map(cpuOf)),
+    cpuSeconds: () => sumOf(descendantPids(child.pid ?? 0).map(cpuSecondsOf)),
     async stop() {
       memory?.stop();
       child.kill('SIGTERM');
@@ -200,7 +202,7 @@ export async function startServer(options: StartOptions = {}): Promise<BenchServ
   };
 }
 
-async function serverAnswers(
+async function waitForServer(
   origin: string,
   headers: Readonly<Record<string, string>>,
   child: ChildProcess,
@@ -219,7 +221,7 @@ function watchMemory(supervisor: number): { peakMb(): number; stop(): void } {
   let processes: readonly number[] = [];
   let sampleCount = 0;
   const timer = setInterval(() => {
-    // Looking for descendants takes milliseconds of the processors that are measured, so it is done rarely.
+    // Searching for descendants takes milliseconds of the measured processors, so it is done rarely.
     if (sampleCount++ % 40 === 0) processes = descendantPids(supervisor);
     peakKb = Math.max(peakKb, sumOf(processes.map(residentKb)));
   }, 25);
@@ -245,7 +247,7 @@ function childrenOf(pid: number): readonly number[] {
 }
 
 function parentOf(pid: number): number {
-  // The name of the program is in brackets and may contain any character.
+  // In `/proc/<pid>/stat`, the name of the program is in brackets and may contain any character.
   return Number(procField(pid, 'stat').split(') ').at(-1)?.split(' ')[1] ?? 0);
 }
 
@@ -264,7 +266,7 @@ export function peakResidentMb(pid: number): number {
 }
 
 /** Processor time of a process and of the children that it has waited for, in seconds. Linux counts 100 ticks a second. */
-function cpuOf(pid: number): number {
+function cpuSecondsOf(pid: number): number {
   const fields = procField(pid, 'stat').split(') ').at(-1)?.split(' ') ?? [];
   return sumOf(fields.slice(11, 15).map(Number)) / 100;
 }
@@ -279,7 +281,7 @@ function procField(pid: number, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8');
   } catch {
-    return ''; // it has just ended
+    return ''; // the process has just ended
   }
 }
 

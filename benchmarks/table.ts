@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { arch, cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
 
-/** A row of a result table. `limit` is the highest allowed ratio, or null where none is set. */
-export interface Line {
+/** A row of a result table. `limit` is the highest allowed ratio, or null if the row has none. */
+export interface ResultLine {
   readonly question: string;
   readonly ours: string;
   readonly peer: string;
@@ -17,7 +17,7 @@ export function median(values: readonly number[]): number {
 }
 
 /** Formats rows as a Markdown table. */
-export function markdownTable(lines: readonly Line[]): string {
+export function markdownTable(lines: readonly ResultLine[]): string {
   const rows = lines.map(({ question, ours, peer, ratio, limit }) => {
     const ratioText = ratio === null ? '-' : ratio.toFixed(2);
     const keptText = ratio === null || limit === null ? '' : ratio <= limit ? 'kept' : 'missed';
@@ -27,8 +27,11 @@ export function markdownTable(lines: readonly Line[]): string {
   return [...head, ...rows].join('\n');
 }
 
-/** Measures a row. One that fails is reported as failed and does not end the run. */
-export async function lineOrFailure(question: string, measure: () => Promise<Line>): Promise<Line> {
+/** Measures a row. If that fails, the row is reported as failed and the run continues. */
+export async function lineOrFailure(
+  question: string,
+  measure: () => Promise<ResultLine>,
+): Promise<ResultLine> {
   try {
     return await measure();
   } catch (error) {
@@ -38,7 +41,7 @@ export async function lineOrFailure(question: string, measure: () => Promise<Lin
   }
 }
 
-/** Date, machine and versions in one line. */
+/** Returns the date, the machine and the versions in one line. */
 export function machineText(versions: Readonly<Record<string, string>>): string {
   const list = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
   const memory = `${Math.round(totalmem() / 2 ** 30)} GB`;
@@ -47,7 +50,7 @@ export function machineText(versions: Readonly<Record<string, string>>): string 
   return `${day}, ${cores}, ${memory}, Node ${process.versions.node}, ${list.join(', ')}`;
 }
 
-/** Replaces the result of that name in benchmarks/README.md. */
+/** Replaces the result with this name in benchmarks/README.md. */
 export function writeResult(name: string, text: string): void {
   const file = join('benchmarks', 'README.md');
   const page = readFileSync(file, 'utf8');

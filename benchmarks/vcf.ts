@@ -2,21 +2,21 @@ import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { chromosomes } from './data.js';
 import type { Format } from './format.js';
-import { generateFile, newDigits } from './generate.js';
+import { generateFile, randomizeDigits } from './generate.js';
 import { bcftoolsPeers } from './peers/bcftools-duckdb.js';
 import { fixedColumns, infoColumns, sampleColumns, type VcfKey } from './peers/columns.js';
 import { type Random, seededRandom } from './random.js';
 
 const seed = 20_261_123;
 
-/** A file of real lines from which others are generated, and the keys that are used. */
-interface SampleLines {
+/** A file of real lines from which other lines are generated, and the INFO and FORMAT keys to keep. */
+interface VcfFixture {
   readonly fixture: string;
   readonly info: readonly VcfKey[];
   readonly format: readonly VcfKey[];
 }
 
-const sites: SampleLines = {
+const sitesFixture: VcfFixture = {
   fixture: 'sites_1kg.vcf',
   info: [
     { id: 'AVGPOST', number: '1', type: 'Float' },
@@ -34,7 +34,7 @@ const sites: SampleLines = {
   format: [],
 };
 
-const samples: SampleLines = {
+const samplesFixture: VcfFixture = {
   fixture: 'hail_100_samples.vcf.gz',
   info: [
     { id: 'AC', number: 'A', type: 'Integer' },
@@ -53,35 +53,41 @@ const samples: SampleLines = {
 };
 
 /** Sites of the 1000 Genomes Project. */
-export const vcf: Format = {
+export const vcfFormat: Format = {
   name: 'vcf',
   title: 'VCF sites, 11 INFO keys, bgzip',
   records: 1_400_000,
   file: (records) =>
-    generateFile(`sites-${records}-${seed}.vcf.gz`, () => vcfLines(sites, records), 'bgzf'),
+    generateFile(`sites-${records}-${seed}.vcf.gz`, () => vcfLines(sitesFixture, records), 'bgzf'),
   reader: 'vcf',
   limit: 0.7,
-  peers: bcftoolsPeers([...fixedColumns, ...infoColumns(sites.info)]),
+  peers: bcftoolsPeers([...fixedColumns, ...infoColumns(sitesFixture.info)]),
 };
 
 /** Genotypes of a hundred exomes. */
-export const vcfSamples: Format = {
+export const vcfSamplesFormat: Format = {
   name: 'vcf-samples',
   title: 'VCF with 100 samples, GT:AD:DP:GQ, bgzip',
   records: 110_000,
   file: (records) =>
-    generateFile(`samples-${records}-${seed}.vcf.gz`, () => vcfLines(samples, records), 'bgzf'),
+    generateFile(
+      `samples-${records}-${seed}.vcf.gz`,
+      () => vcfLines(samplesFixture, records),
+      'bgzf',
+    ),
   reader: 'vcf',
   limit: 0.9,
   peers: bcftoolsPeers([
     ...fixedColumns,
-    ...infoColumns(samples.info),
-    ...sampleColumns(samples.format),
+    ...infoColumns(samplesFixture.info),
+    ...sampleColumns(samplesFixture.format),
   ]),
 };
 
-/** Lines of a file, header first: real lines with one alternate allele, at new positions and with new digits in their numbers. */
-function* vcfLines({ fixture, info, format }: SampleLines, records: number): Generator<string> {
+/**
+ * Yields the lines of a file, header first: real lines with one alternate allele, at new positions and with new digits in their numbers.
+ */
+function* vcfLines({ fixture, info, format }: VcfFixture, records: number): Generator<string> {
   const bytes = readFileSync(`test/fixtures/vcf/${fixture}`);
   const all = (bytes[0] === 31 ? gunzipSync(bytes) : bytes).toString().trimEnd().split('\n');
   const names = all.find((line) => line.startsWith('#CHROM'))!.split('\t');
@@ -131,10 +137,10 @@ function vcfLine(
   const fixedFields = [
     chromosome,
     position,
-    newDigits(id, random),
+    randomizeDigits(id, random),
     ref,
     alt,
-    newDigits(qual, random),
+    randomizeDigits(qual, random),
   ];
   const start = `${[...fixedFields, filter, items.join(';')].join('\t')}`;
   if (format.length === 0) return `${start}\n`;
@@ -150,5 +156,5 @@ function vcfLine(
 }
 
 function varyValue({ type }: VcfKey, value: string, random: Random): string {
-  return type === 'String' ? value : newDigits(value, random);
+  return type === 'String' ? value : randomizeDigits(value, random);
 }

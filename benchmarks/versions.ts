@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
 import { openConnections, type Connections } from './connections.js';
-import { cache, generateFile } from './generate.js';
+import { cacheFolder, generateFile } from './generate.js';
 import { recordLines } from './query-commits.js';
 import { segmentsOf } from './segments.js';
 import { type BenchServer, startServer } from './server.js';
 import {
-  type Line,
+  type ResultLine,
   lineOrFailure,
   machineText,
   markdownTable,
@@ -16,12 +16,12 @@ import {
   writeResult,
 } from './table.js';
 
-/** Number of changes one after another before the queries are asked again. */
-const manyChanges = 20;
-const runs = 9;
-const warmups = 2;
+/** Number of consecutive changes after which the queries are measured again. */
+const consecutiveChanges = 20;
+const measuredRuns = 9;
+const warmupRuns = 2;
 
-/** What all rows of the table share. */
+/** What all rows of the result table of `versions` need. */
 interface VersionsSetup {
   readonly server: BenchServer;
   readonly datasetId: number;
@@ -36,14 +36,14 @@ interface VersionsSetup {
 }
 
 /**
- * `npm run bench -- versions`: compares deletes, upserts, rollbacks and archives with DuckDB on its own table with an index on the id, both
- * durable, and queries of changed and of earlier versions with those of the newest before.
+ * `npm run bench -- versions`: compares deletes, upserts, rollbacks and archives with DuckDB on its own table with an index on the id
+ * (changes in both are durable), and queries of changed and of earlier versions with queries of the newest version before the changes.
  */
 export async function runVersions(flags: ReadonlySet<string>): Promise<void> {
   const isQuick = flags.has('--quick');
   const givenSizes = [...flags].flatMap((flag) => /^--records=(\d+)$/.exec(flag)?.[1] ?? []);
   const records = givenSizes.length > 0 ? Number(givenSizes[0]) : isQuick ? 20_000 : 5_000_000;
-  const folder = join(cache, 'versions');
+  const folder = join(cacheFolder, 'versions');
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const file = await generateFile(`versions-${records}.jsonl`, () => recordLines(0, records));
@@ -82,8 +82,11 @@ export async function runVersions(flags: ReadonlySet<string>): Promise<void> {
   }
 }
 
-/** Deletes of random records, and their rollbacks, each several times, for warm-up first; the peer puts the same records back. */
-async function deleteLines(setup: VersionsSetup): Promise<readonly Line[]> {
+/**
+ * Measures deletes of random records and their rollbacks, several times, of which the first are warm-up; DuckDB inserts the same records
+ * again.
+ */
+async function deleteLines(setup: VersionsSetup): Promise<readonly ResultLine[]> {
   const { server, datasetId, duckdb, records, few } = setup;
   const secondsByStep: Record<'deletes' | 'theirDeletes' | 'rollbacks' | 'theirInserts', number[]> =
     {
@@ -92,85 +95,87 @@ async function deleteLines(setup: VersionsSetup): Promise<readonly Line[]> {
       rollbacks: [],
       theirInserts: [],
     };
-  for (let run = 0; run < warmups + runs; run++) {
-    const file = idFile(setup, run);
+  for (let run = 0; run < warmupRuns + measuredRuns; run++) {
+    const file = writeIdFile(setup, run);
     await duckdb.run(`CREATE OR REPLACE TABLE gone AS SELECT t.* FROM t SEMI JOIN read_json('${file}') AS g ON t._id = g._id`); // prettier-ignore
     const objectId = await server.upload(file);
     secondsByStep.deletes.push(await changeRecords(setup, objectId, records - few, 'delete'));
-    secondsByStep.theirDeletes.push(await secondsFor(() => duckdb.run(`DELETE FROM t USING read_json('${file}') AS g WHERE t._id = g._id`))); // prettier-ignore
+    secondsByStep.theirDeletes.push(await measureSeconds(() => duckdb.run(`DELETE FROM t USING read_json('${file}') AS g WHERE t._id = g._id`))); // prettier-ignore
     const commit = await lastCommit(server, datasetId);
-    secondsByStep.rollbacks.push(await secondsFor(() => server.call('POST', `/v2/dataset_commits/${commit}/rollback`))); // prettier-ignore
-    secondsByStep.theirInserts.push(await secondsFor(() => duckdb.run('INSERT INTO t FROM gone')));
+    secondsByStep.rollbacks.push(await measureSeconds(() => server.call('POST', `/v2/dataset_commits/${commit}/rollback`))); // prettier-ignore
+    secondsByStep.theirInserts.push(
+      await measureSeconds(() => duckdb.run('INSERT INTO t FROM gone')),
+    );
   }
   const count = few.toLocaleString('en-US');
   return [
-    repeatedLine(`delete of ${count} records by _id`, secondsByStep.deletes, 'DuckDB DELETE', secondsByStep.theirDeletes, 0.5), // prettier-ignore
-    repeatedLine(`rollback of that`, secondsByStep.rollbacks, 'DuckDB INSERT of the same records', secondsByStep.theirInserts, 0.5), // prettier-ignore
+    changeLineAfterWarmup(`delete of ${count} records by _id`, secondsByStep.deletes, 'DuckDB DELETE', secondsByStep.theirDeletes, 0.5), // prettier-ignore
+    changeLineAfterWarmup(`rollback of that`, secondsByStep.rollbacks, 'DuckDB INSERT of the same records', secondsByStep.theirInserts, 0.5), // prettier-ignore
   ];
 }
 
-/** Upserts of random records, whole ones and single fields, and their rollbacks; the peer puts the earlier records back. */
-async function upsertLines(setup: VersionsSetup): Promise<readonly Line[]> {
+/** Measures upserts of random records, with all fields and with single fields, and their rollbacks; DuckDB restores the earlier records. */
+async function upsertLines(setup: VersionsSetup): Promise<readonly ResultLine[]> {
   const { server, datasetId, duckdb, records, few } = setup;
   const secondsByStep: Record<'whole' | 'theirWhole' | 'field' | 'theirField' | 'rollbacks' | 'theirRollbacks', number[]> = { whole: [], theirWhole: [], field: [], theirField: [], rollbacks: [], theirRollbacks: [] }; // prettier-ignore
   const insertOrReplace = "INSERT OR REPLACE INTO t BY NAME SELECT *, 'x' AS _commit FROM";
-  for (let run = 0; run < warmups + runs; run++) {
+  for (let run = 0; run < warmupRuns + measuredRuns; run++) {
     const file = await upsertFile(setup, 50 + run);
     await duckdb.run(`CREATE OR REPLACE TABLE gone AS SELECT t.* FROM t SEMI JOIN read_json('${file}') AS g ON t._id = g._id`); // prettier-ignore
     secondsByStep.whole.push(
       await changeRecords(setup, await server.upload(file), records, 'upsert'),
     );
     secondsByStep.theirWhole.push(
-      await secondsFor(() => duckdb.run(`${insertOrReplace} read_json('${file}')`)),
+      await measureSeconds(() => duckdb.run(`${insertOrReplace} read_json('${file}')`)),
     );
     const commit = await lastCommit(server, datasetId);
-    secondsByStep.rollbacks.push(await secondsFor(() => server.call('POST', `/v2/dataset_commits/${commit}/rollback`))); // prettier-ignore
+    secondsByStep.rollbacks.push(await measureSeconds(() => server.call('POST', `/v2/dataset_commits/${commit}/rollback`))); // prettier-ignore
     secondsByStep.theirRollbacks.push(
-      await secondsFor(() => duckdb.run('INSERT OR REPLACE INTO t FROM gone')),
+      await measureSeconds(() => duckdb.run('INSERT OR REPLACE INTO t FROM gone')),
     );
-    const depths = idFile(setup, 65 + run, ',"depth":7');
+    const depths = writeIdFile(setup, 65 + run, ',"depth":7');
     secondsByStep.field.push(
       await changeRecords(setup, await server.upload(depths), records, 'upsert'),
     );
-    secondsByStep.theirField.push(await secondsFor(() => duckdb.run(`UPDATE t SET depth = g.depth FROM read_json('${depths}') AS g WHERE t._id = g._id`))); // prettier-ignore
+    secondsByStep.theirField.push(await measureSeconds(() => duckdb.run(`UPDATE t SET depth = g.depth FROM read_json('${depths}') AS g WHERE t._id = g._id`))); // prettier-ignore
     await server.call('POST', `/v2/dataset_commits/${await lastCommit(server, datasetId)}/rollback`); // prettier-ignore
   }
   const count = few.toLocaleString('en-US');
   return [
-    repeatedLine(`upsert of ${count} records by _id`, secondsByStep.whole, 'DuckDB INSERT OR REPLACE', secondsByStep.theirWhole, 0.5), // prettier-ignore
-    repeatedLine('rollback of that', secondsByStep.rollbacks, 'DuckDB INSERT OR REPLACE of the earlier records', secondsByStep.theirRollbacks, 0.5), // prettier-ignore
-    repeatedLine(`upsert of one field of ${count} records`, secondsByStep.field, 'DuckDB UPDATE', secondsByStep.theirField, 0.5), // prettier-ignore
+    changeLineAfterWarmup(`upsert of ${count} records by _id`, secondsByStep.whole, 'DuckDB INSERT OR REPLACE', secondsByStep.theirWhole, 0.5), // prettier-ignore
+    changeLineAfterWarmup('rollback of that', secondsByStep.rollbacks, 'DuckDB INSERT OR REPLACE of the earlier records', secondsByStep.theirRollbacks, 0.5), // prettier-ignore
+    changeLineAfterWarmup(`upsert of one field of ${count} records`, secondsByStep.field, 'DuckDB UPDATE', secondsByStep.theirField, 0.5), // prettier-ignore
   ];
 }
 
-/** A file of some records with another depth, as JSON lines. */
+/** Writes a file of some records with another depth, as JSON lines. */
 async function upsertFile(setup: VersionsSetup, run: number): Promise<string> {
   const { duckdb, folder } = setup;
   const file = join(folder, `upsert-${run}.json`);
-  await duckdb.run(`COPY (SELECT t.* EXCLUDE (_commit) REPLACE (t.depth + 1 AS depth) FROM t SEMI JOIN read_json('${idFile(setup, run)}') AS g ON t._id = g._id) TO '${file}' (FORMAT json)`); // prettier-ignore
+  await duckdb.run(`COPY (SELECT t.* EXCLUDE (_commit) REPLACE (t.depth + 1 AS depth) FROM t SEMI JOIN read_json('${writeIdFile(setup, run)}') AS g ON t._id = g._id) TO '${file}' (FORMAT json)`); // prettier-ignore
   return file;
 }
 
-/** The whole dataset into an archive and back; the peer exports its database and imports it again. */
+/** Measures archiving the whole dataset and restoring it; DuckDB exports its database and imports it again. */
 async function archiveLine({
   server,
   datasetId,
   duckdb,
   folder,
   records,
-}: VersionsSetup): Promise<Line> {
+}: VersionsSetup): Promise<ResultLine> {
   const setStorageClass = async (storageClass: string): Promise<void> => {
     await server.call('PATCH', `/v2/datasets/${datasetId}`, { storage_class: storageClass });
     const open = `/v2/tasks?status=pending,queued,running&target_object_id=${datasetId}`;
     while ((await server.call('GET', open)).total > 0) await pause(20);
   };
-  const ourSeconds = await secondsFor(async () => {
+  const ourSeconds = await measureSeconds(async () => {
     await setStorageClass('Archive');
     await setStorageClass('Standard');
   });
   const target = join(folder, 'exported');
   const instance = await DuckDBInstance.create(join(folder, 'imported.duckdb'), { threads: '2' });
-  const theirSeconds = await secondsFor(async () => {
+  const theirSeconds = await measureSeconds(async () => {
     await duckdb.run(`EXPORT DATABASE '${target}' (FORMAT parquet)`);
     const connection = await instance.connect();
     await connection.run(`IMPORT DATABASE '${target}'`);
@@ -181,8 +186,13 @@ async function archiveLine({
   return changeLine(`archive and restore of ${count} records`, [ourSeconds], 'DuckDB EXPORT and IMPORT DATABASE', [theirSeconds], 1); // prettier-ignore
 }
 
-/** The rollback of an append of a fifth of the records; the peer deletes them by their commit. */
-async function appendLine({ server, datasetId, duckdb, records }: VersionsSetup): Promise<Line> {
+/** Measures the rollback of an append of a fifth of the records; DuckDB deletes them by their commit. */
+async function appendLine({
+  server,
+  datasetId,
+  duckdb,
+  records,
+}: VersionsSetup): Promise<ResultLine> {
   const added = records / 5;
   const name = `versions-${records}-added.jsonl`;
   const file = await generateFile(name, () => recordLines(records, added));
@@ -192,10 +202,10 @@ async function appendLine({ server, datasetId, duckdb, records }: VersionsSetup)
   const segments = segmentsOf(server.data, datasetId).map((path) => `'${path}'`);
   await duckdb.run(`INSERT INTO t SELECT * FROM read_parquet([${segments.join(', ')}], union_by_name = true) WHERE _commit = '${commit}'`); // prettier-ignore
   await duckdb.run('CHECKPOINT');
-  const ourSeconds = await secondsFor(() =>
+  const ourSeconds = await measureSeconds(() =>
     server.call('POST', `/v2/dataset_commits/${commit}/rollback`),
   );
-  const theirSeconds = await secondsFor(() =>
+  const theirSeconds = await measureSeconds(() =>
     duckdb.run(`DELETE FROM t WHERE _commit = '${commit}'`),
   );
   const count = added.toLocaleString('en-US');
@@ -208,11 +218,11 @@ async function appendLine({ server, datasetId, duckdb, records }: VersionsSetup)
   );
 }
 
-/** Times of the same queries before and after many changes, and of an earlier version. */
+/** Measures the same queries before and after many changes, and on an earlier version. */
 async function queryLines(
   setup: VersionsSetup,
   what: 'deletes' | 'upserts',
-): Promise<readonly Line[]> {
+): Promise<readonly ResultLine[]> {
   const { server, datasetId, records, few } = setup;
   const requests: readonly (readonly [name: string, request: object])[] = [
     ['first page', {}],
@@ -224,12 +234,12 @@ async function queryLines(
   ];
   const before = await timeChange(setup, requests);
   const earlierCommit = await lastCommit(server, datasetId);
-  for (let run = 0; run < manyChanges; run++) {
+  for (let run = 0; run < consecutiveChanges; run++) {
     if (what === 'upserts') {
       const objectId = await server.upload(await upsertFile(setup, 70 + run));
       await changeRecords(setup, objectId, records, 'upsert');
     } else {
-      const objectId = await server.upload(idFile(setup, 100 + run));
+      const objectId = await server.upload(writeIdFile(setup, 100 + run));
       await changeRecords(setup, objectId, records - (run + 1) * few, 'delete');
     }
   }
@@ -240,13 +250,13 @@ async function queryLines(
     requests.map(([name, request]) => [name, { ...request, as_of: earlierCommit }] as const),
   );
   return requests.flatMap(([name], i) => [
-    changeLine(`${name}, after ${manyChanges} ${what} of ${few.toLocaleString('en-US')}`, after[i]!, 'before', before[i]!, 1.3), // prettier-ignore
+    changeLine(`${name}, after ${consecutiveChanges} ${what} of ${few.toLocaleString('en-US')}`, after[i]!, 'before', before[i]!, 1.3), // prettier-ignore
     changeLine(`${name}, as of the version before the ${what}`, asOf[i]!, 'when it was the newest', before[i]!, 1.2), // prettier-ignore
   ]);
 }
 
-/** A file of the ids of some records, as JSON lines; no two runs name the same record. */
-function idFile({ folder, few, ids }: VersionsSetup, run: number, more = ''): string {
+/** Writes a file of the ids of some records, as JSON lines; different runs name different records. */
+function writeIdFile({ folder, few, ids }: VersionsSetup, run: number, more = ''): string {
   const step = Math.floor(ids.length / few);
   const lines = Array.from({ length: few }, (_, i) => `{"_id":"${ids[i * step + ((run * 7919) % step)]!}"${more}}\n`); // prettier-ignore
   const file = join(folder, `ids-${run}.json`);
@@ -274,7 +284,7 @@ async function timeChange(
   requests: readonly (readonly [name: string, request: object])[],
 ): Promise<readonly (readonly number[])[]> {
   const requestTimes: number[][] = requests.map(() => []);
-  for (let run = -warmups; run < runs; run++) {
+  for (let run = -warmupRuns; run < measuredRuns; run++) {
     for (const [i, [name, request]] of requests.entries()) {
       const from = performance.now();
       const reply = await connections.post(`/v2/datasets/${datasetId}/data`, JSON.stringify(request)); // prettier-ignore
@@ -285,16 +295,16 @@ async function timeChange(
   return requestTimes;
 }
 
-async function secondsFor(work: () => Promise<unknown>): Promise<number> {
+async function measureSeconds(work: () => Promise<unknown>): Promise<number> {
   const from = performance.now();
   await work();
   return (performance.now() - from) / 1000;
 }
 
-/** A line of changes of which the first are for warm-up. */
-function repeatedLine(...line: Parameters<typeof changeLine>): Line {
+/** Returns a line about repeated changes, without the first ones, which are warm-up. */
+function changeLineAfterWarmup(...line: Parameters<typeof changeLine>): ResultLine {
   const [question, ours, peer, theirs, limit] = line;
-  return changeLine(question, ours.slice(warmups), peer, theirs.slice(warmups), limit);
+  return changeLine(question, ours.slice(warmupRuns), peer, theirs.slice(warmupRuns), limit);
 }
 
 function changeLine(
@@ -303,7 +313,7 @@ function changeLine(
   peer: string,
   theirs: readonly number[],
   limit: number,
-): Line {
+): ResultLine {
   const [mine, other] = [median(ours), median(theirs)];
   process.stderr.write(`${question}: ${timeText(mine)}, ${peer} ${timeText(other)}\n`);
   return {

@@ -7,7 +7,7 @@ import { type Random, seededRandom } from './random.js';
 const seed = 20_260_402;
 
 /** ClinVar's XML release, one record per variation. */
-export const xml: Format = {
+export const xmlFormat: Format = {
   name: 'xml',
   title: 'XML, ClinVar release',
   records: 16_500,
@@ -18,30 +18,30 @@ export const xml: Format = {
 };
 
 /** Ten real records of ClinVar's release format (ClinVar, public domain, by way of clinvar-this, MIT). */
-const release = readFileSync('test/fixtures/xml/clinvar_ten_records.xml', 'utf8');
-const first = release.indexOf('<VariationArchive');
-const lastTagAt = release.lastIndexOf('</ClinVarVariationRelease>');
+const releaseXml = readFileSync('test/fixtures/xml/clinvar_ten_records.xml', 'utf8');
+const firstRecordOffset = releaseXml.indexOf('<VariationArchive');
+const closingTagOffset = releaseXml.lastIndexOf('</ClinVarVariationRelease>');
 
-/** The text of each record, split at the dates and numbers that are replaced. */
-const templates = release
-  .slice(first, lastTagAt)
+/** The text of each record, divided at the dates and numbers that are replaced. */
+const recordTemplates = releaseXml
+  .slice(firstRecordOffset, closingTagOffset)
   .split(/(?<=<\/VariationArchive>\s*)(?=<VariationArchive)/)
   .map((record) => record.split(/(\b\d{4}-\d\d-\d\d\b|\d{4,})/));
 
-/** Text of the file in pieces. The same number of records gives the same text. */
+/** Yields the text of the file in pieces. The same number of records gives the same text. */
 function* xmlPieces(records: number): Generator<string> {
-  yield release.slice(0, first);
+  yield releaseXml.slice(0, firstRecordOffset);
   const random = seededRandom(seed);
   for (let row = 0; row < records; row++) {
     yield random
-      .pick(templates)
+      .pick(recordTemplates)
       .map((part, i) => (i % 2 === 0 ? part : varyText(part, random)))
       .join('');
   }
-  yield release.slice(lastTagAt);
+  yield releaseXml.slice(closingTagOffset);
 }
 
-/** A random date, or a random number of the same length. */
+/** Returns a random date for a date, and a random number of the same length for a number. */
 function varyText(text: string, random: Random): string {
   if (!text.includes('-')) {
     let digits = text[0]!;

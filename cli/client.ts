@@ -70,8 +70,8 @@ export function openClient(origin: string, token: string, signal: AbortSignal): 
 }
 
 /**
- * A signed URL at the address that the client uses: only path and query are signed, and the public address in the URL may not be reachable
- * from this machine.
+ * Returns the signed URL with the address of the server that the client uses. Only path and query are signed, and the public address in the
+ * URL may not be reachable from this machine.
  */
 function reachableUrl(origin: string, url: string): string {
   const { pathname, search } = new URL(url);
@@ -80,7 +80,7 @@ function reachableUrl(origin: string, url: string): string {
   return origin + path + search;
 }
 
-/** Sends a request; a server that cannot be reached is an error that names its address. */
+/** Sends a request; if the server cannot be reached, the error names its address. */
 async function reachServer(origin: string, url: string, request: RequestInit): Promise<Response> {
   try {
     return await fetch(url, request);
@@ -92,17 +92,17 @@ async function reachServer(origin: string, url: string, request: RequestInit): P
   }
 }
 
-/** Whether a Strandlake server answers at `origin`; one that is starting or stopping does not. */
+/** Whether a Strandlake server answers at `origin`; false while it is starting or stopping. */
 export async function isServer(origin: string): Promise<boolean> {
   try {
     const response = await fetch(`${origin}/health`);
     return typeof ((await response.json()) as { status?: unknown }).status === 'string';
   } catch {
-    return false; // nothing listens there, or something else
+    return false; // nothing listens at this address, or another program does
   }
 }
 
-/** The error of a failed request, with the server's reason taken out of its JSON. */
+/** Returns the error of a failed request, with the reason from the server's JSON. */
 function responseError(method: string, path: string, status: number, text: string): AppError {
   let reason = text.slice(0, 500);
   try {
@@ -111,7 +111,7 @@ function responseError(method: string, path: string, status: number, text: strin
       .map(([key, value]) => (key === 'detail' ? String(value) : `${key}: ${String(value)}`))
       .join('; ');
   } catch {
-    // The answer is not JSON, for example a proxy's error page: its first characters become the reason.
+    // If the answer is not JSON, for example a proxy's error page, its first characters are the reason.
   }
   return new AppError('invalid', `${method} ${path}: ${status} ${reason}`);
 }

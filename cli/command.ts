@@ -1,7 +1,7 @@
 import type { Terminal } from './terminal.js';
 
 /** The input and output of a command. */
-export interface Run {
+export interface CommandContext {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly terminal: Terminal;
@@ -9,12 +9,12 @@ export interface Run {
 
 /** One command of `strandlake`. To add one, add a file and a line in `commands/index.ts`. */
 export interface Command {
-  /** The words that select it: `token add`. */
+  /** The words that select the command: `token add`. */
   readonly name: string;
   readonly usage: string;
   readonly help: string;
   /** Returns the exit code. */
-  run(run: Run): Promise<number>;
+  run(run: CommandContext): Promise<number>;
 }
 
 /** Thrown for a wrong command line; `main` shows the usage and exits with code 2. */

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { isInUse, openCatalog, type Catalog } from '../engine/catalog/catalog.js';
+import { isCatalogInUse, openCatalog, type Catalog } from '../engine/catalog/catalog.js';
 import { replaceFile } from '../engine/core/atomic-files.js';
 import { parseConfig } from '../engine/core/config.js';
 import { AppError } from '../engine/core/errors.js';
@@ -7,7 +7,7 @@ import { fileStats, openDataFolder, readFile } from '../engine/core/files.js';
 import { openSigningKey } from '../engine/core/signing-key.js';
 import { isServer } from './client.js';
 
-/** The parts of a data folder that the short commands use. */
+/** The parts of a data folder that commands without a server use. */
 export interface OpenedDataFolder {
   readonly catalog: Catalog;
   readonly key: Uint8Array;
@@ -17,7 +17,7 @@ export interface OpenedDataFolder {
  * Opens the signing key and the catalogue of a data folder, runs `work` and closes them. It also works beside a running server,
  * because SQLite serialises the writes of both processes.
  */
-export async function withData<T>(
+export async function withDataFolder<T>(
   folder: string,
   work: (data: OpenedDataFolder) => Promise<T>,
 ): Promise<T> {
@@ -31,8 +31,8 @@ export async function withData<T>(
   }
 }
 
-/** The data folder that flag and environment name. Throws `not-found` if it contains no catalogue. */
-export async function existingFolder(
+/** Returns the data folder that the flag or the environment names. Throws `not-found` if it contains no catalogue. */
+export async function requireExistingFolder(
   flag: string | undefined,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<string> {
@@ -46,21 +46,23 @@ export async function existingFolder(
   );
 }
 
-/** Holds the local address of the server. It outlives the server, so it counts only while the catalogue is locked. */
-const fileName = 'server.json';
+/** The file with the local address of the server. It remains when the server dies, so it counts only while the catalogue is locked. */
+const serverFileName = 'server.json';
 
 /** Records the address of the server that uses a data folder. */
-export async function recordServer(folder: string, origin: string): Promise<void> {
+export async function saveServerOrigin(folder: string, origin: string): Promise<void> {
   const data = await openDataFolder(folder);
-  await replaceFile(data.path(fileName), Buffer.from(`${JSON.stringify({ origin })}\n`));
+  await replaceFile(data.path(serverFileName), Buffer.from(`${JSON.stringify({ origin })}\n`));
 }
 
-/** The address of the server that uses a data folder; undefined if none does. Throws `conflict` if its address is not known. */
-export async function runningServer(folder: string): Promise<string | undefined> {
+/**
+ * Returns the address of the server that uses a data folder; undefined if no server does. Throws `conflict` if its address is not known.
+ */
+export async function runningServerOrigin(folder: string): Promise<string | undefined> {
   const data = await openDataFolder(folder);
-  if (!isInUse(data.catalog)) return undefined;
-  if ((await fileStats(data.path(fileName))) !== undefined) {
-    const text = Buffer.from(await readFile(data.path(fileName))).toString('utf8');
+  if (!isCatalogInUse(data.catalog)) return undefined;
+  if ((await fileStats(data.path(serverFileName))) !== undefined) {
+    const text = Buffer.from(await readFile(data.path(serverFileName))).toString('utf8');
     const { origin } = JSON.parse(text) as { readonly origin: string };
     if (await isServer(origin)) return origin;
   }

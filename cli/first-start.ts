@@ -12,16 +12,16 @@ export interface PreparedStart {
   readonly personalVault: VaultRow;
   /** The secret of the first token on the first start, null later. */
   readonly firstSecret: string | null;
-  /** The vault into which the example has yet to be imported, if any. */
+  /** The vault into which the example is still to be imported; null if there is none. */
   readonly exampleVault: VaultRow | null;
 }
 
 const exampleVaultName = 'examples';
 
 /**
- * In an empty catalogue, creates the first user, a personal vault, a token and (unless switched off) the vault of the example, in
- * one transaction; in any other, finds them. The vault's metadata records that its example is pending, so that the next start
- * continues an interrupted one and does not recreate a deleted vault.
+ * In an empty catalogue, creates the first user, a personal vault, a token and (unless switched off) the vault of the example, in one
+ * transaction; in any other catalogue, finds them. The metadata of the vault record that its example is pending, so that the next start
+ * continues an interrupted import and does not recreate a deleted vault.
  */
 export async function prepareFirstStart(
   { catalog, key }: OpenedDataFolder,

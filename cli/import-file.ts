@@ -13,7 +13,10 @@ export interface FileImport {
   /** The folder for the file and the dataset; by default, the root of the vault. */
   readonly folder?: Folder;
   readonly datasetName?: string;
-  /** The records go into the dataset of this name, whatever it holds; otherwise another data set of that name gets a number. */
+  /**
+   * Whether the records go into the dataset of this name, whatever it contains; if false, and a dataset of this name has other data, a new
+   * dataset gets a number after its name.
+   */
   readonly appends?: boolean;
 }
 
@@ -23,14 +26,14 @@ export interface Folder {
   readonly id: number | null;
 }
 
-/** The place of an upload in a vault. */
+/** The vault, folder and name of an uploaded file. */
 export interface UploadTarget {
   readonly vaultId: number;
   readonly folder: Folder;
   readonly filename: string;
 }
 
-const root: Folder = { path: '/', id: null };
+const rootFolder: Folder = { path: '/', id: null };
 
 /** The result of an import. */
 export interface ImportedFile {
@@ -48,7 +51,7 @@ const pollMs = 200;
  */
 export async function importFile(
   client: Client,
-  { file: path, vaultId, folder = root, datasetName, appends = false }: FileImport,
+  { file: path, vaultId, folder = rootFolder, datasetName, appends = false }: FileImport,
   terminal: Terminal,
 ): Promise<ImportedFile> {
   const file = await openLocalFile(path);
@@ -56,7 +59,7 @@ export async function importFile(
     const target = { vaultId, folder, filename: basename(path) };
     const objectId = await uploadOnce(client, file, target, terminal);
     const name = datasetName ?? datasetNameOf(path);
-    const dataset = await datasetFor(
+    const dataset = await findOrCreateDataset(
       client,
       { vaultId, folder, filename: name },
       objectId,
@@ -83,7 +86,7 @@ export function datasetNameOf(file: string): string {
   return name.replace(/(\.[A-Za-z0-9]+)?\.(gz|bgz)$|\.[A-Za-z0-9]+$/i, '') || name;
 }
 
-/** Uploads a local file, unless the server has it there; returns the id of its object. */
+/** Uploads a local file, unless the server already has it; returns the id of its object. */
 export async function uploadFile(
   client: Client,
   path: string,
@@ -107,9 +110,9 @@ async function uploadOnce(
 ): Promise<number> {
   const { vaultId, folder, filename } = target;
   const md5 = await md5Of(file);
-  const existingFile = await atPath(client, target, 'file');
+  const existingFile = await findObjectAt(client, target, 'file');
   if (existingFile?.['md5'] === md5 && existingFile['availability'] === 'available')
-    return idOf(existingFile);
+    return resourceId(existingFile);
   const object = await client.post('/v2/objects', {
     vault_id: vaultId,
     object_type: 'file',
@@ -122,7 +125,7 @@ async function uploadOnce(
     'content-length': String(file.bytes),
     'content-md5': Buffer.from(md5, 'hex').toString('base64'),
   });
-  return idOf(object);
+  return resourceId(object);
 }
 
 async function* withProgress(
@@ -146,27 +149,31 @@ async function* withProgress(
 interface DatasetAndJob {
   readonly id: number;
   readonly fullPath: string;
-  /** An import of the same object into the dataset that has not failed. */
+  /** An import of the same object into the dataset, unless it has failed. */
   readonly job: Answer | undefined;
 }
 
-/** The dataset into which the object was or has to be imported; a new one if the dataset of this name has other data. */
-async function datasetFor(
+/** Finds the dataset into which the object was imported or is to be imported, or creates one if the dataset of this name has other data. */
+async function findOrCreateDataset(
   client: Client,
   target: UploadTarget,
   objectId: number,
   appends: boolean,
 ): Promise<DatasetAndJob> {
-  const existingDataset = await atPath(client, target, 'dataset');
+  const existingDataset = await findObjectAt(client, target, 'dataset');
   if (existingDataset) {
-    const jobs = await listRows(client, `/v2/datasets/${idOf(existingDataset)}/imports`);
+    const jobs = await listRows(client, `/v2/datasets/${resourceId(existingDataset)}/imports`);
     const notFailed = ['pending', 'queued', 'running', 'completed'];
     const job = jobs.find(
       (one) => one['object_id'] === objectId && notFailed.includes(String(one['status'])),
     );
-    const isEmpty = jobs.length === 0; // an earlier run was interrupted before it created the import
+    const isEmpty = jobs.length === 0; // empty if an earlier run was interrupted before it created the import
     if (job || isEmpty || appends)
-      return { id: idOf(existingDataset), fullPath: String(existingDataset['full_path']), job };
+      return {
+        id: resourceId(existingDataset),
+        fullPath: String(existingDataset['full_path']),
+        job,
+      };
   }
   const createdDataset = await client.post('/v2/objects', {
     vault_id: target.vaultId,
@@ -175,7 +182,7 @@ async function datasetFor(
     filename: target.filename,
   });
   return {
-    id: idOf(createdDataset),
+    id: resourceId(createdDataset),
     fullPath: String(createdDataset['full_path']),
     job: undefined,
   };
@@ -188,7 +195,7 @@ async function followTask(
   title: string,
   terminal: Terminal,
 ): Promise<number> {
-  for (let state = job; ; state = await client.get(`/v2/dataset_imports/${idOf(job)}`)) {
+  for (let state = job; ; state = await client.get(`/v2/dataset_imports/${resourceId(job)}`)) {
     const { progress } = (state['metadata'] ?? {}) as { progress?: Record<string, unknown> };
     const records = Number(progress?.['processed_records'] ?? 0);
     const perSecond = Number(progress?.['records_per_second'] ?? 0);
@@ -223,7 +230,7 @@ async function md5Of(file: FileReader): Promise<string> {
   return hash.digest('hex');
 }
 
-async function atPath(
+async function findObjectAt(
   client: Client,
   { vaultId, folder, filename }: UploadTarget,
   type: string,
@@ -237,7 +244,7 @@ async function listRows(client: Client, path: string): Promise<readonly Answer[]
   return ((await client.get(path))['data'] ?? []) as readonly Answer[];
 }
 
-function idOf(resource: Answer): number {
+function resourceId(resource: Answer): number {
   return Number(resource['id']);
 }
 

@@ -16,14 +16,14 @@ export async function main(
     terminal.out(overviewText());
     return 0;
   }
-  const found = commandOf(argv);
+  const found = findCommand(argv);
   if (!found) {
-    terminal.note(unknownCommand(argv));
+    terminal.note(unknownCommandText(argv));
     return 2;
   }
   const { command, args } = found;
   if (args.includes('--help') || args.includes('-h')) {
-    terminal.out(helpOf(command));
+    terminal.out(helpText(command));
     return 0;
   }
   try {
@@ -41,7 +41,7 @@ export async function main(
   }
 }
 
-function commandOf(
+function findCommand(
   argv: readonly string[],
 ): { readonly command: Command; readonly args: readonly string[] } | undefined {
   for (const command of commands) {
@@ -53,7 +53,7 @@ function commandOf(
 }
 
 /** The message for an unknown command, with a suggestion or the commands of its group. */
-function unknownCommand(argv: readonly string[]): string {
+function unknownCommandText(argv: readonly string[]): string {
   const words = argv.slice(0, 2).filter((word) => !word.startsWith('-'));
   const names = commands.map(({ name }) => name);
   const inGroup = names.filter((name) => name.startsWith(`${words[0]} `));
@@ -71,7 +71,7 @@ function overviewText(): string {
   return `Usage: strandlake <command> [--help]\n\n${list}\n\nSettings of serve, each by flag or environment:\n${settingsHelp()}`;
 }
 
-function helpOf(command: Command): string {
+function helpText(command: Command): string {
   const settings =
     command.name === 'serve' ? `\n\nSettings, by flag or environment:\n${settingsHelp()}` : '';
   return `Usage: strandlake ${command.usage}\n\n${command.help}${settings}`;

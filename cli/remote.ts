@@ -2,22 +2,20 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { replaceFile } from '../engine/core/atomic-files.js';
 import { AppError } from '../engine/core/errors.js';
-import { fileStats, localFolder, readFile } from '../engine/core/files.js';
+import { fileStats, ensureLocalFolder, readFile } from '../engine/core/files.js';
 import { type Answer, type Client, openClient } from './client.js';
-import { type Run, UsageError } from './command.js';
+import { type CommandContext, UsageError } from './command.js';
 import type { Terminal } from './terminal.js';
 
-/*
- * What the commands that work through a server have in common: which server, what a path names there, and how results are shown.
- */
+/* The common parts of commands that work through a server: choosing the server, resolving paths on it, and showing results. */
 
 /** The options of every command that works through a server. */
 export const serverOptions = { url: { type: 'string' }, token: { type: 'string' } } as const;
 
-/** The variable with the address of the server; the token has the same variable as the setting. */
+/** The environment variable with the address of the server. The variable for the token is that of the server's setting. */
 export const urlVariable = 'STRANDLAKE_URL';
 
-type Environment = Run['env'];
+type Environment = CommandContext['env'];
 
 interface Login {
   readonly origin: string;
@@ -26,7 +24,7 @@ interface Login {
 
 /** Saves address and token, readable by their owner only; returns the file's path. */
 export async function saveLogin(login: Login, env: Environment): Promise<string> {
-  const file = join(await localFolder(settingsFolder(env)), loginName);
+  const file = join(await ensureLocalFolder(settingsFolder(env)), loginName);
   await replaceFile(file, Buffer.from(`${JSON.stringify(login)}\n`));
   return file;
 }
@@ -36,7 +34,9 @@ interface ServerFlags {
   readonly token?: string | undefined;
 }
 
-/** A client of the server that flags, environment (STRANDLAKE_URL, STRANDLAKE_TOKEN) or the last login name, in this order. */
+/**
+ * Returns a client of the server that the flags, the environment (STRANDLAKE_URL, STRANDLAKE_TOKEN) or the last login name, in this order.
+ */
 export async function connectClient(flags: ServerFlags, env: Environment): Promise<Client> {
   const loginSaved = await savedLogin(env);
   const origin = originOf(flags.url ?? env[urlVariable] ?? loginSaved?.origin);
@@ -55,8 +55,8 @@ export async function connectClient(flags: ServerFlags, env: Environment): Promi
 }
 
 /**
- * For a command that works through a server or on a data folder: a client of the server, undefined for the folder. Flags choose; without
- * any, it is the folder that the environment names, else the server that is known, else the default folder.
+ * For a command that works through a server or on a data folder: returns a client of the server, or undefined to use the folder. Flags
+ * decide; if there are none, the folder that the environment names is used, else the server that is known, else the default folder.
  */
 export async function connectUnlessFolder(
   flags: ServerFlags & { readonly data?: string | undefined },
@@ -72,7 +72,7 @@ export async function connectUnlessFolder(
   return isKnown ? connectClient(flags, env) : undefined;
 }
 
-/** The base address of a server, `http://` by default and perhaps with a path prefix; undefined without one. */
+/** Returns the base address of a server, with `http://` by default and perhaps with a path prefix; undefined for no text. */
 export function originOf(text: string | undefined): string | undefined {
   if (text === undefined || text === '') return undefined;
   const url = URL.parse(/^https?:\/\//i.test(text) ? text : `http://${text}`);
@@ -98,26 +98,30 @@ export interface VaultLocation {
   readonly vaultId: number;
   /** `/runs/a`, without a slash at the end; the root is `/`. */
   readonly path: string;
-  /** The object there; undefined for the root, or if there is none. */
+  /** The object at the location; undefined for the root, or if there is no object. */
   readonly object: Answer | undefined;
 }
 
-/** Whether a text names a place on the server: `vault:/path`, `domain:vault:/path` or `~/path`. */
+/** Whether a text names a location on the server: `vault:/path`, `domain:vault:/path` or `~/path`. */
 export function isRemote(text: string): boolean {
   if (process.platform === 'win32' && /^[A-Za-z]:[\\/]/.test(text)) return false;
   return /^[^/]*:|^~(\/|$)/.test(text);
 }
 
-/** Finds a place by its full path. Throws `not-found` if there is no such vault. */
-export async function placeAt(client: Client, fullPath: string): Promise<VaultLocation> {
+/** Finds a location by its full path. Throws `not-found` if there is no such vault. */
+export async function locationAt(client: Client, fullPath: string): Promise<VaultLocation> {
   const text = /^[^/]*$/.test(fullPath) && !fullPath.endsWith(':') ? `${fullPath}:/` : fullPath;
   const query = new URLSearchParams({ full_path: text }).toString();
-  const [vault] = await rowsOf(client, `/v2/vaults?${query}`);
+  const [vault] = await fetchRows(client, `/v2/vaults?${query}`);
   if (vault === undefined) {
     throw new AppError('not-found', `there is no vault for ${fullPath}; strandlake ls lists them`);
   }
   const inVault = text.slice(text.search(/(?<=:|^~)\/|$/));
-  return placeIn(client, Number(vault['id']), `/${inVault.split('/').filter(Boolean).join('/')}`);
+  return locationIn(
+    client,
+    Number(vault['id']),
+    `/${inVault.split('/').filter(Boolean).join('/')}`,
+  );
 }
 
 /** The parent folder of a location. */
@@ -125,29 +129,29 @@ export function parentLocation(
   client: Client,
   { vaultId, path }: VaultLocation,
 ): Promise<VaultLocation> {
-  return placeIn(client, vaultId, path.slice(0, path.lastIndexOf('/')) || '/');
+  return locationIn(client, vaultId, path.slice(0, path.lastIndexOf('/')) || '/');
 }
 
-async function placeIn(client: Client, vaultId: number, path: string): Promise<VaultLocation> {
+async function locationIn(client: Client, vaultId: number, path: string): Promise<VaultLocation> {
   const query = new URLSearchParams({ vault_id: String(vaultId), path }).toString();
-  const [object] = path === '/' ? [] : await rowsOf(client, `/v2/objects?${query}`);
+  const [object] = path === '/' ? [] : await fetchRows(client, `/v2/objects?${query}`);
   return { vaultId, path, object };
 }
 
-/** Whether a place that was given as `text` is a folder, or is to become one, rather than a file or dataset. */
-export function isFolderPlace({ path, object }: VaultLocation, text: string): boolean {
+/** Whether a location given as `text` is a folder, or would become one, rather than a file or dataset. */
+export function isFolderLocation({ path, object }: VaultLocation, text: string): boolean {
   return path === '/' || text.endsWith('/') || object?.['object_type'] === 'folder';
 }
 
 /** The dataset at a full path, or with an id. */
 export async function datasetAt(client: Client, text: string): Promise<Answer> {
   if (/^\d+$/.test(text)) return client.get(`/v2/datasets/${text}`);
-  const { object } = await placeAt(client, text);
+  const { object } = await locationAt(client, text);
   if (object?.['object_type'] === 'dataset') return object;
   throw new AppError('not-found', `${text} is ${object ? 'not a dataset' : 'not there'}`);
 }
 
-/** The id of the folder at a place, created with its parents if it is missing; null for the root of the vault. */
+/** Returns the id of the folder at a location, which is created with its parents if it is missing; null for the root of the vault. */
 export async function folderAt(
   client: Client,
   { vaultId, path, object }: VaultLocation,
@@ -158,7 +162,7 @@ export async function folderAt(
   let parent: number | null = null;
   const names = path.split('/').filter(Boolean);
   for (const [i, filename] of names.entries()) {
-    const knownFolder = await placeIn(client, vaultId, `/${names.slice(0, i + 1).join('/')}`);
+    const knownFolder = await locationIn(client, vaultId, `/${names.slice(0, i + 1).join('/')}`);
     const folder: Answer =
       knownFolder.object ??
       (await client.post('/v2/objects', {
@@ -174,8 +178,8 @@ export async function folderAt(
 
 const pageSize = 500;
 
-/** The rows of a list, all pages of it or at most `most`. */
-export async function rowsOf(
+/** Returns the rows of a list: of all its pages, or at most `most` rows. */
+export async function fetchRows(
   client: Client,
   path: string,
   most = Infinity,
@@ -192,7 +196,7 @@ export async function rowsOf(
   return rows;
 }
 
-/** Prints one result: columns for a person at a terminal, else a line of JSON with the same keys. */
+/** Prints one result: as columns if a person reads it at a terminal, else as a JSON line with the same keys. */
 export function showRows(
   terminal: Terminal,
   row: Readonly<Record<string, string | number | null>>,
@@ -202,7 +206,7 @@ export function showRows(
   terminal.out(cells.join('  '));
 }
 
-/** A terminal whose progress is a bar for a person, else lines of JSON on standard error. */
+/** Returns a terminal that shows progress as a bar for a person, else as JSON lines on standard error. */
 export function withJsonProgress(terminal: Terminal): Terminal {
   if (terminal.drawsProgress) return terminal;
   return {

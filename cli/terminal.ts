@@ -8,15 +8,15 @@ export interface Terminal {
   /** Writes a message, to standard error. */
   note(text: string): void;
   /**
-   * Shows a line that the next output replaces; without a terminal, writes a line every two seconds. Empty text removes it. `state` is the
-   * same for programs.
+   * Shows a line that the next output replaces; without a terminal, writes a line every two seconds. An empty text removes the line.
+   * `state` is the same progress in the form for programs.
    */
   progress(text: string, state?: Readonly<Record<string, unknown>>): void;
-  /** Asks for a secret, which is not shown as it is typed; without a person to ask, it is the first line of standard input. */
+  /** Asks for a secret, which is not shown while it is typed; if no person can be asked, it is the first line of standard input. */
   secret(question: string): Promise<string>;
-  /** Whether a person reads the results, rather than a program. */
+  /** Whether a person reads the results; false if a program does. */
   readonly isTerminal: boolean;
-  /** Whether a person sees the progress, whoever reads the results. */
+  /** Whether a person sees the progress, regardless of who reads the results. */
   readonly drawsProgress: boolean;
 }
 
@@ -80,7 +80,7 @@ export function openTerminal(
   };
 }
 
-/** Replaces control and bidirectional characters, which file names and server messages may contain and a terminal would execute. */
+/** Replaces control and bidirectional characters, which file names and server messages may contain and a terminal would obey. */
 function printableText(text: string): string {
   return text.replaceAll(/(?!\n)\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu, '\ufffd');
 }
@@ -93,14 +93,14 @@ export interface ProgressValues {
   readonly perSecond: number;
 }
 
-const width = 24;
+const progressBarWidth = 24;
 
 /** Formats a progress line: `clinvar  [#########---------------]  38 %  26,334 records  61,200/s` */
 export function progressLine({ title, percent, records, perSecond }: ProgressValues): string {
   const counts = `${groupDigits(records)} records  ${groupDigits(perSecond)}/s`;
   if (percent === null) return `${title}  ${counts}`;
-  const fullCells = Math.round((Math.min(100, Math.max(0, percent)) / 100) * width);
-  const bar = '#'.repeat(fullCells) + '-'.repeat(width - fullCells);
+  const fullCells = Math.round((Math.min(100, Math.max(0, percent)) / 100) * progressBarWidth);
+  const bar = '#'.repeat(fullCells) + '-'.repeat(progressBarWidth - fullCells);
   return `${title}  [${bar}]  ${String(Math.floor(percent)).padStart(3)} %  ${counts}`;
 }
 

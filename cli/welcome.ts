@@ -1,5 +1,5 @@
 /** Three curl commands for the bundled ClinVar dataset: a filtered query, a facet and an export. */
-export function threeRequests(origin: string, token: string, datasetId: number): string {
+export function exampleRequests(origin: string, token: string, datasetId: number): string {
   const filters = [
     ['info.CLNSIG', 'Pathogenic'],
     ['info.GENEINFO__prefix', 'BRCA2:'],
@@ -35,7 +35,7 @@ export function threeRequests(origin: string, token: string, datasetId: number):
     .join('\n\n');
 }
 
-/** The origin under which this machine reaches a server that listens on `host`. */
+/** Returns the origin at which this machine reaches a server that listens on `host`. */
 export function localOrigin(host: string, port: number): string {
   const wildcardHosts: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '[::1]' };
   const name = wildcardHosts[host] ?? (host.includes(':') ? `[${host}]` : host);

@@ -19,7 +19,7 @@ export const coordinatesColumn: Column = {
   ],
 };
 
-/** Whether a chromosome name begins with `chr` in any letter case; records store names without it. */
+/** Returns whether a chromosome name begins with `chr` in any letter case; records store names without it. */
 export function hasChrPrefix(bytes: Uint8Array, from: number, to: number): boolean {
   return (
     to - from > 3 &&
@@ -30,21 +30,21 @@ export function hasChrPrefix(bytes: Uint8Array, from: number, to: number): boole
 }
 
 /** Fills `genomic_coordinates` for readers that create columns while they read. */
-export class Coordinates {
+export class CoordinatesBuilder {
   readonly column: ValueColumn;
   #build: Uint8Array;
   #fields: ObjectFields | null = null;
-  #builders: RunBuilders | null = null;
+  #builders: CoordinateRunBuilders | null = null;
   #members: readonly (ValueColumn | null)[] = [];
 
   constructor(column: ValueColumn, build: GenomeBuild) {
     this.column = column;
-    this.#build = names[build];
+    this.#build = encodedBuildNames[build];
   }
 
   /** Sets the build of the rows that are added next. */
   set build(build: GenomeBuild) {
-    this.#build = names[build];
+    this.#build = encodedBuildNames[build];
   }
 
   /** Whether `addRun` may be called: false if the dataset has a field of this name with other types. */
@@ -53,8 +53,8 @@ export class Coordinates {
   }
 
   /**
-   * Adds the coordinates of `count` rows from `row` on. Their chromosomes are the ranges `from` and `to` of the window; `from` is moved
-   * past `chr`.
+   * Adds the coordinates of `count` rows from `row` on. Their chromosome names are the ranges given by `from` and `to` of the window;
+   * `from` is moved past `chr`.
    */
   addRun(
     row: number,
@@ -70,16 +70,17 @@ export class Coordinates {
       this.column.beginObject();
       this.column.endObject();
       build.appendBytes(this.#build, 0, this.#build.length);
-      if (hasChrPrefix(window.bytes, window.from[i]!, window.to[i]!)) window.from[i]! += 3;
+      if (hasChrPrefix(window.bytes, window.rangeStarts[i]!, window.rangeEnds[i]!))
+        window.rangeStarts[i]! += 3;
       first.append(starts[i]!);
       last.append(stops[i]!);
     }
     const size = window.gather(0, count);
-    chromosome.appendRun(window.gathered, size, window.ends, count);
+    chromosome.appendRun(window.gatheredBytes, size, window.gatheredEnds, count);
     for (const member of this.#members) member?.padTo(row + count);
   }
 
-  #runBuilders(): RunBuilders | null {
+  #runBuilders(): CoordinateRunBuilders | null {
     if (!(this.column instanceof ObjectColumn)) return null;
     const { fields } = this.column;
     this.#fields = fields;
@@ -93,11 +94,11 @@ export class Coordinates {
     return isPlain ? [build, chromosome, first, last] : null;
   }
 
-  /** Adds the coordinates of a row: 1-based inclusive start and stop, and the chromosome `bytes[from..to)` with or without `chr`. */
+  /** Adds the coordinates of a row: 1-based inclusive start and stop, and the chromosome name `bytes[from..to)` with or without `chr`. */
   add(row: number, bytes: Uint8Array, from: number, to: number, start: number, stop: number): void {
     this.column.padTo(row);
     const fields = this.column.beginObject();
-    // the dataset has another type for this field, which the column has reported
+    // if the dataset has another type for this field, the column has already reported it
     if (fields === null) return;
     if (fields !== this.#fields) {
       this.#fields = fields;
@@ -118,8 +119,8 @@ export class Coordinates {
   }
 }
 
-type RunBuilders = readonly [Utf8Builder, Utf8Builder, LongBuilder, LongBuilder];
+type CoordinateRunBuilders = readonly [Utf8Builder, Utf8Builder, LongBuilder, LongBuilder];
 
-const names = Object.fromEntries(
+const encodedBuildNames = Object.fromEntries(
   genomeBuilds.map((build) => [build, new TextEncoder().encode(build)]),
 ) as Readonly<Record<GenomeBuild, Uint8Array>>;

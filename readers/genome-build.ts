@@ -1,15 +1,19 @@
-import { invalid } from '../engine/core/errors.js';
-import { genomeBuildNamed, knownBuilds, suggestedBuild } from '../engine/core/build-names.js';
+import { invalidError } from '../engine/core/errors.js';
+import {
+  genomeBuildNamed,
+  knownBuildsText,
+  buildSuggestionText,
+} from '../engine/core/build-names.js';
 import { genomeBuilds, type GenomeBuild } from '../engine/core/types.js';
 
-/** Names of the chromosomes in the order of `lengths`. */
-const chromosomes = [...Array.from({ length: 22 }, (_, i) => String(i + 1)), 'X', 'Y'];
+/** The names of the chromosomes, in the order of `chromosomeLengths`. */
+const chromosomeNames = [...Array.from({ length: 22 }, (_, i) => String(i + 1)), 'X', 'Y'];
 
 /**
- * Lengths of the chromosomes, from NCBI's assembly reports GCF_000001405.13 (GRCh37), GCF_000001405.26 (GRCh38) and
- * GCF_009914755.1 (T2T-CHM13v2.0). The mitochondrial genome has the same length in all of them.
+ * The lengths of the chromosomes, from NCBI's assembly reports GCF_000001405.13 (GRCh37), GCF_000001405.26 (GRCh38) and GCF_009914755.1
+ * (T2T-CHM13v2.0). The mitochondrial genome is left out, because it has the same length in all builds.
  */
-const lengths: Readonly<Record<GenomeBuild, readonly number[]>> = {
+const chromosomeLengths: Readonly<Record<GenomeBuild, readonly number[]>> = {
   GRCh37: [
     249250621, 243199373, 198022430, 191154276, 180915260, 171115067, 159138663, 146364022, 141213431, 135534747, 135006516,
     133851895, 115169878, 107349540, 102531392, 90354753, 81195210, 78077248, 59128983, 63025520, 48129895, 51304566,
@@ -27,7 +31,7 @@ const lengths: Readonly<Record<GenomeBuild, readonly number[]>> = {
   ],
 }; // prettier-ignore
 
-const names: readonly (readonly [RegExp, GenomeBuild])[] = [
+const buildNamePatterns: readonly (readonly [RegExp, GenomeBuild])[] = [
   [/CHM13|T2T|\bhs1\b|GC[AF]_009914755/i, 'T2T-CHM13'],
   [
     /GRCh38|hg38|hs38|b38\b|GCA_000001405\.(?:1[5-9]|2\d)|GCF_000001405\.(?:2[6-9]|[34]\d)/i,
@@ -39,9 +43,9 @@ const names: readonly (readonly [RegExp, GenomeBuild])[] = [
   ],
 ];
 
-/** The genome builds that a text names, such as `hg19`, `b37` or an accession of the assembly. */
-export function buildsNamed(text: string): readonly GenomeBuild[] {
-  return names.filter(([pattern]) => pattern.test(text)).map(([, build]) => build);
+/** Returns the genome builds that a text names, for example as `hg19`, `b37` or an accession of the assembly. */
+export function buildsNamedIn(text: string): readonly GenomeBuild[] {
+  return buildNamePatterns.filter(([pattern]) => pattern.test(text)).map(([, build]) => build);
 }
 
 /** The evidence of a file's genome build. */
@@ -52,19 +56,19 @@ export interface BuildEvidence {
   readonly contigs: readonly (readonly [name: string, length: string])[];
   /** The build that the file names. */
   readonly named: GenomeBuild | undefined;
-  /** The build of a file that has no other evidence. */
+  /** The build of a file for which there is no other evidence. */
   readonly fallback?: GenomeBuild;
 }
 
-/** The build of a file, and a warning for every piece of evidence against it. */
+/** The build of a file, and a warning for every piece of evidence that contradicts it. */
 export interface JudgedBuild<B = GenomeBuild | undefined> {
   readonly build: B;
   readonly warnings: readonly string[];
 }
 
 /**
- * Choice: the genome build of a file is the one that the request names, else the one in which most chromosomes have the lengths that the
- * file gives them, else the one that the file names. Each contradiction is a warning.
+ * Choice: the genome build of a file is the one that the request names; else the one that agrees with most of the chromosome lengths in the
+ * file; else the one that the file names. Each contradiction is a warning.
  */
 export function judgeBuild(
   evidence: BuildEvidence & { readonly fallback: GenomeBuild },
@@ -72,12 +76,14 @@ export function judgeBuild(
 export function judgeBuild(evidence: BuildEvidence): JudgedBuild;
 export function judgeBuild({ requested, contigs, named, fallback }: BuildEvidence): JudgedBuild {
   const knownContigs = contigs.flatMap(([name, length]) => {
-    const chromosome = chromosomeOf(name);
+    const chromosome = chromosomeIndexOf(name);
     const number = /^\d+$/.test(length) ? Number(length) : NaN;
     return chromosome < 0 || Number.isNaN(number) ? [] : [{ name, chromosome, length: number }];
   });
   const agree = (build: GenomeBuild) =>
-    knownContigs.filter(({ chromosome, length }) => lengths[build][chromosome] === length);
+    knownContigs.filter(
+      ({ chromosome, length }) => chromosomeLengths[build][chromosome] === length,
+    );
   const measuredBuilds = genomeBuilds
     .filter((build) => agree(build).length > 0)
     .sort((a, b) => agree(b).length - agree(a).length)[0];
@@ -114,11 +120,14 @@ export function judgeBuild({ requested, contigs, named, fallback }: BuildEvidenc
   return { build, warnings };
 }
 
-/** The index of a chromosome in `chromosomes`: `13`, `chr13` or a RefSeq accession such as `NC_000013.11`; -1 for other contigs. */
-function chromosomeOf(name: string): number {
+/**
+ * Returns the index in `chromosomeNames` of a chromosome, given as `13`, `chr13` or a RefSeq accession such as `NC_000013.11`; -1 for other
+ * contigs.
+ */
+function chromosomeIndexOf(name: string): number {
   const [, number] = /^NC_0000([012]\d)\.\d+$/.exec(name) ?? [];
   return number === undefined
-    ? chromosomes.indexOf(name.replace(/^chr/i, '').toUpperCase())
+    ? chromosomeNames.indexOf(name.replace(/^chr/i, '').toUpperCase())
     : Number(number) - 1;
 }
 
@@ -127,13 +136,13 @@ function joinNames(all: readonly string[]): string {
   return all.length > 5 ? `${fewNames} and ${all.length - 5} more` : fewNames;
 }
 
-/** Parses `reader_params.genome_build`; undefined when it is missing. Throws `invalid` for other builds. */
-export function buildParam(value: unknown): GenomeBuild | undefined {
+/** Parses `reader_params.genome_build`; returns undefined if it is absent. Throws `invalid` for other builds than the known ones. */
+export function readBuildParam(value: unknown): GenomeBuild | undefined {
   if (value === undefined || value === null || value === '') return undefined;
   const found = genomeBuildNamed(value);
   if (found !== undefined) return found;
-  throw invalid(
+  throw invalidError(
     'reader_params',
-    `genome_build: expected ${knownBuilds}, found "${String(value).slice(0, 40)}".${suggestedBuild(value)}`,
+    `genome_build: expected ${knownBuildsText}, found "${String(value).slice(0, 40)}".${buildSuggestionText(value)}`,
   );
 }

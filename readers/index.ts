@@ -1,4 +1,4 @@
-import { AppError, invalid } from '../engine/core/errors.js';
+import { AppError, invalidError } from '../engine/core/errors.js';
 import { didYouMean, suggestionFor, type Synonyms } from '../engine/core/suggestion.js';
 import type { JsonObject } from '../engine/core/types.js';
 import { bed } from './bed/bed.js';
@@ -11,31 +11,31 @@ import type { HeaderSource, Reader } from './reader.js';
 import { vcf } from './vcf/vcf.js';
 import { xml } from './xml/xml.js';
 
-/** All readers; a file is read by the first reader that has its extension. */
+/** All readers. A file is read by the first reader that has its extension. */
 export const readers: readonly Reader[] = [
-  withoutTypes(vcf),
-  withoutTypes(jsonl),
-  withoutTypes(csv),
-  withoutTypes(tsv),
-  withoutTypes(xml),
-  withoutTypes(gtf),
-  withoutTypes(gff3),
-  withoutTypes(bed),
-  withoutTypes(nirvana),
+  eraseReaderTypes(vcf),
+  eraseReaderTypes(jsonl),
+  eraseReaderTypes(csv),
+  eraseReaderTypes(tsv),
+  eraseReaderTypes(xml),
+  eraseReaderTypes(gtf),
+  eraseReaderTypes(gff3),
+  eraseReaderTypes(bed),
+  eraseReaderTypes(nirvana),
 ];
 
-/** The `reader_params` of every reader, with their meanings. */
-export const commonParameters = {
+/** The `reader_params` that every reader has, with their descriptions. */
+export const commonParameterHelp = {
   reader: 'Name of the reader; when absent, the extension of the file and its content decide.',
   genome_build: 'GRCh37, GRCh38 or T2T-CHM13; precedes what the file says, and the `genome_build` of the import.',
 }; // prettier-ignore
 
 /** Erases the types of a reader's parameters and header, which only the reader itself examines. */
-function withoutTypes<P, H>(reader: Reader<P, H>): Reader {
+function eraseReaderTypes<P, H>(reader: Reader<P, H>): Reader {
   return reader as unknown as Reader;
 }
 
-/** Names of formats besides those of their readers. */
+/** Further names of formats, in addition to the names of their readers. */
 const readerSynonyms: Synonyms = {
   jsonl: ['json'],
   jsonlines: ['json'],
@@ -47,13 +47,13 @@ const readerSynonyms: Synonyms = {
   gvf: ['gff3'],
 };
 
-/** The reader of this name in any letter case; throws `invalid` when there is none. */
+/** Returns the reader with this name, in any letter case; throws `invalid` if there is none. */
 export function readerNamed(name: string): Reader {
   const found = readers.find((reader) => reader.name === name.toLowerCase());
   if (found === undefined) {
     const readerNames = readers.map((reader) => reader.name);
     const fix = didYouMean(suggestionFor(name, readerNames, readerSynonyms));
-    throw invalid(
+    throw invalidError(
       'reader_params',
       `reader: unknown reader "${name.slice(0, 40)}", expected one of ${readerNames.join(', ')}.${fix}`,
     );
@@ -61,7 +61,7 @@ export function readerNamed(name: string): Reader {
   return found;
 }
 
-/** The reader for the extension of a file name, before `.gz`, `.bgz`, `.bgzf` or `.bz2`; throws `invalid` when there is none. */
+/** Returns the reader for the extension of a file name, before `.gz`, `.bgz`, `.bgzf` or `.bz2`; throws `invalid` if there is none. */
 export function readerForFile(filename: string): Reader {
   const extension = filename
     .toLowerCase()
@@ -73,7 +73,7 @@ export function readerForFile(filename: string): Reader {
     const knownExtensions = readers
       .flatMap((reader) => reader.extensions.map((one) => `.${one}`))
       .join(', ');
-    throw invalid(
+    throw invalidError(
       'object_id',
       `no reader for the file name "${filename.slice(0, 200)}": expected ${knownExtensions} (also with .gz or .bz2), or set reader_params.reader`,
     );
@@ -81,16 +81,16 @@ export function readerForFile(filename: string): Reader {
   return found;
 }
 
-/** Bytes from the start of a file by which its format is recognized. */
-const recognizedBytes = 64 << 10;
+/** Number of bytes at the start of a file from which its format is recognized. */
+const formatSampleBytes = 64 << 10;
 
 /**
- * The reader for a file whose name calls for `named`: that reader, unless the content certainly is of another format (a VCF named `.txt`,
- * GTF named `.gff`). Callers use it only where the request names no reader.
+ * Returns the reader for a file whose name implies the reader `named`: that reader, unless the content is certainly of another format (a
+ * VCF file named `.txt`, a GTF file named `.gff`). Callers use it only if the request names no reader.
  */
-export async function readerOfContent(named: Reader, source: HeaderSource): Promise<Reader> {
-  const { bytes } = await source.bytes(recognizedBytes);
-  const start = Buffer.from(bytes.subarray(0, recognizedBytes)).toString();
+export async function readerForContent(named: Reader, source: HeaderSource): Promise<Reader> {
+  const { bytes } = await source.bytes(formatSampleBytes);
+  const start = Buffer.from(bytes.subarray(0, formatSampleBytes)).toString();
   if (named.recognizes?.(start)) return named;
   return readers.find((reader) => reader.recognizes?.(start)) ?? named;
 }
@@ -99,13 +99,13 @@ export async function readerOfContent(named: Reader, source: HeaderSource): Prom
 export interface TableFormat {
   readonly reader: string;
   readonly readerParams: JsonObject;
-  /** Whether all values are strings; the columns are those of the header row. */
+  /** Whether all values are strings and the columns are those of the header row. */
   readonly isAllText: boolean;
 }
 
 /**
  * Choice: the first row of a `.bed` file is its header, as in the other table formats (contract 6.7). BED files of most tools have no
- * header row, and one has to be added; it may begin with `#`, which starts a comment in the other formats.
+ * header row, so users have to add one; it may begin with `#`, which starts a comment in the other formats.
  */
 const tableFormats: Readonly<Record<string, TableFormat>> = {
   txt: { reader: 'tsv', readerParams: { known_sources: false }, isAllText: true },
@@ -116,7 +116,7 @@ const tableFormats: Readonly<Record<string, TableFormat>> = {
   jsonl: { reader: 'json', readerParams: {}, isAllText: false },
 };
 
-/** The table format of a file name; throws `invalid` for a file that cannot be queried. */
+/** Returns the table format for a file name; throws `invalid` for a file that cannot be queried. */
 export function tableFormatOf(filename: string): TableFormat {
   const [, extension = ''] = /\.([^.]*?)(?:\.(?:gz|bgz|bz2))?$/.exec(filename.toLowerCase()) ?? [];
   if (Object.hasOwn(tableFormats, extension)) return tableFormats[extension]!;

@@ -5,31 +5,31 @@ import type { DeclaredEncoding } from './source/utf16.js';
 import type { ChunkStart, Splitter } from './source/splitter.js';
 
 /**
- * The declaration of a format: how it is recognized, and how its bytes become columns. Adding a format is one file or folder and
- * one line in `index.ts`. `P` are the parsed parameters, `H` what a chunk needs of the header; both are plain data that is sent
- * to every thread. `read` is called once per chunk, in any thread, and keeps nothing between chunks.
+ * The declaration of a format: how it is recognized, and how its bytes become columns. To add a format, add one file or folder and one line
+ * in `index.ts`. `P` is the type of the parsed parameters, `H` that of the header data that each chunk needs; both are plain data that is
+ * sent to every thread. `read` is called once per chunk, in any thread, and keeps nothing between chunks.
  */
 export interface Reader<P = unknown, H = unknown> {
   readonly name: string;
   /** Extensions of file names, without `.gz` and the like. */
   readonly extensions: readonly string[];
-  /** Whether a text with this start is certainly of this format, whatever the extension of the file name is. */
+  /** Returns whether a text that begins like this is certainly of this format, whatever the extension of the file name. */
   readonly recognizes?: (start: string) => boolean;
-  /** A carriage return alone ends a line, too; by default only a line feed does. */
+  /** Whether a carriage return alone also ends a line; by default, only a line feed does. */
   readonly endsLinesAtReturn?: boolean;
-  /** The names of the format's `reader_params` with their meanings, besides `reader` and `genome_build`, which all readers have. */
+  /** The names of the format's `reader_params` with their descriptions, without `reader` and `genome_build`, which all readers have. */
   readonly parameters: Readonly<Record<string, string>>;
-  /** The encoding that `reader_params` declare, for `openSource`; absent for readers of UTF-8 alone. */
+  /** Returns the encoding that `reader_params` declare, for `openSource`; absent for readers that support only UTF-8. */
   readonly encodingOf?: (input: Readonly<Record<string, unknown>>) => DeclaredEncoding;
-  /** Parses `reader_params`; throws `invalid('reader_params', …)`. Nothing else reads the raw parameters. */
+  /** Parses `reader_params`; throws `invalid('reader_params', …)`. No other function reads the raw parameters. */
   readonly params: (input: Readonly<Record<string, unknown>>) => P;
-  /** Reads what comes before the first record. Throws InputError for a file of another format. */
+  /** Reads everything before the first record. Throws InputError for a file of another format. */
   readonly header: (source: HeaderSource, params: P) => Promise<Header<H>>;
   /** Whether `ReadOptions.hints` make reading faster. */
   readonly usesHints?: true;
-  /** The splitter, for formats whose records can contain line ends; text of other formats is split at line feeds. */
+  /** Creates the splitter, for formats whose records can contain line ends; text of other formats is split at line feeds. */
   readonly splitter?: (header: H, params: P) => Splitter;
-  /** Reads the whole lines of one chunk into `out`; returns how many lines there were. */
+  /** Reads the whole lines of one chunk into `out`; returns the number of lines. */
   readonly read: (
     chunk: Uint8Array,
     header: H,
@@ -40,35 +40,35 @@ export interface Reader<P = unknown, H = unknown> {
   ) => number;
 }
 
-/** The header of a source, read once: plain data. */
+/** The header of a source, which is read once; plain data. */
 export interface Header<H> {
   /** The header, in the form that `Reader.read` needs. */
   readonly header: H;
-  /** Decompressed bytes before the first record. */
+  /** Number of decompressed bytes before the first record. */
   readonly bodyOffset: number;
-  /** Lines before the first record. */
+  /** Number of lines before the first record. */
   readonly bodyLine: number;
-  /** Titles, descriptions, entity types and order of fields, as far as the format has them. */
+  /** Titles, descriptions, entity types and order of fields, as far as the format provides them. */
   readonly fields: readonly Partial<NewField>[];
   readonly genomeBuild: GenomeBuild | null;
   readonly warnings: readonly string[];
-  /** Columns with reserved names, which are not read unless `ReadOptions.columns` has them. */
+  /** Names of columns that are reserved and therefore not read, unless `ReadOptions.columns` has them. */
   readonly reserved?: readonly string[];
-  /** The interpretation of values beyond what the format says, by field: for the import report. */
+  /** How values are interpreted beyond the definition of the format, by field; for the import report. */
   readonly meanings?: readonly Readonly<Record<string, string | null>>[];
   /** Information about the file as a whole, for the metadata of the import. */
   readonly about?: JsonObject;
-  /** Estimated bytes of memory per byte of text, for formats that may need a multiple of the text: their chunks are made smaller. */
+  /** Estimated bytes of memory per byte of text, for formats that may need a multiple of the text's size; their chunks are made smaller. */
   readonly memoryPerByte?: number;
-  /** The error message for a source in which no chunk reports the end of the records, for formats that mark this end. */
+  /** For formats that mark the end of the records: the error message if no chunk of a source reports that end. */
   readonly unended?: string;
 }
 
 /** The decompressed start of a source. */
 export interface HeaderSource {
-  /** The file name in messages. */
+  /** The file name to use in messages. */
   readonly name: string;
-  /** Returns at least this many bytes from the start, or all bytes of the source; `isWhole` says which. */
+  /** Returns at least this many bytes from the start, or all bytes of the source; `isWhole` tells whether they are all bytes. */
   bytes(atLeast: number): Promise<{ readonly bytes: Uint8Array; readonly isWhole: boolean }>;
 }
 
@@ -76,38 +76,40 @@ export interface HeaderSource {
 export interface ReadOptions {
   /** The dataset's columns; in the final pass, all columns with the types that they must have. */
   readonly columns: Columns;
-  /** The chunk is read for the second time, with the types unified over all chunks. */
+  /** True if the chunk is read for the second time, with types that were unified over all chunks. */
   readonly isFinal: boolean;
-  /** The types inferred from earlier chunks: a reader may store values with them from the start. */
+  /** The types inferred from earlier chunks. A reader may store values with these types from the start. */
   readonly hints?: Columns;
-  /** The state at the start of the chunk, for splitters that report one. */
+  /** The state of the text at the start of the chunk, for formats whose splitter reports one. */
   readonly start?: ChunkStart;
 }
 
 /**
- * Receives the errors and warnings of a reader (implemented in `engine/ingest/findings.ts`). `line` counts from 1 within the chunk. Codes are
- * defined in `engine/ingest/validation-codes.ts`.
+ * Receives the errors and warnings of a reader; implemented in `engine/ingest/findings.ts`. `line` is counted from 1 within the chunk.
+ * Codes are defined in `engine/ingest/validation-codes.ts`.
  */
 export interface Report {
-  /** Reports an error: the record, which the reader has rolled back, counts as rejected. */
+  /** Reports an error: the record, which the reader has removed from its columns, counts as rejected. */
   reject(line: number, code: number, field: string | null, message: string): void;
-  /** Reports a warning; returns true when strict validation makes it an error, and the reader has to roll the record back. */
+  /**
+   * Reports a warning. Returns true if strict validation turns it into an error; the reader must then remove the record from its columns.
+   */
   warn(line: number, code: number, field: string | null, message: string): boolean;
-  /** Reports a warning about the type that a field gets, which strict validation leaves a warning. */
+  /** Reports a warning about the type that a field gets. Even with strict validation, it remains a warning. */
   warnOfType(code: number, field: string, message: string): void;
-  /** Discards all reports: the reader starts the chunk again. */
+  /** Discards all reports, because the reader begins the chunk again. */
   restart(): void;
   /**
-   * Reports that the records end at this line (before the sequences after `##FASTA`, or the genes of Nirvana). The reader then returns.
-   * Results of later chunks are discarded, so readers may take the content of any chunk for records.
+   * Reports that the records end at this line (before the sequences after `##FASTA`, or the genes of Nirvana). The reader must then return.
+   * Results of later chunks are discarded, so a reader may treat the content of any chunk as records.
    */
   end(): void;
-  /** Reports that the records after an error cannot be told apart: the import fails, even if the request allows rejected records. */
+  /** Reports that the records after an error cannot be separated: the import fails, even if the request allows rejected records. */
   damaged(): void;
-  /** Validation is off (`validation_params.disable`): values that do not fit become null without a report. */
+  /** Whether validation is off (`validation_params.disable`): values that do not fit become null without a report. */
   readonly isDisabled: boolean;
-  /** Strict validation is on: every warning is an error. */
+  /** Whether validation is strict: every warning is an error. */
   readonly isStrict: boolean;
-  /** Reading can stop: an error was reported and `raise_on_errors` is set. Checked once per line. */
+  /** Whether reading can stop, because an error was reported and `raise_on_errors` is set. Readers check it once per line. */
   readonly isStopped: boolean;
 }

@@ -10,30 +10,30 @@ export const variantColumn: Column = {
   isList: false,
 };
 
-/** A variant in a reader's bytes. Readers fill one object for one record after the other. */
+/** A variant in a reader's bytes. A reader fills the same object for each record. */
 export interface VariantSource {
   build: GenomeBuild;
   bytes: Uint8Array;
-  /** The chromosome is `bytes[from..to)`. */
+  /** The chromosome name is `bytes[from..to)`. */
   from: number;
   to: number;
-  /** The first position, counted from 1; both ends are inclusive. */
+  /** The first position, counted from 1; `stop` is the last position, which is included. */
   start: number;
   stop: number;
   /** The allele is `bytes[alleleFrom..alleleTo)`. */
   alleleFrom: number;
   alleleTo: number;
-  /** Whether the allele is on the reverse strand. */
+  /** Whether the allele is given on the reverse strand. */
   isReverse: boolean;
 }
 
 /**
  * Fills `variant` with `<BUILD>-<chromosome>-<start>-<stop>-<allele>`, for readers that create columns while they read.
  *
- * Choice: outside of VCF, a variant has the positions and the allele that its file gives it: an insertion is not moved to the base before it,
- * and the allele of a deletion is `-`. Alleles of the reverse strand are complemented.
+ * Choice: outside VCF, a variant has the positions and the allele that its file gives: an insertion is not moved to the base before it, and
+ * the allele of a deletion is `-`. Alleles on the reverse strand are complemented.
  */
-export class Variants {
+export class VariantBuilder {
   readonly column: ValueColumn;
   #text: Uint8Array = new Uint8Array(256);
 
@@ -41,8 +41,8 @@ export class Variants {
     this.column = column;
   }
 
-  /** The variant that the next call of `add` adds. */
-  readonly next: VariantSource = {
+  /** The variant that the next call of `addNextVariant` adds. */
+  readonly nextVariant: VariantSource = {
     build: 'GRCh38',
     bytes: new Uint8Array(0),
     from: 0,
@@ -54,10 +54,11 @@ export class Variants {
     isReverse: false,
   };
 
-  /** Adds `next` as the variant of a row. */
-  add(row: number): void {
-    const { build, bytes, from, to, start, stop, alleleFrom, alleleTo, isReverse } = this.next;
-    const prefix = prefixes[build];
+  /** Adds `nextVariant` as the variant of a row. */
+  addNextVariant(row: number): void {
+    const { build, bytes, from, to, start, stop, alleleFrom, alleleTo, isReverse } =
+      this.nextVariant;
+    const prefix = variantPrefixes[build];
     const room = prefix.length + (to - from) + (alleleTo - alleleFrom) + 48;
     if (this.#text.length < room) this.#text = new Uint8Array(2 * room);
     const text = this.#text;
@@ -77,10 +78,10 @@ export class Variants {
   }
 }
 
-/** Whether the text is an allele as tables write it: bases, or `-` for none. */
-export function isBases(bytes: Uint8Array, from: number, to: number): boolean {
+/** Returns whether the text is an allele as tables write it: bases, or `-` for none. */
+export function isTableAllele(bytes: Uint8Array, from: number, to: number): boolean {
   if (to - from === 1 && bytes[from] === 45) return true;
-  for (let at = from; at < to; at++) if (complements[bytes[at]!] === 0) return false;
+  for (let at = from; at < to; at++) if (complementBases[bytes[at]!] === 0) return false;
   return to > from;
 }
 
@@ -99,7 +100,7 @@ export function copyUpper(
   return at;
 }
 
-/** Writes a whole number in decimal; returns the position after it. */
+/** Writes an integer in decimal; returns the position after it. */
 export function writeDigits(into: Uint8Array, at: number, value: number): number {
   let size = 1;
   for (let rest = value; rest >= 10; rest = Math.floor(rest / 10)) size++;
@@ -114,17 +115,17 @@ export function writeDigits(into: Uint8Array, at: number, value: number): number
 
 function reverseComplement(bytes: Uint8Array, from: number, to: number): void {
   const allele = bytes.subarray(from, to).reverse();
-  for (let i = 0; i < allele.length; i++) allele[i] = complements[allele[i]!] || allele[i]!;
+  for (let i = 0; i < allele.length; i++) allele[i] = complementBases[allele[i]!] || allele[i]!;
 }
 
-/** The complement of each base and of each IUPAC code for several bases, in either letter case; 0 for any other byte. */
-const complements = new Uint8Array(256);
+/** The complement of each base, and of each IUPAC code for several bases, in either letter case; 0 for any other byte. */
+const complementBases = new Uint8Array(256);
 for (const pair of ['AT', 'CG', 'RY', 'MK', 'BV', 'DH', 'SS', 'WW', 'NN'])
   for (const [base, other] of [pair, `${pair[1]}${pair[0]}`])
     for (const one of [base!, base!.toLowerCase()])
-      complements[one.charCodeAt(0)] = other!.charCodeAt(0);
-complements[0x55] = complements[0x75] = 65; // U, u
+      complementBases[one.charCodeAt(0)] = other!.charCodeAt(0);
+complementBases[0x55] = complementBases[0x75] = 65; // U and u, whose complement is A
 
-const prefixes = Object.fromEntries(
+const variantPrefixes = Object.fromEntries(
   genomeBuilds.map((build) => [build, new TextEncoder().encode(`${build.toUpperCase()}-`)]),
 ) as Readonly<Record<GenomeBuild, Uint8Array>>;

@@ -3,11 +3,11 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { isBuiltin, SourceMap, type SourceMapPayload } from 'node:module';
 import { join, normalize } from 'node:path';
 import { readSource } from './architecture/source.js';
-import { sourceFiles } from './architecture/sources.js';
+import { readSourceFiles } from './architecture/sources.js';
 
-const bundler = readFileSync('bundle.mjs', 'utf8');
-const entries = quotedItems(/const entries = \[([^\]]*)\]/.exec(bundler)?.[1]);
-const files = sourceFiles();
+const bundlerScript = readFileSync('bundle.mjs', 'utf8');
+const bundleEntries = quotedItems(/const entries = \[([^\]]*)\]/.exec(bundlerScript)?.[1]);
+const files = readSourceFiles();
 
 describe('bundles', () => {
   test('are made of the command and of each module that starts a process or a thread', () => {
@@ -18,7 +18,7 @@ describe('bundles', () => {
           normalize(join(path, '..', name!)),
         ),
       );
-    expect([...new Set([...startedEntries, 'cli/strandlake'])].sort()).toEqual(entries);
+    expect([...new Set([...startedEntries, 'cli/strandlake'])].sort()).toEqual(bundleEntries);
   });
 
   test('have entries that no module imports: it would get a second copy of all that is in them', () => {
@@ -36,13 +36,13 @@ describe('bundles', () => {
         .map(({ specifier }) => normalize(join(path, '..', specifier.replace(/\.js$/, '')))),
     );
     expect(importedPaths).toContain('scheduler/worker/thread');
-    expect(importedPaths.filter((path) => entries.includes(path))).toEqual([]);
+    expect(importedPaths.filter((path) => bundleEntries.includes(path))).toEqual([]);
   });
 
   test('load bundles, modules of Node and packages that cannot be bundled, nothing else', () => {
     const chunks = readdirSync('dist/chunks').filter((name) => name.endsWith('.js'));
     const bundles = [
-      ...entries.map((entry) => `${entry}.js`),
+      ...bundleEntries.map((entry) => `${entry}.js`),
       ...chunks.map((name) => `chunks/${name}`),
     ];
     const patterns = [

@@ -1,16 +1,16 @@
 import { expect, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
-import { sourceFiles } from './architecture/sources.js';
-import { expectPage } from './written-page.js';
+import { readSourceFiles } from './architecture/sources.js';
+import { expectCurrentPage } from './written-page.js';
 
-const page = 'docs/choices.md';
+const choicesPage = 'docs/choices.md';
 
-/** The texts after `Choice:` in the comments of a file, up to the end of the comment. */
+/** Returns the texts after `Choice:` in the comments of a file, each up to the end of its comment. */
 function choicesIn(text: string): string[] {
   const comments = text.matchAll(/\/\*\*?([\s\S]*?)\*\/|((?:^[ \t]*\/\/.*\n?)+)/gm);
   return [...comments].flatMap(([, block, lines]) => {
     const comment = (block ?? lines ?? '').replaceAll(/^[ \t]*(\/\/|\*)[ \t]?/gm, '');
-    const [, ...choices] = comment.split('Choice: ');
+    const [, ...choices] = comment.split(/Choice:\s+/);
     return choices.map((choice) => {
       const choiceText = (choice.split(/\n[ \t]*\n/)[0] ?? '').replaceAll(/\s+/g, ' ').trim();
       return choiceText.charAt(0).toUpperCase() + choiceText.slice(1);
@@ -19,12 +19,12 @@ function choicesIn(text: string): string[] {
 }
 
 test('docs/choices.md lists every choice that the sources mark', () => {
-  const rows = sourceFiles().flatMap(({ path, text }) =>
+  const rows = readSourceFiles().flatMap(({ path, text }) =>
     choicesIn(text).map((choice) => `| [${path}](../${path}) | ${choice.replaceAll('|', '\\|')} |`),
   );
-  const [before] = readFileSync(page, 'utf8').split('| Where |');
+  const [before] = readFileSync(choicesPage, 'utf8').split('| Where |');
   const expectedPage = `${before}| Where | Choice |\n|---|---|\n${rows.join('\n')}\n`;
-  expectPage(page, expectedPage);
+  expectCurrentPage(choicesPage, expectedPage);
 });
 
 test('finds choices in both kinds of comments', () => {

@@ -1,8 +1,8 @@
-/** Numbers in [0, 1), the same for the same seed. */
+/** A function that returns random numbers in [0, 1); the same seed gives the same numbers. */
 export type Random = () => number;
 
-/** A small generator (mulberry32) for tests that print their seed. */
-export function random(seed: number): Random {
+/** A small random number generator (mulberry32) for tests that print their seed. */
+export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -12,7 +12,7 @@ export function random(seed: number): Random {
   };
 }
 
-/** The same elements in a random order. */
+/** Returns the elements of a list in a random order. */
 export function shuffled<T>(next: Random, list: readonly T[]): T[] {
   return list
     .map((element) => [next(), element] as const)

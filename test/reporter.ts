@@ -4,19 +4,21 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { missingRefusals } from './runner/refusals.js';
 
-/** A test that runs for longer is named, and again after every such time: it may hang, and Jest's limit is far away. */
-const namedAfterMs = 60_000;
+/**
+ * A test that runs for longer than this time is reported by name, and again after each further such period: it may hang, and Jest's own
+ * limit is much longer.
+ */
+const nameTestAfterMs = 60_000;
 
 /**
- * The environment variable with the folder in which tests note the refusals that they provoke. Whoever sets it gets those that are missing after
- * every run: `STRANDLAKE_REFUSALS=<folder> npm test -- <pattern>`.
+ * The environment variable with the folder in which tests note the refusals that they provoke. If it is set, the missing refusals are
+ * listed after every run: `STRANDLAKE_REFUSALS=<folder> npm test -- <pattern>`.
  */
 const refusalsVariable = 'STRANDLAKE_REFUSALS';
 
-/** A test file that runs, and the test in it that began last. */
+/** A test file that is running, and the test in it that began last. */
 interface RunningFile {
   test: string;
-  /** The time at which the test began. */
   since: number;
 }
 
@@ -29,10 +31,9 @@ interface RunOptions {
 }
 
 /**
- * Prints one line per finished test file, with the number of files done and the time since the start, and the failures
- * of the file below it. The last line of the whole run is `12 passed, 0 failed`, for programs that read the log.
- *
- * A run of all files of a tier has one test more: whether it has provoked every refusal.
+ * Prints one line per finished test file, with the number of finished files and the time since the start, followed by the failures of the
+ * file. The last line of the run is `12 passed, 0 failed`, for programs that read the log. A run of all files of a tier has an additional
+ * test: whether it has provoked every refusal.
  */
 export default class ProgressReporter implements Pick<
   Reporter,
@@ -47,7 +48,7 @@ export default class ProgressReporter implements Pick<
   readonly #options: RunOptions;
   readonly #running = new Map<string, RunningFile>();
   #namer: NodeJS.Timeout | undefined;
-  /** The folder of the refusals, if it is one of this run. */
+  /** The folder in which refusals are noted, if this run has created it. */
   #folder: string | undefined;
   #error: Error | undefined;
 
@@ -56,13 +57,13 @@ export default class ProgressReporter implements Pick<
   }
 
   onRunStart({ numTotalTestSuites }: AggregatedResult): void {
-    print(`Running ${numTotalTestSuites} test files`);
-    // The processes of the tests, which start later, note there which refusals they provoke.
+    printLine(`Running ${numTotalTestSuites} test files`);
+    // The variable is set before the test processes start, which note in the folder the refusals that they provoke.
     if (this.#isWhole && process.env[refusalsVariable] === undefined) {
       this.#folder = mkdtempSync(join(tmpdir(), 'strandlake-refusals-'));
       process.env[refusalsVariable] = this.#folder;
     }
-    this.#namer = setInterval(() => this.#nameLongTests(), namedAfterMs / 4).unref();
+    this.#namer = setInterval(() => this.#nameLongTests(), nameTestAfterMs / 4).unref();
   }
 
   onTestFileStart({ path }: Test): void {
@@ -84,46 +85,46 @@ export default class ProgressReporter implements Pick<
     const count = `${String(done).padStart(String(total).length)}/${total}`;
     const seconds = ((file.perfStats.end - file.perfStats.start) / 1000).toFixed(1);
     const isFailed = file.numFailingTests > 0 || file.testExecError !== undefined;
-    const elapsed = clock(Date.now() - results.startTime);
+    const elapsed = minutesAndSeconds(Date.now() - results.startTime);
     const outcome = isFailed ? 'FAIL' : 'pass';
-    print(`[${count}  ${elapsed}] ${outcome} ${this.#sourceOf(path)}  ${seconds} s`);
+    printLine(`[${count}  ${elapsed}] ${outcome} ${this.#sourceOf(path)}  ${seconds} s`);
     if (this.#options.verbose === true) {
       for (const { status, fullName, duration } of file.testResults)
-        print(`    ${status} (${duration ?? 0} ms) ${fullName}`);
+        printLine(`    ${status} (${duration ?? 0} ms) ${fullName}`);
     }
-    for (const { type, message } of file.console ?? []) print(`  console.${type}: ${message}`);
-    if (file.failureMessage) print(file.failureMessage);
+    for (const { type, message } of file.console ?? []) printLine(`  console.${type}: ${message}`);
+    if (file.failureMessage) printLine(file.failureMessage);
   }
 
   onRunComplete(_contexts: unknown, results: AggregatedResult): void {
     clearInterval(this.#namer);
-    // A file that could not be loaded has no tests to count, and must not look like success.
+    // A test file that cannot be loaded counts as a failure, because it has no tests to count.
     let failed = results.numFailedTests + results.numRuntimeErrorTestSuites;
     let passed = results.numPassedTests;
     const folder = process.env[refusalsVariable];
     if (folder !== undefined) {
       const missing = this.#unprovoked(folder);
-      for (const place of missing) print(`no test provokes ${place}`);
+      for (const place of missing) printLine(`no test provokes ${place}`);
       if (missing.length === 0) passed++;
       else failed++;
     }
     const line = `${passed} passed, ${failed} failed`;
-    // Jest prints its own summary after every reporter has run; this line follows it.
-    process.once('exit', () => print(`\n${line}`));
+    // Jest prints its own summary after every reporter has run; this line is printed after it.
+    process.once('exit', () => printLine(`\n${line}`));
   }
 
-  /** Jest exits with 1 if a reporter has an error. */
+  /** Makes Jest exit with code 1 if this reporter has an error. */
   getLastError(): Error | undefined {
     return this.#error;
   }
 
-  /** Whether the run leaves out nothing of its tier. */
+  /** Whether the run includes all tests of its tier. */
   get #isWhole(): boolean {
     const { testNamePattern, testPathPatterns } = this.#options;
     return !testNamePattern && testPathPatterns.patterns.length === 0;
   }
 
-  /** The refusals that no process of the tests has noted in the folder. */
+  /** Returns the refusals that no test process has noted in the folder. */
   #unprovoked(folder: string): readonly string[] {
     const files = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
     const noted = new Set(files.flatMap((lines) => lines.split('\n')));
@@ -133,12 +134,12 @@ export default class ProgressReporter implements Pick<
     return missing;
   }
 
-  /** Prints the tests that have run for a multiple of the time since the last look. */
+  /** Prints the tests whose running time has passed a multiple of `nameTestAfterMs` since the last call. */
   #nameLongTests(): void {
     for (const [path, { test, since }] of this.#running) {
       const ms = Date.now() - since;
-      if (ms >= namedAfterMs && ms % namedAfterMs < namedAfterMs / 4)
-        print(`    has run for ${clock(ms)}: ${this.#sourceOf(path)}: ${test}`);
+      if (ms >= nameTestAfterMs && ms % nameTestAfterMs < nameTestAfterMs / 4)
+        printLine(`    has run for ${minutesAndSeconds(ms)}: ${this.#sourceOf(path)}: ${test}`);
     }
   }
 
@@ -147,12 +148,12 @@ export default class ProgressReporter implements Pick<
   }
 }
 
-function print(line: string): void {
+function printLine(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
-/** A duration as minutes and seconds, `3:07`. */
-function clock(ms: number): string {
+/** Returns a duration as minutes and seconds, such as `3:07`. */
+function minutesAndSeconds(ms: number): string {
   const seconds = Math.round(ms / 1000);
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
 }

@@ -1,8 +1,8 @@
 /**
- * The seed of what a randomised test invents on this run: the time, or `STRANDLAKE_FRESH_SEED`. Continuous integration sets that one
- * from the commit, so that running a commit again repeats its inputs and every commit tries others.
+ * The seed of random test inputs that are new in each run: the time, or `STRANDLAKE_FRESH_SEED`. Continuous integration derives the
+ * variable from the commit, so that another run of a commit repeats its inputs, and each commit tries new ones.
  */
 export const freshSeed = Number(process.env['STRANDLAKE_FRESH_SEED'] ?? Date.now() % 1_000_000_007);
 
-/** The seed of a randomised test: the one to replay, `STRANDLAKE_SEED`, or a fresh one. */
+/** The seed of a randomised test: `STRANDLAKE_SEED` to repeat a run, or else a new seed. */
 export const seed = Number(process.env['STRANDLAKE_SEED'] ?? freshSeed);

@@ -5,10 +5,10 @@ import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync 
 import { readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { until } from './until.js';
+import { pollUntil } from './until.js';
 
-/** A bundler that counts its runs and "bundles" one program. */
-const bundler = `import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+/** The source of a simulated bundler, which counts its runs and "bundles" one program. */
+const stubBundler = `import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
   appendFileSync('runs', 'b');
   if (readFileSync('cli/strandlake.ts', 'utf8').includes('a mistake')) process.exit(3);
   const out = process.argv[2] + '/cli';
@@ -19,8 +19,8 @@ const bundler = `import { appendFileSync, mkdirSync, readFileSync, writeFileSync
     if (process.argv.includes('--wait')) setInterval(() => {}, 1000);
   \`);`;
 
-/** A compiler that counts its runs and "compiles" an entry, which the bundler has to replace, and a module. */
-const compiler = `const fs = require('fs');
+/** The source of a simulated compiler, which counts its runs and "compiles" a module and an entry point, which the bundler must replace. */
+const stubCompiler = `const fs = require('fs');
   fs.appendFileSync('runs', 'c');
   if (fs.readFileSync('cli/strandlake.ts', 'utf8').includes('of types')) process.exit(2);
   const out = process.argv[process.argv.indexOf('--outDir') + 1] + '/cli';
@@ -29,64 +29,64 @@ const compiler = `const fs = require('fs');
   fs.writeFileSync(out + '/../tsconfig.tsbuildinfo', '');
   fs.writeFileSync(out + '/module.js', '');`;
 
-/** A project with no packages but stand-ins. */
-let project: string;
+/** The path of a project whose packages are only simulated. */
+let projectFolder: string;
 
 beforeAll(() => {
-  project = mkdtempSync(join(tmpdir(), 'strandlake-setup-'));
-  copyFileSync('setup.mjs', join(project, 'setup.mjs'));
+  projectFolder = mkdtempSync(join(tmpdir(), 'strandlake-setup-'));
+  copyFileSync('setup.mjs', join(projectFolder, 'setup.mjs'));
   putFile('package.json', '{"name":"p","version":"1.0.0","private":true,"type":"module"}');
   putFile(
     'package-lock.json',
     '{"name":"p","version":"1.0.0","lockfileVersion":3,"packages":{"":{"name":"p","version":"1.0.0"}}}',
   );
   putFile('tsconfig.json', '{}');
-  putFile('bundle.mjs', bundler);
+  putFile('bundle.mjs', stubBundler);
   putFile('cli/strandlake.ts', 'export {};');
-  setup('format'); // installs, then fails for want of the formatter
-  putFile('node_modules/typescript/bin/tsc', compiler);
+  runSetup('format'); // installs the packages, then fails because the formatter is missing
+  putFile('node_modules/typescript/bin/tsc', stubCompiler);
 });
 
-afterAll(() => rmSync(project, { recursive: true, force: true }));
+afterAll(() => rmSync(projectFolder, { recursive: true, force: true }));
 
 describe('setup', () => {
   test('names the commands when asked for one that does not exist', () => {
-    const { status, stderr } = setup('strat');
+    const { status, stderr } = runSetup('strat');
     expect(status).toBe(1);
     expect(stderr).toContain('unknown command "strat"; there are start, strandlake, verify');
   });
 
   test('bundles without compiling, hands arguments over, and does neither install nor bundle again', () => {
-    const first = setup('start', 'a.vcf', '--port', '0');
+    const first = runSetup('start', 'a.vcf', '--port', '0');
     expect(JSON.parse(first.stdout)).toEqual(['serve', 'a.vcf', '--port', '0']);
-    expect(runs()).toBe('b');
-    const second = setup('strandlake', 'user', 'add');
+    expect(compilerAndBundlerRuns()).toBe('b');
+    const second = runSetup('strandlake', 'user', 'add');
     expect(JSON.parse(second.stdout)).toEqual(['user', 'add']);
     expect(second.stderr).toBe('');
-    expect(runs()).toBe('b');
+    expect(compilerAndBundlerRuns()).toBe('b');
   });
 
   test('compiles for tests; then a start finds its bundles, also after a change of a test', () => {
-    const before = runs();
-    setup('build');
-    expect(runs()).toBe(`${before}cb`);
-    expect(existsSync(join(project, 'dist/cli/module.js'))).toBe(true);
+    const before = compilerAndBundlerRuns();
+    runSetup('build');
+    expect(compilerAndBundlerRuns()).toBe(`${before}cb`);
+    expect(existsSync(join(projectFolder, 'dist/cli/module.js'))).toBe(true);
     putFile('test/some.test.ts', 'export {};');
-    expect(setup('start').status).toBe(0);
-    expect(runs()).toBe(`${before}cb`);
-    setup('build');
-    expect(runs()).toBe(`${before}cbcb`);
+    expect(runSetup('start').status).toBe(0);
+    expect(compilerAndBundlerRuns()).toBe(`${before}cb`);
+    runSetup('build');
+    expect(compilerAndBundlerRuns()).toBe(`${before}cbcb`);
   });
 
   test('builds again after a change, and keeps of the build before only modules that have a source', () => {
     putFile('dist/test/stale.test.js', '');
     putFile('cli/added.ts', 'export {};');
     putFile('dist/cli/added.js', 'compiled before');
-    const before = runs();
-    expect(setup('build').stderr).toBe('Building …\n');
-    expect(runs()).toBe(`${before}cb`);
-    expect(existsSync(join(project, 'dist/test/stale.test.js'))).toBe(false);
-    expect(readFileSync(join(project, 'dist/cli/added.js'), 'utf8')).toBe('compiled before');
+    const before = compilerAndBundlerRuns();
+    expect(runSetup('build').stderr).toBe('Building …\n');
+    expect(compilerAndBundlerRuns()).toBe(`${before}cb`);
+    expect(existsSync(join(projectFolder, 'dist/test/stale.test.js'))).toBe(false);
+    expect(readFileSync(join(projectFolder, 'dist/cli/added.js'), 'utf8')).toBe('compiled before');
   });
 
   test('does not build again after an archive or a container has cut the times of files to seconds', () => {
@@ -98,27 +98,28 @@ describe('setup', () => {
       'cli/strandlake.ts',
     ];
     const touch = (fraction: number): void => {
-      for (const file of sources) utimesSync(join(project, file), 1e9 + fraction, 1e9 + fraction);
+      for (const file of sources)
+        utimesSync(join(projectFolder, file), 1e9 + fraction, 1e9 + fraction);
     };
     touch(0.75);
-    setup('build');
-    const before = runs();
+    runSetup('build');
+    const before = compilerAndBundlerRuns();
     touch(0);
-    expect(setup('build').stderr).toBe('');
-    expect(setup('start').stderr).toBe('');
-    expect(runs()).toBe(before);
+    expect(runSetup('build').stderr).toBe('');
+    expect(runSetup('start').stderr).toBe('');
+    expect(compilerAndBundlerRuns()).toBe(before);
   });
 
   test('needs no right to write where all is installed and built', () => {
-    setup('build');
+    runSetup('build');
     const { platform, arch } = process;
     for (const name of [`node-${platform}-${arch}`, `node-bin-${platform}-${arch}`]) {
-      mkdirSync(join(project, 'node_modules', name, 'bin'), { recursive: true });
-      symlinkSync(process.execPath, join(project, 'node_modules', name, 'bin/node'));
+      mkdirSync(join(projectFolder, 'node_modules', name, 'bin'), { recursive: true });
+      symlinkSync(process.execPath, join(projectFolder, 'node_modules', name, 'bin/node'));
     }
-    // Nobody can write a file of this name, not even the superuser.
-    mkdirSync(join(project, 'node_modules/.strandlake-runtime'));
-    expect(setup('strandlake')).toMatchObject({ status: 0, stderr: '' });
+    // A folder has the name of the file that setup would write, so that not even the superuser can write it.
+    mkdirSync(join(projectFolder, 'node_modules/.strandlake-runtime'));
+    expect(runSetup('strandlake')).toMatchObject({ status: 0, stderr: '' });
   });
 
   test.each([
@@ -127,25 +128,27 @@ describe('setup', () => {
   ])(
     'a failing %s keeps its exit code and the build before, and tries again next time',
     (command, text, code) => {
-      setup('build');
-      const builtCode = readFileSync(join(project, 'dist/cli/strandlake.js'), 'utf8');
+      runSetup('build');
+      const builtCode = readFileSync(join(projectFolder, 'dist/cli/strandlake.js'), 'utf8');
       putFile('cli/strandlake.ts', text);
       for (let i = 0; i < 2; i++)
-        expect(setup(command)).toMatchObject({ status: code, stdout: '' });
-      expect(readFileSync(join(project, 'dist/cli/strandlake.js'), 'utf8')).toBe(builtCode);
-      expect(readdirSync(project).filter((name) => name.startsWith('dist'))).toEqual(['dist']);
+        expect(runSetup(command)).toMatchObject({ status: code, stdout: '' });
+      expect(readFileSync(join(projectFolder, 'dist/cli/strandlake.js'), 'utf8')).toBe(builtCode);
+      expect(readdirSync(projectFolder).filter((name) => name.startsWith('dist'))).toEqual([
+        'dist',
+      ]);
       putFile('cli/strandlake.ts', 'export {};');
-      expect(setup(command).status).toBe(0);
+      expect(runSetup(command).status).toBe(0);
     },
   );
 
   test('passes the exit code of the command through', () => {
-    expect(setup('strandlake', '--exit').status).toBe(7);
+    expect(runSetup('strandlake', '--exit').status).toBe(7);
   });
 
   test('passes a signal on to the command and ends by it', async () => {
     const child = spawn(process.execPath, ['setup.mjs', 'start', '--wait'], {
-      cwd: project,
+      cwd: projectFolder,
       stdio: ['ignore', 'pipe', 'ignore'],
     });
     await once(child.stdout, 'data');
@@ -158,7 +161,7 @@ describe('setup', () => {
     async (signal) => {
       const copy = mkdtempSync(join(tmpdir(), 'strandlake-setup-'));
       const startFile = join(copy, 'started');
-      /** A program that notes its process and its arguments, and runs until something ends it. */
+      /** The source of a program that notes its process id and its arguments, and runs until it is killed. */
       const endless = `const fs = process.getBuiltinModule('fs');
         fs.mkdirSync('dist.' + process.ppid, { recursive: true });
         fs.appendFileSync(${JSON.stringify(startFile)}, process.pid + ' ' + process.argv.slice(2).join(' ') + '\\n');
@@ -171,18 +174,18 @@ describe('setup', () => {
           env: { PATH: `${join(copy, 'bin')}:${process.env['PATH']}` },
         });
         const notes = (): string => (existsSync(startFile) ? readFileSync(startFile, 'utf8') : '');
-        await until(() => notes().endsWith('\n') || child.exitCode !== null);
+        await pollUntil(() => notes().endsWith('\n') || child.exitCode !== null);
         child.kill(signal);
         expect(await once(child, 'exit')).toEqual([null, signal]);
         const [line = '', ...more] = notes().trim().split('\n');
         expect(more).toEqual([]);
         const [pid, command = ''] = line.split(' ');
-        // Ends what was left, so that it does not outlive the test.
+        // The program must have ended; if it has not, it is killed, so that it does not outlive the test.
         expect(() => process.kill(Number(pid), 'SIGKILL')).toThrow('ESRCH');
         return command;
       };
       try {
-        cpSync(project, copy, { recursive: true });
+        cpSync(projectFolder, copy, { recursive: true });
         rmSync(join(copy, 'dist'), { recursive: true, force: true });
         mkdirSync(join(copy, 'bin'));
         writeFileSync(join(copy, 'bin/npm'), `#!${process.execPath}\n${endless}`, { mode: 0o755 });
@@ -201,7 +204,7 @@ describe('setup', () => {
   test('installs for a start what a server needs, and adds what tests need to what is there', () => {
     const copy = mkdtempSync(join(tmpdir(), 'strandlake-setup-'));
     try {
-      cpSync(project, copy, { recursive: true });
+      cpSync(projectFolder, copy, { recursive: true });
       rmSync(join(copy, 'node_modules/.strandlake-install'));
       mkdirSync(join(copy, 'bin'));
       const installScript = `#!${process.execPath}
@@ -221,23 +224,23 @@ describe('setup', () => {
   });
 
   test('works with an empty home directory and installs again when the lock file changes', () => {
-    const home = join(project, 'home');
+    const home = join(projectFolder, 'home');
     mkdirSync(home, { recursive: true });
-    const lock = readFileSync(join(project, 'package-lock.json'), 'utf8');
+    const lock = readFileSync(join(projectFolder, 'package-lock.json'), 'utf8');
     putFile('package-lock.json', `${lock}\n`);
     const answer = spawnSync(process.execPath, ['setup.mjs', 'format'], {
-      cwd: project,
+      cwd: projectFolder,
       encoding: 'utf8',
       env: { PATH: process.env['PATH'], HOME: home },
     });
     expect(answer.stderr).toContain('Installing packages');
-    expect(existsSync(join(project, 'node_modules/.strandlake-install'))).toBe(true);
+    expect(existsSync(join(projectFolder, 'node_modules/.strandlake-install'))).toBe(true);
   });
 });
 
 describe('package-lock.json', () => {
   const text = readFileSync('package-lock.json', 'utf8');
-  const packages = (JSON.parse(text) as Lock).packages;
+  const packages = (JSON.parse(text) as PackageLock).packages;
 
   test('holds no registry address', () => {
     expect(text).not.toMatch(/"resolved"|https?:\/\/[^"]*registry/);
@@ -252,27 +255,32 @@ describe('package-lock.json', () => {
 
   test('holds no package that would have to run a script on installation', () => {
     const scripted = Object.entries(packages).filter(([, entry]) => entry.hasInstallScript);
-    // Jest's file watcher: its ready-made binary is a package of its own, and only watch mode would load it.
+    // The only package with an install script may be Jest's file watcher: its binary is a separate package, and only watch mode loads it.
     expect(scripted.map(([name]) => name)).toEqual(['node_modules/@parcel/watcher']);
   });
 });
 
-interface Lock {
+interface PackageLock {
   readonly packages: Readonly<
     Record<string, { hasInstallScript?: boolean; optionalDependencies?: Record<string, string> }>
   >;
 }
 
 function putFile(file: string, text: string): void {
-  mkdirSync(join(project, file, '..'), { recursive: true });
-  writeFileSync(join(project, file), text);
+  mkdirSync(join(projectFolder, file, '..'), { recursive: true });
+  writeFileSync(join(projectFolder, file), text);
 }
 
-function setup(...args: string[]): SpawnSyncReturns<string> {
-  return spawnSync(process.execPath, ['setup.mjs', ...args], { cwd: project, encoding: 'utf8' });
+function runSetup(...args: string[]): SpawnSyncReturns<string> {
+  return spawnSync(process.execPath, ['setup.mjs', ...args], {
+    cwd: projectFolder,
+    encoding: 'utf8',
+  });
 }
 
-/** The runs of the compiler, `c`, and of the bundler, `b`, so far. */
-function runs(): string {
-  return existsSync(join(project, 'runs')) ? readFileSync(join(project, 'runs'), 'utf8') : '';
+/** Returns the runs so far, as a text with `c` for the compiler and `b` for the bundler. */
+function compilerAndBundlerRuns(): string {
+  return existsSync(join(projectFolder, 'runs'))
+    ? readFileSync(join(projectFolder, 'runs'), 'utf8')
+    : '';
 }

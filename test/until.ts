@@ -1,5 +1,8 @@
-/** Resolves with the first result of `check` that is neither false nor undefined. Checks every few milliseconds, without a limit. */
-export async function until<T>(
+/**
+ * Resolves with the first result of `check` that is neither false nor undefined. Calls `check` every few milliseconds, without a time
+ * limit.
+ */
+export async function pollUntil<T>(
   check: () => Promise<T | undefined | false> | T | undefined | false,
 ): Promise<T> {
   for (;;) {

@@ -1,7 +1,7 @@
 import { budgets } from '../engine/core/budgets.js';
 
-/** Does work while some budgets have other values. */
-export async function withBudgets(
+/** Runs `work` while some budgets have other values. */
+export async function withChangedBudgets(
   values: Partial<Record<keyof typeof budgets, number>>,
   work: () => Promise<void>,
 ): Promise<void> {

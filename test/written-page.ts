@@ -2,24 +2,27 @@ import { expect } from '@jest/globals';
 import { readFileSync, writeFileSync } from 'node:fs';
 
 /**
- * Expects that a page of the documents, which is made from the sources, is up to date. If it is not, the page is written and the test
- * fails: commit the new page, and the next run passes.
+ * Expects that a page of the documents that is generated from the sources is up to date. If it is not, writes the page and fails the test;
+ * after the new page has been committed, the test passes.
  */
-export function expectPage(path: string, wanted: string): void {
+export function expectCurrentPage(path: string, wanted: string): void {
   const isCurrent = readFileSync(path, 'utf8') === wanted;
   if (!isCurrent) writeFileSync(path, wanted);
   expect(isCurrent ? 'up to date' : `rewritten: commit the new ${path}`).toBe('up to date');
 }
 
-/** Expects that the part of a page between `<!-- name: … -->` and `<!-- end of name -->` is `wanted`, as `expectPage` does. */
-export function expectSection(path: string, name: string, wanted: string): void {
+/**
+ * Expects that the part of a page between `<!-- name: … -->` and `<!-- end of name -->` is `wanted`; like `expectCurrentPage`, it writes the page
+ * if it is not.
+ */
+export function expectCurrentSection(path: string, name: string, wanted: string): void {
   const text = readFileSync(path, 'utf8');
   const parts = text.split(new RegExp(`(?<=<!-- ${name}: .* -->\n)|(?=<!-- end of ${name} -->)`));
   if (parts.length !== 3) throw new Error(`${path} has no section ${name}`);
-  expectPage(path, `${parts[0]}\n${wanted}\n\n${parts[2]}`);
+  expectCurrentPage(path, `${parts[0]}\n${wanted}\n\n${parts[2]}`);
 }
 
-/** A Markdown table as Prettier writes it; the first row is its header. */
+/** Returns a Markdown table as Prettier formats it; the first row is the header. */
 export function markdownTable(rows: readonly (readonly string[])[]): string {
   const widths = rows[0]!.map((_, i) => Math.max(3, ...rows.map((row) => row[i]!.length)));
   const line = (row: readonly string[]): string =>

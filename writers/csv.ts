@@ -1,7 +1,7 @@
 import { delimitedWriter } from './delimited-writer.js';
 import { gzipWriter } from './gzipped.js';
 
-const commaSeparated = {
+const csvProperties = {
   extension: 'csv',
   mediaType: 'text/csv',
   delimiter: ',',
@@ -16,19 +16,19 @@ const commaSeparated = {
  * Choice: a spreadsheet interprets cells that begin with `=`, `+`, `-`, `@`, TAB or CR as formulas. With `csv_safe`, a `'` is put
  * before such cells unless they are numbers; without it they are unchanged (threats D3).
  */
-export const csv = delimitedWriter({
-  ...commaSeparated,
+export const csvWriter = delimitedWriter({
+  ...csvProperties,
   format: 'csv',
   description:
     'CSV (RFC 4180): a line of titles, then one line per record; lists are JSON in one cell.',
 });
 
-/** CSV, compressed with gzip. */
-export const csvGz = gzipWriter(csv);
+/** CSV compressed with gzip. */
+export const csvGzWriter = gzipWriter(csvWriter);
 
-/** CSV in which a list has as many columns as the longest list of the file has elements, `b.0`, `b.1` and so on. */
-export const csvExpand = delimitedWriter({
-  ...commaSeparated,
+/** CSV in which a list gets as many columns as the longest list of the file has elements, named `b.0`, `b.1` and so on. */
+export const csvExpandWriter = delimitedWriter({
+  ...csvProperties,
   format: 'csv-expand',
   description: 'Like CSV, with a column for each element of a list: b.0, b.1 and so on.',
   expandsLists: true,

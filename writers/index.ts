@@ -1,26 +1,28 @@
-import { arrow } from './arrow.js';
-import { csv, csvExpand, csvGz } from './csv.js';
-import { excel, excelExpand } from './excel.js';
-import { json } from './json.js';
-import { parquet } from './parquet.js';
-import { tsv, tsvGz } from './tsv.js';
+import { arrowWriter } from './arrow.js';
+import { csvWriter, csvExpandWriter, csvGzWriter } from './csv.js';
+import { xlsxWriter, xlsxExpandWriter } from './excel.js';
+import { jsonWriter } from './json.js';
+import { parquetWriter } from './parquet.js';
+import { tsvWriter, tsvGzWriter } from './tsv.js';
 import type { Writer } from './writer.js';
 
-/** Every export format. */
+/** The writers of all export formats. */
 export const writers: readonly Writer[] = [
-  json,
-  csv,
-  csvExpand,
-  csvGz,
-  tsv,
-  tsvGz,
-  excel,
-  excelExpand,
-  parquet,
-  arrow,
+  jsonWriter,
+  csvWriter,
+  csvExpandWriter,
+  csvGzWriter,
+  tsvWriter,
+  tsvGzWriter,
+  xlsxWriter,
+  xlsxExpandWriter,
+  parquetWriter,
+  arrowWriter,
 ] as readonly Writer[];
 
-/** The writer of a format, whose name may be in any letter case and end in `.gz` for `-gz`; undefined if there is none. */
+/**
+ * Returns the writer of a format; undefined if there is none. The name may be in any letter case, and `.gz` at its end stands for `-gz`.
+ */
 export function writerNamed(format: string): Writer | undefined {
   const name = format.toLowerCase().replace(/\.gz$/, '-gz');
   return writers.find((writer) => writer.format === name);

@@ -2,7 +2,7 @@ import { gzipMember } from './gzipped.js';
 import type { Writer } from './writer.js';
 
 /** JSON Lines, compressed with gzip: one record per line, which an import reads back (contract, section 11.5). */
-export const json: Writer<Uint8Array> = {
+export const jsonWriter: Writer<Uint8Array> = {
   format: 'json',
   extension: 'json.gz',
   mediaType: 'application/gzip',

@@ -6,7 +6,7 @@ import {
 import { stringifyJson } from '../engine/core/json.js';
 import { AppError } from '../engine/core/errors.js';
 import type { ParquetColumn } from '../engine/parquet/schema.js';
-import { plainParquetColumns } from '../engine/store/arrow.js';
+import { parquetColumnsWithoutReserved } from '../engine/store/arrow.js';
 import { createdBy } from '../engine/store/segment.js';
 import type { FileContext, Writer } from './writer.js';
 
@@ -14,7 +14,7 @@ import type { FileContext, Writer } from './writer.js';
  * Parquet, compressed with zstd: each part is a row group. Whole row groups of segments are copied as they are. Columns have their stored names. The provenance is in the key-value metadata of the
  * footer.
  */
-export const parquet: Writer<EncodedRowGroup> = {
+export const parquetWriter: Writer<EncodedRowGroup> = {
   format: 'parquet',
   extension: 'parquet',
   mediaType: 'application/vnd.apache.parquet',
@@ -22,18 +22,18 @@ export const parquet: Writer<EncodedRowGroup> = {
   partRecords: 65_536,
   copiesRowGroups: true,
   encode(records, context) {
-    const columns = columnsOf(context);
+    const columns = parquetColumnsOf(context);
     return records.storedRowGroup(columns) ?? encodeRowGroup(columns, records.storedBatch());
   },
   bytesOf: ({ bytes }) => [bytes],
   join: (parts, context) =>
-    joinRowGroups(columnsOf(context), parts, createdBy, [
+    joinRowGroups(parquetColumnsOf(context), parts, createdBy, [
       ['strandlake.provenance', stringifyJson(context.provenance)],
     ]),
 };
 
-function columnsOf({ projection }: FileContext): readonly ParquetColumn[] {
+function parquetColumnsOf({ projection }: FileContext): readonly ParquetColumn[] {
   if (projection.length === 0)
     throw new AppError('invalid', 'A Parquet file needs at least one field.');
-  return plainParquetColumns(projection.map(({ column }) => column));
+  return parquetColumnsWithoutReserved(projection.map(({ column }) => column));
 }

@@ -1,27 +1,31 @@
 import type { StoredType } from '../engine/core/types.js';
 import {
-  copiedAtOnce,
+  copyOverrunBytes,
   copyText,
   fixedText,
-  setNumber,
+  setNumberText,
   type CellTexts,
 } from '../engine/query/results/cell-texts.js';
 import type { CellRecordFormat } from '../engine/query/results/cells.js';
 import { writeDouble } from '../engine/query/results/number-bytes.js';
-import { writePlain, type CellForm, type WriteValue } from '../engine/query/results/scalar-text.js';
+import {
+  plainTextWriters,
+  type CellForm,
+  type WriteValue,
+} from '../engine/query/results/scalar-text.js';
 import type { ByteSink } from '../engine/parquet/byte-sink.js';
 import type { FileCell } from './writer.js';
 
 /** The styles of cells, by their numbers in styles.xml (workbook.ts). */
 export const cellStyles = { general: 0, header: 1, date: 2, seconds: 3, milliseconds: 4 } as const;
 
-/** The rows of a sheet of which each is a record, as XML (ECMA-376, part 1, section 18.3.1.73). */
-export interface SheetRows extends CellRecordFormat {
-  /** Number of texts that were cut, by cell. */
+/** Records of a sheet as XML, one row per record (ECMA-376, part 1, section 18.3.1.73). */
+export interface SheetRowFormat extends CellRecordFormat {
+  /** For each cell of a record, the number of texts that were truncated. */
   readonly cut: Uint32Array;
-  /** For each sheet that ends with one of these records: the offset of its end. */
+  /** For each sheet that ends with one of these records, the offset of its end in the rows. */
   readonly ends: readonly number[];
-  /** Number of records in each sheet that has some; the last one may have none. */
+  /** Number of records in each sheet that contains some of them; the last sheet may contain none. */
   readonly counts: readonly number[];
 }
 
@@ -29,30 +33,31 @@ export interface SheetRows extends CellRecordFormat {
 export const maxCellCharacters = 32_767;
 
 /**
- * Creates the format of records, of which `first` are before these. A sheet has `sheetRecords` records, in the rows from 2 on. Numbers, dates
- * and booleans are such, with the exceptions of what a spreadsheet cannot have: whole numbers beyond 2^53 and dates before March 1900
- * or after 9999 are texts. A text is a text, whatever it looks like, so that none is run as a formula (threats D3).
+ * Creates the format of the rows for some records of a file, of which `first` precede them. A sheet has `sheetRecords` records, in the rows
+ * from 2 on. Numbers, dates and booleans are stored as such, except values that a spreadsheet cannot represent: integers beyond 2^53, and
+ * dates before March 1900 or after 9999, become texts. A text is always stored as a text, so that it is never run as a formula (threats
+ * D3).
  */
-export function sheetRows(
+export function sheetRowFormat(
   cells: readonly FileCell[],
   first: number,
   sheetRecords: number,
-): SheetRows {
+): SheetRowFormat {
   const cut = new Uint32Array(cells.length);
   const ends: number[] = [];
   const counts = [0];
   const references = cells.map((_, i) => fixedText(`<c r="${columnLetters(i)}`));
   let inSheet = first % sheetRecords;
-  /** The number of the row, of at most seven digits. */
+  /** The row number, with at most seven digits. */
   const row = fixedText('0000000');
 
   return {
     cut,
     ends,
     counts,
-    form: (cell) => sheetForm(() => cut[cell]!++),
+    form: (cell) => sheetCellForm(() => cut[cell]!++),
     writeRecord(out, texts, index) {
-      setNumber(row, inSheet + 2);
+      setNumberText(row, inSheet + 2);
       const rowBytes = row.ends[0]!;
       let size = 0;
       for (let i = 0; i < texts.length; i++) {
@@ -60,12 +65,12 @@ export function sheetRows(
         if (begins[index]! >= 0)
           size += references[i]!.ends[0]! + rowBytes + to[index]! - begins[index]!;
       }
-      out.reserve(size + rowBytes + rowStart.ends[0]! + rowEnd.ends[0]! + rowOpen.ends[0]! + copiedAtOnce); // prettier-ignore
+      out.reserve(size + rowBytes + rowTagStart.ends[0]! + rowEndTag.ends[0]! + rowTagEnd.ends[0]! + copyOverrunBytes); // prettier-ignore
       const { view } = out;
-      let end = copyText(row, 0, view, copyText(rowStart, 0, view, out.end));
-      if (size === 0) end = copyText(rowEmpty, 0, view, end);
+      let end = copyText(row, 0, view, copyText(rowTagStart, 0, view, out.endOffset));
+      if (size === 0) end = copyText(emptyRowEnd, 0, view, end);
       else {
-        end = copyText(rowOpen, 0, view, end);
+        end = copyText(rowTagEnd, 0, view, end);
         for (let i = 0; i < texts.length; i++) {
           const cell = texts[i]!;
           if (cell.begins[index]! < 0) continue;
@@ -73,121 +78,124 @@ export function sheetRows(
           end = copyText(row, 0, view, end);
           end = copyText(cell, index, view, end);
         }
-        end = copyText(rowEnd, 0, view, end);
+        end = copyText(rowEndTag, 0, view, end);
       }
-      out.end = end;
+      out.endOffset = end;
       counts[counts.length - 1]!++;
       if (++inSheet < sheetRecords) return;
       inSheet = 0;
-      ends.push(out.end);
+      ends.push(out.endOffset);
       counts.push(0);
     },
   };
 }
 
-const rowStart = fixedText('<row r="');
-const rowOpen = fixedText('">');
-const rowEmpty = fixedText('"/>');
-const rowEnd = fixedText('</row>');
+const rowTagStart = fixedText('<row r="');
+const rowTagEnd = fixedText('">');
+const emptyRowEnd = fixedText('"/>');
+const rowEndTag = fixedText('</row>');
 
-/** The form of a cell: what follows the reference in its element `c`. `countCut` is called for each text that is cut. */
-function sheetForm(countCut: () => void): CellForm {
+/** Returns the form of a cell: the XML after the reference in its element `c`. `countCut` is called for each text that is truncated. */
+function sheetCellForm(countCut: () => void): CellForm {
   const scalar = (type: StoredType): WriteValue => {
-    const { before, end } = kinds[type];
+    const { before, end } = cellMarkupByType[type];
     const opening = fixedText(`"${before}`);
-    const writeText = writePlain[type as Exclude<StoredType, 'object'>];
+    const writeText = plainTextWriters[type as Exclude<StoredType, 'object'>];
     return (out, values, i) => {
-      const start = out.end;
-      write(out, opening);
-      const from = out.end;
+      const start = out.endOffset;
+      appendCellText(out, opening);
+      const from = out.endOffset;
       if (writeText(out, values, i)) {
         if (end(out, from)) countCut();
         return true;
       }
-      out.end = start;
+      out.endOffset = start;
       return false;
     };
   };
-  const types = Object.keys(writePlain) as (keyof typeof writePlain)[];
+  const types = Object.keys(plainTextWriters) as (keyof typeof plainTextWriters)[];
   return {
-    write: Object.fromEntries(types.map((type) => [type, scalar(type)])) as unknown as typeof writePlain, // prettier-ignore
+    write: Object.fromEntries(types.map((type) => [type, scalar(type)])) as unknown as typeof plainTextWriters, // prettier-ignore
     end(out, from) {
-      out.reserve(textOpening.length);
-      out.bytes.copyWithin(from + textOpening.length, from, out.end);
-      out.bytes.set(textOpening, from);
-      out.end += textOpening.length;
-      if (text.end(out, from + textOpening.length)) countCut();
+      out.reserve(textCellOpening.length);
+      out.bytes.copyWithin(from + textCellOpening.length, from, out.endOffset);
+      out.bytes.set(textCellOpening, from);
+      out.endOffset += textCellOpening.length;
+      if (textCellMarkup.end(out, from + textCellOpening.length)) countCut();
     },
   };
 }
 
-/** The letters of a column, from 0: A to Z, AA and so on. */
+/** Returns the letters of a column, counted from 0: A to Z, AA and so on. */
 export function columnLetters(column: number): string {
   const last = String.fromCharCode(65 + (column % 26));
   return column < 26 ? last : columnLetters(Math.floor(column / 26) - 1) + last;
 }
 
-function write(out: ByteSink, text: CellTexts): void {
-  out.reserve(text.ends[0]! + copiedAtOnce);
-  out.end = copyText(text, 0, out.view, out.end);
+function appendCellText(out: ByteSink, text: CellTexts): void {
+  out.reserve(text.ends[0]! + copyOverrunBytes);
+  out.endOffset = copyText(text, 0, out.view, out.endOffset);
 }
 
 /** A kind of cell: the XML before the text of its value, and a function that completes the XML after it and returns whether the text was truncated. */
-interface CellKind {
+interface CellMarkup {
   readonly before: string;
   end(out: ByteSink, from: number): boolean;
 }
 
-const textBefore = ' t="inlineStr"><is><t>';
-const textOpening = Buffer.from(`"${textBefore}`);
-const textAfter = fixedText('</t></is></c>');
-const numberBefore = '><v>';
-const numberAfter = fixedText('</v></c>');
+const textCellBefore = ' t="inlineStr"><is><t>';
+const textCellOpening = Buffer.from(`"${textCellBefore}`);
+const textCellAfter = fixedText('</t></is></c>');
+const numberCellBefore = '><v>';
+const numberCellAfter = fixedText('</v></c>');
 
-const number: CellKind = {
-  before: numberBefore,
+const numberCell: CellMarkup = {
+  before: numberCellBefore,
   end(out) {
-    write(out, numberAfter);
+    appendCellText(out, numberCellAfter);
     return false;
   },
 };
 
-const longCell: CellKind = {
-  before: numberBefore,
+const longIntegerCell: CellMarkup = {
+  before: numberCellBefore,
   end(out, from) {
-    // 2^53 has 16 digits.
-    if (out.end - from < 16) return number.end(out, from);
-    const text = textFrom(out, from);
-    if (Number.isSafeInteger(Number(text))) return number.end(out, from);
-    return becomeText(out, from - numberBefore.length, text);
+    // 2^53 has 16 digits, so an integer with fewer characters is stored as a number.
+    if (out.endOffset - from < 16) return numberCell.end(out, from);
+    const text = writtenTextFrom(out, from);
+    if (Number.isSafeInteger(Number(text))) return numberCell.end(out, from);
+    return replaceByTextCell(out, from - numberCellBefore.length, text);
   },
 };
 
-const boolean: CellKind = {
+const booleanCell: CellMarkup = {
   before: ' t="b"><v>',
   end(out, from) {
     const isTrue = out.bytes[from] === letterT;
-    out.end = from;
-    out.byte(isTrue ? digitOne : zero);
-    return number.end(out, from);
+    out.endOffset = from;
+    out.writeByte(isTrue ? digitOne : digitZero);
+    return numberCell.end(out, from);
   },
 };
 
-const date: CellKind = {
+const dateCell: CellMarkup = {
   before: '',
   end(out, from) {
-    const serial = dateSerial(out.bytes, from, out.end);
-    if (serial === undefined) return becomeText(out, from, textFrom(out, from));
-    const length = out.end - from;
-    out.end = from;
-    write(out, length === 10 ? dayBefore : length === 19 ? secondBefore : millisecondBefore);
-    serials[0] = serial;
-    writeDouble(out, serials, 0);
-    return number.end(out, from);
+    const serial = dateSerial(out.bytes, from, out.endOffset);
+    if (serial === undefined) return replaceByTextCell(out, from, writtenTextFrom(out, from));
+    const length = out.endOffset - from;
+    out.endOffset = from;
+    appendCellText(
+      out,
+      length === 10 ? dayBefore : length === 19 ? secondBefore : millisecondBefore,
+    );
+    serialBuffer[0] = serial;
+    writeDouble(out, serialBuffer, 0);
+    return numberCell.end(out, from);
   },
 };
 
-const serials = new Float64Array(1);
+const serialBuffer = new Float64Array(1);
 
 const [dayBefore, secondBefore, millisecondBefore] = [
   cellStyles.date,
@@ -195,77 +203,78 @@ const [dayBefore, secondBefore, millisecondBefore] = [
   cellStyles.milliseconds,
 ].map((style) => fixedText(` s="${style}"><v>`)) as [CellTexts, CellTexts, CellTexts];
 
-const text: CellKind = {
-  before: textBefore,
+const textCellMarkup: CellMarkup = {
+  before: textCellBefore,
   end(out, from) {
-    const { bytes, end } = out;
-    let isPlain = end - from <= maxCellCharacters && end > from;
-    // Spaces need to be preserved at the ends of a text.
-    if (isPlain) isPlain = bytes[from] !== space && bytes[end - 1] !== space;
-    for (let i = from; isPlain && i < end; i++) {
-      const flag = specialBytes[bytes[i]!]!;
+    const { bytes, endOffset } = out;
+    let isPlain = endOffset - from <= maxCellCharacters && endOffset > from;
+    // Spaces at the ends of a text need an attribute that preserves them, so such a text is not plain.
+    if (isPlain) isPlain = bytes[from] !== space && bytes[endOffset - 1] !== space;
+    for (let i = from; isPlain && i < endOffset; i++) {
+      const flag = escapedByteClasses[bytes[i]!]!;
       if (flag === 1 || (flag === 2 && bytes[i + 1] === letterX)) isPlain = false;
     }
-    if (!isPlain) return becomeText(out, from - textBefore.length, textFrom(out, from));
-    write(out, textAfter);
+    if (!isPlain)
+      return replaceByTextCell(out, from - textCellBefore.length, writtenTextFrom(out, from));
+    appendCellText(out, textCellAfter);
     return false;
   },
 };
 
-const kinds: Readonly<Record<StoredType, CellKind>> = {
-  boolean,
-  integer: number,
-  long: longCell,
-  float: number,
-  double: number,
-  date,
-  string: text,
-  text,
-  blob: text,
-  json: text,
-  object: text,
+const cellMarkupByType: Readonly<Record<StoredType, CellMarkup>> = {
+  boolean: booleanCell,
+  integer: numberCell,
+  long: longIntegerCell,
+  float: numberCell,
+  double: numberCell,
+  date: dateCell,
+  string: textCellMarkup,
+  text: textCellMarkup,
+  blob: textCellMarkup,
+  json: textCellMarkup,
+  object: textCellMarkup,
 };
 
 const hyphen = 45;
 const space = 32;
-const zero = 48;
+const digitZero = 48;
 const digitOne = 49;
 const letterT = 116;
 const letterX = 120;
 
-/** 1 for bytes that `xmlText` may change: 0xEF begins U+FFFE and U+FFFF. 2 for one that it changes before an x. */
-const specialBytes = new Uint8Array(256);
-specialBytes.fill(1, 0, space);
-for (const byte of [...Buffer.from('&<>'), 0xef]) specialBytes[byte] = 1;
-specialBytes[95] = 2; // _
+/** 1 for bytes of characters that `escapeXmlText` may change (0xEF begins U+FFFE and U+FFFF), 2 for the byte that it changes only before an x. */
+const escapedByteClasses = new Uint8Array(256);
+escapedByteClasses.fill(1, 0, space);
+for (const byte of [...Buffer.from('&<>'), 0xef]) escapedByteClasses[byte] = 1;
+escapedByteClasses[95] = 2; // underscore
 
-function textFrom(out: ByteSink, from: number): string {
-  return Buffer.from(out.bytes.buffer, from, out.end - from).toString();
+function writtenTextFrom(out: ByteSink, from: number): string {
+  return Buffer.from(out.bytes.buffer, from, out.endOffset - from).toString();
 }
 
-/** Writes a text from `from` on, behind the reference of its cell; returns whether it was cut. */
-function becomeText(out: ByteSink, from: number, whole: string): boolean {
-  out.end = from;
+/** Writes a text after the reference of its cell, in place of the bytes from `from` on; returns whether it was truncated. */
+function replaceByTextCell(out: ByteSink, from: number, whole: string): boolean {
+  out.endOffset = from;
   const isCut = whole.length > maxCellCharacters;
-  out.append(Buffer.from(`${textBefore.slice(0, -3)}${xmlText(isCut ? cutText(whole) : whole)}</is></c>`)); // prettier-ignore
+  out.append(Buffer.from(`${textCellBefore.slice(0, -3)}${escapeXmlText(isCut ? truncateText(whole) : whole)}</is></c>`)); // prettier-ignore
   return isCut;
 }
 
-/** The first characters of a text, without half a surrogate pair at their end. */
-function cutText(whole: string): string {
+/** Returns the first characters of a text, without half of a surrogate pair at the end. */
+function truncateText(whole: string): string {
   const last = whole.charCodeAt(maxCellCharacters - 1);
   const isHalf = last >= 0xd800 && last < 0xdc00;
   return whole.slice(0, isHalf ? maxCellCharacters - 1 : maxCellCharacters);
 }
 
 /**
- * The element `t` of a text. Characters that XML 1.0 forbids, and the carriage return, which its readers change, are written as `_xHHHH_`; so
- * is the `_` of a text that looks like one of them (ECMA-376, part 1, section 22.9.2.19).
+ * Returns the element `t` of a text. Characters that XML 1.0 forbids, and the carriage return, which XML parsers change, are written as
+ * `_xHHHH_`; so is the `_` of a text that looks like such an escape (ECMA-376, part 1, section 22.9.2.19).
  */
-export function xmlText(plain: string): string {
+export function escapeXmlText(plain: string): string {
   // oxlint-disable-next-line no-control-regex -- they are what it looks for
   const escaped = plain.replaceAll(/[&<>\0-\x1f\ufffe\uffff]|_(?=x[\dA-Fa-f]{4}_)/gu, (found) => {
-    const entity = entities[found];
+    const entity = xmlEntityByCharacter[found];
     if (entity !== undefined) return entity;
     const code = found.charCodeAt(0);
     return `_x${code.toString(16).toUpperCase().padStart(4, '0')}_`;
@@ -274,7 +283,7 @@ export function xmlText(plain: string): string {
   return `<t${preserve}>${escaped}</t>`;
 }
 
-const entities: Readonly<Record<string, string>> = {
+const xmlEntityByCharacter: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '<': '&lt;',
   '>': '&gt;',
@@ -283,15 +292,15 @@ const entities: Readonly<Record<string, string>> = {
 };
 
 /**
- * The number of a date of the form `YYYY-MM-DD[THH:MM:SS[.ffffff]]` (ECMA-376, part 1, section 18.17.4): days since 30 December 1899.
+ * Returns the number of a date given as `YYYY-MM-DD[THH:MM:SS[.ffffff]]` (ECMA-376, part 1, section 18.17.4): days since 30 December 1899.
  * Undefined before March 1900, because spreadsheets count a 29 February 1900, and after 9999.
  */
 function dateSerial(bytes: Uint8Array, from: number, end: number): number | undefined {
-  // The years of other dates have more digits or a sign.
+  // A year outside 0 to 9999 has more digits or a sign.
   if (bytes[from + 4] !== hyphen || bytes[from] === hyphen) return undefined;
   const number = (at: number, digits: number): number => {
     let value = 0;
-    for (let i = from + at; i < from + at + digits; i++) value = 10 * value + bytes[i]! - zero;
+    for (let i = from + at; i < from + at + digits; i++) value = 10 * value + bytes[i]! - digitZero;
     return value;
   };
   const year = number(0, 4);

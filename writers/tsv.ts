@@ -5,7 +5,7 @@ import { gzipWriter } from './gzipped.js';
  * Choice: TSV follows the rules of CSV, with TAB between cells and LF at the end of lines: a cell with a TAB, a quote or a line break
  * is quoted, so that every value can be read back. `csv_safe` applies to it as well.
  */
-export const tsv = delimitedWriter({
+export const tsvWriter = delimitedWriter({
   format: 'tsv',
   extension: 'tsv',
   mediaType: 'text/tab-separated-values',
@@ -14,5 +14,5 @@ export const tsv = delimitedWriter({
   lineEnd: '\n',
 });
 
-/** TSV, compressed with gzip. */
-export const tsvGz = gzipWriter(tsv);
+/** TSV compressed with gzip. */
+export const tsvGzWriter = gzipWriter(tsvWriter);

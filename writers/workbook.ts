@@ -1,56 +1,58 @@
-import { cellStyles, columnLetters, xmlText } from './sheet-cells.js';
+import { cellStyles, columnLetters, escapeXmlText } from './sheet-cells.js';
 
-/*
- * The documents of a workbook besides the rows of its sheets (ECMA-376, part 1, sections 12 and 18; part 2 for the package).
- */
+/* The documents of a workbook other than the rows of its sheets (ECMA-376, part 1, sections 12 and 18; part 2 for the package). */
 
 /** A sheet of records. */
 export interface RecordSheet {
   readonly name: string;
-  /** Its records and the row of titles. */
+  /** Number of rows: the records of the sheet and the row of titles. */
   readonly rows: number;
 }
 
-const declaration = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
-const main = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
-const relationships = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
-const packageSchemas = 'http://schemas.openxmlformats.org/package/2006';
-const documentType = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
+const xmlDeclaration = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
+const spreadsheetNamespace = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
+const relationshipsNamespace =
+  'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
+const packageNamespace = 'http://schemas.openxmlformats.org/package/2006';
+const documentMediaType = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
 
-/** A sheet up to its first record: the row of titles, which stays in view. `columns` is at least 1. */
+/** Returns the XML of a sheet up to its first record: the row of titles, which stays in view. `columns` is at least 1. */
 export function sheetStart(titles: readonly string[]): Buffer {
   const cells = titles.map((title, i) => textCell(i, 1, title, cellStyles.header)).join('');
   return Buffer.from(
-    `${declaration}<worksheet xmlns="${main}"><sheetViews><sheetView workbookViewId="0">` +
+    `${xmlDeclaration}<worksheet xmlns="${spreadsheetNamespace}"><sheetViews><sheetView workbookViewId="0">` +
       '<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews>' +
       '<sheetFormatPr defaultRowHeight="15"/>' +
       `<sheetData><row r="1">${cells}</row>`,
   );
 }
 
-/** The end of a sheet of records. */
+/** Returns the XML of a sheet after its last record. */
 export function sheetEnd(columns: number, rows: number): Buffer {
   const filter = columns === 0 ? '' : `<autoFilter ref="A1:${columnLetters(columns - 1)}${rows}"/>`;
   return Buffer.from(`</sheetData>${filter}</worksheet>`);
 }
 
-/** A sheet of two columns of text. */
-export function textSheet(rows: readonly (readonly [string, string])[]): Buffer {
+/** Returns the XML of a sheet with two columns of text. */
+export function textSheetDocument(rows: readonly (readonly [string, string])[]): Buffer {
   const lines = rows.map(([name, value], i) => {
     const cells = textCell(0, i + 1, name, cellStyles.header) + textCell(1, i + 1, value, cellStyles.general); // prettier-ignore
     return `<row r="${i + 1}">${cells}</row>`;
   });
   const widths = '<cols><col min="1" max="1" width="24" customWidth="1"/><col min="2" max="2" width="80" customWidth="1"/></cols>'; // prettier-ignore
   return Buffer.from(
-    `${declaration}<worksheet xmlns="${main}">${widths}<sheetData>${lines.join('')}</sheetData></worksheet>`,
+    `${xmlDeclaration}<worksheet xmlns="${spreadsheetNamespace}">${widths}<sheetData>${lines.join('')}</sheetData></worksheet>`,
   );
 }
 
 function textCell(column: number, row: number, text: string, style: number): string {
-  return `<c r="${columnLetters(column)}${row}" s="${style}" t="inlineStr"><is>${xmlText(text)}</is></c>`;
+  return `<c r="${columnLetters(column)}${row}" s="${style}" t="inlineStr"><is>${escapeXmlText(text)}</is></c>`;
 }
 
-/** The documents that name the sheets of records and, after them, `others`: pairs of a name in the package and a content. */
+/**
+ * Returns the documents that list the sheets, each as a pair of its name in the package and its content; the sheets of records come first,
+ * then `others`.
+ */
 export function workbookDocuments(
   sheets: readonly RecordSheet[],
   others: readonly string[],
@@ -63,46 +65,46 @@ export function workbookDocuments(
   }); // prettier-ignore
   const defined = filters.length === 0 ? '' : `<definedNames>${filters.join('')}</definedNames>`;
   const sheetList = names.map((name, i) => `<sheet name="${name}" sheetId="${i + 1}" r:id="rId${i + 1}"/>`); // prettier-ignore
-  const targets = names.map((_, i) => relationship(i + 1, 'worksheet', `worksheets/sheet${i + 1}.xml`)); // prettier-ignore
+  const targets = names.map((_, i) => relationshipXml(i + 1, 'worksheet', `worksheets/sheet${i + 1}.xml`)); // prettier-ignore
   const overrides = [
     ['workbook', 'sheet.main'],
     ['styles', 'styles'],
     ...names.map((_, i) => [`worksheets/sheet${i + 1}`, 'worksheet']),
-  ].map(([part, type]) => `<Override PartName="/xl/${part}.xml" ContentType="${documentType}.${type}+xml"/>`); // prettier-ignore
+  ].map(([part, type]) => `<Override PartName="/xl/${part}.xml" ContentType="${documentMediaType}.${type}+xml"/>`); // prettier-ignore
   const documents: readonly (readonly [string, string])[] = [
-    ['xl/styles.xml', styles],
+    ['xl/styles.xml', stylesheetXml],
     [
       'xl/workbook.xml',
-      `<workbook xmlns="${main}" xmlns:r="${relationships}"><sheets>${sheetList.join('')}</sheets>${defined}</workbook>`,
+      `<workbook xmlns="${spreadsheetNamespace}" xmlns:r="${relationshipsNamespace}"><sheets>${sheetList.join('')}</sheets>${defined}</workbook>`,
     ],
     [
       'xl/_rels/workbook.xml.rels',
-      `<Relationships xmlns="${packageSchemas}/relationships">${targets.join('')}${relationship(names.length + 1, 'styles', 'styles.xml')}</Relationships>`,
+      `<Relationships xmlns="${packageNamespace}/relationships">${targets.join('')}${relationshipXml(names.length + 1, 'styles', 'styles.xml')}</Relationships>`,
     ],
     [
       '[Content_Types].xml',
-      `<Types xmlns="${packageSchemas}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>` +
+      `<Types xmlns="${packageNamespace}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>` +
         `<Default Extension="xml" ContentType="application/xml"/>${overrides.join('')}</Types>`,
     ],
   ];
-  return documents.map(([name, xml]) => [name, Buffer.from(declaration + xml)]);
+  return documents.map(([name, xml]) => [name, Buffer.from(xmlDeclaration + xml)]);
 }
 
-/** The document that names the workbook: the first of the package. */
+/** The first document of the package, which names the workbook document. */
 export const packageRelationships: readonly [string, Buffer] = [
   '_rels/.rels',
   Buffer.from(
-    `${declaration}<Relationships xmlns="${packageSchemas}/relationships">${relationship(1, 'officeDocument', 'xl/workbook.xml')}</Relationships>`,
+    `${xmlDeclaration}<Relationships xmlns="${packageNamespace}/relationships">${relationshipXml(1, 'officeDocument', 'xl/workbook.xml')}</Relationships>`,
   ),
 ];
 
-function relationship(id: number, type: string, target: string): string {
-  return `<Relationship Id="rId${id}" Type="${relationships}/${type}" Target="${target}"/>`;
+function relationshipXml(id: number, type: string, target: string): string {
+  return `<Relationship Id="rId${id}" Type="${relationshipsNamespace}/${type}" Target="${target}"/>`;
 }
 
-/** The formats of numbers and dates, in the order of `cellStyles`. */
-const styles =
-  `<styleSheet xmlns="${main}">` +
+/** The styles document: the formats of numbers and dates, in the order of `cellStyles`. */
+const stylesheetXml =
+  `<styleSheet xmlns="${spreadsheetNamespace}">` +
   '<numFmts count="3"><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd"/>' +
   '<numFmt numFmtId="165" formatCode="yyyy\\-mm\\-dd\\ hh:mm:ss"/>' +
   '<numFmt numFmtId="166" formatCode="yyyy\\-mm\\-dd\\ hh:mm:ss.000"/></numFmts>' +

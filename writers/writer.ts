@@ -9,52 +9,55 @@ import {
   type CellFormat,
   type CellNames,
 } from '../engine/query/results/cells.js';
-import type { Projected } from '../engine/query/results/projection.js';
+import type { ProjectedColumn } from '../engine/query/results/projection.js';
 
-/** Options that a request may set. */
+/** Options of a writer that a request may set. */
 export interface WriterOptions {
-  /** Put a quote before cells that a spreadsheet would interpret as formulas (`csv_safe`). */
+  /** Whether a quote is put before cells that a spreadsheet would interpret as formulas (`csv_safe`). */
   readonly isFormulaSafe: boolean;
 }
 
-/** The records of a part, in order, in each representation that a writer may need. */
+/** The records of a part, in order, in each representation that a writer may use. */
 export interface RecordSource {
-  /** Number of records of the file before these. */
+  /** Number of records of the file before these records. */
   readonly first: number;
-  /** One line of JSON per record. */
+  /** Returns the records as JSON, one per line. */
   jsonLines(): Uint8Array;
-  /** The cells of each record (`fileCells`). */
+  /** Returns the cells of each record (`fileCells`) in the given format. */
   cells(format: CellFormat): Uint8Array;
-  /** The records as columns with the names of the fields. */
+  /** Returns the records as columns with the names of the fields. */
   arrowBatch(): RecordBatch;
-  /** The records as columns with their stored names, no two of which differ only in letter case. */
+  /** Returns the records as columns with their physical names, no two of which differ only in letter case. */
   storedBatch(): RecordBatch;
-  /** The records as a row group of these columns that a segment has; undefined unless they are a whole one, and it has these columns. */
+  /** Returns the row group of a segment that has exactly these records and these columns; undefined if there is none. */
   storedRowGroup(columns: readonly ParquetColumn[]): EncodedRowGroup | undefined;
 }
 
 /** The properties of a file other than its records. */
 export interface FileContext {
-  /** Columns of the records. */
-  readonly projection: readonly Projected[];
-  /** Columns of the cells: those of `cellColumns`. */
+  /** The columns of the records. */
+  readonly projection: readonly ProjectedColumn[];
+  /** The columns of the cells, as `cellColumns` returns them. */
   readonly columns: readonly CellNames[];
   /** The length of the longest list of each of `columns`; null unless the format expands lists. */
   readonly longest: readonly number[] | null;
   readonly options: WriterOptions;
-  /** Where the records come from: text, numbers, lists and objects as JSON. */
+  /** Where the records come from: texts and numbers, and lists and objects as JSON. */
   readonly provenance: JsonObject;
 }
 
-/** One of the cells that every record of a file has. */
+/** A cell that every record of a file has. */
 export interface FileCell extends CellNames {
-  /** The column of its values. */
+  /** The column that contains the values of the cell. */
   readonly column: ProjectedCells['column'];
-  /** Whether it has a whole list, as JSON. */
+  /** Whether the cell contains a whole list, as JSON. */
   readonly isList: boolean;
 }
 
-/** The cells of a record. The elements of a list that is expanded have the number of the element behind their name and title. */
+/**
+ * Returns the cells of a record. For an expanded list, each element has its own cell, whose name and title end with the number of the
+ * element.
+ */
 export function fileCells({ projection, columns, longest }: FileContext): readonly FileCell[] {
   return cellColumns(projection, longest).flatMap(({ column, width }, i) => {
     const { name, title } = columns[i]!;
@@ -68,7 +71,7 @@ export function fileCells({ projection, columns, longest }: FileContext): readon
   });
 }
 
-/** The members of the provenance as texts: other values than texts as JSON. */
+/** Returns the members of the provenance as texts; values other than texts become JSON. */
 export function provenanceTexts({
   provenance,
 }: FileContext): readonly (readonly [string, string])[] {
@@ -78,9 +81,9 @@ export function provenanceTexts({
   ]);
 }
 
-/** What a file could not hold as it is stored, for the metadata of its task. */
+/** A warning about values that a file does not contain as they are stored, for the metadata of its task. */
 export interface FileWarning {
-  /** Name of the column. */
+  /** Name of the column with such values. */
   readonly field: string;
   /** Number of values that are not as stored. */
   readonly count: number;
@@ -88,8 +91,8 @@ export interface FileWarning {
 }
 
 /**
- * Converts records to the bytes of a file in two steps: several threads encode parts, and one joins them in order. `Part` must be plain
- * data. To add a format, add a file and a line in `index.ts`.
+ * Converts records to the bytes of a file in two steps: several threads encode parts, and one thread joins them in order. `Part` must be
+ * plain data. To add a format, add a file and a line in `index.ts`.
  */
 export interface Writer<Part = unknown> {
   /** Name of the format in requests, in lower case. */
@@ -97,26 +100,26 @@ export interface Writer<Part = unknown> {
   /** File extension without the first dot, such as `json.gz`. */
   readonly extension: string;
   readonly mediaType: string;
-  /** One sentence for the API documentation. */
+  /** A description for the API documentation, in one sentence. */
   readonly description: string;
   /** Maximum number of records of a part. */
   readonly partRecords: number;
-  /** Whether a part is a row group if its records are one. */
+  /** Whether a part is one row group of a segment where possible, so that it can be copied. */
   readonly copiesRowGroups?: boolean;
-  /** Whether the file is made of `jsonLines`, so that expressions need not make columns of their records. */
+  /** Whether the file consists of `jsonLines`, so that the results of expressions need not be converted to columns. */
   readonly writesJsonLines?: boolean;
-  /** Whether a list has a cell for each of its elements. */
+  /** Whether each element of a list gets its own cell. */
   readonly expandsLists?: boolean;
-  /** Encodes the records of a part. The result does not depend on the provenance, so that it can be used again after an interruption. */
+  /** Encodes the records of a part. The result does not depend on the provenance, so that it can be reused after an interruption. */
   encode(records: RecordSource, context: FileContext): Part;
   /**
-   * The arrays of a part that have its bytes, which are handed over between threads. What `join` yields as the same arrays need not be
-   * encoded again after an interruption.
+   * Returns the byte arrays of a part, whose memory is transferred between threads. If `join` yields the same arrays, they can be reused
+   * after an interruption.
    */
   bytesOf(part: Part): readonly Uint8Array[];
   /**
-   * The bytes of the file, in order. Without parts, those of a valid file without records. Throws `invalid` if the format cannot have these
-   * columns.
+   * Yields the bytes of the file, in order. Without parts, it yields a valid file without records. Throws `invalid` if the format cannot
+   * have these columns.
    */
   join(
     parts: AsyncIterable<Part>,

@@ -22,15 +22,15 @@ export type AccessRule =
     };
 
 /** The metadata key of a handler's rule. Requests to a handler without a rule are refused. */
-export const accessKey = 'strandlake:access';
+export const accessMetadataKey = 'strandlake:access';
 
 /** Admits anyone, without credentials: for signed addresses, the OpenAPI description and the health check. */
 export const Public = (): MethodDecorator & ClassDecorator =>
-  SetMetadata(accessKey, { kind: 'public' } satisfies AccessRule);
+  SetMetadata(accessMetadataKey, { kind: 'public' } satisfies AccessRule);
 
-/** Admits anyone, with credentials or without; wrong ones are refused. The handler decides what each caller, or none, sees. */
+/** Admits anyone, with credentials or without; wrong credentials are refused. The handler decides what a caller, or a stranger, sees. */
 export const AnyCaller = (): MethodDecorator & ClassDecorator =>
-  SetMetadata(accessKey, { kind: 'anyone' } satisfies AccessRule);
+  SetMetadata(accessMetadataKey, { kind: 'anyone' } satisfies AccessRule);
 
 /** Admits users whose token has the scope; with `resource`, only those with the permission `level` on the resource of `:id`. */
 export function Access(
@@ -42,7 +42,7 @@ export function Access(
     resource === undefined
       ? { kind: 'user', scope }
       : { kind: 'resource', scope, resource, level: level ?? scope };
-  return SetMetadata(accessKey, rule);
+  return SetMetadata(accessMetadataKey, rule);
 }
 
 /** The caller that the guard has established. */

@@ -11,23 +11,31 @@ import { urlSigner, type UrlSigner } from './signed-url.js';
 
 /** Limits of the web server; tests change them, operators get the defaults. */
 export interface ServerLimits {
-  /** Failing logins per minute and address. */
+  /** Maximum number of failed logins per minute and client address. */
   readonly failedLogins: number;
   readonly connectionsPerAddress: number;
-  /** Maximum times for the headers, for a whole request, and for a pause in an upload. */
+  /** Maximum times for receiving the headers, for a whole request, and for a pause in an upload. */
   readonly headersMs: number;
   readonly requestMs: number;
   readonly idleMs: number;
-  /** Files of at least this size are uploaded in parts, of which each but the last has `partBytes`, or more where they would be too many. */
+  /**
+   * Files of at least `multipartBytes` are uploaded in parts. Each part but the last has `partBytes`, or more if there would otherwise be
+   * too many parts.
+   */
   readonly multipartBytes: number;
   readonly partBytes: number;
-  /** Time after which a long answer is begun, and between the blanks that keep its connection alive. */
+  /**
+   * If a handler takes longer than this time, the answer begins before its result is known; blanks keep the connection alive, one each time
+   * this period has passed again.
+   */
   readonly keepAliveMs: number;
-  /** Answers to clients on the same machine are compressed, too. */
+  /** Whether answers to clients on the same machine are compressed, too. */
   readonly compressesLoopback: boolean;
 }
 
-/** The limits of uploads in parts, which files of `multipartMb` need: parts have 64 MiB, or less where such a file is smaller. */
+/**
+ * Returns the sizes for uploads in parts, which files of at least `multipartMb` need. Parts have 64 MiB, or `multipartMb` if that is less.
+ */
 export function multipartLimits(
   multipartMb: number,
 ): Pick<ServerLimits, 'multipartBytes' | 'partBytes'> {
@@ -35,7 +43,7 @@ export function multipartLimits(
   return { multipartBytes, partBytes: Math.min(64 * 1024 ** 2, multipartBytes) };
 }
 
-/** The defaults of the threat catalogue (A9, W2). */
+/** The default limits of a server (threat catalogue, A9 and W2). */
 export const defaultLimits: ServerLimits = {
   failedLogins: 20,
   connectionsPerAddress: settings.connectionsPerAddress.fallback,
@@ -47,7 +55,7 @@ export const defaultLimits: ServerLimits = {
   compressesLoopback: false,
 };
 
-/** The opened services that the HTTP front works with. */
+/** The opened services on which the HTTP server works. */
 export interface AppServices {
   readonly catalog: Catalog;
   readonly store: Store;
@@ -61,7 +69,7 @@ export interface AppServices {
   readonly log?: LogSink;
 }
 
-/** The services and limits that handlers use. A class, because Nest injects by value. */
+/** The services and limits that handlers use. This is a class, because Nest injects by class; an interface does not exist at run time. */
 export class AppContext {
   readonly catalog: Catalog;
   readonly store: Store;
@@ -73,7 +81,7 @@ export class AppContext {
   readonly signingKey: Uint8Array;
   readonly limits: ServerLimits;
   readonly log: LogSink;
-  /** The threads that evaluate the expressions of requests; they start with the first one. */
+  /** The threads that evaluate the expressions of requests; they start with the first such request. */
   readonly expressions = new ExpressionThreads();
   readonly metrics: Metrics;
 

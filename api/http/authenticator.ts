@@ -1,13 +1,13 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { principalOf } from '../../engine/catalog/access.js';
 import type { TokenRow } from '../../engine/catalog/tokens.js';
-import { AppError, notFound } from '../../engine/core/errors.js';
+import { AppError, notFoundError } from '../../engine/core/errors.js';
 import { secretOf, unauthenticatedError } from './credentials.js';
 import { AppContext } from './app-context.js';
 import { ownUser } from './own-requests.js';
 import { refuseOverLimit, rateLimiter, type RateLimiter } from './rate-limiter.js';
 import type { ApiRequest, Caller } from './request.js';
-import { accessKey, type AccessRule } from './access.js';
+import { accessMetadataKey, type AccessRule } from './access.js';
 import { readId } from './form.js';
 import { requireResource } from './require-resource.js';
 
@@ -23,16 +23,16 @@ export class Authenticator {
     this.#failures = rateLimiter(context.limits.failedLogins);
   }
 
-  /** The caller; 401 without valid credentials, 429 beyond the limits. */
-  async admit(request: ApiRequest): Promise<Caller> {
-    const caller = await this.admitKnown(request);
+  /** Returns the caller; throws 401 without valid credentials, and 429 beyond the rate limits. */
+  async authenticate(request: ApiRequest): Promise<Caller> {
+    const caller = await this.authenticateOptional(request);
     if (caller !== undefined) return caller;
-    this.admitAnyone(request);
+    this.limitAnonymousRequest(request);
     throw unauthenticatedError('missing');
   }
 
-  /** The caller; undefined without credentials, 401 for wrong ones, 429 beyond the limits. */
-  async admitKnown(request: ApiRequest): Promise<Caller | undefined> {
+  /** Returns the caller, undefined if the request has no credentials; throws 401 for wrong credentials, and 429 beyond the rate limits. */
+  async authenticateOptional(request: ApiRequest): Promise<Caller | undefined> {
     if (request.caller) return request.caller;
     const ownUserId = ownUser(request.raw);
     if (ownUserId !== undefined) {
@@ -44,8 +44,8 @@ export class Authenticator {
     if (secret === undefined) return undefined;
     const found = await this.#find(secret);
     if (!found) {
-      // Only wrong secrets are counted, and a right one is never refused because of them: many users may share one
-      // address, and a secret of 30 random characters cannot be guessed at any rate (threat A9).
+      // Only wrong secrets are counted, and they never cause a right one to be refused: many users may share one address, and a secret of
+      // 30 random characters cannot be guessed at any rate (threat A9).
       refuseOverLimit(this.#failures.acquire(request.clientAddress));
       throw unauthenticatedError('wrong');
     }
@@ -54,13 +54,13 @@ export class Authenticator {
     return found.caller;
   }
 
-  /** Counts a wrong secret that is no token, such as the code of an invitation; 429 beyond the limit of its address. */
+  /** Counts a wrong secret other than a token, such as the code of an invitation; throws 429 beyond the limit for the client's address. */
   countFailure(request: ApiRequest): void {
     refuseOverLimit(this.#failures.acquire(request.clientAddress));
   }
 
-  /** Applies the rate limit to a request without credentials, by its address. */
-  admitAnyone(request: ApiRequest): void {
+  /** Applies the rate limit for the client's address to a request without credentials. */
+  limitAnonymousRequest(request: ApiRequest): void {
     refuseOverLimit(this.#requests.acquire(request.clientAddress));
   }
 
@@ -82,7 +82,8 @@ export class Authenticator {
     if (this.#touching.has(token.id)) return;
     this.#touching.add(token.id);
     const stopTouching = (): boolean => this.#touching.delete(token.id);
-    // A server that stops may have closed the catalogue; the time of the last use is then a minute old.
+    // When the server stops, the catalogue may already be closed. The recorded time of last use then stays a minute behind, which is
+    // harmless.
     void this.context.catalog.tokens.touch(token).then(stopTouching, stopTouching);
   }
 }
@@ -97,21 +98,24 @@ export class AuthGuard implements CanActivate {
 
   async canActivate(execution: ExecutionContext): Promise<boolean> {
     const request = execution.switchToHttp().getRequest<ApiRequest>();
-    const rule: AccessRule | undefined = Reflect.getMetadata(accessKey, execution.getHandler());
+    const rule: AccessRule | undefined = Reflect.getMetadata(
+      accessMetadataKey,
+      execution.getHandler(),
+    );
     if (!rule) throw new Error('the handler has no access rule');
     if (rule.kind === 'public') {
-      this.authenticator.admitAnyone(request);
+      this.authenticator.limitAnonymousRequest(request);
       return true;
     }
     if (rule.kind === 'anyone') {
-      const admittedUser = await this.authenticator.admitKnown(request);
-      if (admittedUser === undefined) this.authenticator.admitAnyone(request);
+      const admittedUser = await this.authenticator.authenticateOptional(request);
+      if (admittedUser === undefined) this.authenticator.limitAnonymousRequest(request);
       return true;
     }
-    const caller = await this.authenticator.admit(request);
+    const caller = await this.authenticator.authenticate(request);
     if (rule.kind === 'resource') {
       const id = readId((request.params as Record<string, unknown>)['id']);
-      if (id === undefined) throw notFound();
+      if (id === undefined) throw notFoundError();
       const { catalog } = this.context;
       request.resource = await requireResource(catalog, caller, rule.resource, id, rule.level);
     }

@@ -1,28 +1,27 @@
 import type { IncomingMessage } from 'node:http';
-import { forwardedReader, hostOf } from './forwarded.js';
+import { forwardedReader, parseHost } from './forwarded.js';
 
 /** Where the client of a request is, and by which address it reaches the server. */
 export interface RequestAddress {
-  /** The IP address of the client, as a trusted proxy reports it, else of the peer. */
+  /** The IP address of the client as a trusted proxy reports it, else that of the peer. */
   readonly client: string;
-  /** The base of all links: scheme, host and, where clients see the server below one, a path prefix. */
+  /** The base of all links: scheme, host and, if the server is reached below a path prefix, that prefix. */
   readonly base: string;
   /** The path prefix of `base`, such as `/lake`; empty if there is none. */
   readonly prefix: string;
 }
 
-/** The settings that decide about the address of a request. */
+/** The settings that determine the address of a request. */
 export interface AddressOptions {
   readonly publicUrl: string | null;
   readonly trustProxies: readonly string[];
 }
 
 /**
- * Returns a function that finds the address of a request: the configured public URL, else what a trusted proxy tells, else the `Host`
- * header, which can only mislead the client that forged it.
- *
- * Choice: the custom address of an account, its subdomain before the first label of the public address, is recognised by the
- * requested host, whatever the label is; links in the answer then have it as well. It gives no access to anything.
+ * Returns a function that finds the address of a request: the configured public URL, else the address that a trusted proxy reports, else
+ * the `Host` header. A forged `Host` header misleads only the client that sent it.
+ * Choice: an account has an address of its own, with its subdomain before the public host name. Whatever the subdomain is, it is taken from
+ * the requested host, and links in the answer use it as well. It gives no access to anything.
  */
 export function addressReader(
   options: AddressOptions,
@@ -34,9 +33,9 @@ export function addressReader(
     const { headers, socket } = request;
     const forwardedParts = forwarded(request);
     const client = forwardedParts.client ?? socket.remoteAddress ?? '';
-    const host = forwardedParts.host ?? hostOf(headers.host);
+    const host = forwardedParts.host ?? parseHost(headers.host);
     if (publicUrl !== undefined) {
-      const name = isSubdomain(host, publicUrl.hostname) ? nameOf(host) : publicUrl.hostname;
+      const name = isSubdomain(host, publicUrl.hostname) ? hostnameOf(host) : publicUrl.hostname;
       const port = publicUrl.port === '' ? '' : `:${publicUrl.port}`;
       const base = `${publicUrl.protocol}//${name}${port}${fixedPrefix}`;
       return { client, base, prefix: fixedPrefix };
@@ -51,22 +50,26 @@ export function addressReader(
   };
 }
 
-/** Whether a host is the subdomain of an account: one more label, of the characters that domains of accounts have. */
+/**
+ * Returns whether a host is the subdomain of an account: the public host name with one more label, of characters that account domains may
+ * have.
+ */
 function isSubdomain(host: string | undefined, publicName: string): host is string {
   if (host === undefined) return false;
-  const name = nameOf(host);
+  const name = hostnameOf(host);
   const label = name.endsWith(`.${publicName}`) ? name.slice(0, -publicName.length - 1) : '';
   return /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(label);
 }
 
 /** The name in a host, without the port. */
-function nameOf(host: string): string {
+function hostnameOf(host: string): string {
   return host.toLowerCase().replace(/:\d+$/, '');
 }
 
 /**
- * The path of a request without the prefix, which a proxy may pass through or strip. A prefix that begins like a path of this server
- * could not be told from one. Behind a well-known path the prefix names the issuer whose metadata are asked for (RFC 8414, section 3.1).
+ * Returns the path of a request without the prefix, which a proxy may pass through or strip. A prefix must not begin like a path of this
+ * server, because the two could not be told apart. After a well-known path, a prefix names the issuer whose metadata are requested (RFC
+ * 8414, section 3.1).
  */
 export function withoutPrefix(url: string, prefix: string): string {
   const [wellKnown = ''] = /^\/\.well-known\/[^/?]+/.exec(url) ?? [];

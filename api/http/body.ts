@@ -1,14 +1,14 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Readable } from 'node:stream';
-import { budgets, byteSize } from '../../engine/core/budgets.js';
+import { budgets, byteSizeText } from '../../engine/core/budgets.js';
 import { AppError } from '../../engine/core/errors.js';
 import { JsonError, parseJson, stringifyJson } from '../../engine/core/json.js';
 
 /** Path prefix of signed uploads, whose bodies are not parsed, whatever their content type (contract 6.5). */
 export const uploadPrefix = '/v2/uploads/';
 
-/** The media type that Fastify sees; a hook replaces whatever the client sent by it. */
-const anyBody = 'application/octet-stream';
+/** The media type that Fastify sees: a hook sets it in place of the one that the client sent. */
+const octetStreamType = 'application/octet-stream';
 
 /**
  * Installs the body parsers: every body is JSON whatever its type, except uploads (raw) and form-encoded text.
@@ -23,27 +23,27 @@ export function installBodyParsers(
   fastify.addHook('onRequest', (request, _reply, done) => {
     const type = request.raw.headers['content-type'];
     if (type === undefined) return done();
-    sentTypes.set(request.raw, type);
-    request.raw.headers['content-type'] = anyBody;
+    contentTypeByRequest.set(request.raw, type);
+    request.raw.headers['content-type'] = octetStreamType;
     done();
   });
-  for (const type of ['*', anyBody]) {
+  for (const type of ['*', octetStreamType]) {
     fastify.addContentTypeParser(type, (request: FastifyRequest, stream: Readable) =>
       readBody(request, stream, admit),
     );
   }
 }
 
-/** The requests without a token, whose body is their credential. */
-const carriesCredentials =
+/** The paths of requests that have no token because their body contains the credentials. */
+const credentialPaths =
   /^\/(?:v1\/auth\/token|v1\/oauth2\/\w+|v1\/invitations\/accept|authorize)(?:$|[/?])/;
 
-/** The requests that anyone may send, with a token or without. */
-const admitsAnyone = /^\/beacon\/v2\//;
+/** The paths that anyone may request, with a token or without. */
+const anonymousPaths = /^\/beacon\/v2\//;
 
 /** Whether a request to this address needs no token. */
-export function isForAnyone(url: string): boolean {
-  return admitsAnyone.test(url);
+export function isAnonymousAllowed(url: string): boolean {
+  return anonymousPaths.test(url);
 }
 
 /** The most bytes that a body may have, and what to do with one that has more. */
@@ -51,21 +51,21 @@ interface BodyLimit {
   readonly max: number;
   readonly advice: string;
 }
-const credentialBody: BodyLimit = { max: 16 << 10, advice: 'send the credentials alone' };
-const anonymousBody: BodyLimit = {
+const credentialBodyLimit: BodyLimit = { max: 16 << 10, advice: 'send the credentials alone' };
+const anonymousBodyLimit: BodyLimit = {
   max: 64 << 10,
   advice: 'send a shorter query, or a token',
 };
-const recordBody: BodyLimit = {
+const recordBodyLimit: BodyLimit = {
   max: budgets.jsonBodyBytes,
   advice: 'split the request, or upload records as a file and import it by object_id',
 };
 
-const sentTypes = new WeakMap<object, string>();
+const contentTypeByRequest = new WeakMap<object, string>();
 
 /** The content type as the client sent it. */
 export function contentTypeOf(request: FastifyRequest): string | undefined {
-  return sentTypes.get(request.raw);
+  return contentTypeByRequest.get(request.raw);
 }
 
 async function readBody(
@@ -73,41 +73,49 @@ async function readBody(
   stream: Readable,
   admit: (request: FastifyRequest) => Promise<unknown>,
 ): Promise<unknown> {
-  if (request.raw.url?.startsWith(uploadPrefix)) return undefined; // the handler streams it
+  if (request.raw.url?.startsWith(uploadPrefix)) return undefined; // the handler streams the body
   if (request.is404 || request.method === 'DELETE' || request.method === 'GET') {
     stream.resume();
     return undefined;
   }
   const url = request.raw.url ?? '';
-  const isStranger = carriesCredentials.test(url);
-  // Authenticate first: a stranger must not make the server buffer 64 MB.
+  const isStranger = credentialPaths.test(url);
+  // The caller is authenticated first, because a stranger must not make the server buffer 64 MB.
   const caller = isStranger ? undefined : await admit(request);
-  refuseEncoded(request.headers['content-encoding']);
-  const isAnonymous = caller === undefined && isForAnyone(url);
-  const limit = isStranger ? credentialBody : isAnonymous ? anonymousBody : recordBody;
+  refuseContentEncoding(request.headers['content-encoding']);
+  const isAnonymous = caller === undefined && isAnonymousAllowed(url);
+  const limit = isStranger
+    ? credentialBodyLimit
+    : isAnonymous
+      ? anonymousBodyLimit
+      : recordBodyLimit;
   const bytes = await collectBody(stream, request.headers['content-length'], limit);
-  if (keepsText.test(url)) sentBytes.set(request.raw, bytes);
+  if (rawTextPaths.test(url)) bodyByRequest.set(request.raw, bytes);
   return parseBody(bytes, contentTypeOf(request));
 }
 
-/** The requests whose handlers also read the text of the body: expressions tell `1.0` from `1`. */
-const keepsText = /^\/v1\/(?:evaluate|annotate)(?:$|[/?])/;
+/** The requests whose handlers also read the text of the body, because expressions distinguish `1.0` from `1`. */
+const rawTextPaths = /^\/v1\/(?:evaluate|annotate)(?:$|[/?])/;
 
-const sentBytes = new WeakMap<object, Buffer>();
+const bodyByRequest = new WeakMap<object, Buffer>();
 
-/** The JSON text of a body, for what the parsed value has lost; only of operations that `keepsText` names. */
+/**
+ * Returns the JSON text of a body, from which a handler reads what the parsed value no longer shows. Only for the operations of
+ * `rawTextPaths`.
+ */
 export function jsonTextOf(request: FastifyRequest): string {
-  const bytes = sentBytes.get(request.raw);
-  const isJson = bytes !== undefined && [0x7b, 0x5b].includes(bytes[firstByte(bytes)] ?? 0);
+  const bytes = bodyByRequest.get(request.raw);
+  const isJson =
+    bytes !== undefined && [0x7b, 0x5b].includes(bytes[firstNonBlankIndex(bytes)] ?? 0);
   return isJson ? new TextDecoder().decode(bytes) : stringifyJson(request.body ?? {});
 }
 
-/** The value of a body; an empty one is `{}` (R sends zero bytes with a JSON content type, contract 1.2). */
+/** Returns the value of a body; an empty body is `{}` (R sends zero bytes with a JSON content type, contract 1.2). */
 export function parseBody(bytes: Buffer, type = ''): unknown {
   if (isBlank(bytes)) return {};
-  const first = bytes[firstByte(bytes)];
+  const first = bytes[firstNonBlankIndex(bytes)];
   const isForm = /^\s*application\/x-www-form-urlencoded/i.test(type);
-  // `curl -d '{…}'` labels JSON as a form.
+  // `curl -d '{…}'` sends JSON with the content type of a form.
   if (isForm && first !== 0x7b && first !== 0x5b) return parseForm(bytes.toString('utf8'));
   try {
     return parseJson(bytes, { maxDepth: budgets.jsonDepth });
@@ -128,7 +136,7 @@ function parseForm(text: string): Record<string, string | string[]> {
   return form;
 }
 
-function refuseEncoded(encoding: string | undefined): void {
+function refuseContentEncoding(encoding: string | undefined): void {
   if (encoding === undefined || /^\s*(identity)?\s*$/i.test(encoding)) return;
   throw new AppError(
     'unsupported-media',
@@ -136,7 +144,10 @@ function refuseEncoded(encoding: string | undefined): void {
   );
 }
 
-/** Collects a body up to the limit, whatever its header announces. (An async iterator would cost a small body more than all else here.) */
+/**
+ * Collects a body of at most `limit` bytes, whatever size its header announces. (For a small body, an async iterator would take longer than
+ * everything else here.)
+ */
 function collectBody(
   stream: Readable,
   announced: string | undefined,
@@ -145,7 +156,7 @@ function collectBody(
   const tooLarge = (): AppError =>
     new AppError(
       'too-large',
-      `The request body is larger than ${byteSize(max)}, the most that one may have: ${advice}.`,
+      `The request body is larger than ${byteSizeText(max)}, the most that one may have: ${advice}.`,
     );
   if (Number(announced) > max) return Promise.reject(tooLarge());
   return new Promise((resolve, reject) => {
@@ -166,12 +177,12 @@ function collectBody(
   });
 }
 
-function firstByte(bytes: Buffer): number {
+function firstNonBlankIndex(bytes: Buffer): number {
   let at = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
   while (at < bytes.length && [0x20, 0x09, 0x0a, 0x0d].includes(bytes[at] ?? 0)) at++;
   return at;
 }
 
 function isBlank(bytes: Buffer): boolean {
-  return firstByte(bytes) === bytes.length;
+  return firstNonBlankIndex(bytes) === bytes.length;
 }

@@ -1,10 +1,10 @@
 import { AppError } from '../../engine/core/errors.js';
 
 /**
- * Why a request is refused with 401. All messages begin with the words that clients look for (contract 2.1). Whether a token is unknown,
- * revoked or expired is not told, so that an answer reveals nothing about tokens.
+ * The reasons for refusing a request with 401. All messages begin with the words that clients look for (contract 2.1). They do not tell
+ * whether a token is unknown, revoked or expired, so that an answer reveals nothing about tokens.
  */
-const refusals = {
+const refusalMessages = {
   missing: 'provided.',
   malformed: 'understood; send the header Authorization: Bearer <token>.',
   contradicting: 'accepted: the header and access_token differ.',
@@ -12,13 +12,16 @@ const refusals = {
 } as const;
 
 /** The error for missing or refused credentials. */
-export function unauthenticatedError(reason: keyof typeof refusals): AppError {
-  return new AppError('unauthenticated', `Authentication credentials were not ${refusals[reason]}`);
+export function unauthenticatedError(reason: keyof typeof refusalMessages): AppError {
+  return new AppError(
+    'unauthenticated',
+    `Authentication credentials were not ${refusalMessages[reason]}`,
+  );
 }
 
 /**
- * The secret that a request carries: `Authorization: Bearer|Token <secret>` in any case, HTTP Basic with the secret as
- * user name, or `?access_token=`. Undefined without any; two that disagree are refused (threat A9).
+ * Returns the secret that a request carries: `Authorization: Bearer|Token <secret>` in any letter case, HTTP Basic with the secret as user
+ * name, or `?access_token=`. Undefined if there is none; throws if there are two different ones (threat A9).
  */
 export function secretOf(
   authorization: string | undefined,
@@ -26,7 +29,7 @@ export function secretOf(
 ): string | undefined {
   const found = new Set<string>();
   if (authorization !== undefined && authorization.trim() !== '') {
-    found.add(fromHeader(authorization));
+    found.add(secretOfHeader(authorization));
   }
   for (const value of Array.isArray(accessToken) ? accessToken : [accessToken]) {
     if (typeof value === 'string' && value !== '') found.add(value);
@@ -35,20 +38,20 @@ export function secretOf(
   return [...found][0];
 }
 
-function fromHeader(header: string): string {
+function secretOfHeader(header: string): string {
   const match = /^([A-Za-z]+) +(\S+)$/.exec(header.trim());
-  const read = match && schemes.get((match[1] ?? '').toLowerCase());
+  const read = match && authorizationSchemes.get((match[1] ?? '').toLowerCase());
   if (!read) throw unauthenticatedError('malformed');
   return read(match[2] ?? '');
 }
 
-const schemes = new Map<string, (rest: string) => string>([
+const authorizationSchemes = new Map<string, (rest: string) => string>([
   ['bearer', (rest) => rest],
   ['token', (rest) => rest],
-  ['basic', basicUser],
+  ['basic', basicAuthUser],
 ]);
 
-function basicUser(encoded: string): string {
+function basicAuthUser(encoded: string): string {
   const text = Buffer.from(encoded, 'base64').toString('utf8');
   const colon = text.indexOf(':');
   const user = colon === -1 ? text : text.slice(0, colon);

@@ -1,9 +1,9 @@
 import { Body, Controller, Query, Req, type Type } from '@nestjs/common';
 import type { Tables } from '../../engine/catalog/catalog.js';
-import type { Listed, Page } from '../../engine/catalog/list-page.js';
+import type { ListedRows, Page } from '../../engine/catalog/list-page.js';
 import type { AccessRows } from '../../engine/catalog/access.js';
 import type { Permission } from '../../engine/catalog/permission.js';
-import { notFound } from '../../engine/core/errors.js';
+import { notFoundError } from '../../engine/core/errors.js';
 import { Access, CurrentCaller, Resource, type ResourceKind } from './access.js';
 import { AppContext } from './app-context.js';
 import { Form } from './form.js';
@@ -14,22 +14,22 @@ import type { ApiRequest, Caller } from './request.js';
 import { requireResource } from './require-resource.js';
 import type { Resource as DeclaredResource } from './resource.js';
 
-/** The part of a catalogue table that the helper uses; `create` only for a resource without this hook. */
+/** The part of a catalogue table that `crudController` uses. `create` is needed only if the resource has no `create` hook of its own. */
 export interface CrudTable<Row, Filter> {
-  list(filter: Filter, page: Page): Promise<Listed<Row>>;
+  list(filter: Filter, page: Page): Promise<ListedRows<Row>>;
   create?(row: never): Promise<unknown>;
   update(id: number, patch: never): Promise<Row | undefined>;
 }
 
-/** A create or update request whose body the declaration has read. */
+/** A create or update request whose body has been read as the resource declares it. */
 export interface CrudRequest<Values> {
   readonly caller: Caller;
-  /** Collects the mistakes of the body; the hook calls its `done()` before it changes anything. */
+  /** Collects the mistakes of the body; the `create` or `update` hook calls `form.done()` before it changes anything. */
   readonly form: Form;
   readonly values: Values;
 }
 
-/** What distinguishes one ordinary resource from another. */
+/** What distinguishes one resource with the six usual operations (create, list, get, put, patch, delete) from another. */
 export interface CrudResource<
   K extends ResourceKind,
   Context,
@@ -51,8 +51,8 @@ export interface CrudResource<
     caller: Caller,
     query: QueryParams,
     page: Page,
-  ): Promise<Listed<AccessRows[K]>>;
-  /** Looks up what the views of rows show besides the rows themselves. */
+  ): Promise<ListedRows<AccessRows[K]>>;
+  /** Looks up the data that the views of rows show and the rows do not contain. */
   contexts(
     context: AppContext,
     request: ApiRequest,
@@ -81,7 +81,7 @@ export interface CrudResource<
   delete(context: AppContext, row: AccessRows[K], caller: Caller): Promise<void>;
 }
 
-/** The JSON of rows of an ordinary resource, in their order. */
+/** Returns the JSON of rows of a resource, in the order of the rows. */
 export async function crudViews<K extends ResourceKind, Context, Filter, Values>(
   { contexts, declaration }: CrudResource<K, Context, Filter, Values>,
   context: AppContext,
@@ -93,7 +93,7 @@ export async function crudViews<K extends ResourceKind, Context, Filter, Values>
   return rows.map((row, i) => declaration.view(row, rowContexts[i]!));
 }
 
-/** The controller of an ordinary resource: create, list, get, put, patch and delete. */
+/** Makes the controller of a resource with the six usual operations: create, list, get, put, patch and delete. */
 export function crudController<
   K extends ResourceKind,
   Context,
@@ -114,7 +114,7 @@ export function crudController<
     resource.create ??
     (async (context: AppContext, { caller, form, values }: CrudRequest<Values>): Promise<Row> => {
       const resolved = await resource.resolve?.(context, caller, form, values as Partial<Row>);
-      form.done();
+      form.throwIfInvalid();
       const owner = { userId: caller.user.id, accountId: caller.account.id };
       const table = resource.table(context.catalog);
       return (await table.create?.({ ...values, ...resolved, ...owner } as never)) as Row;
@@ -128,7 +128,7 @@ export function crudController<
       row: Row,
     ): Promise<Row | undefined> => {
       const resolved = await resource.resolve?.(context, caller, form, values as Partial<Row>, row);
-      form.done();
+      form.throwIfInvalid();
       const patch = { ...values, ...resolved } as never;
       return resource.table(context.catalog).update(row.id, patch);
     });
@@ -194,7 +194,7 @@ export function crudController<
       const form = new Form(body);
       const values = declaration.readUpdate(form);
       const updatedRow = await update(this.context, { caller, form, values }, row);
-      if (!updatedRow) throw notFound(); // deleted meanwhile
+      if (!updatedRow) throw notFoundError(); // the resource was deleted meanwhile
       return view(this.context, request, updatedRow);
     }
 

@@ -1,4 +1,4 @@
-import { pagePolicy } from './page-policy.js';
+import { contentSecurityPolicy } from './page-policy.js';
 
 const style = `
 :root{color-scheme:light dark;font:15px/1.5 system-ui,sans-serif}
@@ -21,8 +21,8 @@ small{opacity:.75}
 `;
 
 /**
- * Builds the page with textContent alone, so that no text of an answer becomes markup. Addresses are relative to that of the page, which may
- * be below a path prefix.
+ * The script builds the page only with textContent, so that no text of an answer becomes markup. It requests addresses relative to that of
+ * the page, which may be below a path prefix.
  */
 const script = `
 const el=(tag,props,...kids)=>{const e=Object.assign(document.createElement(tag),props);e.append(...kids);return e};
@@ -89,5 +89,5 @@ export const docsPage = `<!doctype html>
 <main></main><script>${script}</script></html>
 `;
 
-/** The content security policy of the page. */
-export const docsPolicy = pagePolicy({ script, style });
+/** The content security policy of the documentation page. */
+export const docsSecurityPolicy = contentSecurityPolicy({ script, style });

@@ -5,7 +5,7 @@ import { logLine, withoutSecrets, type LogSink } from './log.js';
 import type { ApiReply, ApiRequest } from './request.js';
 
 /** The HTTP status of every error code. Never 502 to 504, because clients repeat those requests (contract 2.3). */
-export const statusOf: Readonly<Record<ErrorCode, number>> = {
+export const httpStatusByCode: Readonly<Record<ErrorCode, number>> = {
   invalid: 400,
   input: 400,
   budget: 400,
@@ -25,7 +25,7 @@ export const statusOf: Readonly<Record<ErrorCode, number>> = {
   internal: 500,
 };
 
-const diskFull = 'No space left on the disk of the server; nothing was changed.';
+const diskFullMessage = 'No space left on the disk of the server; nothing was changed.';
 
 /** The answer to an error; always an object (contract 2.2). */
 export interface ErrorAnswer {
@@ -36,44 +36,45 @@ export interface ErrorAnswer {
 }
 
 /** Turns anything thrown into an answer. For an error that is not an AppError, the answer has only the status. */
-export function answerTo(error: unknown): ErrorAnswer {
+export function errorAnswerOf(error: unknown): ErrorAnswer {
   const code = (error as { code?: unknown } | null)?.code;
   if (isAppError(error)) {
-    const status = statusOf[error.code];
+    const status = httpStatusByCode[error.code];
     // The client learns that the disk is full; the path and the cause are logged.
-    if (error.code === 'no-space') return { status, body: { detail: diskFull }, isBug: true };
+    if (error.code === 'no-space')
+      return { status, body: { detail: diskFullMessage }, isBug: true };
     if (status >= 500) return { status, body: { detail: 'Internal server error' }, isBug: true };
     return { status, body: error.fields ?? { detail: error.message }, isBug: false };
   }
   if (error instanceof HttpException) {
-    return frameworkAnswer(error.getStatus(), error.message);
+    return frameworkErrorAnswer(error.getStatus(), error.message);
   }
   // The client disconnected while sending its body: nobody reads the answer, and the server is not at fault.
-  if (code === 'ECONNRESET') return frameworkAnswer(400, 'the request broke off');
+  if (code === 'ECONNRESET') return frameworkErrorAnswer(400, 'the request broke off');
   const status = (error as { statusCode?: unknown } | null)?.statusCode;
   if (typeof code === 'string' && code.startsWith('FST_') && typeof status === 'number') {
-    return frameworkAnswer(status, (error as Error).message);
+    return frameworkErrorAnswer(status, (error as Error).message);
   }
   return { status: 500, body: { detail: 'Internal server error' }, isBug: true };
 }
 
-interface KnownError {
+interface AppErrorLike {
   readonly code: ErrorCode;
   readonly message: string;
   readonly fields?: Readonly<Record<string, unknown>>;
 }
 
 /** Tests the properties, not the class: errors of another realm or process lose their class. */
-function isAppError(error: unknown): error is KnownError {
+function isAppError(error: unknown): error is AppErrorLike {
   const errorFields = error as { name?: unknown; code?: unknown; message?: unknown } | null;
   return (
     typeof errorFields?.message === 'string' &&
     typeof errorFields.code === 'string' &&
-    Object.hasOwn(statusOf, errorFields.code)
+    Object.hasOwn(httpStatusByCode, errorFields.code)
   );
 }
 
-function frameworkAnswer(status: number, message: string): ErrorAnswer {
+function frameworkErrorAnswer(status: number, message: string): ErrorAnswer {
   if (status === 404 || status === 414) {
     return { status: 404, body: { detail: 'Not found' }, isBug: false };
   }
@@ -90,7 +91,9 @@ export class ErrorsFilter implements ExceptionFilter {
     private readonly log: LogSink,
     /** The methods that a path serves, for the answer 405. */
     private readonly methodsOf: (path: string) => readonly string[],
-    /** The body of an answer where it has another form, by the address of the request; undefined for the usual form. */
+    /**
+     * Returns the body of an error answer for paths that use another form, decided by the URL of the request; undefined for the usual form.
+     */
     private readonly otherBody: (
       answer: ErrorAnswer,
       origin: string,
@@ -101,8 +104,8 @@ export class ErrorsFilter implements ExceptionFilter {
   catch(error: unknown, host: ArgumentsHost): void {
     const request = host.switchToHttp().getRequest<ApiRequest>();
     const reply = host.switchToHttp().getResponse<ApiReply>();
-    const answer = this.forUnknownMethod(error, request, reply) ?? answerTo(error);
-    if (answer.isBug) this.log(errorLine(error, request));
+    const answer = this.unknownMethodAnswer(error, request, reply) ?? errorAnswerOf(error);
+    if (answer.isBug) this.log(errorLogLine(error, request));
     if (reply.sent || reply.raw.headersSent) {
       // part of an answer has been sent: abort the connection, so that the client does not take the answer for complete
       reply.raw.destroy();
@@ -120,8 +123,8 @@ export class ErrorsFilter implements ExceptionFilter {
     void reply.send(Buffer.from(JSON.stringify(body)));
   }
 
-  /** The answer 404, 405 or 501 to a request for which there is no route. */
-  private forUnknownMethod(
+  /** Returns the answer 404, 405 or 501 to a request for which there is no route. */
+  private unknownMethodAnswer(
     error: unknown,
     request: ApiRequest,
     reply: ApiReply,
@@ -132,7 +135,11 @@ export class ErrorsFilter implements ExceptionFilter {
     if (unserved !== undefined) return { status: 501, body: { detail: unserved }, isBug: false };
     const methods = this.methodsOf(path);
     if (methods.length === 0)
-      return { status: 404, body: { detail: unknownPath(request.method, path) }, isBug: false };
+      return {
+        status: 404,
+        body: { detail: unknownPathMessage(request.method, path) },
+        isBug: false,
+      };
     reply.header('Allow', methods.join(', '));
     const detail = `Method "${request.method}" not allowed.`;
     return { status: 405, body: { detail }, isBug: false };
@@ -140,16 +147,16 @@ export class ErrorsFilter implements ExceptionFilter {
 }
 
 /**
- * The message for an unknown path. It differs from that for an unknown id, for which clients could take it: they know its first words (contract
- * 2.2).
+ * The message for an unknown path. It begins differently from the message for an unknown id, because clients recognise that one by its
+ * first words (contract 2.2).
  */
-function unknownPath(method: string, path: string): string {
+function unknownPathMessage(method: string, path: string): string {
   const shortPath = path.length > 200 ? `${path.slice(0, 200)}…` : path;
   return `Not found: this server has no operation ${method} ${shortPath}; /docs lists them.`;
 }
 
-/** The line of the log about an error of ours. */
-export function errorLine(error: unknown, request: ApiRequest): string {
+/** Returns the log line for an error that is the server's fault. */
+export function errorLogLine(error: unknown, request: ApiRequest): string {
   const knownError = error instanceof Error ? error : new Error(String(error));
   const cause = knownError.cause instanceof Error ? knownError.cause.stack : undefined;
   return logLine('error', {

@@ -2,9 +2,9 @@ import type { JsonObject } from '../../engine/core/types.js';
 import { AppError } from '../../engine/core/errors.js';
 
 /**
- * Reads a JSON body key by key and collects every mistake, so that one answer reports all of them (contract 2.2).
- * Lenient, as the contract requires: null counts as absent, unknown keys are ignored, numbers and booleans may be strings,
- * a single value may stand for a list.
+ * Reads a JSON body key by key and collects every mistake, so that one answer reports all of them (contract 2.2). It is lenient, as the
+ * contract requires: null counts as absent, unknown keys are ignored, numbers and booleans may be strings, and a single value may stand for
+ * a list.
  */
 export class Form {
   readonly #values: Readonly<Record<string, unknown>>;
@@ -21,7 +21,7 @@ export class Form {
     return Object.hasOwn(this.#values, key);
   }
 
-  /** The value as sent; undefined when absent or null. */
+  /** The value of a key as the client sent it; undefined if it is absent or null. */
   raw(key: string): unknown {
     return this.has(key) ? (this.#values[key] ?? undefined) : undefined;
   }
@@ -34,7 +34,7 @@ export class Form {
     return this.fail(key, 'Not a valid string.');
   }
 
-  /** A string that must be present and not blank; the empty string when it is not. */
+  /** Reads a string that must be present and not blank; notes a mistake and returns the empty string if it is not. */
   requiredText(key: string): string {
     const value = this.text(key);
     if (value !== undefined && value.trim() !== '') return value;
@@ -95,7 +95,7 @@ export class Form {
     );
   }
 
-  /** A JSON object; `[]` is R's and PHP's empty object. */
+  /** Reads a JSON object; `[]`, which R and PHP send for an empty object, is accepted as well. */
   object(key: string): JsonObject | undefined {
     const value = this.raw(key);
     if (value === undefined) return undefined;
@@ -111,7 +111,7 @@ export class Form {
     return list ?? this.fail(key, 'Must be a list of objects.');
   }
 
-  /** Notes a mistake in a key; `done` throws it. Returns undefined. */
+  /** Notes a mistake in a key; `throwIfInvalid` throws it. Returns undefined. */
   fail(key: string, message: string | object): undefined {
     const messages = this.#errors.get(key) ?? [];
     if (!messages.includes(message)) messages.push(message);
@@ -120,7 +120,7 @@ export class Form {
   }
 
   /** Adds the errors of a thrown field error to those of the form; rethrows any other error. */
-  absorb(error: unknown): void {
+  collectErrorsOf(error: unknown): void {
     const formError = error as { code?: unknown; fields?: unknown } | null;
     if (formError?.code !== 'invalid' || !isObject(formError.fields)) throw error;
     for (const [key, value] of Object.entries(formError.fields)) {
@@ -131,10 +131,10 @@ export class Form {
   }
 
   /**
-   * Notes the mistakes of a form of a part of this body under one key, each worded by `describe` from the key in
-   * the part and its messages. Returns whether the part has none.
+   * Notes the mistakes of `part`, the form of a part of this body, under the one key `key`. `describe` words each of them from the key in
+   * the part and its messages. Returns whether the part has no mistakes.
    */
-  absorbInto(
+  collectErrorsOfPart(
     key: string,
     part: Form,
     describe: (key: string, messages: string) => string,
@@ -146,14 +146,14 @@ export class Form {
   }
 
   /** Throws all noted mistakes as one error. */
-  done(): void {
+  throwIfInvalid(): void {
     if (this.#errors.size === 0) return;
-    const texts = Array.from(this.#errors, ([key, messages]) => `${key}: ${messages.map(textOf).join(' ')}`); // prettier-ignore
+    const texts = Array.from(this.#errors, ([key, messages]) => `${key}: ${messages.map(messageText).join(' ')}`); // prettier-ignore
     throw new AppError('invalid', texts.join(' '), Object.fromEntries(this.#errors));
   }
 }
 
-function textOf(message: string | object): string {
+function messageText(message: string | object): string {
   return typeof message === 'string' ? message : JSON.stringify(message);
 }
 
@@ -175,7 +175,7 @@ export function readInteger(value: unknown): number | undefined {
   return typeof number === 'number' && Number.isSafeInteger(number) ? number : undefined;
 }
 
-const booleans = new Map<string, boolean>([
+const booleanByText = new Map<string, boolean>([
   ['true', true],
   ['t', true],
   ['1', true],
@@ -191,7 +191,7 @@ const booleans = new Map<string, boolean>([
 export function readBoolean(value: unknown): boolean | undefined {
   if (typeof value === 'boolean') return value;
   if (typeof value !== 'string' && typeof value !== 'number') return undefined;
-  return booleans.get(String(value).trim().toLowerCase());
+  return booleanByText.get(String(value).trim().toLowerCase());
 }
 
 function asObjects(value: unknown): readonly JsonObject[] | undefined {

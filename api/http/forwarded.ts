@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { contains, parseAddress, parseAddressBlock } from '../../engine/core/addresses.js';
+import { blockContains, parseAddress, parseAddressBlock } from '../../engine/core/addresses.js';
 import { pathPrefixShape } from '../../engine/core/config.js';
 
 /** What the headers of trusted proxies say about the request that the client sent to the first proxy; undefined where they say nothing. */
-export interface Forwarded {
+export interface ForwardedAddress {
   /** The address of the client. */
   readonly client?: string | undefined;
   readonly host?: string | undefined;
@@ -12,40 +12,38 @@ export interface Forwarded {
   readonly prefix?: string | undefined;
 }
 
-const noAddress: Forwarded = {};
+const noForwardedAddress: ForwardedAddress = {};
 
 /** The text if it is the host of a URL, else undefined. */
-export function hostOf(text: string | undefined): string | undefined {
-  return textOfShape(text, hostShape);
+export function parseHost(text: string | undefined): string | undefined {
+  return textIfMatching(text, hostPattern);
 }
 
 /** The host of a URL: a name or an address, perhaps with a port. */
-const hostShape = /^(?:[A-Za-z0-9.-]{1,253}|\[[0-9a-fA-F:.]{2,45}\])(?::\d{1,5})?$/;
+const hostPattern = /^(?:[A-Za-z0-9.-]{1,253}|\[[0-9a-fA-F:.]{2,45}\])(?::\d{1,5})?$/;
 
 /**
- * Returns a function that reads what trusted proxies tell of a request: `Forwarded` (RFC 7239), or `X-Forwarded-For`, `-Host` and
- * `-Proto`, and `X-Forwarded-Prefix`. `trusted` lists addresses and CIDR blocks. From any other peer the headers mean nothing, because
+ * Returns a function that reads what trusted proxies tell of a request: `Forwarded` (RFC 7239), or `X-Forwarded-For`, `-Host` and `-Proto`,
+ * and `X-Forwarded-Prefix`. `trusted` lists addresses and CIDR blocks. The headers are ignored if any other peer sends them, because
  * clients can send them as well (threat W8).
- *
- * The client is the last address in the list that is not a trusted proxy: each proxy appends the address of its peer, so what precedes
- * that address was sent by the client itself.
- *
- * Choice: where a request has `Forwarded` and `X-Forwarded-*` headers and these contradict each other, neither counts. A proxy that
- * sets one kind passes on the other as the client sent it.
+ * The client is the last address in the list that is not a trusted proxy: each proxy appends the address of its peer, so the addresses
+ * before that one were sent by the client itself.
+ * Choice: if a request has `Forwarded` and `X-Forwarded-*` headers that contradict each other, both are ignored, because a proxy that sets
+ * one kind passes on the other as the client sent it.
  */
 export function forwardedReader(
   trusted: readonly string[],
-): (request: Pick<IncomingMessage, 'headers' | 'socket'>) => Forwarded {
+): (request: Pick<IncomingMessage, 'headers' | 'socket'>) => ForwardedAddress {
   const blocks = trusted.flatMap((text) => parseAddressBlock(text) ?? []);
   const isTrusted = (text: string): boolean => {
     const address = parseAddress(text);
-    return address !== undefined && blocks.some((block) => contains(block, address));
+    return address !== undefined && blocks.some((block) => blockContains(block, address));
   };
   return ({ headers, socket }) => {
     const peer = socket.remoteAddress ?? '';
-    if (blocks.length === 0 || !isTrusted(peer)) return noAddress;
-    const standard = fromForwarded(headers, isTrusted);
-    const fromOtherHeaders = fromOthers(headers, isTrusted);
+    if (blocks.length === 0 || !isTrusted(peer)) return noForwardedAddress;
+    const standard = readForwardedHeader(headers, isTrusted);
+    const fromOtherHeaders = readXForwardedHeaders(headers, isTrusted);
     const { prefix } = fromOtherHeaders;
     if (standard === undefined || contradictEachOther(standard, fromOtherHeaders, headers))
       return { prefix };
@@ -53,20 +51,27 @@ export function forwardedReader(
   };
 }
 
-function contradictEachOther(a: Forwarded, b: Forwarded, headers: IncomingHttpHeaders): boolean {
+function contradictEachOther(
+  a: ForwardedAddress,
+  b: ForwardedAddress,
+  headers: IncomingHttpHeaders,
+): boolean {
   const isDifferent = (key: 'host' | 'proto'): boolean => (a[key] ?? b[key]) !== (b[key] ?? a[key]);
   const namesClientTwice = headers.forwarded !== undefined && headers['x-forwarded-for'] !== undefined; // prettier-ignore
   return (namesClientTwice && a.client !== b.client) || isDifferent('host') || isDifferent('proto');
 }
 
 /** The members of the headers that have a value. */
-function definedMembers(forwarded: Forwarded): Forwarded {
+function definedMembers(forwarded: ForwardedAddress): ForwardedAddress {
   return Object.fromEntries(Object.entries(forwarded).filter(([, value]) => value !== undefined));
 }
 
 type IsTrusted = (address: string) => boolean;
 
-/** The client, and its distance from the end of the list of addresses, which holds for the lists of the other headers as well. */
+/**
+ * Returns the address of the client and its distance from the end of the list of addresses. The lists of the other headers have the
+ * client's value at the same distance.
+ */
 function outermostClient(
   nodes: readonly (string | undefined)[],
   isTrusted: IsTrusted,
@@ -74,7 +79,8 @@ function outermostClient(
   let client: string | undefined;
   let distance = 0;
   for (const node of nodes.toReversed()) {
-    // An unknown or obfuscated address cannot be told from that of another client, so the proxy before it counts as the client.
+    // An unknown or obfuscated address cannot be told from that of another client, so the last proxy whose address is known counts as the
+    // client.
     if (node === undefined) break;
     client = node;
     distance += 1;
@@ -84,27 +90,31 @@ function outermostClient(
 }
 
 /** Reads the header `Forwarded`; undefined if it is malformed. */
-function fromForwarded(headers: IncomingHttpHeaders, isTrusted: IsTrusted): Forwarded | undefined {
-  if (headers.forwarded === undefined) return noAddress;
-  const elements = elementsOf(headers.forwarded);
+function readForwardedHeader(
+  headers: IncomingHttpHeaders,
+  isTrusted: IsTrusted,
+): ForwardedAddress | undefined {
+  if (headers.forwarded === undefined) return noForwardedAddress;
+  const elements = forwardedElements(headers.forwarded);
   if (elements === undefined) return undefined;
   const { client, distance } = outermostClient(elements.map((one) => nodeAddress(one.get('for'))), isTrusted); // prettier-ignore
   const element = elements.at(-distance);
-  return { client, host: hostOf(element?.get('host')), proto: schemeOf(element?.get('proto')) }; // prettier-ignore
+  return { client, host: parseHost(element?.get('host')), proto: parseScheme(element?.get('proto')) }; // prettier-ignore
 }
 
 /**
- * A pair, perhaps none, and what follows it. Addresses with a port or in brackets have to be quoted, but not every proxy does so.
+ * One parameter, possibly empty, and the separator after it. RFC 7239 demands quotes for an address with a port or in brackets, but not
+ * every proxy writes them.
  */
-const pair = /[ \t]*(?:([!#$%&'*+.^_`|~0-9A-Za-z-]+)=(?:([^\s";,=]+)|"((?:[^"\\]|\\.)*)"))?[ \t]*(;|,|$)/y; // prettier-ignore
+const forwardedPair = /[ \t]*(?:([!#$%&'*+.^_`|~0-9A-Za-z-]+)=(?:([^\s";,=]+)|"((?:[^"\\]|\\.)*)"))?[ \t]*(;|,|$)/y; // prettier-ignore
 
 /** The elements of the header, as their parameters (RFC 7239, section 4); undefined if it is malformed. */
-function elementsOf(text: string): readonly ReadonlyMap<string, string>[] | undefined {
+function forwardedElements(text: string): readonly ReadonlyMap<string, string>[] | undefined {
   const elements: ReadonlyMap<string, string>[] = [];
   let element = new Map<string, string>();
-  pair.lastIndex = 0;
+  forwardedPair.lastIndex = 0;
   for (;;) {
-    const match = pair.exec(text);
+    const match = forwardedPair.exec(text);
     if (match === null) return undefined;
     const [, name, bare, quoted, delimiter] = match;
     if (name !== undefined) {
@@ -119,7 +129,10 @@ function elementsOf(text: string): readonly ReadonlyMap<string, string>[] | unde
   }
 }
 
-function fromOthers(headers: IncomingHttpHeaders, isTrusted: IsTrusted): Forwarded {
+function readXForwardedHeaders(
+  headers: IncomingHttpHeaders,
+  isTrusted: IsTrusted,
+): ForwardedAddress {
   const lists = (name: string): readonly string[] => {
     const value = headers[`x-forwarded-${name}`];
     return value === undefined ? [] : String(value).split(',').map((part) => part.trim()); // prettier-ignore
@@ -131,9 +144,9 @@ function fromOthers(headers: IncomingHttpHeaders, isTrusted: IsTrusted): Forward
   };
   return {
     client,
-    host: hostOf(outer('host')),
-    proto: schemeOf(outer('proto')),
-    prefix: prefixOf(outer('prefix')),
+    host: parseHost(outer('host')),
+    proto: parseScheme(outer('proto')),
+    prefix: parsePathPrefix(outer('prefix')),
   };
 }
 
@@ -144,16 +157,16 @@ function nodeAddress(text: string | undefined): string | undefined {
   return parseAddress(address) === undefined ? undefined : address;
 }
 
-function schemeOf(text: string | undefined): string | undefined {
-  return textOfShape(text?.toLowerCase(), /^https?$/);
+function parseScheme(text: string | undefined): string | undefined {
+  return textIfMatching(text?.toLowerCase(), /^https?$/);
 }
 
-/** A path prefix without the final slash; undefined for the root, and for anything that is no plain path. */
-function prefixOf(text: string | undefined): string | undefined {
-  const path = textOfShape(text?.replace(/\/$/, ''), pathPrefixShape);
+/** Returns a path prefix without the final slash; undefined for the root, and for any text that is not a plain path. */
+function parsePathPrefix(text: string | undefined): string | undefined {
+  const path = textIfMatching(text?.replace(/\/$/, ''), pathPrefixShape);
   return path === '' ? undefined : path;
 }
 
-function textOfShape(text: string | undefined, shape: RegExp): string | undefined {
+function textIfMatching(text: string | undefined, shape: RegExp): string | undefined {
   return text !== undefined && shape.test(text) ? text : undefined;
 }

@@ -23,11 +23,11 @@ export type Replay = (
 ) => Promise<object>;
 
 /** The metadata keys of a handler: the id of its operation, and for a create its replay. */
-export const operationKey = 'strandlake:operation';
-export const replayKey = 'strandlake:replay';
+export const operationMetadataKey = 'strandlake:operation';
+export const replayMetadataKey = 'strandlake:replay';
 
 /** Identifies this process. A request that a dead process began will never end, so its key may be taken over. */
-const owner = randomUUID();
+const keyOwnerId = randomUUID();
 
 /**
  * Makes creates safe to repeat: with the header `Idempotency-Key`, a second request of the same user within a day answers
@@ -40,17 +40,17 @@ export class IdempotencyInterceptor implements NestInterceptor {
   async intercept(execution: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
     const request = execution.switchToHttp().getRequest<ApiRequest>();
     const handler = execution.getHandler();
-    const operation = Reflect.getMetadata(operationKey, handler) as string;
-    const replay = Reflect.getMetadata(replayKey, handler) as Replay;
+    const operation = Reflect.getMetadata(operationMetadataKey, handler) as string;
+    const replay = Reflect.getMetadata(replayMetadataKey, handler) as Replay;
     const header = request.headers['idempotency-key'];
     const { caller } = request;
     if (!caller || header === undefined) return next.handle();
     const keyed = {
       userId: caller.user.id,
-      key: keyOf(header),
+      key: idempotencyKeyOf(header),
       operation,
       hash: bodyDigest(request.body),
-      owner,
+      owner: keyOwnerId,
     };
     const { idempotencyKeys } = this.context.catalog;
     const begun = await idempotencyKeys.begin(keyed);
@@ -82,7 +82,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
 }
 
 /** The draft requires a quoted string, most clients send a bare one: `"a"` and `a` are the same key. */
-function keyOf(header: string | readonly string[]): string {
+function idempotencyKeyOf(header: string | readonly string[]): string {
   const text = String(header).trim();
   const key = /^"((?:[^"\\]|\\["\\])*)"$/.exec(text)?.[1]?.replaceAll(/\\(.)/g, '$1') ?? text;
   const maxBytes = budgets.idempotencyKeyBytes;

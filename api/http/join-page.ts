@@ -1,4 +1,4 @@
-import { pagePolicy } from './page-policy.js';
+import { contentSecurityPolicy } from './page-policy.js';
 
 const style = `
 :root{color-scheme:light dark;font:16px/1.6 system-ui,sans-serif}
@@ -9,7 +9,10 @@ button{font:inherit;margin-top:.6rem}
 output{display:block;margin-top:1rem;white-space:pre-wrap;overflow-wrap:anywhere}
 `;
 
-/** The code stands after the # of the address, so that no browser or proxy sends or logs it; it is removed from the address at once. What is fetched is relative to the page. */
+/**
+ * The invitation code stands after the # of the address, so that no browser or proxy sends or logs it; the script removes it from the
+ * address at once. The script requests relative addresses, because the page may be below a path prefix.
+ */
 const script = `
 const code=location.hash.slice(1);
 history.replaceState(null,'',location.pathname);
@@ -44,4 +47,4 @@ export const joinPage = `<!doctype html>
 `;
 
 /** The content security policy of the page. */
-export const joinPolicy = pagePolicy({ script, style });
+export const joinSecurityPolicy = contentSecurityPolicy({ script, style });

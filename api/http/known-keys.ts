@@ -1,13 +1,13 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { AppError } from '../../engine/core/errors.js';
 import { didYouMean, KnownNames, type Synonyms } from '../../engine/core/suggestion.js';
-import { accessKey, type AccessRule } from './access.js';
+import { accessMetadataKey, type AccessRule } from './access.js';
 import { AppContext } from './app-context.js';
 import { isObject } from './form.js';
-import { operationKey } from './idempotency.interceptor.js';
+import { operationMetadataKey } from './idempotency.interceptor.js';
 import { logLine } from './log.js';
 import type { OperationRow } from './operation-row.js';
-import { preferenceOf, reportApplied } from './preferences.js';
+import { preferenceOf, reportAppliedPreference } from './preferences.js';
 import type { ApiReply, ApiRequest } from './request.js';
 import type { NamedSchema, Schema } from './schema.js';
 
@@ -21,11 +21,11 @@ import type { NamedSchema, Schema } from './schema.js';
 interface KeyRules {
   /** The keys that have an effect, each with the rules of its value; null for a value of any keys. */
   readonly keys: ReadonlyMap<string, KeyRules | null>;
-  /** Keys that answers show and requests may repeat without effect. */
+  /** Keys that answers show; a request may repeat them without effect. */
   readonly readOnly: ReadonlySet<string>;
-  /** Whether every other key is an error. */
+  /** Whether every key in neither `keys` nor `readOnly` is an error. */
   readonly isClosed: boolean;
-  /** The rules of the members of a list. */
+  /** The rules of the keys of each member, if the value is a list; otherwise null. */
   readonly items: KeyRules | null;
 }
 
@@ -44,19 +44,20 @@ export class KnownKeys {
   checkRequest(operation: string, request: ApiRequest): readonly string[] {
     const row = this.#operations[operation];
     if (row === undefined) throw new Error(`no operation ${operation}`);
-    const check = new Check(isStrict(request));
-    check.walk(request.query, parametersOf(row), []);
+    const check = new KeyCheck(isStrict(request));
+    check.checkValue(request.query, parameterRules(row), []);
     const { body, answeredApart } = row;
-    if (body === undefined) check.walk(request.body, noKeys, []);
-    else if (body !== 'bytes') check.walk(request.body, this.#rulesOf(body, answeredApart), []);
-    return check.done();
+    if (body === undefined) check.checkValue(request.body, noKeyRules, []);
+    else if (body !== 'bytes')
+      check.checkValue(request.body, this.#rulesOf(body, answeredApart), []);
+    return check.ignoredOrThrow();
   }
 
-  /** Checks the keys of a part of a body that is answered apart from the others. */
+  /** Checks the keys of a part of a body that the handler answers separately. */
   checkPart(schema: NamedSchema, value: unknown, request: ApiRequest): readonly string[] {
-    const check = new Check(isStrict(request));
-    check.walk(value, this.#rulesOf(schema), []);
-    return check.done();
+    const check = new KeyCheck(isStrict(request));
+    check.checkValue(value, this.#rulesOf(schema), []);
+    return check.ignoredOrThrow();
   }
 
   #rulesOf(schema: NamedSchema, apart?: NamedSchema): KeyRules | null {
@@ -91,11 +92,11 @@ export class KnownKeys {
   }
 }
 
-const noKeys: KeyRules = { keys: new Map(), readOnly: new Set(), isClosed: false, items: null };
+const noKeyRules: KeyRules = { keys: new Map(), readOnly: new Set(), isClosed: false, items: null };
 
-function parametersOf({ query = {} }: OperationRow): KeyRules {
+function parameterRules({ query = {} }: OperationRow): KeyRules {
   const names = [...Object.keys(query), 'access_token'];
-  return { ...noKeys, keys: new Map(names.map((name) => [name, null])) };
+  return { ...noKeyRules, keys: new Map(names.map((name) => [name, null])) };
 }
 
 /** Whether the request has `Prefer: handling=strict` (RFC 7240, section 4.4). */
@@ -103,10 +104,10 @@ function isStrict(request: ApiRequest): boolean {
   return preferenceOf(request, 'handling')?.toLowerCase() === 'strict';
 }
 
-type Path = readonly (string | number)[];
+type KeyPath = readonly (string | number)[];
 
 /** The check of the keys of one request. */
-class Check {
+class KeyCheck {
   readonly #isStrict: boolean;
   readonly #errors = new Map<string, string[]>();
   readonly #ignored: string[] = [];
@@ -117,32 +118,35 @@ class Check {
     this.#isStrict = isStrict;
   }
 
-  walk(value: unknown, rules: KeyRules | null, path: Path): void {
+  checkValue(value: unknown, rules: KeyRules | null, path: KeyPath): void {
     if (rules === null) return;
     if (Array.isArray(value)) {
-      if (rules.items) value.forEach((member, i) => this.walk(member, rules.items, [...path, i]));
+      if (rules.items)
+        value.forEach((member, i) => this.checkValue(member, rules.items, [...path, i]));
       return;
     }
     if (!isObject(value)) return;
     if (rules.items && rules.keys.size === 0) return this.#members(value, rules.items, path);
     for (const [key, member] of Object.entries(value)) {
       const keyRules = rules.keys.get(key);
-      if (keyRules !== undefined) this.walk(member, keyRules, [...path, key]);
+      if (keyRules !== undefined) this.checkValue(member, keyRules, [...path, key]);
       else if (rules.readOnly.has(key)) this.#ignored.push(pathText([...path, key]));
       else this.#unknown(key, member, rules, path);
     }
   }
 
-  /** An object in the place of a list: its only member, or its members by name (contract 10.2). */
-  #members(value: Readonly<Record<string, unknown>>, items: KeyRules, path: Path): void {
+  /** Checks an object that a client sent instead of a list: it is the only member, or has the members by name (contract 10.2). */
+  #members(value: Readonly<Record<string, unknown>>, items: KeyRules, path: KeyPath): void {
     const isMember = Object.keys(value).some((key) => items.keys.has(key));
-    if (isMember && !Object.values(value).every(isObject)) return this.walk(value, items, path);
-    for (const [key, member] of Object.entries(value)) this.walk(member, items, [...path, key]);
+    if (isMember && !Object.values(value).every(isObject))
+      return this.checkValue(value, items, path);
+    for (const [key, member] of Object.entries(value))
+      this.checkValue(member, items, [...path, key]);
   }
 
-  #unknown(key: string, member: unknown, rules: KeyRules, path: Path): void {
+  #unknown(key: string, member: unknown, rules: KeyRules, path: KeyPath): void {
     const isGiven = member !== null && member !== undefined;
-    const names = this.#names.get(rules) ?? new KnownNames(rules.keys.keys(), synonyms);
+    const names = this.#names.get(rules) ?? new KnownNames(rules.keys.keys(), keySynonyms);
     this.#names.set(rules, names);
     const suggestion = names.suggestionFor(key);
     const isRefused = this.#isStrict || (isGiven && (rules.isClosed || suggestion !== undefined));
@@ -152,26 +156,26 @@ class Check {
     }
     const [top = key] = path;
     const place = path.length === 0 ? 'Unknown key' : `Unknown key ${pathText([...path, key])}`;
-    const fix = suggestion === undefined ? knownKeys(rules) : didYouMean(suggestion);
+    const fix = suggestion === undefined ? knownKeysText(rules) : didYouMean(suggestion);
     const name = String(top).slice(0, 100);
     const messages = this.#errors.get(name) ?? [];
     messages.push(`${place}.${fix}`);
     this.#errors.set(name, messages);
   }
 
-  done(): readonly string[] {
+  ignoredOrThrow(): readonly string[] {
     if (this.#errors.size === 0) return this.#ignored;
     const names = [...this.#errors.keys()].join(', ');
     throw new AppError('invalid', `unknown keys: ${names}`, Object.fromEntries(this.#errors));
   }
 }
 
-function knownKeys({ keys }: KeyRules): string {
+function knownKeysText({ keys }: KeyRules): string {
   return keys.size === 0 ? ' No keys are known here.' : ` Known keys: ${[...keys.keys()].join(', ')}.`; // prettier-ignore
 }
 
 /** A path as messages and the header write it: `target_fields[0].titel`, in characters that a header may have. */
-function pathText(path: Path): string {
+function pathText(path: KeyPath): string {
   return path
     .map((part, i) => {
       if (typeof part === 'number') return `[${part}]`;
@@ -181,8 +185,8 @@ function pathText(path: Path): string {
     .join('');
 }
 
-/** Names that other interfaces have for keys of this one, by their letters. */
-const synonyms: Synonyms = {
+/** Names that other interfaces have for keys of this one, in small letters without separators. */
+const keySynonyms: Synonyms = {
   where: ['filters'],
   filterby: ['filters'],
   conditions: ['filters'],
@@ -225,9 +229,9 @@ const synonyms: Synonyms = {
 const ignoredHeader = 'Ignored-Keys';
 
 /** The most names in the header; the debug log has all. */
-const maxNamed = 30;
+const maxReportedKeys = 30;
 
-/** Names ignored keys in the answer's header, besides those named before, and in the debug log. */
+/** Adds the names of ignored keys to the header `Ignored-Keys` of the answer and writes them to the debug log. */
 export function reportIgnored(
   { config, log }: AppContext,
   request: ApiRequest,
@@ -236,7 +240,7 @@ export function reportIgnored(
 ): void {
   if (ignored.length === 0) return;
   const earlierKeys = [reply.getHeader(ignoredHeader) ?? []].flat().map(String);
-  const shownKeys = [...earlierKeys, ...ignored.slice(0, maxNamed), ...(ignored.length > maxNamed ? ['...'] : [])]; // prettier-ignore
+  const shownKeys = [...earlierKeys, ...ignored.slice(0, maxReportedKeys), ...(ignored.length > maxReportedKeys ? ['...'] : [])]; // prettier-ignore
   reply.header(ignoredHeader, shownKeys.join(', '));
   if (config.log !== 'debug') return;
   log(logLine('ignored keys', { request: request.id, keys: ignored.join(', ') }));
@@ -252,13 +256,13 @@ export class KnownKeysGuard implements CanActivate {
 
   canActivate(execution: ExecutionContext): boolean {
     const handler = execution.getHandler();
-    const rule: AccessRule | undefined = Reflect.getMetadata(accessKey, handler);
-    const operation: string | undefined = Reflect.getMetadata(operationKey, handler);
-    if (operation === undefined || rule?.kind === 'public') return true; // a signed address admits no change
+    const rule: AccessRule | undefined = Reflect.getMetadata(accessMetadataKey, handler);
+    const operation: string | undefined = Reflect.getMetadata(operationMetadataKey, handler);
+    if (operation === undefined || rule?.kind === 'public') return true; // a signed URL with any other key is refused
     const http = execution.switchToHttp();
     const request = http.getRequest<ApiRequest>();
     const reply = http.getResponse<ApiReply>();
-    if (isStrict(request)) reportApplied(reply, 'handling=strict');
+    if (isStrict(request)) reportAppliedPreference(reply, 'handling=strict');
     reportIgnored(this.context, request, reply, this.keys.checkRequest(operation, request));
     return true;
   }

@@ -1,4 +1,4 @@
-import { invalid } from '../../engine/core/errors.js';
+import { invalidError } from '../../engine/core/errors.js';
 import { readId, readInteger } from './form.js';
 import type { QueryParams } from './page.js';
 
@@ -15,7 +15,10 @@ export function paramValues(query: QueryParams, name: string): readonly string[]
 }
 
 /** The last value of a parameter. */
-export function value(query: QueryParams, ...names: readonly string[]): string | undefined {
+export function firstParamValue(
+  query: QueryParams,
+  ...names: readonly string[]
+): string | undefined {
   return names.map((name) => paramValues(query, name).at(-1)).find((found) => found !== undefined);
 }
 
@@ -26,23 +29,23 @@ export function paramIds(query: QueryParams, name: string): readonly number[] | 
 }
 
 /** The id in a query parameter; null for the text `null`. */
-export function idOrNull(query: QueryParams, name: string): number | null | undefined {
-  const text = value(query, name);
+export function nullableIdParam(query: QueryParams, name: string): number | null | undefined {
+  const text = firstParamValue(query, name);
   if (text === undefined) return undefined;
   return text.toLowerCase() === 'null' ? null : (readId(text) ?? 0);
 }
 
-/** The whole number of a parameter; a text that is none is an error. */
+/** Returns the whole number in a parameter; any other text is an error. */
 export function wholeNumberParam(query: QueryParams, name: string): number | undefined {
-  const text = value(query, name);
+  const text = firstParamValue(query, name);
   if (text === undefined) return undefined;
   const number = readInteger(text);
-  if (number === undefined) throw invalid(name, 'A valid integer is required.');
+  if (number === undefined) throw invalidError(name, 'A valid integer is required.');
   return number;
 }
 
-/** Members of a fixed set, separated by commas or repeated; throws a 400 for any other. */
-export function anyOf<T extends string>(
+/** Reads a parameter whose values, separated by commas or repeated, must be members of a fixed set; throws a 400 for any other value. */
+export function choiceParams<T extends string>(
   query: QueryParams,
   name: string,
   allowed: readonly T[],
@@ -53,13 +56,13 @@ export function anyOf<T extends string>(
     const found = allowed.find((one) => one === member.trim().toLowerCase());
     if (found !== undefined) return found;
     const quotedMember = JSON.stringify(member.slice(0, 100));
-    throw invalid(name, `${quotedMember} is not a valid choice; use ${allowed.join(', ')}.`);
+    throw invalidError(name, `${quotedMember} is not a valid choice; use ${allowed.join(', ')}.`);
   });
 }
 
-/** An id; a value that is not an id becomes 0, which matches nothing. */
-export function oneId(query: QueryParams, name: string): number | undefined {
-  const text = value(query, name);
+/** Reads an id from a parameter; a value that is not an id becomes 0, which matches nothing. */
+export function idParam(query: QueryParams, name: string): number | undefined {
+  const text = firstParamValue(query, name);
   return text === undefined ? undefined : (readId(text) ?? 0);
 }
 

@@ -2,7 +2,7 @@
 export type LogSink = (line: string) => void;
 
 /** The longest line of the log, in bytes (threat catalogue, section 2). */
-const maxBytes = 8 << 10;
+const maxLineBytes = 8 << 10;
 
 /** Writes one event as a JSON line: control characters escaped by JSON, secrets removed, cut at 8 kB. */
 export function logLine(event: string, entries: Readonly<Record<string, unknown>>): string {
@@ -14,19 +14,19 @@ export function logLine(event: string, entries: Readonly<Record<string, unknown>
     event,
     ...Object.fromEntries(fields),
   });
-  if (line.length <= maxBytes / 4 || Buffer.byteLength(line) <= maxBytes) return line;
+  if (line.length <= maxLineBytes / 4 || Buffer.byteLength(line) <= maxLineBytes) return line;
   const shortFields = fields.map(([key, value]) => [key, cleanText(value, 200)] as const);
   const shortLine = JSON.stringify({
     time: new Date().toISOString(),
     event,
     ...Object.fromEntries(shortFields),
   });
-  return Buffer.byteLength(shortLine) <= maxBytes
+  return Buffer.byteLength(shortLine) <= maxLineBytes
     ? shortLine
     : JSON.stringify({ event, cut: true });
 }
 
-/** The address of a request as it may be logged: without tokens and signatures (threats A8, D7). */
+/** Returns the address of a request as it may be logged: without tokens and signatures (threats A8, D7). */
 export function withoutSecrets(target: string): string {
   return target.replaceAll(/([?&](?:access_token|signature|code|client_secret)=)[^&#]*/gi, '$1***');
 }
@@ -34,7 +34,8 @@ export function withoutSecrets(target: string): string {
 function cleanText(value: unknown, maxLength: number): unknown {
   if (typeof value !== 'string') return value;
   const text = value.length > maxLength ? `${value.slice(0, maxLength)}…` : value;
-  // JSON escapes C0 but neither DEL nor C1, which terminals also obey, nor marks that turn the text around.
+  // JSON escapes C0 control characters, but neither DEL and C1, which terminals also obey, nor bidirectional marks, which change the
+  // displayed order of the text.
   return text.replaceAll(/[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, '�');
 }
 

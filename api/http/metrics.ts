@@ -6,7 +6,7 @@ import { freeBytes, readSystemFile } from '../../engine/core/files.js';
 import type { QueryEngine } from '../../engine/query/plan/query-engine.js';
 import type { Scheduler } from '../../scheduler/queue/scheduler.js';
 
-/** The parts of the server whose state the metrics report. */
+/** The parts of the server whose state the metrics show. */
 interface MetricSources {
   readonly catalog: Catalog;
   readonly scheduler: Scheduler;
@@ -14,8 +14,10 @@ interface MetricSources {
   readonly data: DataFolder;
 }
 
-/** The upper bounds of latencies, seconds: from a lookup to an export that a request waits for. */
-const latencies = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+/** The upper bounds of the latency buckets, in seconds: from a lookup to an export that a request waits for. */
+const latencyBucketsSeconds = [
+  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
+];
 
 /**
  * The metrics of a server, in the text format of OpenMetrics. Latencies are recorded as requests end; all other metrics are read when the
@@ -33,7 +35,7 @@ export class Metrics {
       name: 'strandlake_http_request_duration_seconds',
       help: 'Time from the first byte of a request to the last byte of its answer, by route.',
       labelNames: ['method', 'route', 'status'],
-      buckets: latencies,
+      buckets: latencyBucketsSeconds,
       registers,
     });
     const gauge = (
@@ -122,8 +124,11 @@ export class Metrics {
     return this.#registry.metrics();
   }
 
-  /** Counts a request that has been answered. Routes have the names of their parameters, so that their number is limited. */
-  observe(request: FastifyRequest, reply: FastifyReply): void {
+  /**
+   * Counts a request that has been answered. A route is recorded with the names of its parameters instead of their values, so that the
+   * number of routes is limited.
+   */
+  recordLatency(request: FastifyRequest, reply: FastifyReply): void {
     const route = request.routeOptions.url ?? 'none';
     const labels = { method: request.method, route, status: String(reply.statusCode) };
     this.#requests.observe(labels, reply.elapsedTime / 1000);

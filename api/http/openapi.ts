@@ -86,7 +86,7 @@ function describeOperation(row: OperationRow, path: string, index: number): Sche
   };
 }
 
-const bytes = { '*/*': { schema: { type: 'string', format: 'binary' } } };
+const binaryContent = { '*/*': { schema: { type: 'string', format: 'binary' } } };
 
 /** Whether a request without a body is refused. */
 function needsBody(body: NamedSchema | 'bytes'): boolean {
@@ -94,13 +94,13 @@ function needsBody(body: NamedSchema | 'bytes'): boolean {
 }
 
 function bodyContent(body: NamedSchema | 'bytes'): Schema {
-  if (body === 'bytes') return bytes;
+  if (body === 'bytes') return binaryContent;
   return { 'application/json': { schema: schemaReference(body.name), example: body.example } };
 }
 
 function answerContent(answer: OperationRow['answer']): Schema {
   if (answer === 'nothing' || answer === 'page') return {};
-  if (answer === 'bytes') return { content: bytes };
+  if (answer === 'bytes') return { content: binaryContent };
   const schema = schemaOfAnswer(answer);
   return { content: { 'application/json': { schema, example: exampleOfAnswer(answer) } } };
 }

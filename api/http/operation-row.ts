@@ -2,7 +2,7 @@ import type { NamedSchema } from './schema.js';
 
 /** One operation of the interface, from which its route, its OpenAPI description and its entry in docs/coverage.md are made. */
 export interface OperationRow {
-  /** `<resource>.<action>`; `operationId` in OpenAPI. */
+  /** The id `<resource>.<action>`, which is the `operationId` in OpenAPI. */
   readonly id: string;
   readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** All spellings of the path; the documentation uses the first. */
@@ -11,10 +11,13 @@ export interface OperationRow {
   readonly status: number;
   readonly tag: string;
   readonly summary: string;
-  /** Query parameters, name to meaning. */
+  /** The query parameters, each with its meaning. */
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: NamedSchema | 'bytes';
-  /** The members of the body that the handler checks and answers one by one, so that a mistake in one refuses only that one. */
+  /**
+   * The schema of those members of the body that the handler checks and answers one by one, so that a mistake in one member refuses only
+   * that member.
+   */
   readonly answeredApart?: NamedSchema;
   readonly answer: NamedSchema | ListAnswer | 'bytes' | 'page' | 'nothing';
 }
@@ -52,11 +55,11 @@ export const pagingParams = {
   offset: 'Number of rows to skip; takes precedence over page.',
 };
 
-/** The operations that every ordinary resource has. */
+/** The six usual operations on a resource. */
 export type CrudAction = 'create' | 'list' | 'get' | 'put' | 'patch' | 'delete';
 export type CrudOperations = Readonly<Record<CrudAction, OperationRow>>;
 
-/** The data from which the operations of an ordinary resource are described. */
+/** The data from which the usual operations on a resource are described. */
 export interface CrudDescription {
   readonly tag: string;
   /** The path of the list, for example `/v2/vaults`. */
@@ -72,11 +75,11 @@ export interface CrudDescription {
   };
   /** The query parameters of the list, except those of paging. */
   readonly query: Readonly<Record<string, string>>;
-  /** Summaries that replace those of ordinary resources. */
+  /** Summaries that replace the general ones of the usual operations. */
   readonly summaries?: Partial<Readonly<Record<CrudAction, string>>>;
 }
 
-/** The six operations of an ordinary resource. */
+/** Describes the six usual operations on a resource. */
 export function crudOperations(name: string, description: CrudDescription): CrudOperations {
   const { tag, path, noun, resource, query, summaries = {} } = description;
   const answer = resource.schema;
@@ -120,7 +123,7 @@ export function crudOperations(name: string, description: CrudDescription): Crud
 export const updateDescription = 'Changes the given keys; PUT and PATCH do the same.';
 
 /** Whether a path is one of a pattern, in which `:name` stands for one part. */
-export function fitsPath(pattern: string, path: string): boolean {
+export function matchesPath(pattern: string, path: string): boolean {
   const patternParts = pattern.split('/');
   const actual = path.split('/');
   return (

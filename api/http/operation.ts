@@ -8,8 +8,8 @@ import {
 } from '@nestjs/common';
 import {
   IdempotencyInterceptor,
-  operationKey,
-  replayKey,
+  operationMetadataKey,
+  replayMetadataKey,
   type Replay,
 } from './idempotency.interceptor.js';
 import type { OperationRow } from './operation-row.js';
@@ -19,7 +19,7 @@ export function Operation({ id, method, paths, status }: OperationRow): MethodDe
   return applyDecorators(
     RequestMapping({ method: RequestMethod[method], path: [...paths] }),
     HttpCode(status),
-    SetMetadata(operationKey, id),
+    SetMetadata(operationMetadataKey, id),
   );
 }
 
@@ -30,7 +30,7 @@ export function Operation({ id, method, paths, status }: OperationRow): MethodDe
 export function CreateOperation(row: OperationRow, replay: Replay): MethodDecorator {
   return applyDecorators(
     Operation(row),
-    SetMetadata(replayKey, replay),
+    SetMetadata(replayMetadataKey, replay),
     UseInterceptors(IdempotencyInterceptor),
   );
 }

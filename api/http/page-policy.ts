@@ -10,11 +10,15 @@ interface PageContent {
 }
 
 /** The content security policy that allows a page its own style, script and forms, and no framing (threat D9). */
-export function pagePolicy({ style, script, formAction = "'none'" }: PageContent): string {
+export function contentSecurityPolicy({
+  style,
+  script,
+  formAction = "'none'",
+}: PageContent): string {
   return [
     "default-src 'none'",
-    ...(script === undefined ? [] : [`script-src ${hashOf(script)}`]),
-    `style-src ${hashOf(style)}`,
+    ...(script === undefined ? [] : [`script-src ${cspHash(script)}`]),
+    `style-src ${cspHash(style)}`,
     ...(script === undefined ? [] : ["connect-src 'self'"]),
     "base-uri 'none'",
     `form-action ${formAction}`,
@@ -22,6 +26,6 @@ export function pagePolicy({ style, script, formAction = "'none'" }: PageContent
   ].join('; ');
 }
 
-function hashOf(text: string): string {
+function cspHash(text: string): string {
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 }

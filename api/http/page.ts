@@ -1,6 +1,6 @@
-import type { Listed, Page } from '../../engine/catalog/list-page.js';
+import type { ListedRows, Page } from '../../engine/catalog/list-page.js';
 import { budgets } from '../../engine/core/budgets.js';
-import { AppError, invalid } from '../../engine/core/errors.js';
+import { AppError, invalidError } from '../../engine/core/errors.js';
 import type { ApiRequest } from './request.js';
 
 /** A parsed query string; the value of a repeated key is a list. */
@@ -10,7 +10,7 @@ export type QueryParams = Readonly<Record<string, unknown>>;
 export function readPage(query: QueryParams, defaultLimit = 100): Page {
   const limit = wholeNumber(query, 'limit', 1) ?? defaultLimit;
   if (limit > budgets.listLimit) {
-    throw invalid(
+    throw invalidError(
       'limit',
       `A limit is at most ${budgets.listLimit}, not ${limit}: read the others as further pages, with page or offset.`,
     );
@@ -24,7 +24,7 @@ export function readPage(query: QueryParams, defaultLimit = 100): Page {
 export interface ListSource<Row> {
   /** The page size of a request that names none; 100 when absent. */
   readonly defaultLimit?: number;
-  rows(page: Page): Promise<Listed<Row>>;
+  rows(page: Page): Promise<ListedRows<Row>>;
   views(rows: readonly Row[]): Promise<readonly object[]>;
 }
 
@@ -42,12 +42,12 @@ export async function answerList<Row>(
     } catch (error) {
       // The object that the row belongs to was deleted after the row was read, so the row is no longer in any list.
       const isGone = error instanceof AppError && error.code === 'not-found';
-      if (!isGone || attempts === maxAttempts) throw error;
+      if (!isGone || attempts === maxListAttempts) throw error;
     }
   }
 }
 
-const maxAttempts = 5;
+const maxListAttempts = 5;
 
 /** The answer of every list: envelope, links and this page's own address (contract 3.1). */
 export interface ListEnvelope<T> {
@@ -66,7 +66,7 @@ export function listEnvelope<T>(
   total: number,
   data: readonly T[],
 ): ListEnvelope<T> {
-  const address = addressWithout(origin, target, new Set(['access_token']));
+  const address = urlWithoutParameters(origin, target, new Set(['access_token']));
   const { limit, offset } = page;
   const next = offset + limit < total ? offset + limit : null;
   const prev = offset > 0 ? Math.max(0, offset - limit) : null;
@@ -90,15 +90,17 @@ function pageLink(
   offset: number | null,
 ): string | null {
   if (offset === null) return null;
-  const base = addressWithout(origin, target, new Set(['access_token', 'page', 'offset']));
+  const base = urlWithoutParameters(origin, target, new Set(['access_token', 'page', 'offset']));
   const last = offset % limit === 0 ? `page=${offset / limit + 1}` : `offset=${offset}`;
   return `${base}${base.includes('?') ? '&' : '?'}${last}`;
 }
 
 /** The URL without the named parameters; other parameters stay as the client wrote them. No link contains a token (threat A8). */
-function addressWithout(origin: string, target: string, names: ReadonlySet<string>): string {
+function urlWithoutParameters(origin: string, target: string, names: ReadonlySet<string>): string {
   const [path = '/', query = ''] = splitTarget(target);
-  const parameters = query.split('&').filter((part) => part !== '' && !names.has(nameOf(part)));
+  const parameters = query
+    .split('&')
+    .filter((part) => part !== '' && !names.has(parameterName(part)));
   return origin + path + (parameters.length > 0 ? `?${parameters.join('&')}` : '');
 }
 
@@ -107,12 +109,12 @@ function splitTarget(target: string): [string, string] {
   return mark === -1 ? [target, ''] : [target.slice(0, mark), target.slice(mark + 1)];
 }
 
-function nameOf(part: string): string {
+function parameterName(part: string): string {
   const name = part.split('=', 1)[0] ?? '';
   try {
     return decodeURIComponent(name.replaceAll('+', ' '));
   } catch {
-    return name; // not decodable, so none of the parameters to remove
+    return name; // this name cannot be decoded, so it is not among `names`
   }
 }
 
@@ -122,7 +124,7 @@ function wholeNumber(query: QueryParams, name: string, least: number): number | 
   if (raw === undefined || raw === null || raw === '') return undefined;
   const number = typeof raw === 'string' && /^\d{1,15}$/.test(raw) ? Number(raw) : NaN;
   if (Number.isNaN(number) || number < least) {
-    throw invalid(name, `${name} must be a whole number of at least ${least}`);
+    throw invalidError(name, `${name} must be a whole number of at least ${least}`);
   }
   return number;
 }

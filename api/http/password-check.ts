@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
 import { foldName } from '../../engine/catalog/names.js';
-import { isPassword } from '../../engine/catalog/passwords.js';
+import { isCorrectPassword } from '../../engine/catalog/passwords.js';
 import type { UserRow } from '../../engine/catalog/users.js';
 import type { AppContext } from './app-context.js';
 import { refuseOverLimit, rateLimiter, type RateLimiter } from './rate-limiter.js';
 
-/** Checks that may wait at the same time; each takes about a fifth of a second of one core. */
-const mostWaiting = 50;
+/** Maximum number of password checks that wait at the same time; each takes about a fifth of a second of one core. */
+const maxWaitingChecks = 50;
 
 /**
- * Checks email addresses and passwords, one at a time: guesses take one core at most. Wrong ones are limited by the client's address and
- * by the account, whether it exists or not (threat A9).
+ * Checks email addresses and passwords one at a time, so that guessing takes one core at most. Wrong passwords are limited per client
+ * address and per account, whether the account exists or not (threat A9).
  */
 export class PasswordCheck {
   readonly #context: AppContext;
@@ -26,8 +26,12 @@ export class PasswordCheck {
   }
 
   /** The active user with this email address and password; undefined if there is none. Throws 429 after too many wrong passwords. */
-  async userOf(address: string, email: string, password: string): Promise<UserRow | undefined> {
-    if (this.#waiting >= mostWaiting) refuseOverLimit({ ok: false, retryAfter: 10 });
+  async userWithPassword(
+    address: string,
+    email: string,
+    password: string,
+  ): Promise<UserRow | undefined> {
+    if (this.#waiting >= maxWaitingChecks) refuseOverLimit({ ok: false, retryAfter: 10 });
     this.#waiting += 1;
     const checkedInTurn = this.#last.then(() => this.#check(address, email, password));
     this.#last = checkedInTurn.catch(() => undefined);
@@ -39,14 +43,14 @@ export class PasswordCheck {
   }
 
   async #check(address: string, email: string, password: string): Promise<UserRow | undefined> {
-    // A hash, because the address may be long and the limiter keeps many.
+    // The key is a hash, because email addresses may be long and the limiter keeps many keys.
     const account = createHash('sha256').update(foldName(email)).digest('base64');
     refuseOverLimit(this.#byAddress.peek(address));
     refuseOverLimit(this.#byAccount.peek(account));
     const { users, passwords } = this.#context.catalog;
     const user = await users.byEmail(email);
     const hash = user && (await passwords.get(user.id));
-    if ((await isPassword(password, hash)) && user?.isActive === true) return user;
+    if ((await isCorrectPassword(password, hash)) && user?.isActive === true) return user;
     this.#byAddress.acquire(address);
     this.#byAccount.acquire(account);
     return undefined;

@@ -8,7 +8,7 @@ export function preferenceOf({ headers }: ApiRequest, name: string): string | un
 }
 
 /** Adds a preference to those that the answer says were followed. */
-export function reportApplied(reply: ApiReply, preference: string): void {
+export function reportAppliedPreference(reply: ApiReply, preference: string): void {
   const others = reply.getHeader('Preference-Applied') ?? [];
   reply.header('Preference-Applied', [others, preference].flat().join(', '));
 }

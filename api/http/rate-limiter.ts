@@ -1,24 +1,25 @@
 import { AppError } from '../../engine/core/errors.js';
 
 /** Allowed, or the seconds to wait, a whole number because `Retry-After` must be one (contract 2.3). */
-export type Verdict = { readonly ok: true } | { readonly ok: false; readonly retryAfter: number };
+export type RateLimitResult =
+  { readonly ok: true } | { readonly ok: false; readonly retryAfter: number };
 
 /** Counts events by key in fixed windows. */
 export interface RateLimiter {
   /** Counts one event and returns whether it is within the limit. */
-  acquire(key: string, now?: number): Verdict;
+  acquire(key: string, now?: number): RateLimitResult;
   /** Returns whether one more event would be allowed, without counting it. */
-  peek(key: string, now?: number): Verdict;
+  peek(key: string, now?: number): RateLimitResult;
 }
 
 /** Maximum number of keys counted separately: a flood of distinct addresses must not fill the memory (threat W4). */
-const maxKeys = 100_000;
+const maxCountedKeys = 100_000;
 
-/** At most `limit` events per key and window; 0 turns the limit off. */
+/** Returns a limiter that allows at most `limit` events per key and window; 0 turns the limit off. */
 export function rateLimiter(limit: number, windowMs = 60_000): RateLimiter {
   let counts = new Map<string, number>();
   let windowStart = Number.NEGATIVE_INFINITY;
-  const verdict = (count: number, now: number): Verdict =>
+  const verdict = (count: number, now: number): RateLimitResult =>
     limit === 0 || count <= limit
       ? { ok: true }
       : { ok: false, retryAfter: Math.max(1, Math.ceil((windowStart + windowMs - now) / 1000)) };
@@ -32,7 +33,7 @@ export function rateLimiter(limit: number, windowMs = 60_000): RateLimiter {
       startWindow(now);
       const count = (counts.get(key) ?? 0) + 1;
       // Choice: beyond maxKeys, new keys share one counter, so that memory stays bounded and a flood is limited as a whole.
-      const slot = counts.has(key) || counts.size < maxKeys ? key : '';
+      const slot = counts.has(key) || counts.size < maxCountedKeys ? key : '';
       counts.set(slot, slot === key ? count : (counts.get('') ?? 0) + 1);
       return verdict(counts.get(slot) ?? 1, now);
     },
@@ -44,7 +45,7 @@ export function rateLimiter(limit: number, windowMs = 60_000): RateLimiter {
 }
 
 /** Throws 429 with the seconds to wait, unless allowed. */
-export function refuseOverLimit(verdict: Verdict): void {
+export function refuseOverLimit(verdict: RateLimitResult): void {
   if (verdict.ok) return;
   const error = new AppError('rate-limited', 'Request was throttled.');
   throw Object.assign(error, { retryAfter: verdict.retryAfter });

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { stringifyJson } from '../../engine/core/json.js';
-import { answerTo, errorLine } from './errors.filter.js';
+import { errorAnswerOf, errorLogLine } from './errors.filter.js';
 import type { LogSink } from './log.js';
 import type { ApiReply, ApiRequest } from './request.js';
 
@@ -17,13 +17,13 @@ export class JsonText {
  * An answer whose bytes are produced while they are sent. If producing them fails, the connection is closed before the end of the answer.
  */
 export class ByteStream {
-  readonly pieces: AsyncIterable<Uint8Array>;
+  readonly byteChunks: AsyncIterable<Uint8Array>;
   constructor(pieces: AsyncIterable<Uint8Array>) {
-    this.pieces = pieces;
+    this.byteChunks = pieces;
   }
 }
 
-/** The formats of pages of records other than JSON. */
+/** The media types of pages of records other than JSON; only answers of these types are compressed besides JSON. */
 const compressedTypes = /^(?:text\/csv|application\/(?:x-ndjson|vnd\.apache\.arrow\.stream))$/;
 
 /**
@@ -33,9 +33,9 @@ const compressedTypes = /^(?:text\/csv|application\/(?:x-ndjson|vnd\.apache\.arr
  * small query's time.)
  */
 export class JsonAdapter extends FastifyAdapter {
-  /** Compresses answers to clients on this machine, too. */
+  /** Whether answers to clients on the same machine are compressed, too. */
   compressesLoopback = false;
-  /** Takes a line about a stream that fails. */
+  /** Receives a log line about each stream that fails. */
   log: LogSink = () => undefined;
 
   override reply(reply: ApiReply, value: unknown, status?: number): ApiReply {
@@ -55,13 +55,14 @@ export class JsonAdapter extends FastifyAdapter {
   }
 
   /**
-   * Choice: answers to clients on the same machine are not compressed, though these accept it, as most libraries do: without a network, a page
-   * of 100 records takes half as long again with gzip.
+   * Choice: answers to clients on the same machine are not compressed, although most clients accept it. Without a network, gzip makes a
+   * page of 100 records take half as long again.
    */
   #send(reply: ApiReply, answer: Buffer | ByteStream | JsonText): ApiReply {
     const isPlain = isLoopback(reply.request.socket.remoteAddress) && !this.compressesLoopback;
-    // Node writes a string together with the headers. Fastify would add a charset to a string that no serializer makes.
-    if (answer instanceof JsonText && isPlain) return reply.serializer(textOf).send(answer);
+    // Node writes a string together with the headers, in one write. Fastify adds a charset to a string unless a serializer made it.
+    if (answer instanceof JsonText && isPlain)
+      return reply.serializer(jsonTextOfAnswer).send(answer);
     const bytes =
       answer instanceof ByteStream
         ? this.#open(reply, answer)
@@ -73,18 +74,18 @@ export class JsonAdapter extends FastifyAdapter {
     return reply;
   }
 
-  #open(reply: ApiReply, { pieces }: ByteStream): Readable {
-    const stream = Readable.from(pieces, { objectMode: false });
+  #open(reply: ApiReply, { byteChunks }: ByteStream): Readable {
+    const stream = Readable.from(byteChunks, { objectMode: false });
     stream.on('error', (error) => {
-      // A client that has left is no fault of the server.
-      const isFault = !reply.raw.destroyed && answerTo(error).isBug;
-      if (isFault) this.log(errorLine(error, reply.request as ApiRequest));
+      // It is not the server's fault if the client has disconnected.
+      const isFault = !reply.raw.destroyed && errorAnswerOf(error).isBug;
+      if (isFault) this.log(errorLogLine(error, reply.request as ApiRequest));
     });
     return stream;
   }
 }
 
-function textOf(answer: unknown): string {
+function jsonTextOfAnswer(answer: unknown): string {
   return (answer as JsonText).text;
 }
 

@@ -7,14 +7,17 @@ import type { Tables } from '../../engine/catalog/catalog.js';
 import type { DatasetRow } from '../../engine/catalog/datasets.js';
 import type { Permission } from '../../engine/catalog/permission.js';
 import type { VaultRow } from '../../engine/catalog/vaults.js';
-import { AppError, invalid, notFound } from '../../engine/core/errors.js';
+import { AppError, invalidError, notFoundError } from '../../engine/core/errors.js';
 import { archivedProblem } from '../../scheduler/jobs/visible-data.js';
 import type { ResourceKind } from './access.js';
 import type { AppContext } from './app-context.js';
 import { readId, type Form } from './form.js';
 import type { Caller } from './request.js';
 
-/** The row of an id in a path or a body. Throws 404 if the caller may not read it, 403 without that permission. */
+/**
+ * Returns the row of an id from a path or a body. Throws 404 if the caller may not read the resource, 403 if the caller lacks the
+ * permission `level`.
+ */
 export function requireResource<K extends ResourceKind>(
   tables: Tables,
   caller: Caller,
@@ -25,8 +28,8 @@ export function requireResource<K extends ResourceKind>(
   return requireOn(tables, caller, kind, id, level);
 }
 
-/** The row of an id. Throws 404 or 403 if this user is not active or does not have the permission. */
-export async function requireOfUser<K extends ResourceKind>(
+/** Returns the row of an id. Throws 404 or 403 if the user `userId` is not active or lacks the permission `level`. */
+export async function requireResourceOfUser<K extends ResourceKind>(
   tables: Tables,
   userId: number,
   kind: K,
@@ -34,15 +37,15 @@ export async function requireOfUser<K extends ResourceKind>(
   level: Permission,
 ): Promise<AccessRows[K]> {
   const user = await principalOf(tables, userId);
-  if (user === undefined) throw notFound();
+  if (user === undefined) throw notFoundError();
   return requireResource(tables, user, kind, id, level);
 }
 
 /**
- * The dataset that a key of a request names. A missing dataset and one that the caller cannot see have the same message (contract 10.2);
- * throws 403 without the permission.
+ * Returns the dataset that a key of a request names. The message for a missing dataset is the same as for one that the caller cannot see
+ * (contract 10.2). Throws 403 if the caller lacks the permission `level`.
  */
-export async function requireDatasetNamed(
+export async function requireDatasetByName(
   tables: Tables,
   caller: Caller,
   form: Form,
@@ -61,16 +64,16 @@ export async function requireDatasetNamed(
   });
 }
 
-/** The vault in which something is created. */
+/** Returns the vault in which a resource is to be created; the caller must have write permission. */
 export function requireVault(tables: Tables, caller: Caller, id: number): Promise<VaultRow> {
   return requireOn(tables, caller, 'vault', id, 'write');
 }
 
 /**
- * Throws a 400, with the reason, unless the dataset is available. `what` is what the request wants of it: `cannot be queried`. With
- * `field` the message belongs to that field of the request.
+ * Throws a 400, with the reason, unless the dataset is available. `what` completes the message with what the request cannot do, such as
+ * `cannot be queried`. With `field`, the message belongs to that field of the request.
  */
-export function requireAvailable(
+export function requireAvailableDataset(
   { scheduler }: AppContext,
   dataset: DatasetRow,
   what: string,
@@ -86,10 +89,10 @@ export function requireAvailable(
         (storageClass === 'Archive'
           ? `The dataset is being archived; it ${what} before it has been archived and restored again.`
           : `The dataset is ${availability}; it ${what} now.`));
-  throw field === undefined ? new AppError('invalid', message) : invalid(field, message);
+  throw field === undefined ? new AppError('invalid', message) : invalidError(field, message);
 }
 
-/** Throws a 400 if the dataset is about to be archived, which would wait for what is started now. */
+/** Throws a 400 if a snapshot task for the dataset is pending: it would have to wait for whatever starts now. */
 export async function requireNoSnapshot(
   { catalog }: AppContext,
   { id }: DatasetRow,
@@ -97,5 +100,5 @@ export async function requireNoSnapshot(
 ): Promise<void> {
   const task = await catalog.tasks.openTask('snapshot', id);
   if (task === undefined) return;
-  throw invalid(field, `The dataset is being archived; cancel task ${task.id} to change it.`);
+  throw invalidError(field, `The dataset is being archived; cancel task ${task.id} to change it.`);
 }

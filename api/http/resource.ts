@@ -12,27 +12,29 @@ export interface ResourceField<Row, Context> {
   readonly type: ValueType;
   readonly description?: string;
   readonly example: unknown;
-  /** Whether a create request may or must have the key; when absent, it has no effect there. */
+  /** Whether a create request must or may have the key; if undefined, the key has no effect in a create request. */
   readonly create?: 'required' | 'optional';
   /** The type in create requests, if it differs from that of answers. */
   readonly createType?: ValueType;
-  /** Whether a request may change it. */
+  /** Whether an update request may change the field. */
   readonly update?: boolean;
-  /** The resource's own code reads and checks it, because that needs the catalogue; `update`: only in a request that changes. */
+  /**
+   * If set, the code of the resource reads and checks the field, because that needs the catalogue; with `update`, only in update requests.
+   */
   readonly lookup?: true | 'update';
-  /** The value of a created resource whose request leaves it out; the catalogue decides when absent. */
+  /** The value of the field if a create request leaves it out; if undefined, the catalogue decides. */
   readonly initial?: unknown;
   /** The property of the row, if it is not the key in camelCase. */
   readonly property?: string;
-  /** The value in answers, if it is not that property of the row; null for a field that answers do not have. */
+  /** Returns the value in answers, if it is not the property of the row; null if answers do not have the field. */
   readonly show?: ((row: Row, context: Context) => unknown) | null;
-  /** May be absent from answers: left out when undefined. */
+  /** Whether answers leave the field out if its value is undefined. */
   readonly optional?: boolean;
 }
 
-/** The declaration of a resource, from which its parsing, its answers and its description come. */
+/** The declaration of a resource; from it come the parsing of requests, the answers and the OpenAPI description. */
 export interface ResourceDeclaration<Row, Context> {
-  /** The name of its schema; requests are `<name>Create` and `<name>Update`. */
+  /** The name of the schema; the schemas of requests are `<name>Create` and `<name>Update`. */
   readonly name: string;
   readonly description: string;
   readonly fields: Readonly<Record<string, ResourceField<Row, Context>>>;
@@ -46,8 +48,8 @@ export interface Resource<Row, Context, Values> {
   readonly createSchema: NamedSchema;
   readonly updateSchema: NamedSchema;
   /**
-   * The JSON of a row; `Context` is the data that it shows and the row does not have. Every key is present, null or empty without a value
-   * (contract 1.3).
+   * Returns the JSON of a row; `Context` is the data that the JSON shows and the row does not contain. Every key is present; a key without
+   * a value is null or empty (contract 1.3).
    */
   view(row: Row, context: Context): Readonly<Record<string, unknown>>;
   /** Reads a request that creates; notes all mistakes in the form and returns what it could read. */
@@ -57,7 +59,7 @@ export interface Resource<Row, Context, Values> {
 }
 
 /** A field that always has the same value. */
-export function constant(value: string | number | boolean | null): {
+export function constantField(value: string | number | boolean | null): {
   readonly type: ValueType;
   readonly example: unknown;
   readonly show: () => unknown;

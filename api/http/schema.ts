@@ -73,7 +73,7 @@ export const timestamp: ValueType = {
 };
 
 /** A string that must be one of `values`, which are case-sensitive. */
-export function oneOf(...values: readonly string[]): ValueType {
+export function enumOf(...values: readonly string[]): ValueType {
   return { schema: { enum: values }, read: (form, key) => form.choice(key, values) };
 }
 
@@ -106,7 +106,7 @@ export function listOf({ schema }: ValueType): ValueType {
 }
 
 /** A type whose values in requests are read by another function. */
-export function readBy(type: ValueType, read: (form: Form, key: string) => unknown): ValueType {
+export function withReader(type: ValueType, read: (form: Form, key: string) => unknown): ValueType {
   return { ...type, read };
 }
 
@@ -126,7 +126,7 @@ export function objectOf(properties: Properties): ValueType {
         const value = members.raw(name) === undefined ? undefined : type.read?.(members, name);
         return value === undefined ? [] : [[name, value] as const];
       });
-      form.absorbInto(key, members, (name, messages) => `${name}: ${messages}`);
+      form.collectErrorsOfPart(key, members, (name, messages) => `${name}: ${messages}`);
       return Object.fromEntries(values);
     },
   };
@@ -153,7 +153,7 @@ export function describedSchema({
   return description === undefined ? type.schema : { ...type.schema, description };
 }
 
-/** Declares an answer: all keys are there but the optional ones, and no others. */
+/** Declares an answer: it has all keys, except that optional ones may be missing, and no others. */
 export function answerSchema(
   name: string,
   description: string,
@@ -188,8 +188,8 @@ export function bodySchema(
   return { name, schema: { ...schema, example }, example };
 }
 
-/** A body that may repeat all that an answer shows (contract 1.5). */
-export function repeatingSchema(body: NamedSchema, answer: NamedSchema): NamedSchema {
+/** Returns a body schema that also admits the keys of the answer, which have no effect (contract 1.5). */
+export function withReadOnlyKeys(body: NamedSchema, answer: NamedSchema): NamedSchema {
   return { ...body, readOnly: Object.keys(answer.schema['properties'] as object) };
 }
 

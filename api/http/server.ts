@@ -16,7 +16,10 @@ import type { ApiRequest } from './request.js';
 export interface ServerOptions extends AddressOptions {
   readonly limits: ServerLimits;
   readonly log: LogSink;
-  /** Authenticates a request with a body before the body is read: the caller, if there is one. Rejects to refuse the request. */
+  /**
+   * Authenticates a request with a body before the body is read, and returns the caller if there is one. Rejects if the request is to be
+   * refused.
+   */
   readonly admit: (request: ApiRequest) => Promise<unknown>;
   readonly logsRequests: boolean;
   /** Called after each request. */
@@ -26,12 +29,13 @@ export interface ServerOptions extends AddressOptions {
 /** The Fastify adapter of Nest, without middleware support: its path matching has been bypassed in the past (threat W3). */
 export function createAdapter(options: ServerOptions): JsonAdapter {
   const { limits } = options;
-  const addresses = rememberedAddresses(options);
+  const addresses = cachedAddressReader(options);
   const adapter = new JsonAdapter({
     skipMiddie: true,
     bodyLimit: Number.MAX_SAFE_INTEGER, // body.ts limits JSON bodies, the announced size limits uploads
     genReqId: () => randomUUID(),
-    // Clients use both spellings (contract 18; Beacon v2, the endpoint / below the base); Nest takes the slash from the paths of routes.
+    // Clients write these paths with and without a final slash (contract 18; Beacon v2). Nest removes the slash from the paths of routes,
+    // so it is removed from requests as well.
     rewriteUrl: (request: IncomingMessage) =>
       withoutPrefix(request.url ?? '/', addresses(request).prefix).replace(
         /^(\/authorize|\/beacon\/v2\/[^/?]+)\/(?=$|\?)/,
@@ -46,7 +50,7 @@ export function createAdapter(options: ServerOptions): JsonAdapter {
     http: {
       maxHeaderSize: 16 << 10,
       headersTimeout: limits.headersMs,
-      // Node's default of 30 s is longer than `headersMs`.
+      // Node's default interval of 30 s is longer than `headersMs`.
       connectionsCheckingInterval: Math.max(100, Math.floor(limits.headersMs / 5)),
     },
     frameworkErrors: (_error: unknown, _request: unknown, reply: FastifyReply) => {
@@ -66,11 +70,11 @@ export function createAdapter(options: ServerOptions): JsonAdapter {
 }
 
 /** Minimum size in bytes of an answer that is compressed; the record of a lookup is smaller. */
-const leastCompressed = 4096;
+const minCompressedBytes = 4096;
 
 /**
- * Lets replies compress what they send, as the client's `Accept-Encoding` wishes (RFC 9110, 12.5.3): at the fastest level, because the
- * processor would work longer than a network waits.
+ * Lets replies be compressed as the client's `Accept-Encoding` wishes (RFC 9110, section 12.5.3). The fastest level is used, because a
+ * higher one takes more time than it saves on the network.
  */
 export async function installCompression(fastify: FastifyInstance): Promise<void> {
   await fastify.register(fastifyCompress, {
@@ -79,15 +83,18 @@ export async function installCompression(fastify: FastifyInstance): Promise<void
     // Bodies of requests are not decompressed: a few bytes could become gigabytes (threat W1).
     globalDecompression: false,
     encodings: ['zstd', 'br', 'gzip', 'deflate'],
-    threshold: leastCompressed,
+    threshold: minCompressedBytes,
     customTypes: /./,
     zlibOptions: { level: constants.Z_BEST_SPEED },
     brotliOptions: { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } },
   });
 }
 
-/** Computes the address of each request once: the path is rewritten before there is a request object that could hold it. */
-function rememberedAddresses(options: AddressOptions): (raw: IncomingMessage) => RequestAddress {
+/**
+ * Computes the address of each request only once. A map remembers it, because the path is rewritten before Fastify creates its request
+ * object.
+ */
+function cachedAddressReader(options: AddressOptions): (raw: IncomingMessage) => RequestAddress {
   const read = addressReader(options);
   const addressCache = new WeakMap<IncomingMessage, RequestAddress>();
   return (raw) => {
@@ -109,7 +116,7 @@ function installHooks(
     const { base, prefix, client } = addresses(request.raw);
     Object.assign(request, { origin: base, pathPrefix: prefix, clientAddress: client });
     limitRequestTime(request, options.limits);
-    for (const [name, value] of headers) reply.header(name, value);
+    for (const [name, value] of responseHeaders) reply.header(name, value);
     reply.header('X-Request-Id', request.id); // the id of the request in the log
     if (request.method !== 'OPTIONS') return done();
     for (const [name, value] of preflightHeaders) reply.header(name, value);
@@ -140,7 +147,7 @@ function installHooks(
 }
 
 /** Headers of every answer: no credentials across origins, no MIME sniffing, no caching, no referrer (threats A8, A13, D9). */
-const headers: readonly (readonly [string, string])[] = [
+const responseHeaders: readonly (readonly [string, string])[] = [
   ['Access-Control-Allow-Origin', '*'],
   [
     'Access-Control-Expose-Headers',
@@ -165,7 +172,7 @@ const preflightHeaders: readonly (readonly [string, string])[] = [
 function limitRequestTime(request: FastifyRequest, limits: ServerLimits): void {
   const { raw } = request;
   if (raw.method === 'PUT' && (raw.url ?? '').startsWith(uploadPrefix)) {
-    const { socket } = raw; // `raw` no longer has it on close if the client has disconnected
+    const { socket } = raw; // on close, `raw.socket` is null if the client has disconnected
     socket.setTimeout(limits.idleMs);
     raw.once('close', () => socket.setTimeout(limits.requestMs));
     return;
@@ -191,8 +198,9 @@ function limitConnections(server: Server, most: number): void {
     `Too many connections: ${most} are open from this address, and it may have no more ` +
     '(--connections-per-address). Use those again, or close them first.';
   server.on('connection', (socket: Socket) => {
-    if (isCounted(open, socket, most)) for (const each of accept) each.call(server, socket);
-    else if (isCounted(refused, socket, most)) refuseConnection(socket, detail);
+    if (tryCountConnection(open, socket, most))
+      for (const each of accept) each.call(server, socket);
+    else if (tryCountConnection(refused, socket, most)) refuseConnection(socket, detail);
     else socket.destroy();
   });
 }
@@ -201,7 +209,7 @@ function limitConnections(server: Server, most: number): void {
  * Counts a socket among those of its address until it is closed; returns false, without counting it, if the address has `most` sockets
  * already.
  */
-function isCounted(counts: Map<string, number>, socket: Socket, most: number): boolean {
+function tryCountConnection(counts: Map<string, number>, socket: Socket, most: number): boolean {
   const address = socket.remoteAddress ?? '';
   const count = counts.get(address) ?? 0;
   if (count >= most) return false;
@@ -215,7 +223,7 @@ function isCounted(counts: Map<string, number>, socket: Socket, most: number): b
 }
 
 /** How long a refused client has to read the answer. */
-const refusedMs = 1_000;
+const refusalTimeoutMs = 1_000;
 
 /**
  * Answers a refused connection and closes it after the client has ended its request: closing a socket with unread bytes resets the
@@ -223,10 +231,10 @@ const refusedMs = 1_000;
  */
 function refuseConnection(socket: Socket, detail: string): void {
   const close = (): void => void socket.destroy();
-  const timer = setTimeout(close, refusedMs);
+  const timer = setTimeout(close, refusalTimeoutMs);
   socket.once('close', () => clearTimeout(timer));
   socket.on('error', close).on('end', close).resume();
-  endWith(socket, '503 Service Unavailable', detail);
+  endWithError(socket, '503 Service Unavailable', detail);
 }
 
 /** Answers a request that Node's HTTP parser rejects (request smuggling, headers above 16 kB, no HTTP) and closes the connection. */
@@ -236,11 +244,11 @@ function answerMalformedRequest(error: Error & { code?: string }, socket: Socket
     return;
   }
   const [status, detail] = parserErrors.get(error.code ?? '') ?? ['400 Bad Request', 'malformed'];
-  endWith(socket, status, `the request is ${detail}`);
+  endWithError(socket, status, `the request is ${detail}`);
 }
 
 /** Answers outside of the HTTP parser, and closes this side of the connection. */
-function endWith(socket: Socket, status: string, detail: string): void {
+function endWithError(socket: Socket, status: string, detail: string): void {
   const body = JSON.stringify({ detail });
   socket.end(
     `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nConnection: close\r\n` +

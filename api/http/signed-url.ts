@@ -39,11 +39,11 @@ export function urlSigner(key: Uint8Array): UrlSigner {
  * `response-content-disposition=attachment%3B%20filename%3D<name>`.
  */
 export function dispositionParameter(name: string): string {
-  return `response-content-disposition=attachment%3B%20filename%3D${encodeName(name)}`;
+  return `response-content-disposition=attachment%3B%20filename%3D${encodeFilename(name)}`;
 }
 
 /** Percent-encodes every character that some client would encode: a URL that a client changes has no valid signature. */
-export function encodeName(name: string): string {
+export function encodeFilename(name: string): string {
   return encodeURIComponent(name.toWellFormed()).replaceAll(
     /[!'()*]/g,
     (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`,
@@ -53,5 +53,5 @@ export function encodeName(name: string): string {
 /** The `Content-Disposition` of a download: always an attachment, the name in plain ASCII and in full (RFC 6266). */
 export function attachmentHeader(name: string): string {
   const ascii = name.replaceAll(/[^\x20-\x7e]|["\\%;]/g, '_');
-  return `attachment; filename="${ascii}"; filename*=UTF-8''${encodeName(name)}`;
+  return `attachment; filename="${ascii}"; filename*=UTF-8''${encodeFilename(name)}`;
 }

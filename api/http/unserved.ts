@@ -1,4 +1,4 @@
-import { fitsPath } from './operation-row.js';
+import { matchesPath } from './operation-row.js';
 
 /** An operation of the interface that this server does not have, and what to do instead. */
 interface UnservedOperation {
@@ -9,7 +9,7 @@ interface UnservedOperation {
   readonly instead: string;
 }
 
-/** The operations of the interface that answer 501. `test/api/http/coverage.test.ts` holds the list to what the routes lack. */
+/** The operations of the interface that answer 501. `test/api/http/coverage.test.ts` checks that exactly these operations have no route. */
 export const unservedOperations: readonly UnservedOperation[] = [
   { methods: ['POST'], path: '/v2/vault_sync_tasks', name: 'the synchronisation of vaults, which have no storage elsewhere', instead: 'upload files with POST /v2/objects' },
 ]; // prettier-ignore
@@ -18,7 +18,7 @@ export const unservedOperations: readonly UnservedOperation[] = [
 export function unservedMessage(method: string, path: string): string | undefined {
   const askedPath = path.replace(/(?<=.)\/$/, '');
   const found = unservedOperations.find(
-    ({ methods, path: pattern }) => methods.includes(method) && fitsPath(pattern, askedPath),
+    ({ methods, path: pattern }) => methods.includes(method) && matchesPath(pattern, askedPath),
   );
   return found && `Not available on this server: ${found.name}. Instead, ${found.instead}.`;
 }

@@ -1,7 +1,10 @@
 import type { Form } from '../http/form.js';
 
-/** Reads a name and checks it by the catalogue's rule; empty when it is missing or blank, which the form then knows. */
-export function checkedName(
+/**
+ * Reads a name and checks it by the catalogue's rule. Returns the empty string, and notes a mistake in the form, if the name is missing or
+ * blank.
+ */
+export function readCheckedName(
   form: Form,
   key: string,
   check: (field: string, name: string) => void,
@@ -11,7 +14,7 @@ export function checkedName(
   try {
     check(key, text);
   } catch (error) {
-    form.absorb(error);
+    form.collectErrorsOf(error);
   }
   return text;
 }

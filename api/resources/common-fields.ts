@@ -16,7 +16,7 @@ import { userSummary } from './users/user.js';
  */
 
 /** When a resource was created and last changed. */
-export const createdAndUpdated = {
+export const timestampFields = {
   created_at: { type: timestamp, example: '2026-03-02T09:15:00.000Z' },
   updated_at: { type: timestamp, example: '2026-03-02T09:20:41.120Z' },
 } as const;
@@ -39,7 +39,7 @@ export const ownerFields = {
   account_id: { type: id, example: 1 },
 } as const;
 
-/** Free text that may be removed with null. */
+/** A description: free text, which null removes. */
 export const descriptionField = {
   type: nullableText,
   example: 'Germline variants of 120 families with cardiomyopathy.',

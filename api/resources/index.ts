@@ -3,14 +3,14 @@ import type { OperationRow } from '../http/operation-row.js';
 import type { NamedSchema } from '../http/schema.js';
 import { auditEntry } from './audit-log/audit-entry.js';
 import { AuditLogController, auditLogOperations } from './audit-log/audit-log.controller.js';
-import { group, groupSummary, groupVault, newMember } from './groups/group.js';
+import { group, groupSummary, groupVault, newMemberBody } from './groups/group.js';
 import { GroupsController, groupOperations } from './groups/groups.controller.js';
 import {
   MembershipsController,
   groupVaultOperations,
   membershipOperations,
 } from './groups/memberships.controller.js';
-import { acceptance, invitation } from './invitations/invitation.js';
+import { acceptanceBody, invitation } from './invitations/invitation.js';
 import {
   InvitationsController,
   invitationOperations,
@@ -68,7 +68,7 @@ import { fieldFacets, fieldOperations } from './fields/fields.operations.js';
 import {
   fileVersion,
   fileVersionOperations,
-  restoredVersion,
+  restoreVersionBody,
 } from './file-versions/file-version.js';
 import { FileVersionsController } from './file-versions/file-versions.controller.js';
 import { Ga4ghBeaconController } from './ga4gh-beacon/ga4gh-beacon.controller.js';
@@ -81,7 +81,7 @@ import {
   GlobalBeaconsController,
   globalBeaconOperations,
 } from './global-beacons/global-beacons.controller.js';
-import { importChange, importResource } from './imports/import.js';
+import { importChangeBody, importResource } from './imports/import.js';
 import { ImportsController } from './imports/imports.controller.js';
 import { migrationResource } from './migrations/migration.js';
 import { MigrationsController } from './migrations/migrations.controller.js';
@@ -111,7 +111,7 @@ import {
   monitoringSchemas,
 } from './service/monitoring.controller.js';
 import { rootOperations, serviceOperations, serviceSchemas } from './service/service.operations.js';
-import { cancel } from './tasks/job.js';
+import { cancelBody } from './tasks/job.js';
 import {
   commitOperations,
   exportOperations,
@@ -171,17 +171,17 @@ import { UsageController, usageOperations, usageSchemas } from './vaults/usage.c
 import { vault, vaultSummary } from './vaults/vault.js';
 import { VaultsController, vaultOperations } from './vaults/vaults.controller.js';
 
-/** The parts of a resource that the server registers. */
+/** The parts of a resource that are registered with the server. */
 export interface ResourceEntry {
   readonly controller: Type;
   readonly operations: readonly Readonly<Record<string, OperationRow>>[];
-  /** The declarations whose schemas OpenAPI has. */
+  /** The declarations whose schemas are part of the OpenAPI description. */
   readonly declarations?: readonly {
     readonly schema: NamedSchema;
     readonly createSchema: NamedSchema;
     readonly updateSchema: NamedSchema;
   }[];
-  /** Further schemas, of bodies and answers. */
+  /** Further schemas of bodies and answers. */
   readonly schemas?: readonly NamedSchema[];
 }
 
@@ -192,8 +192,8 @@ export const resources: readonly ResourceEntry[] = [
   { controller: MonitoringController, operations: [monitoringOperations], schemas: monitoringSchemas },
   { controller: UsersController, operations: [currentUserOperations, userOperations], declarations: [user, createdUser, userSummary] },
   { controller: GroupsController, operations: [groupOperations], declarations: [group, groupSummary] },
-  { controller: MembershipsController, operations: [membershipOperations, groupVaultOperations], declarations: [groupVault], schemas: [newMember] },
-  { controller: InvitationsController, operations: [invitationOperations], declarations: [invitation], schemas: [acceptance] },
+  { controller: MembershipsController, operations: [membershipOperations, groupVaultOperations], declarations: [groupVault], schemas: [newMemberBody] },
+  { controller: InvitationsController, operations: [invitationOperations], declarations: [invitation], schemas: [acceptanceBody] },
   { controller: AuditLogController, operations: [auditLogOperations], declarations: [auditEntry] },
   { controller: TokensController, operations: [tokenOperations], declarations: [token] },
   { controller: PasswordsController, operations: [passwordOperations], schemas: passwordSchemas },
@@ -207,7 +207,7 @@ export const resources: readonly ResourceEntry[] = [
   { controller: PermissionsController, operations: [permissionOperations], declarations: [vaultPermission], schemas: [permissionGrant] },
   { controller: ObjectsController, operations: [objectOperations], declarations: [object, objectSummary], schemas: objectSchemas },
   { controller: ObjectCopiesController, operations: [objectCopyOperations], declarations: [objectCopy] },
-  { controller: FileVersionsController, operations: [fileVersionOperations], declarations: [fileVersion], schemas: [restoredVersion] },
+  { controller: FileVersionsController, operations: [fileVersionOperations], declarations: [fileVersion], schemas: [restoreVersionBody] },
   { controller: UploadsController, operations: [uploadOperations] },
   { controller: MultipartController, operations: [multipartOperations], schemas: multipartSchemas },
   { controller: DownloadsController, operations: [downloadOperations] },
@@ -221,13 +221,13 @@ export const resources: readonly ResourceEntry[] = [
   { controller: GlobalBeaconsController, operations: [globalBeaconOperations], declarations: [globalBeacon] },
   { controller: Ga4ghBeaconController, operations: [ga4ghBeaconOperations], schemas: ga4ghBeaconSchemas },
   { controller: FieldsController, operations: [fieldOperations], declarations: [field], schemas: [fieldCreate, fieldUpdate, targetField, fieldFacets] },
-  { controller: ImportsController, operations: [importOperations], declarations: [importResource], schemas: [importChange] },
+  { controller: ImportsController, operations: [importOperations], declarations: [importResource], schemas: [importChangeBody] },
   { controller: ExportsController, operations: [exportOperations], declarations: [exportResource], schemas: [signedDownload, exportProvenance] },
   { controller: MigrationsController, operations: [migrationOperations], declarations: [migrationResource] },
   { controller: CommitsController, operations: [commitOperations], declarations: [commit], schemas: [rollbackBody, rollbackCheck] },
   { controller: SnapshotsController, operations: [snapshotOperations], declarations: [snapshotTask] },
   { controller: RestoresController, operations: [restoreOperations], declarations: [restoreTask] },
-  { controller: TasksController, operations: [taskOperations], declarations: [task], schemas: [cancel] },
+  { controller: TasksController, operations: [taskOperations], declarations: [task], schemas: [cancelBody] },
   { controller: SavedQueriesController, operations: [savedQueryOperations], declarations: [savedQuery] },
   { controller: TemplatesController, operations: [templateOperations], declarations: [template] },
   { controller: DatasetTemplateController, operations: [datasetTemplateOperations] },
@@ -247,14 +247,14 @@ export const operations: Readonly<Record<string, OperationRow>> = Object.fromEnt
   ),
 );
 
-const bodies = new Set(Object.values(operations).map(({ body }) => body));
+const requestBodies = new Set(Object.values(operations).map(({ body }) => body));
 
-/** Every schema of OpenAPI: those of the answers, and the bodies that an operation has. */
+/** Every schema of the OpenAPI description: those of answers, and those of bodies that operations have. */
 export const schemas: readonly NamedSchema[] = resources.flatMap(
   ({ declarations = [], schemas: more = [] }) => [
     ...declarations.flatMap(({ schema, createSchema, updateSchema }) => [
       schema,
-      ...[createSchema, updateSchema].filter((one) => bodies.has(one)),
+      ...[createSchema, updateSchema].filter((one) => requestBodies.has(one)),
     ]),
     ...more,
   ],

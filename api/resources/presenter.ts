@@ -5,8 +5,8 @@ import type { DatasetRow } from '../../engine/catalog/datasets.js';
 import type { ObjectRow } from '../../engine/catalog/object-row.js';
 import type { UserRow } from '../../engine/catalog/users.js';
 import type { VaultRow } from '../../engine/catalog/vaults.js';
-import { budgets, byteSize } from '../../engine/core/budgets.js';
-import { AppError, notFound } from '../../engine/core/errors.js';
+import { budgets, byteSizeText } from '../../engine/core/budgets.js';
+import { AppError, notFoundError } from '../../engine/core/errors.js';
 import { stringifyJson } from '../../engine/core/json.js';
 import type { JsonObject } from '../../engine/core/types.js';
 import { canImport } from '../../scheduler/jobs/import/reader-choice.js';
@@ -22,13 +22,13 @@ import {
 import { targetView } from './objects/shortcut.js';
 import { vaultSummary, type VaultContext } from './vaults/vault.js';
 
-/** The presenter of a request whose caller is known. */
+/** Returns the presenter of a request; its caller must be known. */
 export function presenterFor(context: AppContext, request: ApiRequest): Presenter {
   if (!request.caller) throw new Error('no caller: the handler is public');
   return new Presenter(context.catalog, request.caller, request.origin);
 }
 
-/** Looks up what answers show besides a row; one per request, so that each related row is read once. */
+/** Looks up the data that answers show in addition to a row. There is one presenter per request, so that each related row is read once. */
 export class Presenter {
   readonly #users = new Map<number, Promise<UserRow | undefined>>();
   readonly #accounts = new Map<number, Promise<AccountRow | undefined>>();
@@ -52,7 +52,7 @@ export class Presenter {
 
   async vault(id: number): Promise<VaultRow> {
     const row = await readOnce(this.#vaults, id, () => this.tables.vaults.get(id));
-    if (!row) throw notFound(); // deleted meanwhile
+    if (!row) throw notFoundError(); // the row was deleted meanwhile
     return row;
   }
 
@@ -119,13 +119,13 @@ export class Presenter {
     return (await this.objects([row], extra))[0] ?? {};
   }
 
-  /** The object inside another resource; null if it no longer exists. */
+  /** Returns the view of an object inside another resource; null if the object no longer exists. */
   async objectSummary(id: number | null): Promise<object | null> {
     const row = id === null ? undefined : await this.tables.objects.get(id);
     return row ? objectSummary.view(row, await this.#surroundings(row)) : null;
   }
 
-  /** The vault of an object inside another resource; null if the object no longer exists. */
+  /** Returns the view of an object's vault inside another resource; null if the object no longer exists. */
   async vaultSummaryOf(objectId: number | null): Promise<object | null> {
     const row = objectId === null ? undefined : await this.tables.objects.get(objectId);
     if (!row) return null;
@@ -142,10 +142,10 @@ export class Presenter {
     return dataset.view(row, await this.datasetContext(row, ownObject));
   }
 
-  /** The data that the view of a dataset shows and its row does not have. */
+  /** Returns the data that the view of a dataset shows and its row does not have. */
   async datasetContext(row: DatasetRow, ownObject?: ObjectRow): Promise<DatasetContext> {
     const found = ownObject ?? (await this.tables.objects.get(row.id));
-    if (!found) throw notFound(); // deleted meanwhile
+    if (!found) throw notFoundError(); // the object was deleted meanwhile
     const { vault, account, origin } = await this.#surroundings(found);
     const fields = await this.tables.fields.all(row.id);
     const entityTypes = [...new Set(fields.flatMap((field) => field.entityType ?? []))];
@@ -153,7 +153,7 @@ export class Presenter {
     return { object: found, vault, account, user, entityTypes, origin };
   }
 
-  /** The metadata that objects inherit, in their order. Objects of one folder share it. */
+  /** Returns the metadata that each object inherits, in the order of `rows`. It is read once for all objects of a folder. */
   async #inheritedMetadata(rows: readonly ObjectRow[]): Promise<readonly JsonObject[]> {
     const parsedMetadata = new Map<
       string,
@@ -172,7 +172,7 @@ export class Presenter {
       }
       bytes += found.bytes;
       if (bytes > budgets.jsonBodyBytes)
-        throw new AppError('budget', `The objects inherit more metadata than the ${byteSize(budgets.jsonBodyBytes)} that an answer may have: lower the limit.`); // prettier-ignore
+        throw new AppError('budget', `The objects inherit more metadata than the ${byteSizeText(budgets.jsonBodyBytes)} that an answer may have: lower the limit.`); // prettier-ignore
       all.push(found.metadata);
     }
     return all;

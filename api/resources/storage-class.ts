@@ -1,10 +1,10 @@
 import type { Principal } from '../../engine/catalog/access.js';
 import type { Tables } from '../../engine/catalog/catalog.js';
-import { invalid } from '../../engine/core/errors.js';
+import { invalidError } from '../../engine/core/errors.js';
 import type { Form } from '../http/form.js';
-import { oneOf, type ValueType } from '../http/schema.js';
+import { enumOf, type ValueType } from '../http/schema.js';
 
-/** The storage classes of contract 7.1; their case matters. */
+/** The storage classes (contract 7.1); they are case-sensitive. */
 const storageClasses = [
   'Standard',
   'Standard-IA',
@@ -13,7 +13,7 @@ const storageClasses = [
   'Performance',
   'Archive',
 ];
-export const storageClass: ValueType = oneOf(...storageClasses);
+export const storageClass: ValueType = enumOf(...storageClasses);
 
 /** Reads a storage class from a request. */
 export function readStorageClass(form: Form, key: string): string | undefined {
@@ -21,11 +21,11 @@ export function readStorageClass(form: Form, key: string): string | undefined {
 }
 
 /**
- * Sets a dataset's storage class (contract 7.3): `Archive` queues a snapshot, and another class of an archived dataset a restore. Throws a
- * 400 if the dataset cannot be archived, or is being archived or restored to another class. Call `Scheduler.wake` after the transaction.
- *
- * Choice: a dataset that is created with the class Archive, for example by its vault's default, is available and takes imports until
- * Archive is set again on it once it has a commit: an empty dataset has nothing to archive.
+ * Sets the storage class of a dataset (contract 7.3): `Archive` queues a snapshot task, and any other class of an archived dataset a
+ * restore task. Throws a 400 if the dataset cannot be archived, or is being archived or restored to another class. Call `Scheduler.wake`
+ * after the transaction.
+ * Choice: a dataset that is created with the class Archive, for example by the default of its vault, is available and accepts imports until
+ * Archive is set again once it has a commit, because an empty dataset has nothing to archive.
  */
 export async function setStorageClass(
   tx: Tables,
@@ -42,7 +42,7 @@ export async function setStorageClass(
     if (isSame) return;
     const verb = open.kind === 'snapshot' ? 'archived' : 'restored';
     const message = `The dataset is being ${verb}: wait for task ${open.id}, or cancel it.`;
-    throw invalid('storage_class', message);
+    throw invalidError('storage_class', message);
   }
   const { user, account } = caller;
   const job = { dataset, storageClass, userId: user.id, accountId: account.id };
@@ -52,7 +52,7 @@ export async function setStorageClass(
     if (!isSame) await tx.datasets.update(datasetId, { storageClass });
   } else if (!isSame || dataset.logVersion >= 0) {
     if (dataset.availability !== 'available')
-      throw invalid('storage_class', `The dataset is ${dataset.availability} and cannot be archived.`); // prettier-ignore
+      throw invalidError('storage_class', `The dataset is ${dataset.availability} and cannot be archived.`); // prettier-ignore
     await tx.snapshots.create(job);
   }
 }

@@ -3,8 +3,8 @@ import { parseJson, stringifyJson } from '../../engine/core/json.js';
 import { isObject, type Form } from '../http/form.js';
 
 /**
- * Notes a mistake if a request gives another value than the present one to a key that cannot change. Clients send whole resources
- * back (contract 1.5), so the same value, also as text, some members of an object, and an empty value are no change.
+ * Notes a mistake if a request gives a new value to a key that cannot change. Clients send whole resources back (contract 1.5), so these
+ * count as no change: the present value, also as text; an object with some of its members; and an empty value.
  */
 export function refuseChange(form: Form, key: string, present: unknown, message: string): void {
   const value = form.raw(key);
@@ -20,18 +20,18 @@ function isEmpty(value: object): boolean {
   return Object.keys(value).length === 0;
 }
 
-/** Whether the list is the present one, or the object has no other members than the present one. */
+/** Whether the value equals the present list, or is an object whose members all have their present value. */
 function isContained(value: object, present: unknown): boolean {
   const changedValue = isObject(value) && isObject(present) ? { ...present, ...value } : value;
-  return isDeepStrictEqual(plainValue(changedValue), plainValue(present));
+  return isDeepStrictEqual(toJsonValue(changedValue), toJsonValue(present));
 }
 
-function plainValue(value: unknown): unknown {
+function toJsonValue(value: unknown): unknown {
   return parseJson(stringifyJson(value ?? null));
 }
 
-/** Why a key of objects and datasets cannot change. */
-export const unchangeable = {
+/** The messages that tell why a key of an object or dataset cannot change. */
+export const unchangeableMessages = {
   vault: 'An object cannot be moved to another vault.',
   capacity: 'The capacity of a dataset cannot be changed.',
   objectType: 'The type of an object cannot be changed.',

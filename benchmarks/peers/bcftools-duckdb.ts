@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { cache } from '../generate.js';
+import { cacheFolder } from '../generate.js';
 import type { PeerColumn } from './columns.js';
 import type { Peer } from './peer.js';
 
-const toParquet = fileURLToPath(new URL('./to-parquet.js', import.meta.url));
+const toParquetScript = fileURLToPath(new URL('./to-parquet.js', import.meta.url));
 
 /** Version of the installed bcftools, or undefined. */
 export function bcftoolsVersion(): string | undefined {
@@ -16,8 +16,8 @@ export function bcftoolsVersion(): string | undefined {
 }
 
 /**
- * The alternative to importing a VCF: bcftools writes text, and DuckDB turns the text into Parquet with zstd. The programs are
- * joined by a pipe or by a file; the limit applies to the faster way.
+ * The alternative to importing a VCF: bcftools writes text, and DuckDB turns the text into Parquet with zstd. The two programs are
+ * connected by a pipe or by a file; the limit applies to the faster combination.
  */
 export function bcftoolsPeers(columns: readonly PeerColumn[]): readonly Peer[] {
   return [
@@ -29,12 +29,12 @@ export function bcftoolsPeers(columns: readonly PeerColumn[]): readonly Peer[] {
     {
       name: 'bcftools to DuckDB, file',
       version: bcftoolsVersion,
-      run: (vcf, records) => timePeer(records, (out) => byFile(vcf, columns, out)),
+      run: (vcf, records) => timePeer(records, (out) => convertViaTextFile(vcf, columns, out)),
     },
   ];
 }
 
-function formatOf(columns: readonly PeerColumn[]): string {
+function bcftoolsFormatOf(columns: readonly PeerColumn[]): string {
   return `${columns.map((column) => column.format).join('\\t')}\\n`;
 }
 
@@ -42,7 +42,7 @@ async function timePeer(
   records: number,
   work: (target: string) => Promise<number>,
 ): Promise<number> {
-  const target = join(cache, 'peer.parquet');
+  const target = join(cacheFolder, 'peer.parquet');
   rmSync(target, { force: true });
   const from = performance.now();
   const rows = await work(target);
@@ -52,7 +52,10 @@ async function timePeer(
   return seconds;
 }
 
-/** Runs both programs through the shell: DuckDB needs a real pipe, and Node's are sockets. The record count shows a failure of the first. */
+/**
+ * Runs bcftools and DuckDB through the shell: DuckDB needs a real pipe, and Node's are sockets. If bcftools fails, the record count shows
+ * it.
+ */
 async function pipeThroughBcftools(
   vcf: string,
   columns: readonly PeerColumn[],
@@ -60,21 +63,21 @@ async function pipeThroughBcftools(
 ): Promise<number> {
   const script = 'bcftools query -f "$1" "$2" | "$3" "$4" /dev/stdin "$5" "$6"';
   const list = JSON.stringify(columns);
-  const format = formatOf(columns);
-  const args = ['-c', script, 'sh', format, vcf, process.execPath, toParquet, target, list];
-  return answerOf(spawn('sh', args, { stdio: ['ignore', 'pipe', 'inherit'] }));
+  const format = bcftoolsFormatOf(columns);
+  const args = ['-c', script, 'sh', format, vcf, process.execPath, toParquetScript, target, list];
+  return numberFromStdout(spawn('sh', args, { stdio: ['ignore', 'pipe', 'inherit'] }));
 }
 
-async function byFile(
+async function convertViaTextFile(
   vcf: string,
   columns: readonly PeerColumn[],
   target: string,
 ): Promise<number> {
-  const text = join(cache, 'peer.tsv');
-  const args = ['query', '-f', formatOf(columns), '-o', text, vcf];
+  const text = join(cacheFolder, 'peer.tsv');
+  const args = ['query', '-f', bcftoolsFormatOf(columns), '-o', text, vcf];
   await waitForExit(spawn('bcftools', args, { stdio: ['ignore', 'ignore', 'inherit'] }));
-  const rows = await answerOf(
-    spawn(process.execPath, [toParquet, text, target, JSON.stringify(columns)], {
+  const rows = await numberFromStdout(
+    spawn(process.execPath, [toParquetScript, text, target, JSON.stringify(columns)], {
       stdio: ['ignore', 'pipe', 'inherit'],
     }),
   );
@@ -82,7 +85,7 @@ async function byFile(
   return rows;
 }
 
-async function answerOf(child: ChildProcess): Promise<number> {
+async function numberFromStdout(child: ChildProcess): Promise<number> {
   let text = '';
   child.stdout?.setEncoding('utf8').on('data', (part: string) => (text += part));
   await waitForExit(child);

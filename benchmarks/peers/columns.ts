@@ -1,9 +1,9 @@
-/** Columns of the peer's table, with the types that our import gets from the file's header. */
+/** A column of the table that bcftools and DuckDB make, with the type that Strandlake's import takes from the file's header. */
 export interface PeerColumn {
   readonly name: string;
-  /** The format string of bcftools for the column. */
+  /** The format string with which bcftools writes the column. */
   readonly format: string;
-  /** The DuckDB expression over the text column of that name. */
+  /** The DuckDB expression that converts the text column of this name. */
   readonly expression: string;
 }
 
@@ -14,7 +14,12 @@ export interface VcfKey {
   readonly type: 'Integer' | 'Float' | 'String' | 'Flag';
 }
 
-const types = { Integer: 'INTEGER', Float: 'DOUBLE', String: 'VARCHAR', Flag: 'BOOLEAN' } as const;
+const duckdbTypeByVcfType = {
+  Integer: 'INTEGER',
+  Float: 'DOUBLE',
+  String: 'VARCHAR',
+  Flag: 'BOOLEAN',
+} as const;
 
 const fixedVcfFields: readonly (readonly [string, string, string])[] = [
   ['chromosome', '%CHROM', 'chromosome'],
@@ -26,7 +31,7 @@ const fixedVcfFields: readonly (readonly [string, string, string])[] = [
   ['filter', '%FILTER', `string_split(filter, ';')`],
 ];
 
-/** The columns that every line has. */
+/** The columns for the fixed fields that every VCF line has. */
 export const fixedColumns: readonly PeerColumn[] = fixedVcfFields.map(
   ([name, format, expression]) => ({
     name,
@@ -44,16 +49,16 @@ export function infoColumns(keys: readonly VcfKey[]): readonly PeerColumn[] {
       type === 'Flag'
         ? `${id} IS NOT NULL`
         : number === '1'
-          ? `CAST(${id} AS ${types[type]})`
-          : `CAST(string_split(${id}, ',') AS ${types[type]}[])`,
+          ? `CAST(${id} AS ${duckdbTypeByVcfType[type]})`
+          : `CAST(string_split(${id}, ',') AS ${duckdbTypeByVcfType[type]}[])`,
   }));
 }
 
-/** One column per FORMAT key, with the list of all samples' values. */
+/** One column per FORMAT key, which holds the list of all samples' values. */
 export function sampleColumns(keys: readonly VcfKey[]): readonly PeerColumn[] {
   return keys.map(({ id, number, type }) => {
     const list = `string_split(sample_${id}, ';')`;
-    const castOne = (value: string): string => `TRY_CAST(${value} AS ${types[type]})`;
+    const castOne = (value: string): string => `TRY_CAST(${value} AS ${duckdbTypeByVcfType[type]})`;
     return {
       name: `sample_${id}`,
       format: `[;%${id}]`,

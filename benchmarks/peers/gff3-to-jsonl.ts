@@ -2,28 +2,28 @@ import { util } from '@gmod/gff';
 import { closeSync, createReadStream, openSync, writeSync } from 'node:fs';
 
 /*
- * The alternative to importing GFF3: @gmod/gff parses line by line. Linking children to their parents is left out, because it
- * takes longer. node gff3-to-jsonl.js <GFF3 file> <JSON lines>
+ * The alternative to importing GFF3: @gmod/gff parses the file line by line. It does not link children to their parents, which would take
+ * longer. node gff3-to-jsonl.js <GFF3 file> <JSON lines>
  */
 const [source = '', target = ''] = process.argv.slice(2);
-const out = openSync(target, 'w');
-let rest = '';
-let count = 0;
+const outputDescriptor = openSync(target, 'w');
+let partialLine = '';
+let writtenRecords = 0;
 for await (const piece of createReadStream(source, { encoding: 'utf8', highWaterMark: 1 << 20 })) {
-  const lines = (rest + String(piece)).split('\n');
-  rest = lines.pop() ?? '';
+  const lines = (partialLine + String(piece)).split('\n');
+  partialLine = lines.pop() ?? '';
   writeLines(lines);
 }
-writeLines([rest]);
-closeSync(out);
-process.stdout.write(`${count}\n`);
+writeLines([partialLine]);
+closeSync(outputDescriptor);
+process.stdout.write(`${writtenRecords}\n`);
 
 function writeLines(lines: readonly string[]): void {
   let text = '';
   for (const line of lines) {
     if (line === '' || line.startsWith('#')) continue;
     text += `${JSON.stringify(util.parseFeature(line))}\n`;
-    count++;
+    writtenRecords++;
   }
-  writeSync(out, text);
+  writeSync(outputDescriptor, text);
 }

@@ -3,14 +3,16 @@ import { DuckDBInstance } from '@duckdb/node-api';
 /*
  * The alternative to an import that looks up a value for each record, in a process of its own:
  * node join-to-parquet.js <CSV file of keys> <Parquet file>
- * The file with the values has the name of the first one, with `-values` before its extension.
+ * The file with the values is named like the CSV file of keys, with `-values` before the extension.
  */
 const [source = '', target = ''] = process.argv.slice(2);
-const values = source.replace(/\.csv$/, '-values.csv');
+const valuesFile = source.replace(/\.csv$/, '-values.csv');
 const connection = await (await DuckDBInstance.create(':memory:', { threads: '2' })).connect();
-await connection.run(`CREATE TABLE found AS SELECT * FROM read_csv('${values}')`);
+await connection.run(`CREATE TABLE found AS SELECT * FROM read_csv('${valuesFile}')`);
 await connection.run(`COPY (
   SELECT given.*, found.name FROM read_csv('${source}') given LEFT JOIN found USING (key))
   TO '${target}' (FORMAT parquet, COMPRESSION zstd)`);
-const rows = await connection.runAndReadAll(`SELECT count(*) FROM read_parquet('${target}')`);
-process.stdout.write(`${String(rows.getRows()[0]?.[0])}\n`);
+const countResult = await connection.runAndReadAll(
+  `SELECT count(*) FROM read_parquet('${target}')`,
+);
+process.stdout.write(`${String(countResult.getRows()[0]?.[0])}\n`);

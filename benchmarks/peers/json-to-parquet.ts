@@ -10,5 +10,7 @@ const connection = await duckdb.connect();
 await connection.run(
   `COPY (SELECT * FROM read_json('${source}')) TO '${target}' (FORMAT parquet, COMPRESSION zstd)`,
 );
-const rows = await connection.runAndReadAll(`SELECT count(*) FROM read_parquet('${target}')`);
-process.stdout.write(`${String(rows.getRows()[0]?.[0])}\n`);
+const countResult = await connection.runAndReadAll(
+  `SELECT count(*) FROM read_parquet('${target}')`,
+);
+process.stdout.write(`${String(countResult.getRows()[0]?.[0])}\n`);

@@ -2,19 +2,19 @@ import { spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { cache } from '../generate.js';
+import { cacheFolder } from '../generate.js';
 
 /** A program that a user could run on the file instead of importing it. */
 export interface Peer {
   readonly name: string;
-  /** The version of the program; undefined if it is not installed: then it is skipped, and the table says so. */
+  /** Returns the version of the program; undefined if it is not installed: then it is skipped, and the table says so. */
   version(): string | undefined;
-  /** Seconds for the whole file; throws when not all of its records come out. */
+  /** Returns the seconds for the whole file; throws unless the program writes all its records. */
   run(file: string, records: number): Promise<number>;
 }
 
 /**
- * A peer that is one program: called with the input and the output file behind `args`, it writes the number of records to its
+ * A compared program in one process: it is called with `args`, the input file and the output file, and writes the number of records to its
  * standard output.
  */
 export function programPeer(
@@ -28,7 +28,7 @@ export function programPeer(
     name,
     version,
     run(file, records) {
-      const target = join(cache, output);
+      const target = join(cacheFolder, output);
       rmSync(target, { force: true });
       const from = performance.now();
       const { stdout, status, error } = spawnSync(command, [...args, file, target], {
@@ -45,13 +45,13 @@ export function programPeer(
   };
 }
 
-/** A program in this folder that Node runs. */
+/** A compared program that is a script in this folder and runs in Node. */
 export function nodeProgram(name: string, version: string, script: string, output: string): Peer {
   const file = fileURLToPath(new URL(script, import.meta.url));
   return programPeer(name, () => version, process.execPath, [file], output);
 }
 
-/** A Python program in this folder. */
+/** A compared program that is a Python script in this folder. */
 export function pythonProgram(name: string, script: string, args: readonly string[] = []): Peer {
   const file = join('benchmarks', 'peers', script);
   return programPeer(name, pythonVersion, 'python3', [file, ...args], 'peer.jsonl');

@@ -2,18 +2,21 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { servePeer } from './query-peer.js';
 
-/** The functions of chdb that are used here. The package is installed in test/interop and has no types here. */
+/**
+ * The functions of the npm package chdb that this program calls. The package is installed in test/interop, so its types are not available
+ * here.
+ */
 interface Chdb {
   readonly Session: new (path: string) => { query(sql: string, format: string): string };
 }
 
-/* ClickHouse in this process, with its tables in a folder: node query-chdb.js <project> <folder> */
+/* Runs ClickHouse in this process, with its tables in a folder: node query-chdb.js <project> <folder> */
 const [project = '', folder = ''] = process.argv.slice(2);
 const { Session } = createRequire(join(project, 'test', 'interop', 'run.mjs'))('chdb') as Chdb;
-process.chdir(join(folder, '..')); // ClickHouse opens files below its working folder only
+process.chdir(join(folder, '..')); // ClickHouse only opens files below its working folder
 const session = new Session(folder);
 session.query('SET max_threads = 2', 'CSV');
-// Doubles are printed with all digits, as by the other engines.
+// Doubles are printed with all digits, as DuckDB and Strandlake print them.
 session.query('SET output_format_json_quote_64bit_integers = 0', 'CSV');
 
 servePeer(({ sql, shape }) => {

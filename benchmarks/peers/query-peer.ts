@@ -2,23 +2,31 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-/** A statement for a peer. Its rows become JSON records, like a page, of which length and number are returned, or are returned as values. */
+/**
+ * A statement for a compared engine. Its rows become JSON records, like a page of Strandlake, of which only length and number are returned;
+ * or they are returned as values.
+ */
 export interface PeerStatement {
   readonly sql: string;
   readonly shape: 'records' | 'values';
 }
 
-/** Message to a peer's process: statements to run one after another. */
+/** Message to the process of a compared engine: statements to run one after another. */
 export interface PeerRequest {
   readonly statements: readonly PeerStatement[];
 }
 
-/** Answer of a peer's process: the time of all statements in milliseconds, measured there, and the values of those that return values. */
+/**
+ * Answer of the process of a compared engine: the time of all statements in milliseconds, measured in that process, and the rows of the
+ * statements with the shape `values`.
+ */
 export type PeerAnswer =
   | { readonly ms: number; readonly rows: readonly (readonly (readonly unknown[])[])[] }
   | { readonly error: string };
 
-/** An engine in a process of its own. The process runs all queries, so that neither its start nor a transport is counted. */
+/**
+ * A compared database engine in a process of its own. The process runs all queries, so that neither its start nor a transport is counted.
+ */
 export interface QueryPeer {
   readonly name: string;
   readonly pid: number;
@@ -34,14 +42,14 @@ export async function startPeer(
 ): Promise<QueryPeer> {
   const file = fileURLToPath(new URL(script, import.meta.url));
   const child = fork(file, [...args], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
-  await answerOf(name, child); // the first message says that the engine is ready
+  await receivePeerAnswer(name, child); // the first message says that the engine is ready
   return {
     name,
     pid: child.pid ?? 0,
     async run(statements) {
       const request: PeerRequest = { statements };
       child.send(request);
-      const answer = await answerOf(name, child);
+      const answer = await receivePeerAnswer(name, child);
       if ('error' in answer) throw new Error(`${name}: ${answer.error}`);
       return answer;
     },
@@ -53,13 +61,13 @@ export async function startPeer(
   };
 }
 
-async function answerOf(name: string, child: ChildProcess): Promise<PeerAnswer> {
+async function receivePeerAnswer(name: string, child: ChildProcess): Promise<PeerAnswer> {
   const endController = new AbortController();
   const { signal } = endController;
   const exit = once(child, 'exit', { signal }).then(([code, kill]) => {
     throw new Error(`${name} ended with ${String(code ?? kill)}`);
   });
-  exit.catch(() => undefined); // the listener may be removed before the process ends
+  exit.catch(() => undefined); // rejects unobserved if the signal removes the listener
   try {
     const [message] = (await Promise.race([once(child, 'message', { signal }), exit])) as [
       PeerAnswer,
@@ -70,7 +78,9 @@ async function answerOf(name: string, child: ChildProcess): Promise<PeerAnswer> 
   }
 }
 
-/** Main loop of a peer's process: answers messages until the parent ends. `one` returns the text of a statement's result. */
+/**
+ * Main loop of the process of a compared engine: answers messages until the parent ends. `one` returns the text of a statement's result.
+ */
 export function servePeer(
   one: (statement: PeerStatement) => Promise<() => readonly (readonly unknown[])[]>,
 ): void {

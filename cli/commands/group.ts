@@ -1,20 +1,20 @@
 import { AppError } from '../../engine/core/errors.js';
 import type { Answer, Client } from '../client.js';
-import type { Command, Run } from '../command.js';
-import { connectClient, rowsOf, serverOptions, showRows } from '../remote.js';
+import type { Command, CommandContext } from '../command.js';
+import { connectClient, fetchRows, serverOptions, showRows } from '../remote.js';
 import { readOptions } from './options.js';
 
-const server = '[--url <url>] [--token <token>]';
+const serverUsage = '[--url <url>] [--token <token>]';
 
 /** `strandlake group list`: the groups of the account. */
 export const groupList: Command = {
   name: 'group list',
-  usage: `group list ${server}`,
+  usage: `group list ${serverUsage}`,
   help: 'lists the groups of your account: id, name, numbers of members and of vaults',
   async run({ args, env, terminal }) {
     const { values } = readOptions(args, serverOptions, { min: 0, max: 0 });
     const client = await connectClient(values, env);
-    for (const row of await rowsOf(client, '/v1/groups')) {
+    for (const row of await fetchRows(client, '/v1/groups')) {
       showRows(terminal, {
         id: Number(row['id']),
         name: String(row['name']),
@@ -29,7 +29,7 @@ export const groupList: Command = {
 /** The command `strandlake group create`. */
 export const groupCreate: Command = {
   name: 'group create',
-  usage: `group create <name> ${server}`,
+  usage: `group create <name> ${serverUsage}`,
   help: 'creates a group of users; for administrators',
   async run(run) {
     const { client, words } = await connectForCommand(run, 1);
@@ -42,11 +42,11 @@ export const groupCreate: Command = {
 /** The command `strandlake group delete`. */
 export const groupDelete: Command = {
   name: 'group delete',
-  usage: `group delete <name> ${server}`,
+  usage: `group delete <name> ${serverUsage}`,
   help: 'deletes a group with its permissions; its members stay; for administrators',
   async run(run) {
     const { client, words } = await connectForCommand(run, 1);
-    const group = await groupNamed(client, words[0]!);
+    const group = await groupByName(client, words[0]!);
     await client.delete(`/v1/groups/${String(group['id'])}`);
     run.terminal.note(`The group ${String(group['name'])} is deleted; its members stay.`);
     return 0;
@@ -56,11 +56,11 @@ export const groupDelete: Command = {
 /** The command `strandlake group members`. */
 export const groupMembers: Command = {
   name: 'group members',
-  usage: `group members <name> ${server}`,
+  usage: `group members <name> ${serverUsage}`,
   help: 'lists the members of a group: id, email and name',
   async run(run) {
     const { client, words } = await connectForCommand(run, 1);
-    for (const user of await rowsOf(client, await membersPath(client, words[0]!))) {
+    for (const user of await fetchRows(client, await membersPath(client, words[0]!))) {
       const name = String(user['full_name']);
       showRows(run.terminal, { id: Number(user['id']), email: String(user['email']), name });
     }
@@ -71,7 +71,7 @@ export const groupMembers: Command = {
 /** The command `strandlake group add`. */
 export const groupAdd: Command = {
   name: 'group add',
-  usage: `group add <name> <email> ${server}`,
+  usage: `group add <name> <email> ${serverUsage}`,
   help: 'adds a user to a group; for administrators',
   async run(run) {
     const { client, words } = await connectForCommand(run, 2);
@@ -85,13 +85,13 @@ export const groupAdd: Command = {
 /** The command `strandlake group remove`. */
 export const groupRemove: Command = {
   name: 'group remove',
-  usage: `group remove <name> <email> ${server}`,
+  usage: `group remove <name> <email> ${serverUsage}`,
   help: 'removes a user from a group; for administrators',
   async run(run) {
     const { client, words } = await connectForCommand(run, 2);
     const [name = '', email = ''] = words;
     const path = await membersPath(client, name);
-    const member = (await rowsOf(client, path)).find(
+    const member = (await fetchRows(client, path)).find(
       (user) => String(user['email']).toLowerCase() === email.toLowerCase(),
     );
     if (member === undefined) throw new AppError('not-found', `${email} is no member of ${name}`);
@@ -101,20 +101,20 @@ export const groupRemove: Command = {
   },
 };
 
-/** The group of the account with this name, in any case. */
-export async function groupNamed(client: Client, name: string): Promise<Answer> {
+/** Returns the group of the account with this name, in any letter case. */
+export async function groupByName(client: Client, name: string): Promise<Answer> {
   const query = new URLSearchParams({ name }).toString();
-  const [group] = name === '' ? [] : await rowsOf(client, `/v1/groups?${query}`);
+  const [group] = name === '' ? [] : await fetchRows(client, `/v1/groups?${query}`);
   if (group !== undefined) return group;
   throw new AppError('not-found', `there is no group ${name}; strandlake group list lists them`);
 }
 
 async function membersPath(client: Client, name: string): Promise<string> {
-  return `/v1/groups/${String((await groupNamed(client, name))['id'])}/memberships`;
+  return `/v1/groups/${String((await groupByName(client, name))['id'])}/memberships`;
 }
 
 async function connectForCommand(
-  { args, env }: Run,
+  { args, env }: CommandContext,
   count: number,
 ): Promise<{ readonly client: Client; readonly words: readonly string[] }> {
   const { values, positionals } = readOptions(args, serverOptions, { min: count, max: count });

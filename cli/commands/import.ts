@@ -6,8 +6,8 @@ import {
   parentLocation,
   connectClient,
   folderAt,
-  isFolderPlace,
-  placeAt,
+  isFolderLocation,
+  locationAt,
   serverOptions,
   showRows,
   withJsonProgress,
@@ -24,8 +24,8 @@ export const importCommand: Command = {
     const { values, positionals } = readOptions(args, options, { min: 1, max: Infinity });
     if (values.into === undefined) throw new UsageError('--into is missing');
     const client = await connectClient(values, env);
-    const place = await placeAt(client, values.into);
-    const isFolder = isFolderPlace(place, values.into);
+    const place = await locationAt(client, values.into);
+    const isFolder = isFolderLocation(place, values.into);
     const folder = isFolder ? place : await parentLocation(client, place);
     const importTarget = {
       vaultId: place.vaultId,

@@ -3,7 +3,10 @@ import { type Command, UsageError } from '../command.js';
 import { originOf, saveLogin } from '../remote.js';
 import { readOptions } from './options.js';
 
-/** `strandlake login`: checks address and token, or password, with the server and saves address and token for the commands that work through it. */
+/**
+ * `strandlake login`: checks address and token, or password, with the server and saves address and token for the commands that work through
+ * a server.
+ */
 export const login: Command = {
   name: 'login',
   usage:
@@ -19,7 +22,7 @@ export const login: Command = {
     const token =
       email === undefined
         ? (values.token ?? env['STRANDLAKE_TOKEN'])
-        : await tokenFor(
+        : await obtainToken(
             openClient(origin, '', signal),
             email,
             await terminal.secret('Password: '),
@@ -37,6 +40,6 @@ export const login: Command = {
 };
 
 /** Exchanges a password for a token. */
-async function tokenFor(client: Client, email: string, password: string): Promise<string> {
+async function obtainToken(client: Client, email: string, password: string): Promise<string> {
   return String((await client.post('/v1/auth/token', { email, password }))['token']);
 }

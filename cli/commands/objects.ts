@@ -7,17 +7,17 @@ import {
   parentLocation,
   connectClient,
   folderAt,
-  isFolderPlace,
+  isFolderLocation,
   isRemote,
-  placeAt,
-  rowsOf,
+  locationAt,
+  fetchRows,
   serverOptions,
   showRows,
   withJsonProgress,
 } from '../remote.js';
 import { readOptions } from './options.js';
 
-/** `strandlake ls`: lists vaults, or what is in a folder. */
+/** `strandlake ls`: lists vaults, or the contents of a folder. */
 export const ls: Command = {
   name: 'ls',
   usage: 'ls [<vault:/path>] [--url <url>] [--token <token>]',
@@ -27,20 +27,20 @@ export const ls: Command = {
     const client = await connectClient(values, env);
     const [text] = positionals;
     if (text === undefined) {
-      for (const vault of await rowsOf(client, '/v2/vaults')) {
+      for (const vault of await fetchRows(client, '/v2/vaults')) {
         const [id, path] = [Number(vault['id']), `${String(vault['full_path'])}:/`];
         showRows(terminal, { type: String(vault['vault_type']), size: null, id, path });
       }
       return 0;
     }
-    const { vaultId, path, object } = await placeAt(client, text);
+    const { vaultId, path, object } = await locationAt(client, text);
     if (path !== '/' && object === undefined) {
       throw new AppError('not-found', `there is nothing at ${text}`);
     }
     const parent = path === '/' ? 'null' : String(object?.['id']);
     const isLeaf = object !== undefined && object['object_type'] !== 'folder';
     const listPath = `/v2/objects?vault_id=${vaultId}&parent_object_id=${parent}`;
-    for (const row of isLeaf ? [object] : await rowsOf(client, listPath)) {
+    for (const row of isLeaf ? [object] : await fetchRows(client, listPath)) {
       const size = row['object_type'] === 'dataset' ? row['documents_count'] : row['size'];
       showRows(terminal, {
         type: String(row['object_type']),
@@ -66,9 +66,9 @@ export const cp: Command = {
     }
     const client = await connectClient(values, env);
     const reporting = withJsonProgress(terminal);
-    const place = await placeAt(client, isRemote(from) ? from : to);
+    const place = await locationAt(client, isRemote(from) ? from : to);
     if (isRemote(to)) {
-      const isInto = isFolderPlace(place, to);
+      const isInto = isFolderLocation(place, to);
       const folder = isInto ? place : await parentLocation(client, place);
       const id = await folderAt(client, folder);
       const filename = basename(isInto ? from : place.path);
@@ -117,7 +117,7 @@ export const tasks: Command = {
     const client = await connectClient(values, env);
     const filter =
       values.status === undefined ? '' : `?status=${encodeURIComponent(values.status)}`;
-    for (const row of await rowsOf(client, `/v2/tasks${filter}`, maxRows)) {
+    for (const row of await fetchRows(client, `/v2/tasks${filter}`, maxRows)) {
       showRows(terminal, {
         id: Number(row['id']),
         status: String(row['status']),

@@ -17,25 +17,25 @@ const queryOptions = {
   'as-of': { type: 'string' },
 } as const;
 
-const conditions =
+const conditionsUsage =
   "[--filters '<JSON>'] [--query '<query string>'] [--fields a,b] [--limit <number>] [--as-of <commit or time>]";
-const pageRecords = 10_000;
+const maxPageRecords = 10_000;
 
 /** `strandlake query`: prints records, a line of JSON each. */
 export const query: Command = {
   name: 'query',
-  usage: `query <vault:/dataset> ${conditions} [--url <url>] [--token <token>]`,
+  usage: `query <vault:/dataset> ${conditionsUsage} [--url <url>] [--token <token>]`,
   help: 'prints the records that meet the conditions, 100 unless --limit says otherwise, as JSON lines',
   async run({ args, env, terminal }) {
     const { values, positionals } = readOptions(args, queryOptions, { min: 1, max: 1 });
-    const request = requestOf(values);
-    let recordsLeft = limitOf(values.limit) ?? 100;
+    const request = queryRequestOf(values);
+    let recordsLeft = parseLimit(values.limit) ?? 100;
     const client = await connectClient(values, env);
     const dataset = await datasetAt(client, positionals[0] ?? '');
     const path = `/v2/datasets/${String(dataset['id'])}/data`;
     let cursor: unknown = true;
     do {
-      const limit = Math.min(recordsLeft, pageRecords);
+      const limit = Math.min(recordsLeft, maxPageRecords);
       const page = await client.post(path, { ...request, limit, cursor });
       const records = page['results'] as readonly unknown[];
       for (const record of records) terminal.out(stringifyJson(record));
@@ -50,7 +50,7 @@ export const query: Command = {
 /** `strandlake export`: writes records to a local file. */
 export const exportCommand: Command = {
   name: 'export',
-  usage: `export <vault:/dataset> [--format csv] [--out <file>] ${conditions} [--url <url>] [--token <token>]`,
+  usage: `export <vault:/dataset> [--format csv] [--out <file>] ${conditionsUsage} [--url <url>] [--token <token>]`,
   help: 'exports the records that meet the conditions to a local file: csv, csv-expand, csv-gz, tsv, tsv-gz, excel, excel-expand, json, parquet or arrow',
   async run({ args, env, terminal }) {
     const options = {
@@ -59,8 +59,8 @@ export const exportCommand: Command = {
       out: { type: 'string' },
     } as const;
     const { values, positionals } = readOptions(args, options, { min: 1, max: 1 });
-    const limit = limitOf(values.limit);
-    const params = { ...requestOf(values), ...(limit !== undefined && { limit }) };
+    const limit = parseLimit(values.limit);
+    const params = { ...queryRequestOf(values), ...(limit !== undefined && { limit }) };
     const client = await connectClient(values, env);
     const dataset = await datasetAt(client, positionals[0] ?? '');
     const reporting = withJsonProgress(terminal);
@@ -83,7 +83,7 @@ export const exportCommand: Command = {
     }
     const { download_url: url } = await client.get(`${path}/download?redirect=false`);
     const name = String(dataset['filename'] ?? dataset['name'] ?? dataset['id']);
-    // The address ends the name of the file with its extension, which not every format is called after.
+    // The extension is what follows the job's id in the file name at the end of the address; it differs from the name of some formats.
     const [, extension] = decodeURIComponent(String(url)).split(`-${String(job['id'])}.`);
     const file = values.out ?? `${name}.${extension?.split('&')[0]}`;
     const bytes = await saveFile(file, client.download(String(url)));
@@ -103,7 +103,7 @@ function progressOf(job: Answer): { percent: number | null; records: number; per
   };
 }
 
-function requestOf(values: {
+function queryRequestOf(values: {
   readonly filters?: string | undefined;
   readonly query?: string | undefined;
   readonly fields?: string | undefined;
@@ -111,14 +111,14 @@ function requestOf(values: {
 }): Answer {
   const { filters, query: text, fields, 'as-of': asOf } = values;
   return {
-    ...(filters !== undefined && { filters: jsonOf(filters) }),
+    ...(filters !== undefined && { filters: parseFiltersJson(filters) }),
     ...(text !== undefined && { query: text }),
     ...(fields !== undefined && { fields: fields.split(',') }),
     ...(asOf !== undefined && { as_of: asOf }),
   };
 }
 
-function jsonOf(text: string): unknown {
+function parseFiltersJson(text: string): unknown {
   try {
     return parseJson(text);
   } catch {
@@ -126,7 +126,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-function limitOf(text: string | undefined): number | undefined {
+function parseLimit(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   if (/^\d{1,15}$/.test(text) && Number(text) > 0) return Number(text);
   throw new UsageError('--limit must be a whole number above 0');

@@ -5,11 +5,11 @@ import { LogFile } from '../../scheduler/worker/log-file.js';
 import { superviseProcess } from '../../scheduler/worker/supervisor.js';
 import { type Client, openClient } from '../client.js';
 import type { Command } from '../command.js';
-import { recordServer, runningServer, withData } from '../data.js';
+import { saveServerOrigin, runningServerOrigin, withDataFolder } from '../data.js';
 import { type PreparedStart, prepareFirstStart, createWorkToken } from '../first-start.js';
 import { importFile, importedLine, type FileImport } from '../import-file.js';
 import type { Terminal } from '../terminal.js';
-import { localOrigin, threeRequests } from '../welcome.js';
+import { localOrigin, exampleRequests } from '../welcome.js';
 
 const apiEntry = fileURLToPath(new URL('../../api/main.js', import.meta.url));
 const exampleFile = fileURLToPath(
@@ -23,11 +23,13 @@ export const serve: Command = {
   help: 'starts the server and imports the named files into your personal vault',
   async run({ args, env, terminal }) {
     const { config, positionals } = parseArguments(args, env);
-    const runningAddress = await runningServer(config.data);
+    const runningAddress = await runningServerOrigin(config.data);
     if (runningAddress !== undefined)
-      return useRunning(config, runningAddress, positionals, terminal);
-    const log = await openLog(config, terminal); // first, because the token is shown only once
-    const preparedStart = await withData(config.data, (data) => prepareFirstStart(data, config));
+      return importIntoRunningServer(config, runningAddress, positionals, terminal);
+    const log = await openLog(config, terminal); // opened before the token is shown, because that happens only once
+    const preparedStart = await withDataFolder(config.data, (data) =>
+      prepareFirstStart(data, config),
+    );
     const say = (text: string): void => {
       terminal.note(text);
       log?.write(text);
@@ -48,7 +50,7 @@ export const serve: Command = {
     const port = await Promise.race([listening, server.then(() => undefined)]);
     if (port !== undefined) {
       const origin = localOrigin(config.host, port);
-      await recordServer(config.data, origin);
+      await saveServerOrigin(config.data, origin);
       announceServer(terminal, config, origin, preparedStart);
       await importAll(config, origin, preparedStart, positionals, terminal, serverEnded.signal);
     }
@@ -56,7 +58,7 @@ export const serve: Command = {
   },
 };
 
-/** The file for the log, if the settings name one. This process alone writes to it. */
+/** Opens the log file, if the settings name one; null otherwise. Only this process writes to it. */
 async function openLog(config: Config, terminal: Terminal): Promise<LogFile | null> {
   const { logFile: path, logFileMb } = config;
   if (path === null) return null;
@@ -69,14 +71,14 @@ function isListening(message: unknown): message is { readonly port: number } {
   return type === 'listening' && typeof port === 'number';
 }
 
-/** True for the message of an API process that a restart cannot help, for example because its port is taken. */
+/** True for the message of an API process that cannot start and that a restart would not help, for example because its port is taken. */
 function isRefused(message: unknown): message is { readonly reason: string } {
   const { type, reason } = message as { readonly type?: unknown; readonly reason?: unknown };
   return type === 'refused' && typeof reason === 'string';
 }
 
-/** Imports the named files with the server that already uses the data folder; returns the exit code. */
-async function useRunning(
+/** Imports the named files through the server that already uses the data folder; returns the exit code. */
+async function importIntoRunningServer(
   config: Config,
   origin: string,
   files: readonly string[],
@@ -87,7 +89,9 @@ async function useRunning(
     throw new AppError('conflict', `${place}; stop it or choose another folder with --data`);
   }
   terminal.note(`Using the server that runs at ${origin}`);
-  const preparedStart = await withData(config.data, (data) => prepareFirstStart(data, config));
+  const preparedStart = await withDataFolder(config.data, (data) =>
+    prepareFirstStart(data, config),
+  );
   const { signal } = new AbortController();
   const withoutExample = { ...preparedStart, exampleVault: null };
   return (await importAll(config, origin, withoutExample, files, terminal, signal)) === 0 ? 0 : 1;
@@ -121,7 +125,7 @@ async function importAll(
 ): Promise<number> {
   const { exampleVault, personalVault, user, firstSecret } = prepared;
   if (!exampleVault && files.length === 0) return 0;
-  const token = await withData(config.data, (data) => createWorkToken(data, user));
+  const token = await withDataFolder(config.data, (data) => createWorkToken(data, user));
   const client = openClient(origin, token.secret, signal);
   const attempt = async (wanted: FileImport): Promise<number | undefined> => {
     try {
@@ -130,7 +134,7 @@ async function importAll(
       return importedRecords.datasetId;
     } catch (error) {
       terminal.progress('');
-      if (!signal.aborted) terminal.note(`${wanted.file} was not imported: ${reasonOf(error)}`);
+      if (!signal.aborted) terminal.note(`${wanted.file} was not imported: ${errorReason(error)}`);
       return undefined;
     }
   };
@@ -144,7 +148,7 @@ async function importAll(
     }
     return failed;
   } finally {
-    await withData(config.data, ({ catalog }) => catalog.tokens.revoke(token.id));
+    await withDataFolder(config.data, ({ catalog }) => catalog.tokens.revoke(token.id));
   }
 }
 
@@ -159,10 +163,10 @@ async function importExample(
   if (datasetId === undefined) return;
   await client.patch(`/v2/vaults/${vaultId}`, { metadata: { example: 'imported' } });
   terminal.out('');
-  terminal.out(threeRequests(client.origin, secret ?? '$TOKEN', datasetId));
+  terminal.out(exampleRequests(client.origin, secret ?? '$TOKEN', datasetId));
 }
 
-function reasonOf(error: unknown): string {
+function errorReason(error: unknown): string {
   if (error instanceof AppError) return error.message;
   const cause = error instanceof Error ? (error.cause ?? error) : error;
   return cause instanceof Error ? cause.message : String(cause);

@@ -1,10 +1,10 @@
 import { recordAudit } from '../../engine/catalog/audit-log.js';
-import { wholeList } from '../../engine/catalog/list-page.js';
+import { unlimitedPage } from '../../engine/catalog/list-page.js';
 import { tokenSubject, type TokenRow } from '../../engine/catalog/tokens.js';
 import type { UserRow } from '../../engine/catalog/users.js';
 import { AppError } from '../../engine/core/errors.js';
 import { type Command, UsageError } from '../command.js';
-import { existingFolder, type OpenedDataFolder, withData } from '../data.js';
+import { requireExistingFolder, type OpenedDataFolder, withDataFolder } from '../data.js';
 import { dataOption, readOptions } from './options.js';
 
 const dayMs = 86_400_000;
@@ -24,13 +24,14 @@ export const tokenAdd: Command = {
       days: { type: 'string' },
     } as const;
     const { values, positionals } = readOptions(args, options, { min: 1, max: 1 });
-    const expiresAt = values.days === undefined ? null : Date.now() + daysOf(values.days) * dayMs;
+    const expiresAt =
+      values.days === undefined ? null : Date.now() + parseDays(values.days) * dayMs;
     const scope = values['read-only'] ? 'read' : 'read write';
     const kind = values['api-key'] ? 'api_key' : 'token';
     const { name } = values;
-    const folder = await existingFolder(values.data, env);
-    const { row, secret } = await withData(folder, async (data) => {
-      const user = await userOf(data, positionals[0] ?? '');
+    const folder = await requireExistingFolder(values.data, env);
+    const { row, secret } = await withDataFolder(folder, async (data) => {
+      const user = await requireUserByEmail(data, positionals[0] ?? '');
       return data.catalog.transaction(async (tx) => {
         const newToken = { userId: user.id, kind, name, scope, expiresAt } as const;
         const createdToken = await tx.tokens.create(newToken, data.key);
@@ -57,16 +58,17 @@ export const tokenList: Command = {
   help: 'lists tokens, newest first: id, first characters, scope, state, name, user and last use',
   async run({ args, env, terminal }) {
     const { values, positionals } = readOptions(args, dataOption, { min: 0, max: 1 });
-    const folder = await existingFolder(values.data, env);
-    await withData(folder, async (data) => {
+    const folder = await requireExistingFolder(values.data, env);
+    await withDataFolder(folder, async (data) => {
       const [email] = positionals;
-      const filter = email === undefined ? {} : { userId: (await userOf(data, email)).id };
-      const { rows } = await data.catalog.tokens.list(filter, wholeList);
+      const filter =
+        email === undefined ? {} : { userId: (await requireUserByEmail(data, email)).id };
+      const { rows } = await data.catalog.tokens.list(filter, unlimitedPage);
       for (const token of rows) {
         const user = await data.catalog.users.get(token.userId);
-        const cells = [token.id, `${token.prefix}…`, token.scope, stateOf(token)];
+        const cells = [token.id, `${token.prefix}…`, token.scope, tokenState(token)];
         const lastUseText =
-          token.lastUsedAt === null ? 'never used' : `used ${dayOf(token.lastUsedAt)}`;
+          token.lastUsedAt === null ? 'never used' : `used ${isoDate(token.lastUsedAt)}`;
         terminal.out([...cells, token.name || '-', user?.email ?? '-', lastUseText].join('  '));
       }
     });
@@ -82,9 +84,9 @@ export const tokenRename: Command = {
   async run({ args, env, terminal }) {
     const { values, positionals } = readOptions(args, dataOption, { min: 2, max: 2 });
     const [, name = ''] = positionals;
-    const id = idOf(positionals[0]);
-    const folder = await existingFolder(values.data, env);
-    const row = await withData(folder, ({ catalog }) => catalog.tokens.update(id, { name }));
+    const id = parseId(positionals[0]);
+    const folder = await requireExistingFolder(values.data, env);
+    const row = await withDataFolder(folder, ({ catalog }) => catalog.tokens.update(id, { name }));
     if (!row) throw new AppError('not-found', `there is no token ${id}`);
     terminal.note(`Token ${id} is called ${name}.`);
     return 0;
@@ -98,9 +100,9 @@ export const tokenRevoke: Command = {
   help: 'revokes the token with this id (see token list)',
   async run({ args, env, terminal }) {
     const { values, positionals } = readOptions(args, dataOption, { min: 1, max: 1 });
-    const id = idOf(positionals[0]);
-    const folder = await existingFolder(values.data, env);
-    const row = await withData(folder, ({ catalog }) =>
+    const id = parseId(positionals[0]);
+    const folder = await requireExistingFolder(values.data, env);
+    const row = await withDataFolder(folder, ({ catalog }) =>
       catalog.transaction(async (tx) => {
         const revoked = await tx.tokens.revoke(id);
         const user = revoked && (await tx.users.get(revoked.userId));
@@ -116,30 +118,30 @@ export const tokenRevoke: Command = {
   },
 };
 
-function idOf(text: string | undefined): number {
+function parseId(text: string | undefined): number {
   const id = Number(text);
   if (Number.isSafeInteger(id) && id > 0) return id;
   throw new UsageError('<id> must be a number');
 }
 
-async function userOf({ catalog }: OpenedDataFolder, email: string): Promise<UserRow> {
+async function requireUserByEmail({ catalog }: OpenedDataFolder, email: string): Promise<UserRow> {
   const user = await catalog.users.byEmail(email);
   if (user) return user;
   throw new AppError('not-found', `there is no user ${email}; create one with user add`);
 }
 
-function daysOf(text: string): number {
+function parseDays(text: string): number {
   const days = /^\d{1,5}$/.test(text) ? Number(text) : 0;
   if (days > 0) return days;
   throw new UsageError('--days must be a whole number above 0');
 }
 
-function stateOf(token: TokenRow): string {
+function tokenState(token: TokenRow): string {
   if (token.revokedAt !== null) return 'revoked';
   if (token.expiresAt === null) return 'valid';
-  return token.expiresAt <= Date.now() ? 'expired' : `until ${dayOf(token.expiresAt)}`;
+  return token.expiresAt <= Date.now() ? 'expired' : `until ${isoDate(token.expiresAt)}`;
 }
 
-function dayOf(millis: number): string {
+function isoDate(millis: number): string {
   return new Date(millis).toISOString().slice(0, 10);
 }

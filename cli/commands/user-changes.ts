@@ -3,15 +3,15 @@ import type { Client } from '../client.js';
 import { type Command, UsageError } from '../command.js';
 import { connectClient, serverOptions } from '../remote.js';
 import { readOptions } from './options.js';
-import { usersOf } from './user.js';
+import { fetchUsers } from './user.js';
 
-const server = '[--url <url>] [--token <token>]';
+const serverUsage = '[--url <url>] [--token <token>]';
 const roles = ['member', 'admin'];
 
-/** `strandlake user invite`: prints a link that makes one user. */
+/** `strandlake user invite`: prints a link by which one person becomes a user. */
 export const userInvite: Command = {
   name: 'user invite',
-  usage: `user invite [<email>] [--role admin|member] [--hours <number>] ${server}`,
+  usage: `user invite [<email>] [--role admin|member] [--hours <number>] ${serverUsage}`,
   help: 'prints a link by which one person joins your account, once; for administrators',
   async run({ args, env, terminal }) {
     const options = {
@@ -20,7 +20,7 @@ export const userInvite: Command = {
       hours: { type: 'string' },
     } as const;
     const { values, positionals } = readOptions(args, options, { min: 0, max: 1 });
-    const role = roleOf(values.role);
+    const role = parseRole(values.role);
     const client = await connectClient(values, env);
     const [email] = positionals;
     const createdInvitation = await client.post('/v1/invitations', {
@@ -40,12 +40,12 @@ export const userInvite: Command = {
 /** The command `strandlake user role`. */
 export const userRole: Command = {
   name: 'user role',
-  usage: `user role <email> admin|member ${server}`,
+  usage: `user role <email> admin|member ${serverUsage}`,
   help: 'changes the role of a user; for administrators',
   async run({ args, env, terminal }) {
     const { values, positionals } = readOptions(args, serverOptions, { min: 2, max: 2 });
     const [email = '', wanted = ''] = positionals;
-    const role = roleOf(wanted);
+    const role = parseRole(wanted);
     const client = await connectClient(values, env);
     await client.patch(await userPath(client, email, true), { role });
     terminal.note(`${email} is ${role}.`);
@@ -56,7 +56,7 @@ export const userRole: Command = {
 /** The command `strandlake user restore`. */
 export const userRestore: Command = {
   name: 'user restore',
-  usage: `user restore <email> ${server}`,
+  usage: `user restore <email> ${serverUsage}`,
   help: 'makes a removed user active again, with their tokens, permissions and groups; for administrators',
   async run({ args, env, terminal }) {
     const { values, positionals } = readOptions(args, serverOptions, { min: 1, max: 1 });
@@ -69,12 +69,12 @@ export const userRestore: Command = {
 };
 
 async function userPath(client: Client, email: string, isActive: boolean): Promise<string> {
-  const user = (await usersOf(client, email)).find((one) => one.isActive === isActive);
+  const user = (await fetchUsers(client, email)).find((one) => one.isActive === isActive);
   if (user !== undefined) return `/v1/users/${user.id}`;
   throw new AppError('not-found', `there is no ${isActive ? '' : 'removed '}user ${email}`);
 }
 
-function roleOf(text: string): string {
+function parseRole(text: string): string {
   if (roles.includes(text)) return text;
   throw new UsageError(`the role must be one of ${roles.join(', ')}, not ${text}`);
 }

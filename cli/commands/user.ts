@@ -1,15 +1,15 @@
 import type { Tables } from '../../engine/catalog/catalog.js';
 import { createUser } from '../../engine/catalog/create-user.js';
-import { wholeList } from '../../engine/catalog/list-page.js';
+import { unlimitedPage } from '../../engine/catalog/list-page.js';
 import type { Role } from '../../engine/catalog/permission.js';
 import { recordAudit } from '../../engine/catalog/audit-log.js';
 import { removeUser, userSubject } from '../../engine/catalog/change-user.js';
 import { hashPassword } from '../../engine/catalog/passwords.js';
 import { AppError } from '../../engine/core/errors.js';
 import type { Answer, Client } from '../client.js';
-import { type Command, type Run, UsageError } from '../command.js';
-import { existingFolder, runningServer, withData } from '../data.js';
-import { connectUnlessFolder, originOf, rowsOf, serverOptions, showRows } from '../remote.js';
+import { type Command, type CommandContext, UsageError } from '../command.js';
+import { requireExistingFolder, runningServerOrigin, withDataFolder } from '../data.js';
+import { connectUnlessFolder, originOf, fetchRows, serverOptions, showRows } from '../remote.js';
 import { dataOption, readOptions } from './options.js';
 
 const roles: readonly Role[] = ['member', 'admin'];
@@ -28,8 +28,8 @@ export const userAdd: Command = {
     const { values, positionals } = readOptions(args, options, { min: 1, max: 1 });
     const role = roles.find((name) => name === values.role);
     if (!role) throw new UsageError(`--role must be one of ${roles.join(', ')}`);
-    const folder = await existingFolder(values.data, env);
-    const createdUser = await withData(folder, ({ catalog, key }) =>
+    const folder = await requireExistingFolder(values.data, env);
+    const createdUser = await withDataFolder(folder, ({ catalog, key }) =>
       catalog.transaction(async (tx) => {
         const domain = values.account ?? (await firstDomain(tx));
         const token = { name: 'first token' };
@@ -43,7 +43,7 @@ export const userAdd: Command = {
   },
 };
 
-/** `strandlake user password`: the password is never an argument, which other users of the machine could read. */
+/** `strandlake user password`: sets a password. It is never an argument of the command, which other users of the machine could read. */
 export const userPassword: Command = {
   name: 'user password',
   usage:
@@ -52,9 +52,9 @@ export const userPassword: Command = {
   async run({ args, env, terminal }) {
     const { values, positionals } = readOptions(args, dataOption, { min: 1, max: 1 });
     const [email = ''] = positionals;
-    const folder = await existingFolder(values.data, env);
+    const folder = await requireExistingFolder(values.data, env);
     const hash = await hashPassword(await terminal.secret('Password: '));
-    await withData(folder, async ({ catalog }) => {
+    await withDataFolder(folder, async ({ catalog }) => {
       const user = await catalog.users.byEmail(email);
       if (!user?.isActive) throw new AppError('not-found', `there is no user ${email}`);
       await catalog.transaction(async (tx) => {
@@ -67,7 +67,7 @@ export const userPassword: Command = {
   },
 };
 
-/** `strandlake user login-link`: for users without a password. */
+/** `strandlake user login-link`: prints a link by which a user without a password signs in. */
 export const userLoginLink: Command = {
   name: 'user login-link',
   usage: 'user login-link <email> [--url <url>] [--data <folder>]',
@@ -76,13 +76,13 @@ export const userLoginLink: Command = {
     const options = { ...dataOption, url: { type: 'string' } } as const;
     const { values, positionals } = readOptions(args, options, { min: 1, max: 1 });
     const [email = ''] = positionals;
-    const folder = await existingFolder(values.data, env);
+    const folder = await requireExistingFolder(values.data, env);
     const givenOrigin = originOf(values.url ?? env['STRANDLAKE_PUBLIC_URL']);
-    const origin = givenOrigin ?? (await runningServer(folder));
+    const origin = givenOrigin ?? (await runningServerOrigin(folder));
     if (origin === undefined) {
       throw new UsageError('no server uses the folder; start it, or give its address with --url');
     }
-    const code = await withData(folder, async ({ catalog, key }) => {
+    const code = await withDataFolder(folder, async ({ catalog, key }) => {
       const user = await catalog.users.byEmail(email);
       if (!user?.isActive) throw new AppError('not-found', `there is no user ${email}`);
       return catalog.signIns.create('link', user.id, key);
@@ -93,7 +93,7 @@ export const userLoginLink: Command = {
   },
 };
 
-const serverOrFolder = { ...serverOptions, ...dataOption } as const;
+const serverOrFolderOptions = { ...serverOptions, ...dataOption } as const;
 
 /** `strandlake user list`: through a server, the users of the token's account; in a data folder, all users. */
 export const userList: Command = {
@@ -101,9 +101,9 @@ export const userList: Command = {
   usage: 'user list [--url <url>] [--token <token>]  or  user list --data <folder>',
   help: 'lists the users: id, email, role, account and state, of your account or of the data folder',
   async run({ args, env, terminal }) {
-    const { values } = readOptions(args, serverOrFolder, { min: 0, max: 0 });
+    const { values } = readOptions(args, serverOrFolderOptions, { min: 0, max: 0 });
     const client = await connectUnlessFolder(values, env);
-    const users = client ? await usersOf(client) : await usersIn(values.data, env);
+    const users = client ? await fetchUsers(client) : await usersOfDataFolder(values.data, env);
     for (const { isActive, ...user } of users) {
       showRows(terminal, { ...user, state: isActive ? 'active' : 'removed' });
     }
@@ -111,23 +111,25 @@ export const userList: Command = {
   },
 };
 
-/** `strandlake user remove`: the user can do nothing any more; what they made stays. */
+/** `strandlake user remove`: the user can no longer do anything; the resources that they made stay. */
 export const userRemove: Command = {
   name: 'user remove',
   usage:
     'user remove <email> [--url <url>] [--token <token>]  or  user remove <email> --data <folder>',
   help: 'removes a user: their tokens are refused from the next request on, and their vaults stay',
   async run({ args, env, terminal }) {
-    const { values, positionals } = readOptions(args, serverOrFolder, { min: 1, max: 1 });
+    const { values, positionals } = readOptions(args, serverOrFolderOptions, { min: 1, max: 1 });
     const [email = ''] = positionals;
     const client = await connectUnlessFolder(values, env);
-    const users = client ? await usersOf(client, email) : await usersIn(values.data, env, email);
+    const users = client
+      ? await fetchUsers(client, email)
+      : await usersOfDataFolder(values.data, env, email);
     const user = users.find(({ isActive }) => isActive);
     if (user === undefined) throw new AppError('not-found', `there is no user ${email}`);
     if (client) await client.delete(`/v1/users/${user.id}`);
     else {
-      const folder = await existingFolder(values.data, env);
-      await withData(folder, ({ catalog }) =>
+      const folder = await requireExistingFolder(values.data, env);
+      await withDataFolder(folder, ({ catalog }) =>
         catalog.transaction((tx) => removeUser(tx, null, user.id)),
       );
     }
@@ -136,7 +138,7 @@ export const userRemove: Command = {
   },
 };
 
-/** A user in the list. */
+/** A user as `strandlake user list` shows it. */
 interface ListedUser {
   readonly id: number;
   readonly email: string;
@@ -145,10 +147,10 @@ interface ListedUser {
   readonly isActive: boolean;
 }
 
-/** The users of the token's account, which must be an administrator's. */
-export async function usersOf(client: Client, email?: string): Promise<readonly ListedUser[]> {
+/** Returns the users of the token's account; the token must be an administrator's. */
+export async function fetchUsers(client: Client, email?: string): Promise<readonly ListedUser[]> {
   const filter = email === undefined ? '' : `?email=${encodeURIComponent(email)}`;
-  return (await rowsOf(client, `/v1/users${filter}`)).map((row) => ({
+  return (await fetchRows(client, `/v1/users${filter}`)).map((row) => ({
     id: Number(row['id']),
     email: String(row['email']),
     role: String(row['role']),
@@ -157,14 +159,14 @@ export async function usersOf(client: Client, email?: string): Promise<readonly 
   }));
 }
 
-/** The users of a data folder, of all accounts. */
-async function usersIn(
+/** Returns the users of a data folder, of all accounts. */
+async function usersOfDataFolder(
   flag: string | undefined,
-  env: Run['env'],
+  env: CommandContext['env'],
   email?: string,
 ): Promise<readonly ListedUser[]> {
-  return withData(await existingFolder(flag, env), async ({ catalog }) => {
-    const { rows } = await catalog.users.list(email === undefined ? {} : { email }, wholeList);
+  return withDataFolder(await requireExistingFolder(flag, env), async ({ catalog }) => {
+    const { rows } = await catalog.users.list(email === undefined ? {} : { email }, unlimitedPage);
     return Promise.all(
       rows.map(async ({ id, email: address, role, accountId, isActive }) => {
         const account = (await catalog.accounts.get(accountId))?.domain ?? null;
@@ -174,7 +176,7 @@ async function usersIn(
   });
 }
 
-/** The account of the first user, which `serve` has created. */
+/** Returns the domain of the account of the first user, which `serve` has created. */
 async function firstDomain(tx: Tables): Promise<string> {
   const [first] = (await tx.users.list({}, { limit: 1, offset: 0 })).rows;
   const account = first && (await tx.accounts.get(first.accountId));

@@ -1,11 +1,11 @@
 import { AppError } from '../../engine/core/errors.js';
 import type { Answer, Client } from '../client.js';
 import { type Command, UsageError } from '../command.js';
-import { connectClient, placeAt, rowsOf, serverOptions, showRows } from '../remote.js';
-import { groupNamed } from './group.js';
+import { connectClient, locationAt, fetchRows, serverOptions, showRows } from '../remote.js';
+import { groupByName } from './group.js';
 import { readOptions } from './options.js';
 
-const names = ['read', 'write', 'admin'];
+const permissionNames = ['read', 'write', 'admin'];
 
 /** `strandlake vault share`: gives a user or a group a permission on a vault. */
 export const vaultShare: Command = {
@@ -15,15 +15,17 @@ export const vaultShare: Command = {
   async run({ args, env, terminal }) {
     const { values, positionals } = readOptions(args, serverOptions, { min: 3, max: 3 });
     const [vault = '', holder = '', permission = ''] = positionals;
-    if (!names.includes(permission)) {
-      throw new UsageError(`the permission must be one of ${names.join(', ')}, not ${permission}`);
+    if (!permissionNames.includes(permission)) {
+      throw new UsageError(
+        `the permission must be one of ${permissionNames.join(', ')}, not ${permission}`,
+      );
     }
     const client = await connectClient(values, env);
     const path = await permissionsPath(client, vault);
-    const key = isAddress(holder)
+    const key = isEmailAddress(holder)
       ? { email: holder }
-      : { group_id: (await groupNamed(client, holder))['id'] };
-    showRows(terminal, rowOf(await client.put(path, { ...key, permission })));
+      : { group_id: (await groupByName(client, holder))['id'] };
+    showRows(terminal, permissionRow(await client.put(path, { ...key, permission })));
     return 0;
   },
 };
@@ -39,8 +41,8 @@ export const vaultUnshare: Command = {
     const client = await connectClient(values, env);
     const path = await permissionsPath(client, vault);
     const holderName = holder.toLowerCase();
-    const granted = (await rowsOf(client, path)).find(
-      (row) => rowOf(row).holder.toLowerCase() === holderName,
+    const granted = (await fetchRows(client, path)).find(
+      (row) => permissionRow(row).holder.toLowerCase() === holderName,
     );
     if (granted === undefined) {
       throw new AppError('not-found', `${holder} has no permission on ${vault}`);
@@ -60,16 +62,16 @@ export const vaultTransfer: Command = {
     const { values, positionals } = readOptions(args, serverOptions, { min: 2, max: 2 });
     const [vault = '', email = ''] = positionals;
     const client = await connectClient(values, env);
-    const [user] = await rowsOf(client, `/v1/users?email=${encodeURIComponent(email)}`);
+    const [user] = await fetchRows(client, `/v1/users?email=${encodeURIComponent(email)}`);
     if (user === undefined) throw new AppError('not-found', `there is no user ${email}`);
-    const { vaultId } = await placeAt(client, vault);
+    const { vaultId } = await locationAt(client, vault);
     await client.patch(`/v2/vaults/${vaultId}`, { user_id: user['id'] });
     terminal.note(`${email} owns ${vault} now.`);
     return 0;
   },
 };
 
-/** `strandlake vault permissions`: who was given what on a vault. */
+/** `strandlake vault permissions`: lists the users and groups that have a permission on a vault. */
 export const vaultPermissions: Command = {
   name: 'vault permissions',
   usage: 'vault permissions <vault> [--url <url>] [--token <token>]',
@@ -78,21 +80,21 @@ export const vaultPermissions: Command = {
     const { values, positionals } = readOptions(args, serverOptions, { min: 1, max: 1 });
     const client = await connectClient(values, env);
     const path = await permissionsPath(client, positionals[0] ?? '');
-    for (const row of await rowsOf(client, path)) showRows(terminal, rowOf(row));
+    for (const row of await fetchRows(client, path)) showRows(terminal, permissionRow(row));
     return 0;
   },
 };
 
 async function permissionsPath(client: Client, vault: string): Promise<string> {
-  return `/v2/vaults/${(await placeAt(client, vault)).vaultId}/permissions`;
+  return `/v2/vaults/${(await locationAt(client, vault)).vaultId}/permissions`;
 }
 
-/** A user is named by the address, a group by its name. */
-function isAddress(holder: string): boolean {
+/** Whether a text names a user, by the email address, rather than a group, by its name. */
+function isEmailAddress(holder: string): boolean {
   return holder.includes('@');
 }
 
-function rowOf(row: Answer): { kind: string; holder: string; permission: string } {
+function permissionRow(row: Answer): { kind: string; holder: string; permission: string } {
   const user = row['user'] as Answer | null;
   const group = row['group'] as Answer | null;
   return {

@@ -1,16 +1,16 @@
-import { invalid } from '../core/errors.js';
+import { invalidError } from '../core/errors.js';
 import { permissionOn, principalOf } from './access.js';
 import { recordAudit, type AuditSubject } from './audit-log.js';
 import type { Tables } from './catalog.js';
 import { createUser, type CreatedUser } from './create-user.js';
-import { statusOf, type InvitationRow } from './invitations.js';
+import { invitationStatus, type InvitationRow } from './invitations.js';
 import { foldName } from './names.js';
 import { shareVault } from './share-vault.js';
 
 /** The data that a person sends to accept an invitation. */
-export interface Acceptance {
+export interface InvitationAcceptance {
   readonly code: string;
-  /** Needed where the invitation is to no particular address. */
+  /** Required if the invitation is not for a particular address. */
   readonly email?: string;
   readonly firstName?: string;
   readonly lastName?: string;
@@ -24,18 +24,23 @@ export function invitationSubject({ id, email, accountId }: InvitationRow): Audi
 /**
  * Creates the user of an invitation, with its role, groups and permissions and a token. Must run inside `catalog.transaction`; a second
  * acceptance of the same code fails. Throws `invalid` for a code that is unknown, used, revoked or expired.
- * Choice: an invitation is worth what the administrator who made it may do now: it is void when they are none any more, and a vault or a
- * group that is gone, or that they do not administer any more, is left out.
+ * Choice: an invitation grants what the administrator who made it may grant now. The invitation is void if that user is no longer an
+ * administrator. A vault or group that no longer exists, or that the user no longer administers, is left out.
  */
 export async function acceptInvitation(
   tx: Tables,
-  { code, email, ...names }: Acceptance,
+  { code, email, ...names }: InvitationAcceptance,
   key: Uint8Array,
 ): Promise<CreatedUser> {
   const invitation = await tx.invitations.byCode(code, key);
   const inviter = invitation && (await principalOf(tx, invitation.userId));
-  if (!invitation || !inviter || inviter.user.role === 'member' || statusOf(invitation) !== 'open')
-    throw invalid(
+  if (
+    !invitation ||
+    !inviter ||
+    inviter.user.role === 'member' ||
+    invitationStatus(invitation) !== 'open'
+  )
+    throw invalidError(
       'code',
       'There is no such invitation, or it was used, revoked or has expired; ask for another one.',
     );
@@ -43,7 +48,7 @@ export async function acceptInvitation(
     tx,
     {
       ...names,
-      email: addressOf(invitation, email),
+      email: emailForInvitation(invitation, email),
       domain: inviter.account.domain,
       role: invitation.role,
       token: { name: 'invitation' },
@@ -74,11 +79,14 @@ export async function acceptInvitation(
   return createdUser;
 }
 
-function addressOf({ email }: InvitationRow, given: string | undefined): string {
+function emailForInvitation({ email }: InvitationRow, given: string | undefined): string {
   if (email === null) {
     if (given !== undefined) return given;
-    throw invalid('email', 'This invitation is to no particular address: give yours.');
+    throw invalidError('email', 'This invitation is to no particular address: give yours.');
   }
   if (given === undefined || foldName(given) === foldName(email)) return email;
-  throw invalid('email', `This invitation is for another address than ${given.slice(0, 100)}.`);
+  throw invalidError(
+    'email',
+    `This invitation is for another address than ${given.slice(0, 100)}.`,
+  );
 }

@@ -1,4 +1,4 @@
-import { AppError, notFound } from '../core/errors.js';
+import { AppError, notFoundError } from '../core/errors.js';
 import type { AccountRow } from './accounts.js';
 import type { ApplicationRow } from './applications.js';
 import type { ArchiveRow } from './archives.js';
@@ -29,11 +29,11 @@ export interface Principal {
   readonly user: UserRow;
   readonly account: AccountRow;
   readonly scope: TokenRow['scope'];
-  /** The token was granted to an application, which may not manage credentials. */
+  /** Whether the token was granted to an application, which may not manage credentials. */
   readonly isApplication?: boolean;
 }
 
-/** The resources that access is checked for, with their row types. */
+/** The kinds of resource for which access is checked, with their row types. */
 export interface AccessRows {
   readonly vault: VaultRow;
   readonly object: ObjectRow;
@@ -64,7 +64,7 @@ export function viewerOf({ user }: Pick<Principal, 'user'>): Viewer {
   return { userId: user.id, accountId: user.accountId, role: user.role };
 }
 
-/** The principal of a user, for work that runs later on their behalf; undefined if the user is missing or inactive (threats A4). */
+/** Returns the principal of a user, for work that runs later on their behalf; undefined if the user is missing or inactive (threat A4). */
 export async function principalOf(
   tables: Tables,
   userId: number,
@@ -97,8 +97,8 @@ export async function requirePermission<K extends AccessKind>(
   id: number,
   level: Permission,
 ): Promise<AccessRows[K]> {
-  const found = await finders[kind](tables, id);
-  if (found === undefined) throw notFound();
+  const found = await finderByKind[kind](tables, id);
+  if (found === undefined) throw notFoundError();
   if ('owned' in found) {
     requireOwner(principal, found.owned, level);
     if (found.isCredential === true && level !== 'read') requireUserItself(principal);
@@ -106,18 +106,20 @@ export async function requirePermission<K extends AccessKind>(
   }
   if ('memberOf' in found) {
     // Users of other accounts are treated as if they did not exist.
-    if (found.memberOf !== principal.user.accountId) throw notFound();
-    if (found.isForAdministrators === true && principal.user.role === 'member') throw notFound();
+    if (found.memberOf !== principal.user.accountId) throw notFoundError();
+    if (found.isForAdministrators === true && principal.user.role === 'member')
+      throw notFoundError();
     if (level !== 'read') requireAdministrator(principal);
     requireScope(principal, level);
     return found.row;
   }
-  if (found.isForAdministrators === true && principal.user.role === 'member') throw notFound();
+  if (found.isForAdministrators === true && principal.user.role === 'member') throw notFoundError();
   const permission = await permissionOn(tables, principal, found.vaultId);
-  if (permission === null) throw notFound();
+  if (permission === null) throw notFoundError();
   requireScope(principal, level);
   const heldLevel = permissionLevels[permission];
-  // Choice: a user who can read a dataset may export and verify it, may cancel and delete their own exports, and cancel their own verifications.
+  // Choice: a user who can read a dataset may export and verify it, may cancel and delete their own exports, and may cancel their own
+  // verifications.
   const isOwn = found.startedBy === principal.user.id;
   if (Math.max(heldLevel, isOwn ? permissionLevels.write : 0) < permissionLevels[level]) {
     throw new AppError(
@@ -128,7 +130,10 @@ export async function requirePermission<K extends AccessKind>(
   return found.row;
 }
 
-/** Throws if a token with the scope read is used for a change. Used alone where no permission is needed, as for creating a vault. */
+/**
+ * Throws if a token with the scope read is used for a change. Called without a check of permissions where no permission is needed, as for
+ * creating a vault.
+ */
 export function requireScope(principal: Principal, level: Permission): void {
   if (level === 'read' || principal.scope !== 'read') return;
   throw new AppError(
@@ -137,13 +142,13 @@ export function requireScope(principal: Principal, level: Permission): void {
   );
 }
 
-/** Throws unless the principal is an administrator of their account, or its owner. */
+/** Throws unless the principal is an administrator or the owner of their account. */
 export function requireAdministrator({ user }: Pick<Principal, 'user'>): void {
   if (user.role !== 'member') return;
   throw new AppError('forbidden', 'Only an administrator of the account may do this.');
 }
 
-/** Throws if the token is an application's: credentials that it made would outlive the revocation of its grant. */
+/** Throws if the token belongs to an application: credentials made with it would outlive the revocation of the application's grant. */
 export function requireUserItself(principal: Principal): void {
   if (principal.isApplication !== true) return;
   throw new AppError(
@@ -155,12 +160,12 @@ export function requireUserItself(principal: Principal): void {
 /** A saved resource; users of every account may read it if it is public. */
 type PublicRow = OwnedRow & { readonly isPublic?: boolean };
 
-/** Access to a saved resource: users of the account may read a shared one, only the owner may change it. */
+/** Checks access to a saved resource: users of the account may read a shared resource, only the owner may change it. */
 function requireOwner(principal: Principal, owned: PublicRow, level: Permission): void {
   const { user } = principal;
   const isOwner = owned.userId === user.id;
   const isOfAccount = owned.isShared && owned.accountId === user.accountId;
-  if (!isOwner && !isOfAccount && owned.isPublic !== true) throw notFound();
+  if (!isOwner && !isOfAccount && owned.isPublic !== true) throw notFoundError();
   requireScope(principal, level);
   if (!isOwner && level !== 'read')
     throw new AppError('forbidden', 'Only its owner may change this.');
@@ -170,25 +175,27 @@ function requireOwner(principal: Principal, owned: PublicRow, level: Permission)
 interface OwnedResource<R> {
   readonly row: R;
   readonly owned: PublicRow;
-  /** Applications may not change it in the name of a user. */
+  /** Whether the resource is a credential, which applications may not change in the name of a user. */
   readonly isCredential?: boolean;
 }
 
-/** A resource in a vault, whose permissions apply to it. */
+/** A resource in a vault; the permissions of the vault apply to it. */
 interface VaultResource<R> {
   readonly row: R;
   readonly vaultId: number;
-  /** Does not exist for anybody but administrators. */
+  /** Whether the resource does not exist for users other than administrators. */
   readonly isForAdministrators?: boolean;
-  /** The user who started it; only for what whoever may read a dataset may start: exports, and the tasks of exports and verifications. */
+  /**
+   * The user who started the job; set only for what any reader of a dataset may start: exports, and the tasks of exports and verifications.
+   */
   readonly startedBy?: number;
 }
 
-/** A user, a group or an invitation of an account: its members may read it, its administrators change it. */
+/** A user, a group or an invitation of an account: members of the account may read it, administrators may change it. */
 interface AccountResource<R> {
   readonly row: R;
   readonly memberOf: number;
-  /** Does not exist for anybody but administrators. */
+  /** Whether the resource does not exist for users other than administrators. */
   readonly isForAdministrators?: boolean;
 }
 type Finder<R> = (
@@ -196,7 +203,7 @@ type Finder<R> = (
   id: number,
 ) => Promise<VaultResource<R> | OwnedResource<R> | AccountResource<R> | undefined>;
 
-const finders: { readonly [K in AccessKind]: Finder<AccessRows[K]> } = {
+const finderByKind: { readonly [K in AccessKind]: Finder<AccessRows[K]> } = {
   vault: async (tables, id) => {
     const row = await tables.vaults.get(id);
     return row && { row, vaultId: row.id };
@@ -205,41 +212,41 @@ const finders: { readonly [K in AccessKind]: Finder<AccessRows[K]> } = {
     const row = await tables.objects.get(id);
     return row && { row, vaultId: row.vaultId };
   },
-  dataset: async (tables, id) => inDataset(tables, id, await tables.datasets.get(id)),
+  dataset: async (tables, id) => vaultResourceOfDataset(tables, id, await tables.datasets.get(id)),
   field: async (tables, id) => {
     const row = await tables.fields.get(id);
-    return inDataset(tables, row?.datasetId, row);
+    return vaultResourceOfDataset(tables, row?.datasetId, row);
   },
   import: async (tables, id) => {
     const row = await tables.imports.get(id);
-    return inDataset(tables, row?.datasetId, row);
+    return vaultResourceOfDataset(tables, row?.datasetId, row);
   },
   export: async (tables, id) => {
     const row = await tables.exports.get(id);
-    const found = await inDataset(tables, row?.datasetId, row);
+    const found = await vaultResourceOfDataset(tables, row?.datasetId, row);
     return found && { ...found, startedBy: found.row.userId };
   },
   migration: async (tables, id) => {
     const row = await tables.datasetMigrations.get(id);
-    return inDataset(tables, row?.datasetId, row);
+    return vaultResourceOfDataset(tables, row?.datasetId, row);
   },
   commit: async (tables, id) => {
     const row = await tables.commits.get(id);
-    return inDataset(tables, row?.datasetId, row);
+    return vaultResourceOfDataset(tables, row?.datasetId, row);
   },
   snapshot: async (tables, id) => {
     const row = await tables.snapshots.get(id);
-    return inDataset(tables, row?.datasetId, row);
+    return vaultResourceOfDataset(tables, row?.datasetId, row);
   },
   restore: async (tables, id) => {
     const row = await tables.restores.get(id);
-    return inDataset(tables, row?.datasetId, row);
+    return vaultResourceOfDataset(tables, row?.datasetId, row);
   },
   task: async (tables, id) => {
     const row = await tables.tasks.get(id);
-    if (row?.kind === 'copy') return ofOwner({ ...row, isShared: false });
+    if (row?.kind === 'copy') return ownedResource({ ...row, isShared: false });
     const objectId = row?.targetObjectId ?? row?.sourceObjectId ?? undefined;
-    const found = await inDataset(tables, objectId, row);
+    const found = await vaultResourceOfDataset(tables, objectId, row);
     if (found === undefined) return undefined;
     const { kind, class: taskClass, userId } = found.row;
     return {
@@ -250,12 +257,12 @@ const finders: { readonly [K in AccessKind]: Finder<AccessRows[K]> } = {
   },
   copy: async (tables, id) => {
     const row = await tables.objectCopies.get(id);
-    return row && ofOwner({ ...row, isShared: false });
+    return row && ownedResource({ ...row, isShared: false });
   },
-  'saved query': async (tables, id) => ofOwner(await tables.savedQueries.get(id)),
-  template: async (tables, id) => ofOwner(await tables.templates.get(id)),
-  'beacon set': async (tables, id) => ofOwner(await tables.beaconSets.get(id)),
-  beacon: async (tables, id) => ofOwner(await tables.beacons.get(id)),
+  'saved query': async (tables, id) => ownedResource(await tables.savedQueries.get(id)),
+  template: async (tables, id) => ownedResource(await tables.templates.get(id)),
+  'beacon set': async (tables, id) => ownedResource(await tables.beaconSets.get(id)),
+  beacon: async (tables, id) => ownedResource(await tables.beacons.get(id)),
   user: async (tables, id) => {
     const row = await tables.users.get(id);
     return row && { row, memberOf: row.accountId };
@@ -275,16 +282,16 @@ const finders: { readonly [K in AccessKind]: Finder<AccessRows[K]> } = {
     return { row, owned, isCredential: true };
   },
   application: async (tables, id) => {
-    const found = ofOwner(await tables.applications.get(id));
+    const found = ownedResource(await tables.applications.get(id));
     return found && { ...found, isCredential: true };
   },
 };
 
-function ofOwner<R extends OwnedRow>(row: R | undefined): OwnedResource<R> | undefined {
+function ownedResource<R extends OwnedRow>(row: R | undefined): OwnedResource<R> | undefined {
   return row && { row, owned: row };
 }
 
-async function inDataset<R>(
+async function vaultResourceOfDataset<R>(
   tables: Tables,
   datasetId: number | undefined,
   row: R | undefined,

@@ -1,10 +1,10 @@
-import { invalid } from '../core/errors.js';
+import { invalidError } from '../core/errors.js';
 import { RowCache } from './cache.js';
 import type { Database } from './database.js';
 import { nextSmallId } from './ids.js';
 import { foldName } from './names.js';
 import { sql } from './sql.js';
-import { table, type Millis } from './table.js';
+import { tableCodec, type Millis } from './table.js';
 
 export interface AccountRow {
   readonly id: number;
@@ -20,7 +20,7 @@ export interface AccountTable {
   create(account: { readonly domain: string; readonly name?: string }): Promise<AccountRow>;
 }
 
-const accounts = table<AccountRow, { domainKey: string }>(
+const accounts = tableCodec<AccountRow, { domainKey: string }>(
   'accounts',
   { id: 'plain', domain: 'plain', name: 'plain', createdAt: 'plain' },
   { domainKey: 'plain' },
@@ -44,10 +44,10 @@ export function accountTable(db: Database): AccountTable {
       }),
     create: async ({ domain, name }) => {
       if (!/^[a-zA-Z0-9-]{1,100}$/.test(domain)) {
-        throw invalid('domain', 'A domain consists of letters, digits and hyphens.');
+        throw invalidError('domain', 'A domain consists of letters, digits and hyphens.');
       }
       if ((await byDomain(domain)) !== undefined) {
-        throw invalid('domain', `An account with the domain ${domain} exists already.`);
+        throw invalidError('domain', `An account with the domain ${domain} exists already.`);
       }
       const row = {
         id: await nextSmallId(db, 'account'),

@@ -7,7 +7,7 @@ import {
 } from './saved-resource.js';
 import { hashSecret } from './secrets.js';
 import { containsText, sql } from './sql.js';
-import { table } from './table.js';
+import { tableCodec } from './table.js';
 import type { TokenRow } from './tokens.js';
 
 /** An OAuth2 client. Its id, as text, is the client identifier (RFC 6749, section 2.2). */
@@ -17,7 +17,7 @@ export interface ApplicationRow extends SavedResourceRow {
   readonly clientType: 'confidential' | 'public';
   /** The redirection URIs, separated by single spaces. */
   readonly redirectUris: string;
-  /** The most that it may be granted. */
+  /** The widest scope that the application may be granted. */
   readonly scopes: TokenRow['scope'];
   readonly webUrl: string | null;
   readonly helpUrl: string | null;
@@ -25,11 +25,11 @@ export interface ApplicationRow extends SavedResourceRow {
   readonly tags: readonly string[];
   /** Whether users of every account may see and authorize the application, not only those of its own account. */
   readonly isPublic: boolean;
-  /** Grows with every replacement of the secret. */
+  /** A number that grows whenever the secret is replaced. */
   readonly secretVersion: number;
 }
 
-const applications = table<ApplicationRow>(
+const applications = tableCodec<ApplicationRow>(
   'applications',
   {
     ...savedResourceColumns,
@@ -70,7 +70,7 @@ export function applicationTable(db: Database): SavedResourceTable<ApplicationRo
   });
 }
 
-/** The secret of an application, 64 hexadecimal digits. It is computed from the server's key, so that none is stored. */
+/** Returns the secret of an application, 64 hexadecimal digits. It is computed from the server's key and is not stored. */
 export function clientSecretOf(
   { id, secretVersion }: Pick<ApplicationRow, 'id' | 'secretVersion'>,
   key: Uint8Array,

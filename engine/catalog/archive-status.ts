@@ -3,14 +3,14 @@ import { datasetTable, type DatasetRow } from './datasets.js';
 import { sql } from './sql.js';
 import { archiveKinds, type ArchiveKind, type TaskRow, type TaskStatus } from './task-row.js';
 
-/** The effect of a task's status on its dataset. */
+/** The effect of a task's status on the dataset that it archives or restores. */
 interface ArchiveEffect {
   readonly availability: DatasetRow['availability'];
-  /** Whether the dataset has its storage class of before again. */
+  /** Whether the dataset returns to its previous storage class. */
   readonly isUndone?: boolean;
 }
 
-/** A queued snapshot changes nothing: the dataset answers queries until it begins. */
+/** The effect of each status on the dataset. While a snapshot task is queued, the dataset stays available for queries. */
 const archiveEffects: Readonly<
   Record<ArchiveKind, Partial<Readonly<Record<TaskStatus, ArchiveEffect>>>>
 > = {
@@ -29,8 +29,8 @@ const archiveEffects: Readonly<
 };
 
 /**
- * Gives the dataset of a snapshot or restore the availability that belongs to the new status of its task, in the transaction that changes
- * the status. Does nothing for other kinds.
+ * Sets the availability of the dataset of a snapshot or restore task to that for the new status of the task, in the transaction that
+ * changes the status. Does nothing for other kinds of task.
  */
 export async function changeAvailability(
   tx: Database,
@@ -45,7 +45,7 @@ export async function changeAvailability(
       ? await tx.get(sql`SELECT previous_class FROM snapshots WHERE id = ${resourceId}`)
       : await tx.get(sql`SELECT previous_class FROM restores WHERE id = ${resourceId}`);
   const { availability, isUndone = false } = change;
-  // A snapshot that has not begun has not changed the availability, and a damaged dataset stays damaged.
+  // A snapshot task that has not begun has not changed the availability; a damaged dataset stays damaged in any case.
   const hasBegun = !isUndone || archiveKind === 'restore' || status === 'running';
   await datasetTable(tx).update(targetObjectId, {
     ...(hasBegun && { availability }),

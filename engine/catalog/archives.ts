@@ -2,9 +2,9 @@ import type { Database } from './database.js';
 import { datasetTable, type DatasetRow } from './datasets.js';
 import { nextLargeId } from './ids.js';
 import { jobColumns, listJobs, newJob, type JobFilter, type JobRow } from './jobs.js';
-import type { Listed, Page } from './list-page.js';
+import type { ListedRows, Page } from './list-page.js';
 import { sql } from './sql.js';
-import { table } from './table.js';
+import { tableCodec } from './table.js';
 import type { ArchiveKind, TaskRow } from './task-row.js';
 import { insertTask } from './task-status.js';
 
@@ -12,9 +12,9 @@ import { insertTask } from './task-status.js';
 export interface ArchiveRow extends JobRow {
   /** The storage class that the dataset gets. */
   readonly storageClass: string;
-  /** The storage class that the dataset returns to if the task fails or is canceled. */
+  /** The storage class to which the dataset returns if the task fails or is canceled. */
   readonly previousClass: string;
-  /** The last version in the archive; this and the following are null until the archive is written. */
+  /** The last version in the archive; null, like `bytes` and `checksum`, until the archive is written. */
   readonly logVersion: number | null;
   readonly bytes: number | null;
   /** SHA-256 of the archive's manifest in hex. */
@@ -32,19 +32,22 @@ export interface NewArchiveJob {
   readonly accountId: number;
 }
 
-/** Snapshots or restores. Their statuses follow those of their tasks, and with them the availability of the dataset. */
+/**
+ * Snapshot tasks or restore tasks. Their statuses follow those of their rows in the queue, and the availability of the dataset follows with
+ * them.
+ */
 export interface ArchiveTable {
   get(id: number): Promise<ArchiveRow | undefined>;
   /** Lists the tasks, newest first. */
-  list(filter: JobFilter, page: Page): Promise<Listed<ArchiveRow>>;
-  /** The last one of a dataset that has completed. */
+  list(filter: JobFilter, page: Page): Promise<ListedRows<ArchiveRow>>;
+  /** The newest completed task of a dataset. */
   completed(datasetId: number): Promise<ArchiveRow | undefined>;
   /** Gives the dataset its new storage class and queues the task. */
   create(job: NewArchiveJob): Promise<{ readonly row: ArchiveRow; readonly task: TaskRow }>;
   update(id: number, patch: ArchivePatch): Promise<void>;
 }
 
-const columns = {
+const archiveColumns = {
   ...jobColumns,
   storageClass: 'plain',
   previousClass: 'plain',
@@ -53,21 +56,21 @@ const columns = {
   checksum: 'plain',
 } as const;
 
-const codecs = {
-  snapshot: table<ArchiveRow>('snapshots', columns, {}),
-  restore: table<ArchiveRow>('restores', columns, {}),
+const codecByKind = {
+  snapshot: tableCodec<ArchiveRow>('snapshots', archiveColumns, {}),
+  restore: tableCodec<ArchiveRow>('restores', archiveColumns, {}),
 };
 
-const descriptions: Readonly<Record<ArchiveKind, string>> = {
+const descriptionByKind: Readonly<Record<ArchiveKind, string>> = {
   snapshot: 'Archive the dataset',
   restore: 'Restore the dataset from its archive',
 };
 
-const priority = 40; // after imports, exports and commits, which have 10, 20 and 30
+const archivePriority = 40; // runs after imports, exports and commits, which have the priorities 10, 20 and 30
 
 /** Statements over snapshots or restores. */
 export function archiveTable(db: Database, kind: ArchiveKind): ArchiveTable {
-  const codec = codecs[kind];
+  const codec = codecByKind[kind];
   return {
     get: async (id) => {
       const row = await db.get(sql`SELECT ${codec.columns} FROM ${codec.name} WHERE id = ${id}`);
@@ -85,8 +88,8 @@ export function archiveTable(db: Database, kind: ArchiveKind): ArchiveTable {
         const task = await insertTask(tx, {
           kind,
           resourceId: id,
-          description: descriptions[kind],
-          priority,
+          description: descriptionByKind[kind],
+          priority: archivePriority,
           userId,
           accountId,
           targetObjectId: dataset.id,

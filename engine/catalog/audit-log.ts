@@ -1,9 +1,9 @@
 import type { JsonObject } from '../core/types.js';
 import type { Database } from './database.js';
 import { nextSmallId } from './ids.js';
-import { listPage, type Listed, type Page } from './list-page.js';
-import { allOf, isOneOf, sql, type Sql } from './sql.js';
-import { table, type Millis } from './table.js';
+import { listPage, type ListedRows, type Page } from './list-page.js';
+import { conjunctionOf, isOneOf, sql, type Sql } from './sql.js';
+import { tableCodec, type Millis } from './table.js';
 import type { UserRow } from './users.js';
 
 /** The changes that the audit log records. */
@@ -38,7 +38,7 @@ export const auditActions = [
 ] as const;
 export type AuditAction = (typeof auditActions)[number];
 
-/** The resource that was changed. Its name is kept, because the resource may be deleted later. */
+/** The resource that was changed. Its name is stored as well, because the resource may be deleted later. */
 export interface AuditSubject {
   readonly type: 'vault' | 'group' | 'user' | 'invitation' | 'token' | 'application' | 'dataset';
   readonly id: number;
@@ -71,11 +71,11 @@ export interface AuditRow {
 export interface AuditFilter {
   readonly accountId: number;
   readonly actions?: readonly AuditAction[];
-  /** The users who made the changes. */
+  /** Restricts the list to changes by these users. */
   readonly actorIds?: readonly number[];
   readonly subjectType?: string;
   readonly subjectId?: number;
-  /** Changes at this time or later. */
+  /** Restricts the list to changes at this time or later. */
   readonly since?: Millis;
   /** Restricts the list to changes before this time. */
   readonly until?: Millis;
@@ -83,14 +83,14 @@ export interface AuditFilter {
   readonly beforeId?: number;
 }
 
-/** The audit log. Entries are only added. */
+/** The audit log. Entries are added and never changed. */
 export interface AuditLogTable {
   /** Lists the entries, newest first. */
-  list(filter: AuditFilter, page: Page): Promise<Listed<AuditRow>>;
+  list(filter: AuditFilter, page: Page): Promise<ListedRows<AuditRow>>;
   add(entry: Omit<AuditRow, 'id' | 'createdAt'>): Promise<void>;
 }
 
-const entries = table<AuditRow>(
+const entries = tableCodec<AuditRow>(
   'auditLog',
   {
     id: 'plain',
@@ -106,7 +106,7 @@ const entries = table<AuditRow>(
   {},
 );
 
-/** Statements over the audit log. */
+/** The SQL statements of the audit log. */
 export function auditLogTable(db: Database): AuditLogTable {
   return {
     list: (filter, page) =>
@@ -115,7 +115,7 @@ export function auditLogTable(db: Database): AuditLogTable {
         entries,
         {
           from: sql`audit_log`,
-          where: allOf(auditConditions(filter)),
+          where: conjunctionOf(auditConditions(filter)),
           orderBy: sql`audit_log.id DESC`,
         },
         page,
@@ -127,7 +127,7 @@ export function auditLogTable(db: Database): AuditLogTable {
   };
 }
 
-/** Records a change in the audit log, in the transaction that makes it. */
+/** Records a change in the audit log, in the transaction that makes the change. */
 export async function recordAudit(
   tx: { readonly auditLog: AuditLogTable },
   { actor, action, subject, details = {} }: AuditEntry,
@@ -143,8 +143,8 @@ export async function recordAudit(
   });
 }
 
-/** The details of an update: of each property that differs, by its name in the interface, the values before and after. */
-export function differences<R extends object>(
+/** Returns the details of an update: for each property that differs, under its name in the interface, the values before and after. */
+export function auditDifferences<R extends object>(
   before: R,
   after: R,
   names: { readonly [K in keyof R]?: string },

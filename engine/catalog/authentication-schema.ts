@@ -1,6 +1,6 @@
 /**
- * Adds passwords, sign-ins at the authorization page, applications and what users have granted them. Of every secret but passwords,
- * which have their own form, only the keyed hash is stored.
+ * Adds passwords, sign-ins at the authorization page, applications, and what users have granted to applications. Of every secret only the
+ * keyed hash is stored; passwords have a hash format of their own.
  */
 export const authenticationSchema: readonly string[] = [
   `CREATE TABLE passwords (

@@ -7,13 +7,13 @@ import {
   type SavedResourceTable,
 } from './saved-resource.js';
 import { sql } from './sql.js';
-import { table } from './table.js';
+import { tableCodec } from './table.js';
 
 export interface BeaconSetRow extends SavedResourceRow {
   readonly title: string;
 }
 
-const beaconSets = table<BeaconSetRow>(
+const beaconSets = tableCodec<BeaconSetRow>(
   'beaconSets',
   { ...savedResourceColumns, title: 'plain' },
   {},

@@ -8,9 +8,9 @@ import {
   type SavedResourceTable,
 } from './saved-resource.js';
 import { sql, type Sql } from './sql.js';
-import { table, type TableCodec } from './table.js';
+import { tableCodec, type TableCodec } from './table.js';
 
-/** A dataset that a beacon set queries. It is shared if its set is. */
+/** A dataset that a beacon set queries. The beacon is shared if its set is shared. */
 export interface BeaconRow extends SavedResourceRow {
   readonly beaconSetId: number;
   readonly title: string;
@@ -20,7 +20,7 @@ export interface BeaconRow extends SavedResourceRow {
 }
 
 const { isShared: _, ...own } = savedResourceColumns;
-const beacons = table<Omit<BeaconRow, 'isShared'>>(
+const beacons = tableCodec<Omit<BeaconRow, 'isShared'>>(
   'beacons',
   { ...own, beaconSetId: 'plain', title: 'plain', datasetId: 'plain', params: 'json' },
   {},
@@ -28,7 +28,7 @@ const beacons = table<Omit<BeaconRow, 'isShared'>>(
 
 /** Statements over beacons. */
 export function beaconTable(db: Database): SavedResourceTable<BeaconRow> {
-  // Whether a beacon is shared is stored with its set, not with the beacon.
+  // The column for sharing is left out, because whether a beacon is shared is stored with its set.
   const codec = {
     ...beacons,
     columns: sql`${beacons.columns}, beacon_sets.is_shared AS "isShared"`,
@@ -50,7 +50,7 @@ export function beaconTable(db: Database): SavedResourceTable<BeaconRow> {
   });
 }
 
-/** The conditions over `beacons` and `objects` of a filter by dataset or vault. */
+/** Returns the conditions on `beacons` and `objects` for a filter by dataset or vault. */
 export function conditionsOnDatasets({ datasetId, vaultId }: SavedResourceFilter): Sql[] {
   return [
     ...(datasetId === undefined ? [] : [sql`beacons.dataset_id = ${datasetId}`]),

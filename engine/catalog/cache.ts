@@ -1,8 +1,8 @@
 import type { Database } from './database.js';
 
 /**
- * A cache of rows that every request needs (caller, dataset, permissions); reading them took a sixth of a request's time. Any
- * commit, also of another process, empties the cache, so that a revoked permission is gone with the next request.
+ * A cache of rows that every request needs (caller, dataset, permissions); reading them took a sixth of the time of a request. Any commit
+ * to the database, also by another process, empties the cache, so that a revoked permission has no effect from the next request on.
  */
 export class RowCache<K, V> {
   readonly #db: Database;
@@ -25,7 +25,7 @@ export class RowCache<K, V> {
     }
     const cachedRow = this.#entries.get(key);
     if (cachedRow !== undefined) return cachedRow;
-    const row = await read(); // at least as new as `version`; if newer, the next call sees the new version and clears
+    const row = await read(); // at least as new as `version`; if newer, the next call clears the cache
     if (row === undefined || version !== this.#version) return row;
     if (this.#entries.size >= this.#maxEntries) this.#entries.clear();
     this.#entries.set(key, row);

@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { AppError } from '../core/errors.js';
-import { fileStats, list } from '../core/files.js';
+import { fileStats, listFolder } from '../core/files.js';
 import type { SearchTable } from '../search/table.js';
 import { accountTable, type AccountTable } from './accounts.js';
 import { applicationTable, type ApplicationRow } from './applications.js';
@@ -25,7 +25,7 @@ import { grantTable, type GrantTable } from './grants.js';
 import { globalBeaconTable, type GlobalBeaconTable } from './global-beacons.js';
 import { idempotencyKeyTable, type IdempotencyKeyTable } from './idempotency-keys.js';
 import { groupTable, type GroupTable } from './groups.js';
-import { isIssued, nextLargeId } from './ids.js';
+import { isIdIssued, nextLargeId } from './ids.js';
 import { importTable, type ImportTable } from './imports.js';
 import { invitationTable, type InvitationTable } from './invitations.js';
 import { migrateSchema, migrations, schemaVersion } from './migrations.js';
@@ -85,37 +85,37 @@ export interface Tables {
   nextId(): Promise<number>;
   /** Whether an object, job or task has ever had this id; false for files that are newer than a catalogue restored from a backup. */
   isIssued(id: number): Promise<boolean>;
-  /** Records a commit whose log entry exists. Idempotent. */
+  /** Records in the catalogue a commit whose log entry exists. Idempotent. */
   publish(publication: Publication): Promise<void>;
 }
 
 /** The catalogue: accounts, users, permissions, vaults, objects, datasets, jobs and the queue of tasks. */
 export interface Catalog extends Tables {
   /**
-   * Runs `work` in a transaction, one at a time, and rolls back if it throws. Inside, use only `tx`: a write through the
-   * catalogue itself would wait for the end of this transaction and deadlock.
+   * Runs `work` in a transaction, one transaction at a time, and rolls back if `work` throws. `work` must use only `tx`: a write through
+   * the catalogue itself would wait for the end of the transaction and deadlock.
    */
   transaction<T>(work: (tx: Tables) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
 /**
- * How a process uses the catalogue. A `server` holds the instance lock. A `command` works beside a running server, or holds the
- * lock if none runs, and then may migrate; SQLite's locks order its writes with the server's. A `reader` changes nothing and
- * needs the lock, so no server runs meanwhile.
+ * How a process uses the catalogue. A `server` holds the instance lock. A `command` works beside a running server; if no server runs, it
+ * holds the lock and may migrate. SQLite's locks order its writes with those of the server. A `reader` changes nothing and requires the
+ * lock, so that no server runs at the same time.
  */
-export type CatalogUser = 'server' | 'command' | 'reader';
+export type CatalogOpenMode = 'server' | 'command' | 'reader';
 
-const lockTries = 40;
+const maxLockAttempts = 40;
 const lockPauseMs = 50;
 
 /**
- * Opens the catalogue and creates or migrates its tables. Throws, with the reason, if the file is damaged, missing beside existing
- * data, locked, or of another release or program (threats R8).
+ * Opens the catalogue and creates or migrates its tables. Throws, with the reason, if the file is damaged, locked, missing although other
+ * data exist, or written by a newer release or another program (threat R8).
  */
 export async function openCatalog(
   file: string | ':memory:',
-  user: CatalogUser = 'server',
+  user: CatalogOpenMode = 'server',
 ): Promise<Catalog> {
   if (file === ':memory:') {
     const db = new SqliteDatabase(file);
@@ -124,8 +124,8 @@ export async function openCatalog(
   }
   await requireNoOrphanedData(file);
   let lock = acquireInstanceLock(file) ?? null;
-  // A command may hold the lock for a moment; a server that starts meanwhile waits for it.
-  for (let tries = user === 'server' ? lockTries : 0; lock === null && tries > 0; tries--) {
+  // A command may hold the lock for a moment, so a server that starts tries several times.
+  for (let tries = user === 'server' ? maxLockAttempts : 0; lock === null && tries > 0; tries--) {
     await setTimeout(lockPauseMs);
     lock = acquireInstanceLock(file) ?? null;
   }
@@ -153,7 +153,7 @@ export async function openCatalog(
 }
 
 /** Whether a server uses the catalogue in this file. */
-export function isInUse(file: string): boolean {
+export function isCatalogInUse(file: string): boolean {
   const lock = acquireInstanceLock(file);
   lock?.release();
   return lock === undefined;
@@ -205,7 +205,7 @@ function tablesOf(db: Database): Tables {
     globalBeacons: globalBeaconTable(db),
     search: searchTable(db),
     nextId: () => nextLargeId(db),
-    isIssued: (id) => isIssued(db, id),
+    isIssued: (id) => isIdIssued(db, id),
     publish: (publication) => publishVersion(db, publication),
   };
 }
@@ -221,13 +221,13 @@ async function requireIntact(db: Database, file: string): Promise<void> {
   }
 }
 
-/** Throws if the catalogue is missing beside existing data; without data this is the first start. */
+/** Throws if the catalogue is missing although the data folder has other data. If it has none, this is the first start. */
 async function requireNoOrphanedData(file: string): Promise<void> {
   const stats = await fileStats(file);
   if (stats !== undefined && stats.bytes > 0) return;
   for (const name of ['datasets', 'archives', 'objects', 'exports']) {
     const folder = join(dirname(file), name);
-    if ((await list(folder)).length === 0) continue;
+    if ((await listFolder(folder)).length === 0) continue;
     throw new AppError(
       'damaged',
       `${file} is ${stats === undefined ? 'missing' : 'empty'}, but ${folder} holds data; restore the catalogue ` +

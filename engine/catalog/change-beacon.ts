@@ -4,7 +4,7 @@ import type { GlobalBeaconRow, Granularity } from './global-beacons.js';
 import type { UserRow } from './users.js';
 
 /**
- * Creates the global beacon of a dataset, or changes the existing one, whose granularity stays where none is given. Must run inside
+ * Creates the global beacon of a dataset, or changes the existing one; if no granularity is given, the existing one stays. Must run inside
  * `catalog.transaction`.
  */
 export async function enableBeacon(
@@ -15,7 +15,13 @@ export async function enableBeacon(
 ): Promise<GlobalBeaconRow> {
   const before = (await tx.globalBeacons.of([datasetId])).get(datasetId);
   const row = await tx.globalBeacons.enable(datasetId, actor.id, granularity);
-  await recordChange(tx, actor, datasetId, before?.granularity ?? 'none', row.granularity);
+  await auditGranularityChange(
+    tx,
+    actor,
+    datasetId,
+    before?.granularity ?? 'none',
+    row.granularity,
+  );
   return row;
 }
 
@@ -26,12 +32,13 @@ export async function disableBeacon(
   datasetId: number,
 ): Promise<GlobalBeaconRow | undefined> {
   const row = await tx.globalBeacons.disable(datasetId);
-  if (row !== undefined) await recordChange(tx, actor, datasetId, row.granularity, 'none');
+  if (row !== undefined)
+    await auditGranularityChange(tx, actor, datasetId, row.granularity, 'none');
   return row;
 }
 
-/** Records what the GA4GH beacon shows of a dataset from now on, which may be shown to everybody. */
-async function recordChange(
+/** Records in the audit log a change of what the GA4GH beacon, which may be public, shows of a dataset. */
+async function auditGranularityChange(
   tx: Tables,
   actor: Pick<UserRow, 'id'>,
   datasetId: number,
@@ -41,7 +48,7 @@ async function recordChange(
   if (before === after) return;
   const object = await tx.objects.get(datasetId);
   const vault = object && (await tx.vaults.get(object.vaultId));
-  if (vault === undefined) return; // deleted meanwhile, and the beacon with it
+  if (vault === undefined) return; // the dataset was deleted meanwhile, and its beacon with it
   await recordAudit(tx, {
     actor,
     action: 'beacon.change',

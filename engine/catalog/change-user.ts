@@ -1,5 +1,5 @@
-import { AppError, invalid, notFound } from '../core/errors.js';
-import { recordAudit, differences, type AuditSubject } from './audit-log.js';
+import { AppError, invalidError, notFoundError } from '../core/errors.js';
+import { recordAudit, auditDifferences, type AuditSubject } from './audit-log.js';
 import type { Tables } from './catalog.js';
 import type { UserRow } from './users.js';
 
@@ -12,8 +12,8 @@ export function userSubject({ id, email, accountId }: UserRow): AuditSubject {
 }
 
 /**
- * Changes the names or the role of a user who exists, deactivates or reactivates them. Must run inside `catalog.transaction`. Throws
- * `conflict` if the owner of an account or the actor would be deactivated, and `invalid` for a role that cannot be given.
+ * Changes the names or the role of an existing user, or deactivates or reactivates the user. Must run inside `catalog.transaction`. Throws
+ * `conflict` if the owner of an account or the actor would be deactivated, and `invalid` for a role that cannot be assigned.
  */
 export async function changeUser(
   tx: Tables,
@@ -31,7 +31,7 @@ export async function changeUser(
       `${user.email} is the owner of the account and cannot be removed; their tokens can be revoked.`,
     );
   }
-  // Choice: administrators cannot remove themselves by mistake; another one can.
+  // Choice: administrators cannot remove themselves, so that they do not do so by mistake; another administrator can remove them.
   if (!isActive && user.isActive && actor?.id === id) {
     throw new AppError('conflict', 'You cannot remove yourself; another administrator can.');
   }
@@ -45,7 +45,7 @@ export async function changeUser(
     });
   }
   const names = { firstName: 'first_name', lastName: 'last_name', role: 'role' } as const;
-  const details = differences(user, changedUser, names);
+  const details = auditDifferences(user, changedUser, names);
   if (Object.keys(details).length > 0) {
     await recordAudit(tx, { actor, action: 'user.update', subject, details });
   }
@@ -53,9 +53,9 @@ export async function changeUser(
 }
 
 /**
- * Removes a user: from now on their tokens are refused and their jobs fail; what they made stays. Must run inside
- * `catalog.transaction`. Throws `not-found` if the user is missing or removed, and `conflict` for the owner of an account.
- * Choice: a removed user stays in lists with `is_active` false, because what they made names them.
+ * Removes a user: from now on, their tokens are refused and their jobs fail; the resources that they made stay. Must run inside
+ * `catalog.transaction`. Throws `not-found` if the user is missing or already removed, and `conflict` for the owner of an account.
+ * Choice: a removed user stays in lists with `is_active` false, because the resources that the user made refer to the user.
  */
 export async function removeUser(
   tx: Tables,
@@ -63,16 +63,19 @@ export async function removeUser(
   id: number,
 ): Promise<UserRow> {
   const user = await tx.users.get(id);
-  if (user?.isActive !== true) throw notFound();
+  if (user?.isActive !== true) throw notFoundError();
   return changeUser(tx, actor, id, { isActive: false });
 }
 
 function checkRole(user: UserRow, role: UserRow['role'] | undefined): void {
   if (role === undefined || role === user.role) return;
   if (user.role === 'primary_owner') {
-    throw invalid('role', `${user.email} is the owner of the account, whose role cannot change.`);
+    throw invalidError(
+      'role',
+      `${user.email} is the owner of the account, whose role cannot change.`,
+    );
   }
   if (role === 'primary_owner') {
-    throw invalid('role', 'An account has one owner, its first user; use admin or member.');
+    throw invalidError('role', 'An account has one owner, its first user; use admin or member.');
   }
 }

@@ -1,8 +1,8 @@
 import type { Database } from './database.js';
 import { jobColumns, listJobs, type JobFilter, type JobRow } from './jobs.js';
-import type { Listed, Page } from './list-page.js';
+import type { ListedRows, Page } from './list-page.js';
 import { sql } from './sql.js';
-import { table, type Millis } from './table.js';
+import { tableCodec, type Millis } from './table.js';
 
 export type CommitMode = 'append' | 'overwrite' | 'upsert' | 'delete';
 
@@ -13,7 +13,7 @@ export interface CommitRow extends JobRow {
   readonly parentJobModel:
     'datasets.DatasetImport' | 'datasets.DatasetMigration' | 'datasets.DatasetCommit';
   readonly parentJobId: number;
-  readonly recordsTotal: number; // of the dataset after it
+  readonly recordsTotal: number; // number of records of the dataset after the commit
   readonly recordsModified: number;
   readonly recordsAdded: number;
   readonly recordsChanged: number;
@@ -26,13 +26,13 @@ export interface CommitRow extends JobRow {
 
 /** The version of a dataset that `as_of` names, in the form of answers. */
 export interface AsOf {
-  /** The newest commit; null before the first. */
+  /** The newest commit in the version; null before the first commit. */
   readonly commit_id: number | null;
   /** The version in the log; -1 before the first commit. */
   readonly version: number;
 }
 
-export const commits = table<CommitRow>(
+export const commits = tableCodec<CommitRow>(
   'commits',
   {
     ...jobColumns,
@@ -58,24 +58,24 @@ export const commits = table<CommitRow>(
 export interface CommitTable {
   get(id: number): Promise<CommitRow | undefined>;
   /** Lists the commits, newest first. */
-  list(filter: JobFilter, page: Page): Promise<Listed<CommitRow>>;
+  list(filter: JobFilter, page: Page): Promise<ListedRows<CommitRow>>;
   /** The commits of one import, oldest first. */
   ofImport(importId: number): Promise<readonly CommitRow[]>;
   /** The commits of one migration, oldest first. */
   ofMigration(migrationId: number): Promise<readonly CommitRow[]>;
   /** The rollback of a commit; undefined if it has none. */
   rollbackOf(id: number): Promise<CommitRow | undefined>;
-  /** The commit of a dataset that made this version of its log; undefined if it was deleted or a merge made the version. */
+  /** The commit of a dataset that made this version of its log; undefined if the commit was deleted or a compaction made the version. */
   atVersion(datasetId: number, logVersion: number): Promise<CommitRow | undefined>;
   /** The commits after a version of a dataset that changed or removed records and were not rolled back, oldest first. */
   changesAfter(datasetId: number, logVersion: number): Promise<readonly CommitRow[]>;
-  /** The last commit of the dataset, in the order of its versions, that had completed at a time; undefined before the first. */
+  /** Returns the last commit of the dataset, in the order of its versions, that had completed at this time; undefined if there is none. */
   lastAt(datasetId: number, time: Millis): Promise<CommitRow | undefined>;
   /** The last completed commit before a version of the dataset; undefined if there is none. */
   lastBefore(datasetId: number, logVersion: number): Promise<CommitRow | undefined>;
-  /** Deletes the row of a commit; its changes of the dataset remain. */
+  /** Deletes the row of a commit; its effect on the dataset remains. */
   delete(id: number): Promise<void>;
-  /** The commits of a dataset whose entries were deleted. */
+  /** The commits of a dataset whose rows were deleted. */
   deleted(datasetId: number): Promise<readonly Pick<CommitRow, 'id' | 'parentJobId'>[]>;
 }
 
@@ -115,12 +115,13 @@ export function commitTable(db: Database): CommitTable {
     lastAt: async (datasetId, time) => {
       let belowVersion = Number.MAX_SAFE_INTEGER;
       for (;;) {
-        // A commit completes after it is created, so only commits created until `time` are read; those completed later are skipped.
+        // A commit completes after its row is created, so only the commits created until `time` are read; those that completed later are
+        // skipped.
         const rows = await db.all(sql`SELECT ${commits.columns} FROM commits
           WHERE dataset_id = ${datasetId} AND status = 'completed' AND created_at <= ${time}
             AND log_version < ${belowVersion} ORDER BY log_version DESC LIMIT 10`);
         const page = rows.map((row) => commits.parse(row));
-        const found = page.find((row) => completedAt(row) <= time);
+        const found = page.find((row) => completionTime(row) <= time);
         if (found !== undefined || page.length === 0) return found;
         belowVersion = page.at(-1)!.logVersion;
       }
@@ -146,6 +147,6 @@ export function commitTable(db: Database): CommitTable {
   };
 }
 
-function completedAt({ timestamps }: CommitRow): Millis {
+function completionTime({ timestamps }: CommitRow): Millis {
   return timestamps.findLast(([, to]) => to === 'completed')?.[2] ?? Infinity;
 }

@@ -17,7 +17,7 @@ export interface NewUser {
   readonly lastName?: string;
   /** A first token; its secret is random if absent. */
   readonly token?: Omit<NewToken, 'userId'>;
-  /** The administrator who creates the user; absent where a command or the first start does. */
+  /** The administrator who creates the user; absent if a command or the first start creates the user. */
   readonly actor?: Pick<UserRow, 'id'>;
 }
 
@@ -29,9 +29,9 @@ export interface CreatedUser {
 }
 
 /**
- * Creates a user with a personal vault, the account if it is missing, and a token if requested. Must run inside
- * `catalog.transaction`. `key` is the server's signing key.
- * Choice: a user of the account who was removed is brought back under the same id, with what they made, but without their earlier tokens,
+ * Creates a user with a personal vault, the account if it is missing, and a token if requested. Must run inside `catalog.transaction`.
+ * `key` is the server's signing key.
+ * Choice: a removed user of the account is restored under the same id, with the resources that they made, but without their earlier tokens,
  * permissions and groups.
  */
 export async function createUser(
@@ -54,7 +54,7 @@ export async function createUser(
           email,
           role: existingAccount === undefined ? 'primary_owner' : (role ?? 'member'),
         })
-      : await bringBack(tx, removedUser.id, { ...names, role: role ?? 'member' });
+      : await restoreUser(tx, removedUser.id, { ...names, role: role ?? 'member' });
   await recordAudit(tx, {
     actor: actor ?? null,
     action: removedUser === undefined ? 'user.create' : 'user.reactivate',
@@ -75,7 +75,7 @@ export async function createUser(
   return { account, user, vault, token: createdToken };
 }
 
-async function bringBack(
+async function restoreUser(
   tx: Tables,
   id: number,
   patch: Pick<NewUser, 'role' | 'firstName' | 'lastName'>,

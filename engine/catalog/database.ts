@@ -2,17 +2,17 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { AppError } from '../core/errors.js';
 import { faultpoint } from '../core/faultpoint.js';
 import { sql, type Sql } from './sql.js';
-import type { Raw } from './table.js';
+import type { RawRow } from './table.js';
 
 /** Runs statements, either on the committed database or inside one open transaction. */
 export interface Database {
-  all(statement: Sql): Promise<readonly Raw[]>;
-  get(statement: Sql): Promise<Raw | undefined>;
+  all(statement: Sql): Promise<readonly RawRow[]>;
+  get(statement: Sql): Promise<RawRow | undefined>;
   /** Returns the number of changed rows. */
   run(statement: Sql): Promise<number>;
   /**
-   * A number that changes with every commit of any process, so that caches know when to drop what they hold; undefined in a
-   * transaction. A commit of another process is noticed in the next event-loop tick at the latest.
+   * A number that changes with every commit by any process, so that caches know when to drop their rows; undefined in a transaction. A
+   * commit by another process is noticed in the next tick of the event loop at the latest.
    */
   readonly version?: number;
   /** Runs `work` in a transaction and rolls back if it throws; inside a transaction, `work` joins it. */
@@ -20,21 +20,21 @@ export interface Database {
 }
 
 /**
- * A commit that is `flushed` survives a power failure. One that is `unflushed` survives the end of the process, and does not wait for the
- * disk, during which this thread could do nothing else; the next flushed commit makes it survive a power failure, too.
+ * A `flushed` commit survives a power failure. An `unflushed` commit survives the end of the process and does not block this thread until
+ * the disk has written; the next flushed commit makes it survive a power failure as well.
  */
 export type Durability = 'flushed' | 'unflushed';
 
-const cachedStatements = 500;
-/** Longer statements contain lists of bound ids and are rarely repeated with the same length, so they are not cached. */
-const cachedLength = 4_000;
+const maxCachedStatements = 500;
+/** Statements longer than this contain lists of bound ids and are rarely repeated with lists of the same length, so they are not cached. */
+const maxCachedStatementLength = 4_000;
 const busyTimeoutMs = 5_000;
-/** Number of turns of the event loop between the arrival of a request and its query. */
-const ticksOfEvent = 8;
+/** Maximum number of ticks between the arrival of a request and its first query. */
+const maxTurnsToQuery = 8;
 
 /**
- * A SQLite database with one connection that writes, behind a queue, and one that only reads: reads see committed rows and
- * never wait for a writer. A database in memory has a single connection, so there reads see the open transaction.
+ * A SQLite database with one connection that writes, behind a queue, and one that only reads: reads see committed rows and never wait for a
+ * writer. A database in memory has a single connection, so reads of it also see the open transaction.
  */
 export class SqliteDatabase implements Database {
   readonly #writer: Connection;
@@ -42,7 +42,7 @@ export class SqliteDatabase implements Database {
   readonly #isShared: boolean;
   #queue: Promise<unknown> = Promise.resolve();
   #changes = 0;
-  /** SQLite's `data_version`, kept until the current event has been handled: reading it costs as much as a small SELECT. */
+  /** SQLite's `data_version`, remembered until the current event has been handled, because reading it costs as much as a small SELECT. */
   #version: number | undefined;
 
   constructor(file: string, readOnly = false) {
@@ -61,16 +61,16 @@ export class SqliteDatabase implements Database {
     if (!this.#isShared) return this.#changes;
     if (this.#version === undefined) {
       this.#version = this.#reader.version();
-      this.#forgetVersionIn(ticksOfEvent);
+      this.#forgetVersionIn(maxTurnsToQuery);
     }
     return this.#version;
   }
 
-  async all(statement: Sql): Promise<readonly Raw[]> {
+  async all(statement: Sql): Promise<readonly RawRow[]> {
     return this.#reader.all(statement);
   }
 
-  async get(statement: Sql): Promise<Raw | undefined> {
+  async get(statement: Sql): Promise<RawRow | undefined> {
     return this.#reader.all(statement)[0];
   }
 
@@ -89,18 +89,19 @@ export class SqliteDatabase implements Database {
     durability: Durability = 'flushed',
   ): Promise<T> {
     return this.#enqueue(async () => {
-      if (durability === 'unflushed') this.#writer.flush(false);
+      if (durability === 'unflushed') this.#writer.setFlushing(false);
       try {
         return await this.#transact(work);
       } finally {
-        if (durability === 'unflushed') this.#writer.flush(true);
+        if (durability === 'unflushed') this.#writer.setFlushing(true);
       }
     });
   }
 
   /**
-   * Runs `work`, which replaces tables to which others refer, in a transaction without foreign keys: with them, dropping a table would delete the rows that refer to
-   * its own (https://sqlite.org/lang_altertable.html#otheralter). Throws if more rows refer to missing ones afterwards than before.
+   * Runs `work`, which replaces tables to which other tables refer, in a transaction without foreign keys: with foreign keys, dropping a
+   * table would delete the rows of other tables that refer to its rows (https://sqlite.org/lang_altertable.html#otheralter). Throws if
+   * afterwards more rows refer to missing rows than before.
    */
   async replaceTables<T>(work: (db: Database) => Promise<T>): Promise<T> {
     return this.#enqueue(async () => {
@@ -138,7 +139,7 @@ export class SqliteDatabase implements Database {
       this.#writer.rollback();
       throw error;
     } finally {
-      // synchronous with the commit, so that no read sees the change before this call
+      // Called in the same turn of the event loop as the commit, so that no read happens between the two.
       this.#changed();
       open.end();
     }
@@ -150,8 +151,9 @@ export class SqliteDatabase implements Database {
   }
 
   /**
-   * Forgets the version in so many ticks, each with the microtasks behind it. All ticks run before the next event is handled, so that a request
-   * that arrives after a commit sees the commit; a request that arrives in one piece takes several.
+   * Forgets the version after this many ticks, each with its microtasks. All of them run before the next event is handled, so that a
+   * request that arrives after a commit sees the commit. Several ticks are needed, because a request that arrives in one piece takes
+   * several.
    */
   #forgetVersionIn(ticks: number): void {
     process.nextTick(() => {
@@ -160,7 +162,10 @@ export class SqliteDatabase implements Database {
     });
   }
 
-  /** Runs one writer at a time. Code inside a transaction must use the transaction's tables: to wait here would deadlock. */
+  /**
+   * Runs one writer at a time. Code inside a transaction must use the transaction's tables: a call of this method from there would
+   * deadlock.
+   */
   #enqueue<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#queue.then(work);
     this.#queue = result.catch(() => undefined); // the caller gets the error; the queue continues
@@ -168,7 +173,7 @@ export class SqliteDatabase implements Database {
   }
 }
 
-/** Statements inside one open transaction. Throws when it is used after the end of the transaction. */
+/** Runs statements inside one open transaction. Throws if it is used after the end of the transaction. */
 class OpenTransaction implements Database {
   readonly #connection: Connection;
   #isOpen = true;
@@ -177,11 +182,11 @@ class OpenTransaction implements Database {
     this.#connection = connection;
   }
 
-  async all(statement: Sql): Promise<readonly Raw[]> {
+  async all(statement: Sql): Promise<readonly RawRow[]> {
     return this.#open().all(statement);
   }
 
-  async get(statement: Sql): Promise<Raw | undefined> {
+  async get(statement: Sql): Promise<RawRow | undefined> {
     return this.#open().all(statement)[0];
   }
 
@@ -209,53 +214,59 @@ class Connection {
   readonly #statements = new Map<string, StatementSync>();
 
   constructor(file: string, readOnly: boolean) {
-    this.#db = withCause(() => new DatabaseSync(file, { readOnly, timeout: busyTimeoutMs }));
+    this.#db = translateSqliteErrors(
+      () => new DatabaseSync(file, { readOnly, timeout: busyTimeoutMs }),
+    );
     try {
-      withCause(() => {
+      translateSqliteErrors(() => {
         if (!readOnly) this.#db.exec('PRAGMA journal_mode = WAL');
       });
       this.enforceForeignKeys(true);
-      this.flush(true);
+      this.setFlushing(true);
     } catch (error) {
       this.#db.close();
       throw error;
     }
   }
 
-  all(statement: Sql): readonly Raw[] {
-    return withCause(() => this.#prepare(statement.text).all(...statement.values));
+  all(statement: Sql): readonly RawRow[] {
+    return translateSqliteErrors(() => this.#prepare(statement.text).all(...statement.values));
   }
 
   run(statement: Sql): number {
-    return withCause(() => {
-      if (!this.#db.isTransaction) faultpoint('commit'); // the statement is a transaction of its own
+    return translateSqliteErrors(() => {
+      if (!this.#db.isTransaction) faultpoint('commit'); // outside of a transaction, the statement commits by itself
       return Number(this.#prepare(statement.text).run(...statement.values).changes);
     });
   }
 
   /** SQLite's `data_version`: changes when another connection has committed. */
   version(): number {
-    return withCause(() => Number(this.#prepare('PRAGMA data_version').get()?.['data_version']));
+    return translateSqliteErrors(() =>
+      Number(this.#prepare('PRAGMA data_version').get()?.['data_version']),
+    );
   }
 
-  /** Whether the next commits are flushed. */
-  flush(isOn: boolean): void {
-    withCause(() =>
+  /** Sets whether the next commits are flushed. */
+  setFlushing(isOn: boolean): void {
+    translateSqliteErrors(() =>
       this.#db.exec(isOn ? 'PRAGMA synchronous = FULL' : 'PRAGMA synchronous = NORMAL'),
     );
   }
 
-  /** Whether rows may only refer to rows that exist. Without effect in a transaction. */
+  /** Sets whether rows may only refer to rows that exist. Has no effect in a transaction. */
   enforceForeignKeys(isOn: boolean): void {
-    withCause(() => this.#db.exec(isOn ? 'PRAGMA foreign_keys = ON' : 'PRAGMA foreign_keys = OFF'));
+    translateSqliteErrors(() =>
+      this.#db.exec(isOn ? 'PRAGMA foreign_keys = ON' : 'PRAGMA foreign_keys = OFF'),
+    );
   }
 
   begin(): void {
-    withCause(() => this.#db.exec('BEGIN IMMEDIATE'));
+    translateSqliteErrors(() => this.#db.exec('BEGIN IMMEDIATE'));
   }
 
   commit(): void {
-    withCause(() => {
+    translateSqliteErrors(() => {
       faultpoint('commit');
       this.#db.exec('COMMIT');
     });
@@ -274,15 +285,18 @@ class Connection {
   #prepare(text: string): StatementSync {
     const cachedStatement = this.#statements.get(text);
     if (cachedStatement !== undefined) return cachedStatement;
-    if (this.#statements.size >= cachedStatements) this.#statements.clear();
+    if (this.#statements.size >= maxCachedStatements) this.#statements.clear();
     const newStatement = this.#db.prepare(text);
-    if (text.length <= cachedLength) this.#statements.set(text, newStatement);
+    if (text.length <= maxCachedStatementLength) this.#statements.set(text, newStatement);
     return newStatement;
   }
 }
 
-/** Messages for errors that somebody can act on, by SQLite's extended or primary result code. Other errors are passed on unchanged. */
-const causes = new Map<number, readonly [AppError['code'], string]>([
+/**
+ * The messages for errors that a user or operator can remedy, by SQLite's extended or primary result code. Other errors are passed on
+ * unchanged.
+ */
+const errorBySqliteCode = new Map<number, readonly [AppError['code'], string]>([
   [5, ['conflict', 'the catalogue is locked by another process; try again']],
   [8, ['internal', 'the catalogue cannot be written: the disk or the file is read-only']],
   [10, ['internal', 'the disk failed to read or write the catalogue']],
@@ -290,18 +304,20 @@ const causes = new Map<number, readonly [AppError['code'], string]>([
   [13, ['no-space', 'no space left on the disk for the catalogue; free some and try again']],
   [14, ['internal', 'the catalogue cannot be opened; check that its folder exists and is yours']],
   [26, ['damaged', 'the catalogue is damaged or not a catalogue; restore it from a backup']],
-  // SQLITE_CONSTRAINT_FOREIGNKEY: between the check of a request and its statement, another request deleted the row.
+  // SQLITE_CONSTRAINT_FOREIGNKEY: after the check of a request and before its statement, another request deleted a row that it refers to.
   [787, ['conflict', 'something that the request refers to was deleted meanwhile']],
 ]);
 
-/** Runs `work`; turns an error of SQLite with a known cause into an `AppError`. */
-function withCause<T>(work: () => T): T {
+/** Runs `work`; turns an error of SQLite that is listed in `errorBySqliteCode` into an `AppError`. */
+function translateSqliteErrors<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {
     const code = (error as { errcode?: unknown }).errcode;
     const cause =
-      typeof code === 'number' ? (causes.get(code) ?? causes.get(code & 0xff)) : undefined;
+      typeof code === 'number'
+        ? (errorBySqliteCode.get(code) ?? errorBySqliteCode.get(code & 0xff))
+        : undefined;
     if (cause === undefined) throw error;
     throw new AppError(cause[0], cause[1], undefined, error);
   }
@@ -313,8 +329,8 @@ export interface InstanceLock {
 }
 
 /**
- * The open databases of locks that are held. Without a reference from here, a lock whose catalogue is no longer used would be
- * garbage-collected, which closes its database and releases it.
+ * The open databases of the locks that are held. Without this reference, the lock of a catalogue that is no longer used would be
+ * garbage-collected, which closes its database and releases the lock.
  */
 const heldLocks = new Set<DatabaseSync>();
 

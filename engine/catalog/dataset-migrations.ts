@@ -1,40 +1,43 @@
 import type { JsonObject } from '../core/types.js';
 import type { AsOf, CommitMode } from './commits.js';
 import type { Database } from './database.js';
-import { recordCreated } from './idempotency-keys.js';
+import { recordCreatedId } from './idempotency-keys.js';
 import { nextLargeId } from './ids.js';
 import { jobColumns, listJobs, newJob, type JobFilter, type JobRow } from './jobs.js';
-import type { Listed, Page } from './list-page.js';
+import type { ListedRows, Page } from './list-page.js';
 import { isOneOf, sql } from './sql.js';
-import { table } from './table.js';
+import { tableCodec } from './table.js';
 import { activeStatuses, type TaskRow } from './task-row.js';
 import { insertTask } from './task-status.js';
 
-/** A migration, which copies the records of a query from one dataset to another. `datasetId` is the target, whose permissions apply. */
+/**
+ * A migration, which copies the records of a query from one dataset to another. `datasetId` is the target; the permissions of the target
+ * apply.
+ */
 export interface DatasetMigrationRow extends JobRow {
-  /** The dataset that is read; it may have been deleted since. */
+  /** The dataset from which the migration reads; it may have been deleted since. */
   readonly sourceId: number;
   readonly sourceParams: JsonObject;
-  /** The version of the source that the request names; null: the newest when the migration runs. */
+  /** The version of the source that the request names; null for the version that is newest when the migration runs. */
   readonly asOf: AsOf | null;
   readonly targetFields: readonly JsonObject[];
   readonly commitMode: CommitMode;
-  /** The fields by which the migration finds the records that it changes; null: by their `_id`. */
+  /** The fields by which the migration identifies the records that it changes; null for `_id`. */
   readonly idFields: readonly string[] | null;
   readonly includeErrors: boolean;
   readonly entityParams: JsonObject | null;
   readonly validationParams: JsonObject | null;
   readonly annotatorParams: JsonObject | null;
   readonly priority: number;
-  /** Allocated with the migration, because records contain it before the commit exists. */
+  /** The id of the commit, which is allocated with the migration, because records contain it before the commit exists. */
   readonly commitId: number;
   /** True if the migration only reports what it would do and leaves the target unchanged. */
   readonly isDryRun: boolean;
-  /** Number of records that the query finds: first as counted for the request, in the end as found. */
+  /** The number of records of the query: until the migration has run, as counted when it was requested; then the number found. */
   readonly documentsCount: number | null;
 }
 
-const datasetMigrations = table<DatasetMigrationRow>(
+const datasetMigrations = tableCodec<DatasetMigrationRow>(
   'datasetMigrations',
   {
     ...jobColumns,
@@ -76,18 +79,18 @@ export interface NewDatasetMigration {
   readonly documentsCount?: number | null;
 }
 
-const defaultPriority = 15; // after imports, which have 10, and before exports, which have 20
+const defaultPriority = 15; // runs after imports, which have the priority 10, and before exports, which have 20
 
-/** Migrations. Their statuses follow those of their tasks. */
+/** Migrations. The status of a migration follows that of its task. */
 export interface DatasetMigrationTable {
   get(id: number): Promise<DatasetMigrationRow | undefined>;
   /** Lists the migrations, newest first; the filter `datasetId` is the source. */
-  list(filter: JobFilter, page: Page): Promise<Listed<DatasetMigrationRow>>;
+  list(filter: JobFilter, page: Page): Promise<ListedRows<DatasetMigrationRow>>;
   /** Creates the migration and queues its task. */
   create(job: NewDatasetMigration): Promise<{ readonly row: DatasetMigrationRow; readonly task: TaskRow }>; // prettier-ignore
-  /** Sets the number of records that were found. */
+  /** Sets the number of records that the query found. */
   countDocuments(id: number, documents: number): Promise<void>;
-  /** The versions of a dataset that migrations are going to read which have yet to end. */
+  /** The versions of a dataset that unfinished migrations with a fixed version read. */
   openVersions(sourceId: number): Promise<readonly number[]>;
   /** Deletes the migration and its task, but not its commits. */
   delete(id: number): Promise<void>;
@@ -146,7 +149,7 @@ export function datasetMigrationTable(db: Database): DatasetMigrationTable {
           documentsCount: job.documentsCount ?? null,
         };
         await tx.run(datasetMigrations.insert(row));
-        await recordCreated(tx, id);
+        await recordCreatedId(tx, id);
         return { row, task };
       }),
     countDocuments: async (id, documents) => {

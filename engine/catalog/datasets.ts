@@ -1,13 +1,13 @@
 import type { GenomeBuild } from '../core/types.js';
 import { RowCache } from './cache.js';
 import type { Database } from './database.js';
-import { listPage, type AccessFilter, type Listed, type Page } from './list-page.js';
+import { listPage, type AccessFilter, type ListedRows, type Page } from './list-page.js';
 import { foldName } from './names.js';
 import type { ObjectRow } from './object-row.js';
 import { insertObject, type NewObject } from './objects.js';
 import { mayAccess } from './permission.js';
-import { allOf, endsWith, isOneOf, sql, type Sql } from './sql.js';
-import { table, type Millis } from './table.js';
+import { conjunctionOf, endsWith, isOneOf, sql, type Sql } from './sql.js';
+import { tableCodec, type Millis } from './table.js';
 
 /** The properties of a dataset beyond those of its object, which has the same id. */
 export interface DatasetRow {
@@ -35,11 +35,11 @@ export type DatasetPatch = Partial<Pick<DatasetRow, 'storageClass' | 'availabili
 export interface DatasetFilter extends AccessFilter {
   readonly ids?: readonly number[];
   readonly vaultIds?: readonly number[];
-  /** The filename, in any letter case. */
+  /** The file name, in any letter case. */
   readonly name?: string;
   readonly tag?: string;
   readonly storageClass?: string;
-  /** The account in whose GA4GH beacon the datasets are: they are available, and have a granularity. */
+  /** Restricts the list to the datasets of this account's GA4GH beacon: those that are available and have a granularity. */
   readonly beaconOf?: number;
 }
 
@@ -54,15 +54,15 @@ export interface DatasetTotals {
 export interface DatasetTable {
   get(id: number): Promise<DatasetRow | undefined>;
   /** Lists the datasets, ordered by path. */
-  list(filter: DatasetFilter, page: Page): Promise<Listed<DatasetRow>>;
-  /** Creates a dataset and its object; a number is appended to a filename that is in use. */
+  list(filter: DatasetFilter, page: Page): Promise<ListedRows<DatasetRow>>;
+  /** Creates a dataset and its object; if the file name is in use, a number is appended to it. */
   create(
     dataset: NewDataset,
   ): Promise<{ readonly dataset: DatasetRow; readonly object: ObjectRow }>;
   update(id: number, patch: DatasetPatch): Promise<DatasetRow | undefined>;
   /**
-   * Records a log version that holds the same records in other files; `bytesMore` is the change in size. Does nothing unless the
-   * catalogue is at the version before it; the reconciliation at the next start then catches up.
+   * Records a log version with the same records in other files; `bytesMore` is the change in size. Does nothing unless the catalogue is at
+   * the preceding version; in that case the reconciliation at the next start records the version.
    */
   rewritten(id: number, version: number, bytesMore: number): Promise<void>;
   /** The log versions of all datasets, for the reconciliation at start. */
@@ -75,7 +75,7 @@ export interface DatasetTable {
   forget(id: number): Promise<void>;
 }
 
-export const datasets = table<DatasetRow>(
+export const datasets = tableCodec<DatasetRow>(
   'datasets',
   {
     id: 'plain',
@@ -109,14 +109,14 @@ export function datasetTable(db: Database): DatasetTable {
         {
           from: sql`datasets JOIN objects ON objects.id = datasets.id
             JOIN vaults ON vaults.id = objects.vault_id`,
-          where: allOf(datasetConditions(filter)),
+          where: conjunctionOf(datasetConditions(filter)),
           orderBy: sql`vaults.name_key, vaults.id, objects.path_key, datasets.id`,
         },
         page,
       ),
     create: ({ capacity, storageClass, ...rest }) =>
       db.atomic(async (tx) => {
-        const mimetype = 'application/vnd.solvebio.dataset'; // what clients know (contract 6.1)
+        const mimetype = 'application/vnd.solvebio.dataset'; // the media type that clients know (contract 6.1)
         const object = await insertObject(tx, { mimetype, ...rest, objectType: 'dataset' });
         const row: DatasetRow = {
           id: object.id,

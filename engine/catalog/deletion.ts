@@ -1,5 +1,5 @@
 import type { Database } from './database.js';
-import { jobs } from './jobs.js';
+import { jobCodecs } from './jobs.js';
 import { isOneOf, sql, type Sql } from './sql.js';
 import { activeStatuses } from './task-row.js';
 
@@ -21,8 +21,8 @@ export async function collectVaultDeletion(db: Database, vaultId: number): Promi
 }
 
 /**
- * Collects what the deletion of the objects that meet a condition removes. Must run in the transaction of the DELETE, before it.
- * Records the datasets as dropped, so that a restart deletes their files if the process is killed before it has done so.
+ * Collects what the deletion of the objects that meet a condition removes. Must run in the same transaction as the DELETE and before it.
+ * Records the datasets as dropped, so that if the process is killed before it has deleted their files, the next start deletes them.
  */
 export async function collectDeletion(db: Database, condition: Sql): Promise<Deletion> {
   const objects = await db.all(
@@ -69,9 +69,12 @@ export async function collectDeletion(db: Database, condition: Sql): Promise<Del
   };
 }
 
-/** Cancels the open migrations whose source is one of these datasets. Their tasks are deleted with the source; the migrations are kept. */
+/**
+ * Cancels the open migrations whose source is one of these datasets. Their tasks are deleted with the source; the rows of the migrations
+ * stay.
+ */
 async function cancelMigrationsOf(db: Database, datasets: Sql): Promise<void> {
-  const { migration } = jobs;
+  const { migration } = jobCodecs;
   const rows = await db.all(sql`SELECT ${migration.columns} FROM dataset_migrations
     WHERE source_id IN (${datasets}) AND ${isOneOf(sql`status`, activeStatuses)}`);
   const now = Date.now();

@@ -1,12 +1,12 @@
 import type { JsonObject } from '../core/types.js';
 import type { AsOf } from './commits.js';
 import type { Database } from './database.js';
-import { recordCreated } from './idempotency-keys.js';
+import { recordCreatedId } from './idempotency-keys.js';
 import { nextLargeId } from './ids.js';
 import { jobColumns, listJobs, newJob, type JobFilter, type JobRow } from './jobs.js';
-import type { Listed, Page } from './list-page.js';
+import type { ListedRows, Page } from './list-page.js';
 import { isOneOf, sql } from './sql.js';
-import { table, type Millis } from './table.js';
+import { tableCodec, type Millis } from './table.js';
 import { activeStatuses, type TaskRow } from './task-row.js';
 import { insertTask } from './task-status.js';
 
@@ -25,10 +25,13 @@ export interface ExportRow extends JobRow {
   readonly bytes: number | null;
   /** The log version that was exported. */
   readonly logVersion: number | null;
-  /** The version that the request names; null: the newest when the export runs. */
+  /** The version that the request names; null for the version that is newest when the export runs. */
   readonly asOf: AsOf | null;
   readonly expiresAt: Millis | null;
-  /** The origin of the records and what identifies the file; null until the file is written, and for exports of earlier releases. */
+  /**
+   * The provenance of the records and the identification of the file; null until the file is written, and for exports made by earlier
+   * releases.
+   */
   readonly provenance: JsonObject | null;
 }
 
@@ -37,7 +40,7 @@ export const exportProvenanceSchema: readonly string[] = [
   `ALTER TABLE exports ADD COLUMN provenance TEXT`,
 ];
 
-const exports = table<ExportRow>(
+const exports = tableCodec<ExportRow>(
   'exports',
   {
     ...jobColumns,
@@ -94,13 +97,13 @@ export type ExportPatch = Partial<
   >
 >;
 
-const defaultPriority = 20; // between imports and commits, as their tasks have 10 and 30
+const defaultPriority = 20; // between the priorities of imports (10) and commits (30)
 
-/** Exports. Their statuses follow those of their tasks. */
+/** Exports. The status of an export follows that of its task. */
 export interface ExportTable {
   get(id: number): Promise<ExportRow | undefined>;
   /** Lists the exports, newest first. */
-  list(filter: JobFilter, page: Page): Promise<Listed<ExportRow>>;
+  list(filter: JobFilter, page: Page): Promise<ListedRows<ExportRow>>;
   /** Creates the export and queues its task. */
   create(job: NewExport): Promise<{ readonly row: ExportRow; readonly task: TaskRow }>;
   update(id: number, patch: ExportPatch): Promise<ExportRow | undefined>;
@@ -109,9 +112,9 @@ export interface ExportTable {
   expired(now: number): Promise<readonly ExportRow[]>;
   /** Completed exports whose e-mail is due, oldest first. */
   unmailed(): Promise<readonly ExportRow[]>;
-  /** The newest export of the records of a commit that has yet to end, or whose file stays until after `until`. */
+  /** Returns the newest export of the records of a commit that is unfinished, or whose file exists until after `until`. */
   ofCommit(datasetId: number, commitId: number, until: Millis): Promise<ExportRow | undefined>;
-  /** The versions of a dataset that exports are going to read which have yet to end. */
+  /** The versions of a dataset that unfinished exports with a fixed version read. */
   openVersions(datasetId: number): Promise<readonly number[]>;
 }
 
@@ -158,7 +161,7 @@ export function exportTable(db: Database): ExportTable {
           provenance: null,
         };
         await tx.run(exports.insert(row));
-        await recordCreated(tx, id);
+        await recordCreatedId(tx, id);
         return { row, task };
       }),
     update: async (id, patch) => {
@@ -192,7 +195,7 @@ export function exportTable(db: Database): ExportTable {
         WHERE dataset_id = ${datasetId} AND as_of IS NOT NULL AND ${isOneOf(sql`status`, activeStatuses)}`);
       return rows.flatMap((row) => {
         const { asOf, params } = exports.parse(row);
-        // The records of a commit are what differs from the version before.
+        // The records of a commit are the difference from the preceding version, so that version is read as well.
         const isOfCommit = params['commit_id'] !== undefined;
         return asOf === null ? [] : isOfCommit ? [asOf.version - 1, asOf.version] : [asOf.version];
       });

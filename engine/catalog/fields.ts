@@ -1,13 +1,13 @@
-import { type DatasetField, fieldNameFault } from '../core/dataset-field.js';
-import { AppError, invalid } from '../core/errors.js';
+import { type DatasetField, fieldNameProblem } from '../core/dataset-field.js';
+import { AppError, invalidError } from '../core/errors.js';
 import { RowCache } from './cache.js';
 import type { Database } from './database.js';
-import { recordCreated } from './idempotency-keys.js';
+import { recordCreatedId } from './idempotency-keys.js';
 import { nextSmallId } from './ids.js';
-import { listPage, type AccessFilter, type Listed, type Page } from './list-page.js';
+import { listPage, type AccessFilter, type ListedRows, type Page } from './list-page.js';
 import { mayAccess } from './permission.js';
-import { allOf, sql, type Sql } from './sql.js';
-import { table, type Millis } from './table.js';
+import { conjunctionOf, sql, type Sql } from './sql.js';
+import { tableCodec, type Millis } from './table.js';
 
 export interface FieldRow extends DatasetField {
   readonly id: number;
@@ -16,9 +16,9 @@ export interface FieldRow extends DatasetField {
   readonly expression: string | null;
   readonly isHidden: boolean;
   readonly isReadOnly: boolean;
-  /** True once data of this field has been stored: its type is then fixed. */
+  /** True once data of the field have been stored: the type of the field is then fixed. */
   readonly isValid: boolean;
-  /** True if a user has declared the type, so that values must fit it. Values widen the types of other fields. */
+  /** True if a user has declared the type, so that values must fit it. For other fields, values can widen the type. */
   readonly isDeclared: boolean;
   readonly dependsOn: readonly string[];
   readonly urlTemplate: string | null;
@@ -26,7 +26,7 @@ export interface FieldRow extends DatasetField {
   readonly updatedAt: Millis;
 }
 
-/** A field to insert. Users may declare fields before and after they have data. */
+/** A field to insert. Users may declare a field before or after it has data. */
 export interface NewFieldRow extends Partial<
   Omit<FieldRow, 'id' | 'datasetId' | 'name' | 'createdAt' | 'updatedAt'>
 > {
@@ -44,8 +44,8 @@ export interface FieldFilter extends AccessFilter {
 /** Fields of datasets. */
 export interface FieldTable {
   get(id: number): Promise<FieldRow | undefined>;
-  /** Ordered by `ordering`, fields without one last, then by name. */
-  list(filter: FieldFilter, page: Page): Promise<Listed<FieldRow>>;
+  /** Lists the fields, ordered by `ordering` (fields without it last), then by name. */
+  list(filter: FieldFilter, page: Page): Promise<ListedRows<FieldRow>>;
   /** All fields of one dataset, in the order of `list`. */
   all(datasetId: number): Promise<readonly FieldRow[]>;
   /** Creates a field of a user; throws if its name is not allowed or taken. */
@@ -55,11 +55,11 @@ export interface FieldTable {
   /** Applies a user's change; throws if it changes the name or a data type other than `auto`. */
   edit(id: number, patch: FieldPatch): Promise<FieldRow | undefined>;
   update(id: number, patch: FieldPatch, now?: number): Promise<FieldRow | undefined>;
-  /** Throws if the dataset has ever had data. */
+  /** Deletes a field; throws if the dataset has ever had data. */
   delete(id: number): Promise<void>;
 }
 
-const fields = table<FieldRow>(
+const fields = tableCodec<FieldRow>(
   'fields',
   {
     id: 'plain',
@@ -89,7 +89,8 @@ const orderBy = sql`CASE WHEN fields.ordering IS NULL THEN 1 ELSE 0 END, fields.
 
 /** Statements over fields. */
 export function fieldTable(db: Database): FieldTable {
-  // Every query needs the fields; reading them from the database took a third of its time outside the engine.
+  // The cache exists because every query needs the fields; reading them from the database took a third of the time of a query outside the
+  // engine.
   const cache = new RowCache<number, readonly FieldRow[]>(db, 200);
   const get = async (id: number): Promise<FieldRow | undefined> => {
     const row = await db.get(sql`SELECT ${fields.columns} FROM fields WHERE id = ${id}`);
@@ -140,7 +141,7 @@ export function fieldTable(db: Database): FieldTable {
         {
           from: sql`fields JOIN objects ON objects.id = fields.dataset_id
             JOIN vaults ON vaults.id = objects.vault_id`,
-          where: allOf(fieldConditions(filter)),
+          where: conjunctionOf(fieldConditions(filter)),
           orderBy,
         },
         page,
@@ -156,16 +157,16 @@ export function fieldTable(db: Database): FieldTable {
     },
     create: (field) =>
       db.atomic(async (tx) => {
-        const fault = fieldNameFault(field.name);
-        if (fault !== null) throw invalid('name', fault);
+        const fault = fieldNameProblem(field.name);
+        if (fault !== null) throw invalidError('name', fault);
         const fieldWithName = await tx.get(
           sql`SELECT id FROM fields WHERE dataset_id = ${field.datasetId} AND name = ${field.name}`,
         );
         if (fieldWithName !== undefined) {
-          throw invalid('name', `A field named ${JSON.stringify(field.name)} exists already.`);
+          throw invalidError('name', `A field named ${JSON.stringify(field.name)} exists already.`);
         }
         const row = await fieldTable(tx).createInternal(field);
-        await recordCreated(tx, row.id);
+        await recordCreatedId(tx, row.id);
         return row;
       }),
     update,
@@ -192,16 +193,16 @@ function isTyped({ dataType }: Partial<Pick<FieldRow, 'dataType'>>): boolean {
   return dataType !== undefined && dataType !== 'auto';
 }
 
-/** Throws if a user may not make this change: names are fixed, data types are once they are not `auto` (contract 9). */
+/** Throws if a user may not make this change: the name is fixed, and so is a data type other than `auto` (contract 9). */
 function checkEdit(field: FieldRow, patch: FieldPatch): void {
   const isReadOnly = field.isReadOnly && field.name.startsWith('_');
   if (isReadOnly) throw new AppError('invalid', `The field ${field.name} cannot be changed.`);
   if (patch.name !== undefined && patch.name !== field.name) {
-    throw invalid('name', 'The name of a field cannot be changed.');
+    throw invalidError('name', 'The name of a field cannot be changed.');
   }
   const isSameType = patch.dataType === undefined || patch.dataType === field.dataType;
   if (!isSameType && field.dataType !== 'auto') {
-    throw invalid(
+    throw invalidError(
       'data_type',
       'The data type of a field cannot be changed; migrate the dataset instead.',
     );
@@ -209,7 +210,7 @@ function checkEdit(field: FieldRow, patch: FieldPatch): void {
   const isSameIsList =
     patch.isList === undefined || (patch.isList ?? false) === (field.isList ?? false);
   if (!isSameIsList && field.isValid) {
-    throw invalid('is_list', 'Whether a field is a list cannot be changed once it has data.');
+    throw invalidError('is_list', 'Whether a field is a list cannot be changed once it has data.');
   }
 }
 

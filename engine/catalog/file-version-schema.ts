@@ -1,6 +1,6 @@
 /**
- * Adds versions of files and shortcuts. The tables `objects` and `multipart_uploads` are replaced, because SQLite cannot change the checks and keys of a table. What a
- * file has becomes its first version: its content, or the upload that it was created for.
+ * Adds versions of files and shortcuts. The tables `objects` and `multipart_uploads` are replaced, because SQLite cannot change the checks
+ * and keys of a table. The content of each existing file, or the upload for which the file was created, becomes its first version.
  */
 export const fileVersionSchema: readonly string[] = [
   `CREATE TABLE next_objects (

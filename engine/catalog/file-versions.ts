@@ -1,33 +1,33 @@
 import { AppError } from '../core/errors.js';
 import type { Database } from './database.js';
-import { listPage, type Listed, type Page } from './list-page.js';
+import { listPage, type ListedRows, type Page } from './list-page.js';
 import { objects, type ObjectRow } from './object-row.js';
 import { isOneOf, sql, type Sql } from './sql.js';
-import { table, type Millis } from './table.js';
+import { tableCodec, type Millis } from './table.js';
 
-/** A version of a file: what one upload, export, copy or restoration made its content. Its number counts from 1 in the file. */
+/** A version of a file: a content that one upload, export, copy or restoration gave it. Versions of a file are numbered from 1. */
 export interface FileVersionRow {
   readonly objectId: number;
-  /** The number of the version. The content is stored under it, and no later version of the file gets it again. */
+  /** The number of the version. The content is stored under this number, which no later version of the file gets again. */
   readonly revision: number;
   readonly userId: number;
   readonly mimetype: string | null;
-  /** The size in bytes; until the content has arrived, the announced one. */
+  /** The size in bytes; until the content has arrived, the announced size. */
   readonly size: number | null;
-  /** The MD5 in hexadecimal; until the content has arrived, the announced one. */
+  /** The MD5 in hexadecimal; until the content has arrived, the announced MD5. */
   readonly md5: string | null;
   /** Whether the content has arrived: `unverified` until then. */
   readonly availability: 'unverified' | 'available';
   readonly createdAt: Millis;
   readonly updatedAt: Millis;
-  /** When the version was deleted; null if it exists. The content of a deleted version is kept for some days. */
+  /** When the version was deleted; null if it was not. The content of a deleted version is kept for some days. */
   readonly deletedAt: Millis | null;
 }
 
-/** A version that is announced: its content follows. */
+/** A version to announce; its content follows. */
 export type NewFileVersion = Pick<FileVersionRow, 'userId' | 'mimetype' | 'size' | 'md5'>;
 
-/** The content of a version, which is stored. */
+/** The stored content of a version. */
 export interface FileContent {
   readonly revision: number;
   readonly userId: number;
@@ -42,21 +42,21 @@ export interface FileContent {
 export interface FileVersionTable {
   get(objectId: number, revision: number): Promise<FileVersionRow | undefined>;
   /** Lists the versions, newest first; deleted versions only on request. */
-  list(filter: FileVersionFilter, page: Page): Promise<Listed<FileVersionRow>>;
+  list(filter: FileVersionFilter, page: Page): Promise<ListedRows<FileVersionRow>>;
   /** The number of versions of each file, without deleted ones. */
   counts(objectIds: readonly number[]): Promise<ReadonlyMap<number, number>>;
   /** All versions of all files whose content is stored, including deleted versions. */
   stored(): Promise<readonly FileVersionRow[]>;
-  /** Announces another version of a file. */
+  /** Announces a new version of a file, whose content follows. */
   announce(object: ObjectRow, version: NewFileVersion): Promise<FileVersionRow>;
   /**
-   * The number under which a new content of a file is stored: that of the version it was announced for, or a new one if that version has
-   * its content already. Undefined if the version was deleted, or never existed.
+   * Returns the number under which a new content of a file is stored: that of the version for which it was announced, or a new number if
+   * that version already has its content. Undefined if the version was deleted or never existed.
    */
   numberFor(object: ObjectRow, revision: number): Promise<number | undefined>;
   /**
-   * Makes a stored content a version of the file, and the current one unless there is a newer. Returns the number of the version that it
-   * replaces, whose content is to be removed: in a vault that keeps no versions, the one that was current. `addsVersion`: it replaces none.
+   * Makes a stored content a version of the file; it becomes the current version unless there is a newer one. In a vault that keeps no
+   * versions, returns the number of the version that it replaces, whose content is to be removed. With `addsVersion`, it replaces none.
    */
   publish(
     object: ObjectRow,
@@ -64,10 +64,10 @@ export interface FileVersionTable {
     addsVersion?: boolean,
   ): Promise<number | undefined>;
   /**
-   * Deletes a version, or brings a deleted one back. Throws `conflict` for the deletion of the last version of a file, or the last with content.
+   * Deletes a version, or restores a deleted one. Throws `conflict` for deleting the last version of a file, or the last one with content.
    */
   setDeleted(version: FileVersionRow, isDeleted: boolean): Promise<FileVersionRow>;
-  /** Deletes the rows of versions that were deleted before a time, except those that an import still reads; returns the rows. */
+  /** Deletes the rows of versions that were deleted before this time, except versions that an import still reads; returns the rows. */
   forgetDeleted(before: Millis): Promise<readonly FileVersionRow[]>;
 }
 
@@ -77,7 +77,7 @@ export interface FileVersionFilter {
   readonly showDeleted: boolean;
 }
 
-const versions = table<FileVersionRow>(
+const versions = tableCodec<FileVersionRow>(
   'fileVersions',
   {
     objectId: 'plain',
@@ -96,14 +96,14 @@ const versions = table<FileVersionRow>(
 
 /**
  * Statements over versions of files.
- *
- * Choice: the current version of a file is the newest that has its content and is not deleted; so deleting the current one shows the one before it,
- * bringing it back shows it again, and of versions that are uploaded at the same time the one that was begun last becomes current.
+ * Choice: the current version of a file is the newest version that has its content and is not deleted. Therefore, deleting the current
+ * version makes the preceding one current, and restoring it makes it current again; of versions uploaded at the same time, the one that was
+ * begun last becomes current.
  */
 export function fileVersionTable(db: Database): FileVersionTable {
   const select = (where: Sql): Promise<readonly FileVersionRow[]> => fileVersionsWhere(db, where);
   const get = async (objectId: number, revision: number): Promise<FileVersionRow | undefined> =>
-    (await select(isVersion({ objectId, revision })))[0];
+    (await select(isSameVersion({ objectId, revision })))[0];
   return {
     get,
     list: ({ objectId, showDeleted }, page) => {
@@ -131,7 +131,7 @@ export function fileVersionTable(db: Database): FileVersionTable {
     publish: (object, content, addsVersion = false) =>
       db.atomic(async (tx) => {
         await storeContent(tx, object, content);
-        await settleCurrent(tx, object.id, content.documentsCount ?? null);
+        await updateCurrentVersion(tx, object.id, content.documentsCount ?? null);
         const before = object.revision;
         if (addsVersion || before === 0 || before > content.revision) return undefined;
         if (await keepsVersions(tx, object.vaultId)) return undefined;
@@ -143,14 +143,14 @@ export function fileVersionTable(db: Database): FileVersionTable {
         const now = Date.now();
         const deletedAt = isDeleted ? (version.deletedAt ?? now) : null;
         await tx.run(sql`UPDATE file_versions SET deleted_at = ${deletedAt}, updated_at = ${now}
-          WHERE ${isVersion(version)}`);
+          WHERE ${isSameVersion(version)}`);
         if (isDeleted) await requireContent(tx, version);
-        await settleCurrent(tx, objectId, null);
+        await updateCurrentVersion(tx, objectId, null);
         return (await fileVersionTable(tx).get(objectId, revision))!;
       }),
     forgetDeleted: (before) =>
       db.atomic(async (tx) => {
-        const unusedVersion = sql`deleted_at < ${before} AND NOT ${isRead}`;
+        const unusedVersion = sql`deleted_at < ${before} AND NOT ${isReadByImport}`;
         const forgottenVersions = await fileVersionsWhere(tx, unusedVersion);
         if (forgottenVersions.length > 0)
           await tx.run(sql`DELETE FROM file_versions WHERE ${unusedVersion}`);
@@ -176,7 +176,7 @@ export async function insertVersion(
   return row;
 }
 
-/** Sets the media type of the version that a file shows: the current one, or before that has content the first one. */
+/** Sets the media type of the current version of a file; if no version has content yet, that of the first version. */
 export async function describeVersion(
   tx: Database,
   { id, revision }: ObjectRow,
@@ -184,11 +184,14 @@ export async function describeVersion(
 ): Promise<void> {
   const shownVersion = { objectId: id, revision: Math.max(revision, 1) };
   await tx.run(
-    sql`UPDATE file_versions SET mimetype = ${mimetype} WHERE ${isVersion(shownVersion)}`,
+    sql`UPDATE file_versions SET mimetype = ${mimetype} WHERE ${isSameVersion(shownVersion)}`,
   );
 }
 
-/** Whether a vault keeps what a new content of a file replaces. Choice: `versioning: suspended` acts like `disabled`: existing versions of files stay, and uploads add none. */
+/**
+ * Whether a vault keeps the version that a new content of a file replaces.
+ * Choice: `versioning: suspended` acts like `disabled`: existing versions of files stay, and uploads add none.
+ */
 export async function keepsVersions(db: Database, vaultId: number): Promise<boolean> {
   const row = await db.get(sql`SELECT versioning FROM vaults WHERE id = ${vaultId}`);
   return row?.['versioning'] === 'enabled';
@@ -201,11 +204,11 @@ async function fileVersionsWhere(db: Database, where: Sql): Promise<readonly Fil
 }
 
 /** True for a version that an unfinished import reads. */
-const isRead = sql`EXISTS (SELECT 1 FROM import_files JOIN imports ON imports.id = import_files.import_id
+const isReadByImport = sql`EXISTS (SELECT 1 FROM import_files JOIN imports ON imports.id = import_files.import_id
   WHERE import_files.object_id = file_versions.object_id AND import_files.revision = file_versions.revision
     AND imports.status IN ('pending', 'queued', 'running'))`;
 
-function isVersion({ objectId, revision }: Pick<FileVersionRow, 'objectId' | 'revision'>): Sql {
+function isSameVersion({ objectId, revision }: Pick<FileVersionRow, 'objectId' | 'revision'>): Sql {
   return sql`object_id = ${objectId} AND revision = ${revision}`;
 }
 
@@ -216,21 +219,21 @@ async function storeContent(tx: Database, object: ObjectRow, content: FileConten
     await insertVersion(tx, { ...version, userId, mimetype, size, md5 });
   await tx.run(sql`UPDATE file_versions
     SET availability = 'available', size = ${size}, md5 = ${md5}, updated_at = ${Date.now()}
-    WHERE ${isVersion(version)}`);
+    WHERE ${isSameVersion(version)}`);
   if (revision > object.lastRevision)
     await tx.run(objects.update(object.id, { lastRevision: revision })!);
 }
 
-const isReadable = sql`availability = 'available' AND deleted_at IS NULL`;
+const isReadableVersion = sql`availability = 'available' AND deleted_at IS NULL`;
 
-/** Makes the newest version of a file that has its content and is not deleted the content of the object. */
-async function settleCurrent(
+/** Sets the content of the object to that of the newest version of the file that has its content and is not deleted. */
+async function updateCurrentVersion(
   tx: Database,
   objectId: number,
   documentsCount: number | null,
 ): Promise<void> {
   const [row] = await tx.all(sql`SELECT ${versions.columns} FROM file_versions
-    WHERE object_id = ${objectId} AND ${isReadable} ORDER BY revision DESC LIMIT 1`);
+    WHERE object_id = ${objectId} AND ${isReadableVersion} ORDER BY revision DESC LIMIT 1`);
   if (row === undefined) return;
   const { revision, size, md5, mimetype } = versions.parse(row);
   const change = { revision, size, md5, ...(mimetype !== null && { mimetype }) };
@@ -242,17 +245,17 @@ async function settleCurrent(
 
 /**
  * Removes the version that a new content replaces; returns whether its content may be removed, too.
- *
- * Choice: where no versions are kept, a content that is replaced while an import that was created with it is waiting or running stays as a deleted version.
+ * Choice: in a vault that keeps no versions, a replaced content stays as a deleted version as long as an import that was created with it is
+ * waiting or running.
  */
 async function replaceVersion(tx: Database, objectId: number, revision: number): Promise<boolean> {
   const version = { objectId, revision };
   const removedCount = await tx.run(
-    sql`DELETE FROM file_versions WHERE ${isVersion(version)} AND NOT ${isRead}`,
+    sql`DELETE FROM file_versions WHERE ${isSameVersion(version)} AND NOT ${isReadByImport}`,
   );
   if (removedCount > 0) return true;
   const now = Date.now();
-  await tx.run(sql`UPDATE file_versions SET deleted_at = ${now}, updated_at = ${now} WHERE ${isVersion(version)}`); // prettier-ignore
+  await tx.run(sql`UPDATE file_versions SET deleted_at = ${now}, updated_at = ${now} WHERE ${isSameVersion(version)}`); // prettier-ignore
   return false;
 }
 

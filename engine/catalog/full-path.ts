@@ -4,7 +4,7 @@ import { AppError } from '../core/errors.js';
 export interface FullPath {
   readonly domain: string | null;
   readonly vault: string | null;
-  /** Starts with a slash and, except for the root `/`, does not end with one. */
+  /** The path: it starts with a slash and, except for the root `/`, does not end with one. */
   readonly path: string;
 }
 
@@ -18,7 +18,7 @@ export function parseFullPath(text: string): FullPath | undefined {
   const head = slash === -1 ? text : text.slice(0, slash);
   const restOfText = slash === -1 ? '' : text.slice(slash);
   const parts = head.split(':');
-  if (parts.length > 1 && parts.at(-1) === '') parts.pop(); // the colon before the path
+  if (parts.length > 1 && parts.at(-1) === '') parts.pop(); // the empty part after the colon that precedes the path
   const [first = '', second, ...more] = parts.map((part, i) => (i < 2 ? part.trim() : part));
   if (first === '~') {
     const inPath = second === undefined ? [] : [second, ...more];
@@ -37,11 +37,11 @@ export function normalizePath(path: string): string {
 }
 
 /** The components of a path, root first. */
-export function namesOf(path: string): readonly string[] {
+export function pathSegments(path: string): readonly string[] {
   return path.split('/').filter((name) => name !== '');
 }
 
-/** Parses a full path; throws if the text is none. `field` is the request's key for the error. */
+/** Parses a full path; throws if the text is not one. `field` is the key of the request that the error names. */
 export function requireFullPath(field: string, text: string): FullPath {
   const parsed = parseFullPath(text);
   if (parsed !== undefined) return parsed;

@@ -1,15 +1,15 @@
-/** One element of a pattern: a literal character, `?` (one), `*` (many) or `**` (any). */
+/** One element of a pattern: a literal character, `?` (one character), `*` (any characters but slashes) or `**` (any characters). */
 type PatternElement =
   { readonly kind: 'literal'; readonly char: string } | { readonly kind: 'one' | 'many' | 'any' };
 
 /**
- * Compiles a glob to a matcher: `*` and `?` do not match a slash, `**` does, and everything else is literal; there is no escape.
- * The matcher simulates a nondeterministic automaton, so its time is at most text length times pattern length (threats Q3).
+ * Compiles a glob to a matcher: `*` and `?` do not match a slash, `**` does, and every other character is literal; there is no escape. The
+ * matcher simulates a nondeterministic automaton, so its time is at most text length times pattern length (threat Q3).
  */
 export function compileGlob(pattern: string): (text: string) => boolean {
   const steps = parsePattern(pattern);
   return (text) => {
-    let active = stepClosure(steps, new Set([0]));
+    let active = epsilonClosure(steps, new Set([0]));
     for (const char of text) {
       const next = new Set<number>();
       for (const at of active) {
@@ -23,7 +23,7 @@ export function compileGlob(pattern: string): (text: string) => boolean {
         }
       }
       if (next.size === 0) return false;
-      active = stepClosure(steps, next);
+      active = epsilonClosure(steps, next);
     }
     return active.has(steps.length);
   };
@@ -53,8 +53,8 @@ function parsePattern(pattern: string): readonly PatternElement[] {
   return steps;
 }
 
-/** The epsilon closure: a star may match nothing, so the position after it is active too. */
-function stepClosure(steps: readonly PatternElement[], positions: Set<number>): Set<number> {
+/** Adds a position to the epsilon closure: a star may match nothing, so the position after it is active, too. */
+function epsilonClosure(steps: readonly PatternElement[], positions: Set<number>): Set<number> {
   for (const at of positions) {
     const kind = steps[at]?.kind;
     if (kind === 'many' || kind === 'any') positions.add(at + 1);

@@ -1,7 +1,7 @@
 import type { Database } from './database.js';
 import { nextSmallId } from './ids.js';
 import { isOneOf, sql } from './sql.js';
-import { table, type Millis } from './table.js';
+import { tableCodec, type Millis } from './table.js';
 
 /**
  * The levels of detail in the answers of an account's GA4GH beacon about a dataset, in ascending order: nothing, whether there are matches,
@@ -15,7 +15,7 @@ export interface GlobalBeaconRow {
   readonly id: number;
   readonly datasetId: number;
   readonly granularity: Granularity;
-  /** The user who enabled it. */
+  /** The user who enabled the global beacon. */
   readonly userId: number;
   readonly createdAt: Millis;
 }
@@ -42,13 +42,16 @@ export interface GlobalBeaconTable {
   of(datasetIds: readonly number[]): Promise<ReadonlyMap<number, GlobalBeaconRow>>;
   /** Ids of all datasets with a global beacon, ascending, regardless of permissions. */
   all(): Promise<readonly number[]>;
-  /** Creates the global beacon of a dataset, or changes the existing one; its granularity stays where none is given, and is `none` at first. */
+  /**
+   * Creates the global beacon of a dataset, or changes the existing one. If no granularity is given, the existing one stays; a new global
+   * beacon has `none`.
+   */
   enable(datasetId: number, userId: number, granularity?: Granularity): Promise<GlobalBeaconRow>;
   /** Deletes and returns the global beacon of a dataset; undefined if it had none. */
   disable(datasetId: number): Promise<GlobalBeaconRow | undefined>;
 }
 
-const globalBeacons = table<GlobalBeaconRow>(
+const globalBeacons = tableCodec<GlobalBeaconRow>(
   'globalBeacons',
   { id: 'plain', datasetId: 'plain', granularity: 'plain', userId: 'plain', createdAt: 'plain' },
   {},

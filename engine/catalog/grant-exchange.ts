@@ -7,10 +7,10 @@ import { isSameSecret } from './secrets.js';
 import type { TokenRow } from './tokens.js';
 
 /** The lifetime of an access token (contract 18). */
-const accessTokenMs = 36_000_000;
+const accessTokenLifetimeMs = 36_000_000;
 
-/** Choice: a refresh token works for 30 days; using it gives another 30. */
-const refreshTokenMs = 30 * 86_400_000;
+/** Choice: a refresh token works for 30 days; the token that it is exchanged for works for another 30. */
+const refreshTokenLifetimeMs = 30 * 86_400_000;
 
 /** The tokens of a grant. `expiresIn` is in seconds. */
 export interface IssuedTokens {
@@ -20,13 +20,16 @@ export interface IssuedTokens {
   readonly scope: TokenRow['scope'];
 }
 
-/** Why no token is issued (RFC 6749, section 5.2). A value, no exception: what the exchange revoked has to be committed. */
+/**
+ * The reason why no token is issued (RFC 6749, section 5.2). It is returned and not thrown, because the transaction has to commit what the
+ * exchange revoked.
+ */
 export interface ExchangeRefusal {
   readonly error: 'invalid_grant' | 'invalid_scope';
   readonly reason: string;
 }
 
-/** The exchange of an authorization code. */
+/** A request to exchange an authorization code. */
 export interface CodeExchange {
   readonly code: string;
   readonly redirectUri: string;
@@ -62,8 +65,8 @@ export async function exchangeCode(
 }
 
 /**
- * Exchanges a refresh token for new tokens (RFC 6749, section 6). It works once; one that was used before revokes the grant, because
- * either the application or a thief has the newer one (RFC 9700, section 4.14.2). Must run inside `catalog.transaction`.
+ * Exchanges a refresh token for new tokens (RFC 6749, section 6). It works once; if it was used before, the grant is revoked, because
+ * either the application or a thief has the newer token (RFC 9700, section 4.14.2). Must run inside `catalog.transaction`.
  */
 export async function exchangeRefreshToken(
   tx: Tables,
@@ -84,11 +87,11 @@ export async function exchangeRefreshToken(
     return refuseExchange('The refresh token was used before; the grant is revoked.');
   }
   if (grant.expiresAt <= now) return refuseExchange('The refresh token has expired.');
-  if (scope !== undefined && !isWithin(scope, grant.scope)) {
+  if (scope !== undefined && !isScopeWithin(scope, grant.scope)) {
     return { error: 'invalid_scope', reason: `Only the scope ${grant.scope} was granted.` };
   }
   const wantedScope = scope ?? grant.scope;
-  if (!isWithin(wantedScope, application.scopes)) {
+  if (!isScopeWithin(wantedScope, application.scopes)) {
     return {
       error: 'invalid_scope',
       reason: `The application may only have ${application.scopes}.`,
@@ -98,7 +101,7 @@ export async function exchangeRefreshToken(
 }
 
 /** Whether a scope allows no more than another. */
-export function isWithin(scope: TokenRow['scope'], most: TokenRow['scope']): boolean {
+export function isScopeWithin(scope: TokenRow['scope'], most: TokenRow['scope']): boolean {
   return scope === 'read' || most === 'read write';
 }
 
@@ -111,14 +114,19 @@ async function issueTokens(
   now: number,
 ): Promise<IssuedTokens | ExchangeRefusal> {
   if ((await principalOf(tx, userId)) === undefined) return refuseExchange('The user was removed.');
-  const refreshToken = await tx.grants.nextRefreshToken(grantId, now + refreshTokenMs, key, now);
-  const expiresAt = now + accessTokenMs;
+  const refreshToken = await tx.grants.nextRefreshToken(
+    grantId,
+    now + refreshTokenLifetimeMs,
+    key,
+    now,
+  );
+  const expiresAt = now + accessTokenLifetimeMs;
   const token = { userId, grantId, name: application.name, scope, expiresAt };
   const { secret } = await tx.tokens.create(token, key);
-  return { accessToken: secret, refreshToken, expiresIn: accessTokenMs / 1000, scope };
+  return { accessToken: secret, refreshToken, expiresIn: accessTokenLifetimeMs / 1000, scope };
 }
 
-/** The error of a code verifier (RFC 7636, section 4.6; RFC 9700, section 4.8.2, for a code without a challenge). */
+/** Returns what is wrong with a code verifier (RFC 7636, section 4.6; RFC 9700, section 4.8.2, for a code without a challenge). */
 function verifierMistake(
   { codeChallenge }: GrantRow,
   verifier: string | undefined,

@@ -2,20 +2,20 @@ import type { Database } from './database.js';
 import { nextSmallId } from './ids.js';
 import { hashSecret, randomSecret } from './secrets.js';
 import { sql } from './sql.js';
-import { table, type Millis } from './table.js';
+import { tableCodec, type Millis } from './table.js';
 import type { TokenRow } from './tokens.js';
 
 /** The time for which an authorization code works (RFC 6749, section 4.1.2, recommends ten minutes at most). */
-const codeMs = 60_000;
+const codeLifetimeMs = 60_000;
 
-/** What a user has granted an application, from one authorization: the code, and the tokens that it was exchanged for. */
+/** What a user has granted to an application by one authorization: the code, and the tokens for which it was exchanged. */
 export interface GrantRow {
   readonly id: number;
   readonly userId: number;
   readonly applicationId: number;
   readonly scope: TokenRow['scope'];
   readonly redirectUri: string;
-  /** The S256 challenge of the request (RFC 7636, section 4.2); null without one. */
+  /** The S256 code challenge of the authorization request (RFC 7636, section 4.2); null if it had none. */
   readonly codeChallenge: string | null;
   readonly codeUsedAt: Millis | null;
   readonly createdAt: Millis;
@@ -31,19 +31,19 @@ export type NewGrant = Pick<
 /** Grants. Only hashes of codes and refresh tokens are stored. A grant that is revoked is deleted, with its tokens. */
 export interface GrantTable {
   get(id: number): Promise<GrantRow | undefined>;
-  /** Returns the authorization code. */
+  /** Creates a grant and returns its authorization code. */
   create(grant: NewGrant, key: Uint8Array, now?: number): Promise<string>;
   byCode(code: string, key: Uint8Array): Promise<GrantRow | undefined>;
   byRefreshToken(
     token: string,
     key: Uint8Array,
   ): Promise<{ readonly grant: GrantRow; readonly isUsed: boolean } | undefined>;
-  /** Marks the code as used, and the refresh tokens before this one; returns a new refresh token. */
+  /** Marks the code, and all earlier refresh tokens of the grant, as used; returns a new refresh token. */
   nextRefreshToken(id: number, expiresAt: Millis, key: Uint8Array, now?: number): Promise<string>;
   revoke(id: number): Promise<void>;
 }
 
-const grants = table<GrantRow, { codeHash: string }>(
+const grants = tableCodec<GrantRow, { codeHash: string }>(
   'grants',
   {
     id: 'plain',
@@ -71,7 +71,7 @@ export function grantTable(db: Database): GrantTable {
         const code = randomSecret(40);
         const codeHash = hashSecret('authorization code', code, key);
         const id = await nextSmallId(tx, 'grant');
-        const grantTimes = { codeUsedAt: null, createdAt: now, expiresAt: now + codeMs };
+        const grantTimes = { codeUsedAt: null, createdAt: now, expiresAt: now + codeLifetimeMs };
         await tx.run(sql`DELETE FROM grants WHERE expires_at <= ${now}`);
         await tx.run(grants.insert({ ...grant, ...grantTimes, id, codeHash }));
         return code;
@@ -99,7 +99,8 @@ export function grantTable(db: Database): GrantTable {
         );
         await tx.run(sql`UPDATE grants SET expires_at = ${expiresAt},
           code_used_at = coalesce(code_used_at, ${now}) WHERE id = ${id}`);
-        // The newest token stays until the grant ends: it shows the grant in the list of the user's tokens.
+        // The newest token stays until the grant ends, even after it has expired, because it represents the grant in the list of the user's
+        // tokens.
         await tx.run(sql`DELETE FROM tokens WHERE grant_id = ${id} AND expires_at <= ${now}`);
         return token;
       }),

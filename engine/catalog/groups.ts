@@ -1,12 +1,12 @@
-import { invalid } from '../core/errors.js';
+import { invalidError } from '../core/errors.js';
 import type { Database } from './database.js';
-import { recordCreated } from './idempotency-keys.js';
+import { recordCreatedId } from './idempotency-keys.js';
 import { nextSmallId } from './ids.js';
-import { listPage, type Listed, type Page } from './list-page.js';
+import { listPage, type ListedRows, type Page } from './list-page.js';
 import { checkName, foldName } from './names.js';
 import { mayAccess, permissionOfLevel, type Permission, type Viewer } from './permission.js';
-import { allOf, containsText, isOneOf, sql, type Sql } from './sql.js';
-import { table, type Millis } from './table.js';
+import { conjunctionOf, containsText, isOneOf, sql, type Sql } from './sql.js';
+import { tableCodec, type Millis } from './table.js';
 
 /** A group of users of one account. */
 export interface GroupRow {
@@ -32,7 +32,7 @@ export interface GroupFilter {
   readonly userId?: number;
 }
 
-/** Numbers of members, and of vaults that the viewer may read; whether the viewer is a member. */
+/** The number of members, the number of vaults that the viewer may read, and whether the viewer is a member. */
 export interface GroupCounts {
   readonly members: number;
   readonly vaults: number;
@@ -44,21 +44,21 @@ export interface GroupTable {
   get(id: number): Promise<GroupRow | undefined>;
   byName(accountId: number, name: string): Promise<GroupRow | undefined>;
   /** Lists the groups, ordered by name. */
-  list(filter: GroupFilter, page: Page): Promise<Listed<GroupRow>>;
+  list(filter: GroupFilter, page: Page): Promise<ListedRows<GroupRow>>;
   create(group: NewGroup): Promise<GroupRow>;
   update(id: number, patch: GroupPatch): Promise<GroupRow | undefined>;
   /** Deletes the group with its memberships and permissions. */
   delete(id: number): Promise<void>;
-  /** Returns false if the user is a member already. */
+  /** Adds a member; returns false if the user already is one. */
   addMember(id: number, userId: number): Promise<boolean>;
-  /** Returns false if the user is not a member. */
+  /** Removes a member; returns false if the user is not one. */
   removeMember(id: number, userId: number): Promise<boolean>;
   counts(ids: readonly number[], viewer: Viewer): Promise<ReadonlyMap<number, GroupCounts>>;
-  /** The vaults on which a group has a permission, by id. */
+  /** The permissions of a group, by the id of the vault. */
   vaults(id: number): Promise<ReadonlyMap<number, Permission>>;
 }
 
-const groups = table<GroupRow, { nameKey: string }>(
+const groups = tableCodec<GroupRow, { nameKey: string }>(
   'userGroups',
   {
     id: 'plain',
@@ -92,7 +92,7 @@ export function groupTable(db: Database): GroupTable {
         groups,
         {
           from: sql`user_groups`,
-          where: allOf(groupConditions(filter)),
+          where: conjunctionOf(groupConditions(filter)),
           orderBy: sql`user_groups.name_key, user_groups.id`,
         },
         page,
@@ -110,7 +110,7 @@ export function groupTable(db: Database): GroupTable {
           updatedAt: now,
         };
         await tx.run(groups.insert({ ...row, nameKey: foldName(row.name) }));
-        await recordCreated(tx, row.id);
+        await recordCreatedId(tx, row.id);
         return row;
       }),
     update: (id, patch) =>
@@ -183,7 +183,7 @@ function groupConditions(filter: GroupFilter): Sql[] {
   return clauses;
 }
 
-/** Throws if the name cannot be a group's, or another group of the account has it. */
+/** Throws if the name is not allowed for a group, or if another group of the account has it. */
 async function requireFreeName(
   tx: Database,
   accountId: number,
@@ -193,5 +193,5 @@ async function requireFreeName(
   checkName('name', name);
   const groupWithName = await groupTable(tx).byName(accountId, name);
   if (groupWithName === undefined || groupWithName.id === ownId) return;
-  throw invalid('name', `A group named ${JSON.stringify(groupWithName.name)} exists already.`);
+  throw invalidError('name', `A group named ${JSON.stringify(groupWithName.name)} exists already.`);
 }

@@ -8,7 +8,7 @@ export interface IdempotentRequest {
   readonly userId: number;
   readonly key: string;
   readonly operation: string;
-  /** A digest of the body. */
+  /** A digest of the body of the request. */
   readonly hash: string;
   /** The server process that handles the request; if it died, another may take over the key. */
   readonly owner: string;
@@ -29,10 +29,10 @@ export const idempotencyKeySchema: readonly string[] = [
 ];
 
 /** The state of an idempotency key when a request with it arrives. */
-export type KeyState =
-  /** The create has to be carried out now. */
+export type IdempotencyKeyState =
+  /** The key is new: the create has to be carried out. */
   | { readonly kind: 'new' }
-  /** The create was carried out and created the resource with this id: answer with it. */
+  /** A create with the key created the resource with this id, which is to be the answer. */
   | { readonly kind: 'replay'; readonly id: number }
   /** Another request with the key is in progress. */
   | { readonly kind: 'busy' }
@@ -41,8 +41,8 @@ export type KeyState =
 
 /** Idempotency keys, stored for `budgets.idempotencyKeyMs` (threats C8). */
 export interface IdempotencyKeyTable {
-  begin(request: IdempotentRequest, now?: number): Promise<KeyState>;
-  /** Frees a key whose create failed; a key whose create succeeded stays. */
+  begin(request: IdempotentRequest, now?: number): Promise<IdempotencyKeyState>;
+  /** Deletes a key whose create failed, so that it can be used again; a key whose create succeeded stays. */
   forget(request: Pick<IdempotentRequest, 'userId' | 'key'>): Promise<void>;
   /** Deletes expired keys. */
   sweep(now?: number): Promise<void>;
@@ -72,7 +72,7 @@ export function idempotencyKeyTable(db: Database): IdempotencyKeyTable {
         const id = knownRequest['made_id'] as number | null;
         if (id !== null) return { kind: 'replay', id };
         if (knownRequest['owner'] === owner) return { kind: 'busy' };
-        // The process died before the create was committed, because resource and key are written in one transaction.
+        // The owner died before its create was committed, because resource and key are written in one transaction.
         await tx.run(sql`UPDATE request_keys SET owner = ${owner}
           WHERE user_id = ${userId} AND request_key = ${key}`);
         return { kind: 'new' };
@@ -85,22 +85,22 @@ export function idempotencyKeyTable(db: Database): IdempotencyKeyTable {
   };
 }
 
-const current = new AsyncLocalStorage<Pick<IdempotentRequest, 'userId' | 'key'>>();
+const currentRequest = new AsyncLocalStorage<Pick<IdempotentRequest, 'userId' | 'key'>>();
 
-/** Runs the create of a key; the first resource that `work` creates is recorded under the key. */
+/** Runs the create of a request with a key; the first resource that `work` creates is recorded under the key. */
 export function withIdempotencyKey<T>(
   request: Pick<IdempotentRequest, 'userId' | 'key'>,
   work: () => Promise<T>,
 ): Promise<T> {
-  return current.run(request, work);
+  return currentRequest.run(request, work);
 }
 
 /**
  * Records the id of a new resource under the idempotency key of the current request, if it has one. Every create calls this in its
  * own transaction, so that resource and key are committed together.
  */
-export async function recordCreated(tx: Database, id: number): Promise<void> {
-  const request = current.getStore();
+export async function recordCreatedId(tx: Database, id: number): Promise<void> {
+  const request = currentRequest.getStore();
   if (request === undefined) return;
   const { userId, key } = request;
   await tx.run(sql`UPDATE request_keys SET made_id = ${id}

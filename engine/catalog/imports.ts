@@ -1,13 +1,13 @@
 import type { JsonObject } from '../core/types.js';
 import type { CommitMode } from './commits.js';
 import type { Database } from './database.js';
-import { recordCreated } from './idempotency-keys.js';
+import { recordCreatedId } from './idempotency-keys.js';
 import { nextLargeId } from './ids.js';
 import { jobColumns, listJobs, newJob, type JobFilter, type JobRow } from './jobs.js';
-import type { Listed, Page } from './list-page.js';
+import type { ListedRows, Page } from './list-page.js';
 import { sql } from './sql.js';
-import { table } from './table.js';
-import { cleanTags } from './tags.js';
+import { tableCodec } from './table.js';
+import { normalizeTags } from './tags.js';
 import type { TaskRow } from './task-row.js';
 import { insertTask } from './task-status.js';
 
@@ -18,7 +18,7 @@ export interface ImportRow extends JobRow {
   readonly objectId: number | null;
   readonly manifest: JsonObject;
   readonly commitMode: CommitMode;
-  /** The fields by which the import finds the records that it changes; null: by their `_id`. */
+  /** The fields by which the import identifies the records that it changes; null for `_id`. */
   readonly idFields: readonly string[] | null;
   readonly targetFields: readonly JsonObject[];
   readonly entityParams: JsonObject | null;
@@ -28,14 +28,14 @@ export interface ImportRow extends JobRow {
   readonly includeErrors: boolean;
   readonly genomeBuild: string | null;
   readonly priority: number;
-  /** Allocated with the import, because records contain it before the commit exists. */
+  /** The id of the commit, which is allocated with the import, because records contain it before the commit exists. */
   readonly commitId: number;
   /** True if the import only reports what it would store and leaves the dataset unchanged. */
   readonly isDryRun: boolean;
   readonly tags: readonly string[];
 }
 
-export const imports = table<ImportRow>(
+export const imports = tableCodec<ImportRow>(
   'imports',
   {
     ...jobColumns,
@@ -61,7 +61,7 @@ export const imports = table<ImportRow>(
   {},
 );
 
-/** An import to create. The caller gives `id` and `commitId` where a file already contains them. */
+/** An import to create. The caller gives `id` and `commitId` if a file that is already written contains them. */
 export interface NewImport {
   readonly id?: number;
   readonly commitId?: number;
@@ -92,19 +92,19 @@ export interface NewImport {
   readonly taskDescription?: string;
 }
 
-/** A change of an import. `metadata` replaces the user's keys; keys of the server are ignored in it and stay. */
+/** A change of an import. `metadata` replaces the keys that users set; keys that only the server sets are ignored in it and stay. */
 export type ImportPatch = Partial<Pick<ImportRow, 'title' | 'description' | 'metadata' | 'tags'>>;
 
 /** The keys of an import's metadata that the server sets. */
 export const serverMetadata = ['progress', 'validation', 'receipt', 'dry_run', 'source', 'sources'];
 
-const defaultPriority = 10; // the value that the original service shows (contract 15.1)
+const defaultPriority = 10; // the priority that the original service shows (contract 15.1)
 
-/** Imports. Their statuses follow those of their tasks. */
+/** Imports. The status of an import follows that of its task. */
 export interface ImportTable {
   get(id: number): Promise<ImportRow | undefined>;
   /** Lists the imports, newest first. */
-  list(filter: JobFilter, page: Page): Promise<Listed<ImportRow>>;
+  list(filter: JobFilter, page: Page): Promise<ListedRows<ImportRow>>;
   /** Creates the import and queues its task. */
   create(job: NewImport): Promise<{ readonly row: ImportRow; readonly task: TaskRow }>;
   /** The version of a file with which an import was created; undefined for an import of an earlier release. */
@@ -130,7 +130,7 @@ export function importTable(db: Database): ImportTable {
         const priority = job.priority ?? defaultPriority;
         const task = await insertTask(tx, {
           kind: 'import',
-          // The sender of `data_records` waits for the result.
+          // The client that sent `data_records` waits for the result.
           class: job.source === 'data_records' ? 'interactive' : 'standard',
           resourceId: id,
           description: job.taskDescription ?? 'Validate and prepare records',
@@ -160,14 +160,14 @@ export function importTable(db: Database): ImportTable {
           priority,
           commitId,
           isDryRun: job.isDryRun ?? false,
-          tags: cleanTags(job.tags ?? []),
+          tags: normalizeTags(job.tags ?? []),
         };
         await tx.run(imports.insert(row));
-        await keepFiles(tx, id, [
+        await pinFileVersions(tx, id, [
           ...(row.objectId === null ? [] : [row.objectId]),
           ...(job.files ?? []),
         ]);
-        await recordCreated(tx, id);
+        await recordCreatedId(tx, id);
         return { row, task };
       }),
     revisionOf: async (id, objectId) => {
@@ -175,11 +175,11 @@ export function importTable(db: Database): ImportTable {
       return row?.['revision'] as number | undefined;
     },
     update: (id, patch) =>
-      // A transaction, because the task of the import may set keys of the server at the same time.
+      // Reads and writes in one transaction, because the task of the import may change the server's keys of `metadata` at the same time.
       db.atomic(async (tx) => {
         const row = await get(id, tx);
         if (row === undefined) return undefined;
-        const tags = patch.tags && cleanTags(patch.tags);
+        const tags = patch.tags && normalizeTags(patch.tags);
         const metadata = patch.metadata && {
           ...selectEntries(row.metadata, (key) => serverMetadata.includes(key)),
           ...selectEntries(patch.metadata, (key) => !serverMetadata.includes(key)),
@@ -197,8 +197,8 @@ export function importTable(db: Database): ImportTable {
   };
 }
 
-/** Pins the present versions of files for an import, which reads these however the files change. */
-async function keepFiles(tx: Database, id: number, files: readonly number[]): Promise<void> {
+/** Pins the current versions of files for an import, which reads these versions even if the files change. */
+async function pinFileVersions(tx: Database, id: number, files: readonly number[]): Promise<void> {
   for (const objectId of new Set(files)) {
     await tx.run(sql`INSERT INTO import_files (import_id, object_id, revision)
       SELECT ${id}, objects.id, objects.revision FROM objects WHERE objects.id = ${objectId} AND objects.revision > 0`);

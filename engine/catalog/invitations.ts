@@ -1,14 +1,14 @@
 import type { Database } from './database.js';
-import { recordCreated } from './idempotency-keys.js';
+import { recordCreatedId } from './idempotency-keys.js';
 import { nextSmallId } from './ids.js';
-import { listPage, type Listed, type Page } from './list-page.js';
+import { listPage, type ListedRows, type Page } from './list-page.js';
 import { foldName } from './names.js';
 import type { Permission } from './permission.js';
 import { hashSecret, randomSecret } from './secrets.js';
-import { allOf, sql, type Sql } from './sql.js';
-import { table, type Millis } from './table.js';
+import { conjunctionOf, sql, type Sql } from './sql.js';
+import { tableCodec, type Millis } from './table.js';
 
-/** The length of a code in characters. */
+/** The length of an invitation code in characters. */
 const codeLength = 30;
 
 /** A permission on a vault that the acceptance of an invitation grants. */
@@ -21,9 +21,9 @@ export interface InvitedPermission {
 export interface InvitationRow {
   readonly id: number;
   readonly accountId: number;
-  /** The administrator who invites. */
+  /** The administrator who made the invitation. */
   readonly userId: number;
-  /** The only address that may accept it; null: any. */
+  /** The only email address that may accept the invitation; null for any address. */
   readonly email: string | null;
   readonly role: 'member' | 'admin';
   readonly groupIds: readonly number[];
@@ -45,7 +45,7 @@ export type InvitationStatus = 'open' | 'accepted' | 'revoked' | 'expired';
 export interface InvitationFilter {
   readonly accountId: number;
   readonly status?: InvitationStatus;
-  /** The e-mail address, in any letter case. */
+  /** The email address, in any letter case. */
   readonly email?: string;
 }
 
@@ -55,7 +55,7 @@ export interface InvitationTable {
   /** The invitation with this code, in any state. */
   byCode(code: string, key: Uint8Array): Promise<InvitationRow | undefined>;
   /** Lists the invitations, newest first. */
-  list(filter: InvitationFilter, page: Page): Promise<Listed<InvitationRow>>;
+  list(filter: InvitationFilter, page: Page): Promise<ListedRows<InvitationRow>>;
   /** Creates an invitation; an open one to the same address is revoked. */
   create(
     invitation: NewInvitation,
@@ -65,7 +65,7 @@ export interface InvitationTable {
   revoke(id: number): Promise<void>;
 }
 
-const invitations = table<InvitationRow, { hash: string; emailKey: string | null }>(
+const invitations = tableCodec<InvitationRow, { hash: string; emailKey: string | null }>(
   'invitations',
   {
     id: 'plain',
@@ -85,7 +85,7 @@ const invitations = table<InvitationRow, { hash: string; emailKey: string | null
 );
 
 /** The state of an invitation at a time. */
-export function statusOf(row: InvitationRow, now = Date.now()): InvitationStatus {
+export function invitationStatus(row: InvitationRow, now = Date.now()): InvitationStatus {
   if (row.acceptedAt !== null) return 'accepted';
   if (row.revokedAt !== null) return 'revoked';
   return row.expiresAt <= now ? 'expired' : 'open';
@@ -107,7 +107,7 @@ export function invitationTable(db: Database): InvitationTable {
         invitations,
         {
           from: sql`invitations`,
-          where: allOf(invitationConditions(filter)),
+          where: conjunctionOf(invitationConditions(filter)),
           orderBy: sql`invitations.id DESC`,
         },
         page,
@@ -118,7 +118,7 @@ export function invitationTable(db: Database): InvitationTable {
         const emailKey = invitation.email === null ? null : foldName(invitation.email);
         if (emailKey !== null) {
           await tx.run(sql`UPDATE invitations SET revoked_at = ${now}
-            WHERE account_id = ${invitation.accountId} AND email_key = ${emailKey} AND ${isOpen(now)}`);
+            WHERE account_id = ${invitation.accountId} AND email_key = ${emailKey} AND ${isOpenInvitation(now)}`);
         }
         const code = randomSecret(codeLength);
         const row = {
@@ -131,7 +131,7 @@ export function invitationTable(db: Database): InvitationTable {
         };
         const hash = hashSecret('invitation', code, key);
         await tx.run(invitations.insert({ ...row, hash, emailKey }));
-        await recordCreated(tx, row.id);
+        await recordCreatedId(tx, row.id);
         return { row, code };
       }),
     accept: async (id, userId) => {
@@ -149,7 +149,7 @@ function invitationConditions({ accountId, status, email }: InvitationFilter): S
   if (email !== undefined) clauses.push(sql`invitations.email_key = ${foldName(email)}`);
   const now = Date.now();
   const states: Readonly<Record<InvitationStatus, Sql>> = {
-    open: isOpen(now),
+    open: isOpenInvitation(now),
     accepted: sql`accepted_at IS NOT NULL`,
     revoked: sql`accepted_at IS NULL AND revoked_at IS NOT NULL`,
     expired: sql`accepted_at IS NULL AND revoked_at IS NULL AND expires_at <= ${now}`,
@@ -158,6 +158,6 @@ function invitationConditions({ accountId, status, email }: InvitationFilter): S
   return clauses;
 }
 
-function isOpen(now: Millis): Sql {
+function isOpenInvitation(now: Millis): Sql {
   return sql`accepted_at IS NULL AND revoked_at IS NULL AND expires_at > ${now}`;
 }

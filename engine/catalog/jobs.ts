@@ -1,12 +1,12 @@
 import type { JsonObject } from '../core/types.js';
 import type { Database } from './database.js';
-import { listPage, type AccessFilter, type Listed, type Page } from './list-page.js';
+import { listPage, type AccessFilter, type ListedRows, type Page } from './list-page.js';
 import { mayAccess } from './permission.js';
-import { allOf, isOneOf, sql, type Sql } from './sql.js';
-import { table, type Millis, type TableCodec } from './table.js';
+import { conjunctionOf, isOneOf, sql, type Sql } from './sql.js';
+import { tableCodec, type Millis, type TableCodec } from './table.js';
 import type { JobResourceKind, TaskRow, TaskStatus } from './task-row.js';
 
-/** The properties of everything that a task does and whose status follows that of the task. */
+/** The properties of everything that a task executes: its status follows that of the task. */
 export interface StatusRow {
   readonly id: number;
   readonly taskId: number | null;
@@ -26,7 +26,7 @@ export interface JobRow extends StatusRow {
   readonly datasetId: number;
 }
 
-/** The columns of everything whose status follows that of a task. */
+/** The columns of everything that a task executes. */
 export const statusColumns = {
   id: 'plain',
   taskId: 'plain',
@@ -43,17 +43,16 @@ export const statusColumns = {
 export const jobColumns = { ...statusColumns, datasetId: 'plain' } as const;
 
 /** The shared columns in the table of each kind: enough to change a status without knowing the kind. */
-export const jobs: Readonly<Record<JobResourceKind, TableCodec<StatusRow, object>>> = Object.freeze(
-  {
-    import: table<StatusRow>('imports', statusColumns, {}),
-    export: table<StatusRow>('exports', statusColumns, {}),
-    commit: table<StatusRow>('commits', statusColumns, {}),
-    migration: table<StatusRow>('datasetMigrations', statusColumns, {}),
-    snapshot: table<StatusRow>('snapshots', statusColumns, {}),
-    restore: table<StatusRow>('restores', statusColumns, {}),
-    copy: table<StatusRow>('objectCopies', statusColumns, {}),
-  },
-);
+export const jobCodecs: Readonly<Record<JobResourceKind, TableCodec<StatusRow, object>>> =
+  Object.freeze({
+    import: tableCodec<StatusRow>('imports', statusColumns, {}),
+    export: tableCodec<StatusRow>('exports', statusColumns, {}),
+    commit: tableCodec<StatusRow>('commits', statusColumns, {}),
+    migration: tableCodec<StatusRow>('datasetMigrations', statusColumns, {}),
+    snapshot: tableCodec<StatusRow>('snapshots', statusColumns, {}),
+    restore: tableCodec<StatusRow>('restores', statusColumns, {}),
+    copy: tableCodec<StatusRow>('objectCopies', statusColumns, {}),
+  });
 
 /** The list filters of imports, exports and commits. */
 export interface JobFilter extends AccessFilter {
@@ -64,14 +63,14 @@ export interface JobFilter extends AccessFilter {
   readonly userIds?: readonly number[];
 }
 
-/** The jobs on datasets that the user may read, newest first; `more` restricts them further. */
+/** Lists the jobs on datasets that the user may read, newest first; `more` adds further conditions. */
 export async function listJobs<R>(
   db: Database,
   codec: TableCodec<R, object>,
   filter: JobFilter,
   page: Page,
   more: readonly Sql[] = [],
-): Promise<Listed<R>> {
+): Promise<ListedRows<R>> {
   const jobs = codec.name;
   const clauses: Sql[] = [mayAccess(filter.viewer), ...more];
   if (filter.ids) clauses.push(isOneOf(sql`${jobs}.id`, filter.ids));
@@ -81,7 +80,12 @@ export async function listJobs<R>(
   if (filter.userIds) clauses.push(isOneOf(sql`${jobs}.user_id`, filter.userIds));
   const from = sql`${jobs} JOIN objects ON objects.id = ${jobs}.dataset_id
     JOIN vaults ON vaults.id = objects.vault_id`;
-  return listPage(db, codec, { from, where: allOf(clauses), orderBy: sql`${jobs}.id DESC` }, page);
+  return listPage(
+    db,
+    codec,
+    { from, where: conjunctionOf(clauses), orderBy: sql`${jobs}.id DESC` },
+    page,
+  );
 }
 
 /** The shared properties of a job that has just been created with its task. */
@@ -89,7 +93,7 @@ export function newJob(id: number, task: TaskRow, datasetId: number): JobRow {
   return { ...newStatus(id, task), datasetId };
 }
 
-/** The shared properties of anything that has just been created with its task. */
+/** The shared properties of anything whose status follows a task and that has just been created with its task. */
 export function newStatus(id: number, task: TaskRow): StatusRow {
   return {
     id,

@@ -10,18 +10,18 @@ export interface Page {
 }
 
 /** A page of a list; `total` is the number of all matches. */
-export interface Listed<R> {
+export interface ListedRows<R> {
   readonly rows: readonly R[];
   readonly total: number;
 }
 
-/** The list filter that every resource has. `viewer` is null for the system itself, never for a request. */
+/** The list filter that every resource has. `viewer` is null for the server itself, never for a request. */
 export interface AccessFilter {
   readonly viewer: Viewer | null;
 }
 
 /** The page that contains all rows, for internal callers. */
-export const wholeList: Page = { limit: Number.MAX_SAFE_INTEGER, offset: 0 };
+export const unlimitedPage: Page = { limit: Number.MAX_SAFE_INTEGER, offset: 0 };
 
 /** Reads one page of a table and counts all matches, both in the same state of the database. */
 export async function listPage<R, X>(
@@ -29,9 +29,9 @@ export async function listPage<R, X>(
   codec: TableCodec<R, X>,
   source: { readonly from: Sql; readonly where: Sql; readonly orderBy: Sql },
   page: Page,
-): Promise<Listed<R>> {
+): Promise<ListedRows<R>> {
   const { from, where, orderBy } = source;
-  // Both statements start before either promise is awaited, so no write of this process comes between them.
+  // Both statements start before either promise is awaited, so that no write by this process comes between them.
   const [count, rows] = await Promise.all([
     db.get(sql`SELECT COUNT(*) AS total FROM ${from} WHERE ${where}`),
     db.all(

@@ -24,12 +24,12 @@ import {
 import { sharingSchema } from './sharing-schema.js';
 import { constantSql, sql } from './sql.js';
 
-/** One step of the schema. A released step never changes. */
+/** One step of the schema. A step never changes once it has been released. */
 export interface Migration {
   readonly version: number;
   readonly name: string;
   readonly statements: readonly string[];
-  /** Whether the step replaces tables to which others refer. */
+  /** Whether the step replaces tables to which other tables refer. */
   readonly replacesTables?: boolean;
 }
 

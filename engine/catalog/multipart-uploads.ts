@@ -1,8 +1,8 @@
 import type { Database } from './database.js';
 import { sql, type Sql } from './sql.js';
-import { table, type Millis } from './table.js';
+import { tableCodec, type Millis } from './table.js';
 
-/** The upload of a version of a file in parts (contract 6.5). It ends with the file. */
+/** The upload of a version of a file in parts (contract 6.5). It is deleted with the file. */
 export interface MultipartUploadRow {
   /** The id of the file. */
   readonly id: number;
@@ -11,15 +11,15 @@ export interface MultipartUploadRow {
   readonly uploadId: string;
   /** The size of the version in bytes. */
   readonly bytes: number;
-  /** Size of every part but the last. */
+  /** The size in bytes of every part but the last. */
   readonly partBytes: number;
   readonly isComplete: boolean;
   readonly createdAt: Millis;
-  /** When the last part arrived. */
+  /** When a part arrived last. */
   readonly updatedAt: Millis;
 }
 
-const uploads = table<MultipartUploadRow>(
+const uploads = tableCodec<MultipartUploadRow>(
   'multipartUploads',
   {
     id: 'plain',
@@ -51,17 +51,17 @@ export const multipartUploadSchema: readonly string[] = [
 export interface MultipartUploadTable {
   /** Returns the upload of a version. */
   get(objectId: number, revision: number): Promise<MultipartUploadRow | undefined>;
-  /** The upload of a file that was begun last and is not complete. */
+  /** The most recent upload of a file that is not complete. */
   open(objectId: number): Promise<MultipartUploadRow | undefined>;
   byUploadId(uploadId: string): Promise<MultipartUploadRow | undefined>;
   create(
     upload: Pick<MultipartUploadRow, 'id' | 'revision' | 'uploadId' | 'bytes' | 'partBytes'>,
   ): Promise<void>;
-  /** Notes that a part has arrived now. */
+  /** Records that a part has just arrived. */
   touch(upload: UploadKey): Promise<void>;
   complete(upload: UploadKey): Promise<void>;
   delete(upload: UploadKey): Promise<void>;
-  /** The uploads to which nothing has been sent since a time. */
+  /** The uploads to which nothing has been sent since this time. */
   idleSince(time: Millis): Promise<readonly MultipartUploadRow[]>;
 }
 
@@ -75,7 +75,7 @@ export function multipartUploadTable(db: Database): MultipartUploadTable {
     return rows.map((row) => uploads.parse(row));
   };
   return {
-    get: async (id, revision) => (await select(isUpload({ id, revision })))[0],
+    get: async (id, revision) => (await select(isSameUpload({ id, revision })))[0],
     open: async (id) => (await select(sql`id = ${id} AND is_complete = 0`))[0],
     byUploadId: async (uploadId) => (await select(sql`upload_id = ${uploadId}`))[0],
     create: async (upload) => {
@@ -85,19 +85,19 @@ export function multipartUploadTable(db: Database): MultipartUploadTable {
       );
     },
     touch: async (upload) => {
-      await db.run(sql`UPDATE multipart_uploads SET updated_at = ${Date.now()} WHERE ${isUpload(upload)}`); // prettier-ignore
+      await db.run(sql`UPDATE multipart_uploads SET updated_at = ${Date.now()} WHERE ${isSameUpload(upload)}`); // prettier-ignore
     },
     complete: async (upload) => {
       await db.run(sql`UPDATE multipart_uploads SET is_complete = 1, updated_at = ${Date.now()}
-        WHERE ${isUpload(upload)}`);
+        WHERE ${isSameUpload(upload)}`);
     },
     delete: async (upload) => {
-      await db.run(sql`DELETE FROM multipart_uploads WHERE ${isUpload(upload)}`);
+      await db.run(sql`DELETE FROM multipart_uploads WHERE ${isSameUpload(upload)}`);
     },
     idleSince: (time) => select(sql`updated_at < ${time}`),
   };
 }
 
-function isUpload({ id, revision }: UploadKey): Sql {
+function isSameUpload({ id, revision }: UploadKey): Sql {
   return sql`id = ${id} AND revision = ${revision}`;
 }

@@ -1,50 +1,53 @@
-import { invalid } from '../core/errors.js';
+import { invalidError } from '../core/errors.js';
 
-const nameCharacters = 1_000;
+const maxNameCharacters = 1_000;
 // oxlint-disable-next-line no-control-regex -- refusing control characters is the point
-const controlCharacters = /[\u0000-\u001f\u007f]/;
+const controlCharacterPattern = /[\u0000-\u001f\u007f]/;
 
 /**
- * The key by which names are compared: NFC and case-folded (contract 6.2, threats D1). Upper-casing and then lower-casing
+ * Returns the key by which names are compared: NFC and case-folded (contract 6.2, threat D1). Converting to upper and then to lower case
  * approximates Unicode's case folding (ß equals SS, the three sigmas are equal).
  */
 export function foldName(name: string): string {
   return name.normalize('NFC').toUpperCase().toLowerCase().replaceAll('ς', 'σ').normalize('NFC');
 }
 
-/** Throws if the name cannot be one component of a path; `field` is the request's key for the error. */
+/** Throws if the name is not allowed as a component of a path; `field` is the key of the request that the error names. */
 export function checkFilename(field: string, name: string): void {
   checkName(field, name);
-  if (name.includes('/')) throw invalid(field, 'A name must not contain a slash.');
-  if (name === '.' || name === '..') throw invalid(field, 'A name must not be . or ..');
+  if (name.includes('/')) throw invalidError(field, 'A name must not contain a slash.');
+  if (name === '.' || name === '..') throw invalidError(field, 'A name must not be . or ..');
 }
 
-/** Throws if the name cannot be a vault's: the separators of full paths are not allowed in it. */
+/** Throws if the name is not allowed for a vault, for example because it contains a separator of full paths. */
 export function checkVaultName(field: string, name: string): void {
   checkName(field, name);
-  if (/[/:*?]/.test(name)) throw invalid(field, 'A vault name must not contain any of / : * ?');
-  if (name.startsWith('~')) throw invalid(field, 'A vault name must not begin with ~');
+  if (/[/:*?]/.test(name))
+    throw invalidError(field, 'A vault name must not contain any of / : * ?');
+  if (name.startsWith('~')) throw invalidError(field, 'A vault name must not begin with ~');
 }
 
 /** Throws if the name is blank, too long or not printable. */
 export function checkName(field: string, name: string): void {
-  if (name.trim() === '') throw invalid(field, 'This field may not be blank.');
-  if (name.length > nameCharacters) {
-    throw invalid(field, `A name must not be longer than ${nameCharacters} characters.`);
+  if (name.trim() === '') throw invalidError(field, 'This field may not be blank.');
+  if (name.length > maxNameCharacters) {
+    throw invalidError(field, `A name must not be longer than ${maxNameCharacters} characters.`);
   }
-  if (controlCharacters.test(name) || !name.isWellFormed()) {
-    throw invalid(field, 'A name must not contain control characters or broken surrogates.');
+  if (controlCharacterPattern.test(name) || !name.isWellFormed()) {
+    throw invalidError(field, 'A name must not contain control characters or broken surrogates.');
   }
 }
 
-const compressedName = /^(.+?)(\.[A-Za-z0-9]+\.(?:gz|bgz|bz2|zip|xz|zst))$/i;
-const plainName = /^(.+)(\.[A-Za-z0-9]+)$/;
+const compressedFilenamePattern = /^(.+?)(\.[A-Za-z0-9]+\.(?:gz|bgz|bz2|zip|xz|zst))$/i;
+const filenamePattern = /^(.+)(\.[A-Za-z0-9]+)$/;
 
 /**
  * Adds a number to a name, before its extension: `reads.vcf.gz` with 2 becomes `reads-2.vcf.gz`.
- * Choice: only files have extensions, and a compression suffix belongs to the one before it.
+ * Choice: only files have extensions, and the extension includes a compression suffix such as `.gz`.
  */
 export function numberedName(name: string, number: number, isFile: boolean): string {
-  const parts = isFile ? (compressedName.exec(name) ?? plainName.exec(name)) : null;
+  const parts = isFile
+    ? (compressedFilenamePattern.exec(name) ?? filenamePattern.exec(name))
+    : null;
   return parts === null ? `${name}-${number}` : `${parts[1]}-${number}${parts[2]}`;
 }

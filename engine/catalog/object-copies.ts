@@ -1,21 +1,21 @@
 import type { Database } from './database.js';
-import { recordCreated } from './idempotency-keys.js';
+import { recordCreatedId } from './idempotency-keys.js';
 import { nextLargeId } from './ids.js';
 import { newStatus, statusColumns, type StatusRow } from './jobs.js';
-import { listPage, type Listed, type Page } from './list-page.js';
-import { allOf, isOneOf, sql } from './sql.js';
-import { table } from './table.js';
+import { listPage, type ListedRows, type Page } from './list-page.js';
+import { conjunctionOf, isOneOf, sql } from './sql.js';
+import { tableCodec } from './table.js';
 import type { TaskRow, TaskStatus } from './task-row.js';
 import { insertTask } from './task-status.js';
 
-/** A copy of a file, a folder or all of a vault (specification "Object copy task"). It belongs to the user who asked for it. */
+/** A copy of a file, a folder or a whole vault (specification "Object copy task"). It belongs to the user who requested it. */
 export interface ObjectCopyRow extends StatusRow {
   readonly accountId: number;
   readonly sourceVaultId: number;
   readonly targetVaultId: number;
   /** The object to copy; null for the whole vault. */
   readonly sourceObjectId: number | null;
-  /** The folder that gets the copy; null: the root of the vault. */
+  /** The folder that receives the copy; null for the root of the vault. */
   readonly targetObjectId: number | null;
 }
 
@@ -25,7 +25,7 @@ export type NewObjectCopy = Pick<
   'userId' | 'accountId' | 'sourceVaultId' | 'targetVaultId' | 'sourceObjectId' | 'targetObjectId'
 >;
 
-const objectCopies = table<ObjectCopyRow>(
+const objectCopies = tableCodec<ObjectCopyRow>(
   'objectCopies',
   {
     ...statusColumns,
@@ -38,7 +38,7 @@ const objectCopies = table<ObjectCopyRow>(
   {},
 );
 
-/** Adds copies of objects. What they name may be deleted while they stay. */
+/** Adds copies of objects. The row of a copy stays when the objects that it names are deleted. */
 export const objectCopySchema: readonly string[] = [
   `CREATE TABLE object_copies (
     id BIGINT NOT NULL PRIMARY KEY,
@@ -66,16 +66,16 @@ export interface ObjectCopyFilter {
   readonly statuses?: readonly TaskStatus[];
 }
 
-/** Copies of objects. Their statuses follow those of their tasks. */
+/** Copies of objects. The status of a copy follows that of its task. */
 export interface ObjectCopyTable {
   get(id: number): Promise<ObjectCopyRow | undefined>;
   /** Lists the copies, newest first. */
-  list(filter: ObjectCopyFilter, page: Page): Promise<Listed<ObjectCopyRow>>;
+  list(filter: ObjectCopyFilter, page: Page): Promise<ListedRows<ObjectCopyRow>>;
   /** Creates the copy and queues its task. */
   create(copy: NewObjectCopy): Promise<{ readonly row: ObjectCopyRow; readonly task: TaskRow }>;
 }
 
-const priority = 20; // like exports
+const copyPriority = 20; // the same as for exports
 
 /** Statements over copies of objects. */
 export function objectCopyTable(db: Database): ObjectCopyTable {
@@ -90,7 +90,7 @@ export function objectCopyTable(db: Database): ObjectCopyTable {
       if (statuses) clauses.push(isOneOf(sql`object_copies.status`, statuses));
       const query = {
         from: sql`object_copies`,
-        where: allOf(clauses),
+        where: conjunctionOf(clauses),
         orderBy: sql`object_copies.id DESC`,
       };
       return listPage(db, objectCopies, query, page);
@@ -102,7 +102,7 @@ export function objectCopyTable(db: Database): ObjectCopyTable {
           kind: 'copy',
           resourceId: id,
           description: 'Copy objects',
-          priority,
+          priority: copyPriority,
           userId: copy.userId,
           accountId: copy.accountId,
           targetObjectId: copy.targetObjectId,
@@ -110,7 +110,7 @@ export function objectCopyTable(db: Database): ObjectCopyTable {
         });
         const row: ObjectCopyRow = { ...newStatus(id, task), ...copy };
         await tx.run(objectCopies.insert(row));
-        await recordCreated(tx, id);
+        await recordCreatedId(tx, id);
         return { row, task };
       }),
   };

@@ -1,16 +1,16 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import type { Database } from './database.js';
 import { normalizePath, parseFullPath } from './full-path.js';
-import { listPage, type AccessFilter, type Listed, type Page } from './list-page.js';
+import { listPage, type AccessFilter, type ListedRows, type Page } from './list-page.js';
 import { foldName } from './names.js';
 import { isBelow, objects, type ObjectRow, type ObjectType } from './object-row.js';
-import { compilePart, compilePathRegex, parseGlob } from './path-pattern.js';
+import { compileFoldedPattern, compilePathRegex, parseGlob } from './path-pattern.js';
 import { mayAccess, type Viewer, type Permission } from './permission.js';
 import {
-  allOf,
+  conjunctionOf,
   containsText,
   endsWith,
-  isAmong,
+  isInNumbers,
   isOneOf,
   sql,
   startsWith,
@@ -21,7 +21,7 @@ import { isVaultOf } from './vaults.js';
 /** The list filters of contract 6.3. A null id means the root. */
 export interface ObjectFilter extends AccessFilter {
   readonly ids?: readonly number[];
-  /** Restricts the list to objects with these ids, which a search has found; there may be any number of ids. */
+  /** Restricts the list to the objects with these ids, which a search has found; the number of ids is not limited. */
   readonly among?: readonly number[];
   readonly vaultIds?: readonly number[];
   readonly vaultName?: string;
@@ -52,12 +52,12 @@ export async function listObjects(
   db: Database,
   filter: ObjectFilter,
   page: Page,
-): Promise<Listed<ObjectRow>> {
+): Promise<ListedRows<ObjectRow>> {
   const clauses = objectConditions(filter);
   const matchers = [regexMatcher(filter), globMatcher(filter, clauses)].filter(
     (one) => one !== null,
   );
-  const where = allOf(clauses);
+  const where = conjunctionOf(clauses);
   if (matchers.length === 0)
     return listPage(db, objects, { from: objectsWithVaults, where, orderBy }, page);
   const ids = await matchingIds(db, where, matchers);
@@ -65,7 +65,7 @@ export async function listObjects(
   return { rows: await rowsInOrder(db, shownIds), total: ids.length };
 }
 
-/** The columns that a matcher uses. */
+/** The columns on which a matcher of paths works. */
 interface ListedObject {
   readonly id: number;
   readonly path: string;
@@ -73,15 +73,17 @@ interface ListedObject {
   readonly vaultKey: string;
   readonly domainKey: string;
 }
-type ObjectTest = (candidate: ListedObject) => boolean;
+type ObjectMatcher = (candidate: ListedObject) => boolean;
 
 const rowsPerTick = 500;
 
-/** Evaluates patterns, which SQLite cannot, and yields to other requests between batches (threats W10). */
+/**
+ * Returns the ids of the objects that match patterns that SQLite cannot evaluate; yields to other requests between batches (threat W10).
+ */
 async function matchingIds(
   db: Database,
   where: Sql,
-  matchers: readonly ObjectTest[],
+  matchers: readonly ObjectMatcher[],
 ): Promise<readonly number[]> {
   const rows = await db.all(sql`SELECT objects.id AS id, objects.path AS path,
       objects.path_key AS "pathKey", vaults.name_key AS "vaultKey", accounts.domain_key AS "domainKey"
@@ -104,14 +106,14 @@ async function rowsInOrder(db: Database, ids: readonly number[]): Promise<readon
   return ids.map((id) => byId.get(id)).filter((row) => row !== undefined);
 }
 
-function regexMatcher({ regex }: ObjectFilter): ObjectTest | null {
+function regexMatcher({ regex }: ObjectFilter): ObjectMatcher | null {
   if (regex === undefined) return null;
   const matches = compilePathRegex('regex', regex);
   return ({ path }) => matches(path);
 }
 
 /** Compiles the glob to a matcher, and adds the conditions that SQLite can check to `clauses`. */
-function globMatcher(filter: ObjectFilter, clauses: Sql[]): ObjectTest | null {
+function globMatcher(filter: ObjectFilter, clauses: Sql[]): ObjectMatcher | null {
   if (filter.glob === undefined) return null;
   const hasVault = filter.vaultIds !== undefined || filter.vaultName !== undefined;
   const glob = parseGlob('glob', filter.glob, hasVault);
@@ -122,9 +124,9 @@ function globMatcher(filter: ObjectFilter, clauses: Sql[]): ObjectTest | null {
   if (glob.domain === undefined && glob.vault !== null) {
     clauses.push(isOwnAccount(filter.viewer));
   }
-  const domain = typeof glob.domain === 'string' ? compilePart(glob.domain) : null;
-  const vault = typeof glob.vault === 'string' ? compilePart(glob.vault) : null;
-  const path = compilePart(glob.path);
+  const domain = typeof glob.domain === 'string' ? compileFoldedPattern(glob.domain) : null;
+  const vault = typeof glob.vault === 'string' ? compileFoldedPattern(glob.vault) : null;
+  const path = compileFoldedPattern(glob.path);
   return (candidate) =>
     (domain === null || domain(candidate.domainKey)) &&
     (vault === null || vault(candidate.vaultKey)) &&
@@ -135,7 +137,7 @@ function objectConditions(filter: ObjectFilter): Sql[] {
   const { viewer } = filter;
   const clauses: Sql[] = [mayAccess(viewer, filter.permission)];
   if (filter.ids) clauses.push(isOneOf(sql`objects.id`, filter.ids));
-  if (filter.among) clauses.push(isAmong(sql`objects.id`, filter.among));
+  if (filter.among) clauses.push(isInNumbers(sql`objects.id`, filter.among));
   if (filter.vaultIds) clauses.push(isOneOf(sql`objects.vault_id`, filter.vaultIds));
   if (filter.vaultName !== undefined) {
     clauses.push(sql`vaults.name_key = ${foldName(filter.vaultName)}`);
@@ -147,7 +149,7 @@ function objectConditions(filter: ObjectFilter): Sql[] {
   if (filter.parentId === null) clauses.push(sql`objects.parent_id IS NULL`);
   else if (filter.parentId !== undefined) clauses.push(sql`objects.parent_id = ${filter.parentId}`);
   if (filter.filename !== undefined) {
-    // A path ends with the filename, and no filename contains the slash before it.
+    // A path ends with a slash and the filename, and no filename contains a slash.
     clauses.push(endsWith(sql`objects.path_key`, `/${foldName(filter.filename)}`));
   }
   if (filter.path !== undefined) {
@@ -177,7 +179,7 @@ function objectConditions(filter: ObjectFilter): Sql[] {
   return clauses;
 }
 
-/** Direct children of an ancestor have distance 1; the root is one level above depth 0. */
+/** Direct children of an ancestor have distance 1. `depth` is 0 for objects in the root, which itself counts as depth -1. */
 function ancestorConditions({ ancestorId, minDistance = 1 }: ObjectFilter): Sql[] {
   if (ancestorId === undefined) return [];
   if (ancestorId === null) return [sql`objects.depth + 1 >= ${minDistance}`];

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../core/types.js';
 import { sql, type Sql } from './sql.js';
-import { table, type Millis } from './table.js';
+import { tableCodec, type Millis } from './table.js';
 
 export type ObjectType = 'file' | 'folder' | 'dataset' | 'shortcut';
 
@@ -27,9 +27,9 @@ export interface ObjectRow {
   readonly size: number | null;
   /** The MD5 in hexadecimal. */
   readonly md5: string | null;
-  /** The number of the file's current version; 0 before it has content. Always 0 for what is no file. */
+  /** The number of the file's current version; 0 before the file has content, and for objects that are not files. */
   readonly revision: number;
-  /** The number of the newest version that the file has had; 0 for what is no file. */
+  /** The number of the newest version that the file has had; 0 for objects that are not files. */
   readonly lastRevision: number;
   readonly availability: string | null;
   readonly documentsCount: number | null;
@@ -41,7 +41,7 @@ export interface ObjectRow {
 }
 
 /** The codec of objects. The hidden `pathKey` is the case-folded path, which is unique in the vault. */
-export const objects = table<ObjectRow, { pathKey: string }>(
+export const objects = tableCodec<ObjectRow, { pathKey: string }>(
   'objects',
   {
     id: 'plain',
@@ -71,7 +71,8 @@ export const objects = table<ObjectRow, { pathKey: string }>(
 );
 
 /**
- * True for the descendants of an object. It is a range of the index over `path_key`, because `0` is the character after `/`.
+ * Returns a condition that is true for the descendants of an object. It is a range of the index over `path_key`, because `0` is the
+ * character after `/`.
  */
 export function isBelow(id: number): Sql {
   const columnAbove = (column: Sql): Sql =>

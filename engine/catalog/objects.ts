@@ -1,4 +1,4 @@
-import { invalid } from '../core/errors.js';
+import { invalidError } from '../core/errors.js';
 import type { JsonObject } from '../core/types.js';
 import { RowCache } from './cache.js';
 import type { Database } from './database.js';
@@ -10,10 +10,10 @@ import {
   keepsVersions,
   type FileVersionRow,
 } from './file-versions.js';
-import { namesOf, normalizePath } from './full-path.js';
-import { recordCreated } from './idempotency-keys.js';
+import { pathSegments, normalizePath } from './full-path.js';
+import { recordCreatedId } from './idempotency-keys.js';
 import { nextLargeId } from './ids.js';
-import type { Listed, Page } from './list-page.js';
+import type { ListedRows, Page } from './list-page.js';
 import { checkFilename, foldName, numberedName } from './names.js';
 import { listObjects, type ObjectFilter } from './object-list.js';
 import {
@@ -25,14 +25,14 @@ import {
 } from './object-row.js';
 import { sql, type Sql } from './sql.js';
 import { encodeIds } from './table.js';
-import { cleanTags, indexObjectTags } from './tags.js';
+import { normalizeTags, indexObjectTags } from './tags.js';
 
 /** A file, folder or shortcut to create; `datasets.create` creates datasets. */
 export interface NewObject {
   readonly vaultId: number;
   readonly parentId: number | null;
   readonly objectType: ObjectType;
-  /** Gets the suffix `-1`, `-2`, … if the name is taken in the folder. */
+  /** The name; if it is taken in the folder, the suffix `-1`, `-2`, … is added. */
   readonly filename: string;
   readonly userId: number;
   readonly description?: string | null;
@@ -50,7 +50,7 @@ export type ObjectPatch = Partial<
   Pick<ObjectRow, 'filename' | 'parentId' | 'description' | 'metadata' | 'tags' | 'mimetype'>
 >;
 
-/** A file for new content: a new one, or one that gets a further version. */
+/** A file whose content is announced: a new file, or an existing file that gets another version. */
 export interface AnnouncedFile {
   readonly object: ObjectRow;
   readonly version: FileVersionRow;
@@ -68,14 +68,17 @@ export interface ObjectTable {
   get(id: number): Promise<ObjectRow | undefined>;
   byPath(vaultId: number, path: string): Promise<ObjectRow | undefined>;
   /** Lists the objects, ordered by path. */
-  list(filter: ObjectFilter, page: Page): Promise<Listed<ObjectRow>>;
+  list(filter: ObjectFilter, page: Page): Promise<ListedRows<ObjectRow>>;
   create(object: NewObject): Promise<ObjectRow>;
-  /** Creates a file; in a vault that keeps versions, a further version of the file that has the name. */
+  /** Creates a file. In a vault that keeps versions, a file of the same name gets another version instead. */
   createFile(file: Omit<NewObject, 'objectType'>): Promise<AnnouncedFile>;
-  /** The folder at a path, created with its parents where missing; null for the root. Throws if a component is not a folder. */
+  /**
+   * Returns the folder at a path, which is created with its parents if it is missing; null for the root. Throws if a component is not a
+   * folder.
+   */
   ensureFolder(vaultId: number, path: string, userId: number): Promise<ObjectRow | null>;
   update(id: number, patch: ObjectPatch): Promise<ObjectRow | undefined>;
-  /** Stores the number of records in this revision of a file; without effect on another revision, and no change of the file. */
+  /** Stores the number of records in a version of a file, if it is the current version. This does not count as a change of the file. */
   countDocuments(id: number, revision: number, documents: number): Promise<void>;
   /** Deletes the object and its descendants. */
   delete(id: number): Promise<Deletion>;
@@ -103,7 +106,7 @@ export function objectTable(db: Database): ObjectTable {
     ensureFolder: (vaultId, path, userId) =>
       db.atomic(async (tx) => {
         let parent: ObjectRow | null = null;
-        for (const filename of namesOf(path)) {
+        for (const filename of pathSegments(path)) {
           parent = await ensureChildFolder(tx, { vaultId, parent, filename, userId });
         }
         return parent;
@@ -114,7 +117,7 @@ export function objectTable(db: Database): ObjectTable {
         if (before === undefined) return undefined;
         const { filename, parentId, ...rest } = patch;
         await relocateObject(tx, before, filename ?? before.filename, parentId);
-        const tags = rest.tags && cleanTags(rest.tags);
+        const tags = rest.tags && normalizeTags(rest.tags);
         const change = objects.update(id, {
           ...rest,
           ...(tags && { tags }),
@@ -140,7 +143,7 @@ export function objectTable(db: Database): ObjectTable {
       }),
     counts: async (ids) => {
       const counts = new Map<number, DescendantCounts>();
-      for (const id of ids) counts.set(id, await countBelow(db, id));
+      for (const id of ids) counts.set(id, await countDescendants(db, id));
       return counts;
     },
   };
@@ -151,7 +154,7 @@ export async function insertObject(tx: Database, object: NewObject): Promise<Obj
   checkFilename('filename', object.filename);
   const parent = await parentFolder(tx, object.vaultId, object.parentId);
   const isFile = object.objectType === 'file';
-  const filename = await freeName(tx, { ...object, parent, isFile, exceptId: null });
+  const filename = await freeFilename(tx, { ...object, parent, isFile, exceptId: null });
   const now = Date.now();
   const row: ObjectRow = {
     id: await nextLargeId(tx),
@@ -159,16 +162,16 @@ export async function insertObject(tx: Database, object: NewObject): Promise<Obj
     parentId: object.parentId,
     objectType: object.objectType,
     filename,
-    ...locationIn(parent, filename),
+    ...childLocation(parent, filename),
     description: object.description ?? null,
     metadata: object.metadata ?? {},
-    tags: cleanTags(object.tags ?? []),
+    tags: normalizeTags(object.tags ?? []),
     mimetype: object.mimetype ?? null,
     size: isFile ? (object.size ?? null) : null,
     md5: isFile ? (object.md5 ?? null) : null,
     revision: 0,
     lastRevision: isFile ? 1 : 0,
-    availability: availabilities[object.objectType],
+    availability: initialAvailability[object.objectType],
     documentsCount: object.objectType === 'dataset' ? 0 : null,
     target: object.target ?? null,
     userId: object.userId,
@@ -178,15 +181,20 @@ export async function insertObject(tx: Database, object: NewObject): Promise<Obj
   await tx.run(objects.insert({ ...row, pathKey: foldName(row.path) }));
   await indexObjectTags(tx, row.id, row.tags);
   if (isFile) await insertVersion(tx, { ...row, objectId: row.id, revision: 1 });
-  await recordCreated(tx, row.id);
+  await recordCreatedId(tx, row.id);
   return row;
 }
 
-const availabilities = { file: 'unverified', dataset: 'available', folder: null, shortcut: null };
+const initialAvailability = {
+  file: 'unverified',
+  dataset: 'available',
+  folder: null,
+  shortcut: null,
+};
 
 /**
- * Choice: a request that adds a version to a file keeps the description, the metadata and the tags of the file where it gives none, because clients send empty
- * ones along.
+ * Choice: a request that adds a version to a file keeps the file's description, metadata and tags if it gives none or empty ones, because
+ * clients always send these keys.
  */
 async function announceFile(
   tx: Database,
@@ -209,7 +217,7 @@ async function announceFile(
   const isChanged = Object.keys(patch).length > 0;
   if (isChanged) await objectTable(tx).update(found.id, patch);
   const version = await fileVersionTable(tx).announce(found, { userId, mimetype, size, md5 });
-  await recordCreated(tx, found.id);
+  await recordCreatedId(tx, found.id);
   return { object: (await objectTable(tx).get(found.id))!, version };
 }
 
@@ -231,7 +239,7 @@ async function ensureChildFolder(
     return insertObject(tx, { ...names, parentId: parent?.id ?? null, objectType: 'folder' });
   }
   if (found.objectType === 'folder') return found;
-  throw invalid('path', `${found.path} is a ${found.objectType}, not a folder.`);
+  throw invalidError('path', `${found.path} is a ${found.objectType}, not a folder.`);
 }
 
 async function parentFolder(
@@ -242,12 +250,12 @@ async function parentFolder(
   if (parentId === null) return null;
   const parent = await objectTable(tx).get(parentId);
   if (parent === undefined || parent.vaultId !== vaultId || parent.objectType !== 'folder') {
-    throw invalid('parent_object_id', 'The parent must be a folder in the same vault.');
+    throw invalidError('parent_object_id', 'The parent must be a folder in the same vault.');
   }
   return parent;
 }
 
-function locationIn(
+function childLocation(
   parent: ObjectRow | null,
   filename: string,
 ): Pick<ObjectRow, 'path' | 'depth' | 'ancestorIds'> {
@@ -260,8 +268,8 @@ function locationIn(
       };
 }
 
-/** The name if no object in the folder has it, else the first free name with a number (contract 6.4). */
-async function freeName(
+/** Returns the name if no object in the folder has it, else the first free name with a number (contract 6.4). */
+async function freeFilename(
   tx: Database,
   wanted: {
     readonly vaultId: number;
@@ -298,11 +306,11 @@ async function relocateObject(
   const { id, vaultId } = object;
   const parent = await parentFolder(tx, vaultId, parentId);
   if (parent !== null && (parent.id === id || parent.ancestorIds.includes(id))) {
-    throw invalid('parent_object_id', 'A folder cannot be moved into itself.');
+    throw invalidError('parent_object_id', 'A folder cannot be moved into itself.');
   }
   const isFile = object.objectType === 'file';
-  const name = await freeName(tx, { vaultId, parent, filename, isFile, exceptId: id });
-  const to = locationIn(parent, name);
+  const name = await freeFilename(tx, { vaultId, parent, filename, isFile, exceptId: id });
+  const to = childLocation(parent, name);
   await tx.run(
     objects.update(id, { filename: name, parentId, ...to, pathKey: foldName(to.path) })!,
   );
@@ -317,7 +325,7 @@ async function relocateObject(
       AND path_key > ${`${foldName(object.path)}/`} AND path_key < ${`${foldName(object.path)}0`}`);
 }
 
-async function countBelow(db: Database, id: number): Promise<DescendantCounts> {
+async function countDescendants(db: Database, id: number): Promise<DescendantCounts> {
   const direct = await db.get(sql`SELECT COUNT(*) AS children,
       COALESCE(SUM(CASE WHEN object_type = 'folder' THEN 1 ELSE 0 END), 0) AS folders
     FROM objects WHERE parent_id = ${id}`);

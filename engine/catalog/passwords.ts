@@ -1,23 +1,26 @@
 import { randomBytes, scrypt } from 'node:crypto';
-import { invalid } from '../core/errors.js';
+import { invalidError } from '../core/errors.js';
 import type { Database } from './database.js';
 import { isSameSecret } from './secrets.js';
 import { sql } from './sql.js';
 
 /**
- * scrypt (RFC 7914) with 32 MiB and three passes, which OWASP's "Password Storage Cheat Sheet" counts as equal to 128 MiB and one. They
- * are stored with every hash, so that a later release can raise them.
+ * The cost of scrypt (RFC 7914): 32 MiB and three passes, which OWASP's "Password Storage Cheat Sheet" considers equivalent to 128 MiB and
+ * one pass. These parameters are stored with every hash, so that a later release can raise them.
  */
-const cost = { ln: 15, r: 8, p: 3 } as const;
-type ScryptCost = { readonly [K in keyof typeof cost]: number };
+const currentCost = { ln: 15, r: 8, p: 3 } as const;
+type ScryptCost = { readonly [K in keyof typeof currentCost]: number };
 const saltBytes = 16;
 const hashBytes = 32;
 
-/** Choice: a password has at least 15 characters, as NIST SP 800-63B-4 asks where it is the only factor, and no rules about their kinds. */
-const leastCharacters = 15;
-const mostCharacters = 256;
+/**
+ * Choice: a password has at least 15 characters, as NIST SP 800-63B-4 requires if it is the only factor, and no rules about kinds of
+ * characters.
+ */
+const minPasswordCharacters = 15;
+const maxPasswordCharacters = 256;
 
-/** Passwords of users, who have at most one. */
+/** The passwords of users; each user has at most one. */
 export interface PasswordTable {
   /** The hash of the user's password; undefined if none is set. */
   get(userId: number): Promise<string | undefined>;
@@ -48,22 +51,25 @@ export function passwordTable(db: Database): PasswordTable {
  */
 export async function hashPassword(password: string, field = 'password'): Promise<string> {
   const characters = [...normalizePassword(password)].length;
-  if (characters < leastCharacters || characters > mostCharacters) {
-    throw invalid(
+  if (characters < minPasswordCharacters || characters > maxPasswordCharacters) {
+    throw invalidError(
       field,
-      `A password has ${leastCharacters} to ${mostCharacters} characters; this one has ${characters}.`,
+      `A password has ${minPasswordCharacters} to ${maxPasswordCharacters} characters; this one has ${characters}.`,
     );
   }
   const salt = randomBytes(saltBytes);
-  return phcString(cost, salt, await deriveKey(password, salt, cost));
+  return phcString(currentCost, salt, await deriveKey(password, salt, currentCost));
 }
 
 /**
- * Whether a password has this hash. Without a hash the answer is false, after the same work: the time does not tell whether the user
- * exists (threat A9).
+ * Whether a password has this hash. If there is no hash, the answer is false and takes as long, so that the time does not reveal whether
+ * the user exists (threat A9).
  */
-export async function isPassword(password: string, hash: string | undefined): Promise<boolean> {
-  const stored = hash ?? phcString(cost, Buffer.alloc(saltBytes), Buffer.alloc(hashBytes));
+export async function isCorrectPassword(
+  password: string,
+  hash: string | undefined,
+): Promise<boolean> {
+  const stored = hash ?? phcString(currentCost, Buffer.alloc(saltBytes), Buffer.alloc(hashBytes));
   const match = /^\$scrypt\$ln=(\d+),r=(\d+),p=(\d+)\$([\w+/]+)\$[\w+/]+$/.exec(stored);
   if (match === null) throw new Error('a stored password is no hash of scrypt');
   const [ln = 0, r = 0, p = 0] = match.slice(1, 4).map(Number);
@@ -72,7 +78,7 @@ export async function isPassword(password: string, hash: string | undefined): Pr
   return isSameSecret(derived, stored) && hash !== undefined;
 }
 
-/** NFKC, so that a password is the same from every keyboard (NIST SP 800-63B-4, section 3.1.1.2). */
+/** Normalizes to NFKC, so that a password is the same from every keyboard (NIST SP 800-63B-4, section 3.1.1.2). */
 function normalizePassword(password: string): string {
   return password.normalize('NFKC');
 }

@@ -1,6 +1,6 @@
 import { RE2JS } from 're2js';
 import { budgets } from '../core/budgets.js';
-import { invalid } from '../core/errors.js';
+import { invalidError } from '../core/errors.js';
 import { normalizePath, parseFullPath } from './full-path.js';
 import { compileGlob, hasWildcard, literalPrefix } from './glob.js';
 import { foldName } from './names.js';
@@ -13,15 +13,15 @@ export function compilePathRegex(field: string, pattern: string): (path: string)
     return (path) => regex.test(path.normalize('NFC'));
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw invalid(field, `Not a supported regular expression: ${reason}.`);
+    throw invalidError(field, `Not a supported regular expression: ${reason}.`);
   }
 }
 
 /** A glob over full paths, in parts that are case-folded patterns. */
 export interface PathGlob {
-  /** Null for any account, undefined for the caller's account. */
+  /** The pattern of the domain; null for any account, undefined for the caller's account. */
   readonly domain: string | null | undefined;
-  /** Null for the caller's personal vault, undefined for the vault that the filter names. */
+  /** The pattern of the vault; null for the caller's personal vault, undefined for the vault that the filter names. */
   readonly vault: string | null | undefined;
   readonly path: string;
   /** A prefix of every matching path. */
@@ -29,17 +29,18 @@ export interface PathGlob {
 }
 
 /**
- * Parses the glob of contract 6.3: a full path in any form or, where the filter names a vault, a path.
- * Choice: without a domain, a vault with wildcards matches in every account, as in `*` + `/**` for everything; a vault without
- * wildcards is one of the caller's account, as in any full path.
+ * Parses the glob of contract 6.3: a full path in any form or, if the filter names a vault, a path.
+ * Choice: if the glob has no domain, a vault with wildcards matches in every account, so that `*` + `/**` matches everything; a vault
+ * without wildcards is one of the caller's account, as in any full path.
  */
 export function parseGlob(field: string, pattern: string, hasVault: boolean): PathGlob {
   requireLength(field, 'A glob', pattern);
   if (hasVault && (pattern.startsWith('/') || !isFullPath(pattern))) {
-    return { domain: null, vault: undefined, ...foldedPath(pattern) };
+    return { domain: null, vault: undefined, ...foldPath(pattern) };
   }
   const parsed = parseFullPath(pattern);
-  if (parsed === undefined) throw invalid(field, 'A glob begins with a vault: vault:/folder/*.');
+  if (parsed === undefined)
+    throw invalidError(field, 'A glob begins with a vault: vault:/folder/*.');
   const vault = parsed.vault === null ? null : foldName(parsed.vault);
   const domain =
     parsed.domain !== null
@@ -47,29 +48,29 @@ export function parseGlob(field: string, pattern: string, hasVault: boolean): Pa
       : vault !== null && hasWildcard(vault)
         ? null
         : undefined;
-  return { domain, vault, ...foldedPath(parsed.path) };
+  return { domain, vault, ...foldPath(parsed.path) };
 }
 
 function requireLength(field: string, what: string, pattern: string): void {
   const bytes = Buffer.byteLength(pattern);
   if (bytes <= budgets.regexpBytes) return;
-  throw invalid(
+  throw invalidError(
     field,
     `${what} may have at most ${budgets.regexpBytes} bytes, and this one has ${bytes}: shorten it, or send several requests.`,
   );
 }
 
 /** Compiles one part of a glob to a matcher of case-folded text. */
-export function compilePart(pattern: string): (folded: string) => boolean {
+export function compileFoldedPattern(pattern: string): (folded: string) => boolean {
   return hasWildcard(pattern) ? compileGlob(pattern) : (folded) => folded === pattern;
 }
 
-/** True for a pattern with an explicit vault (`a:/…`, `~/…`). Where the filter names a vault, only such a pattern is a full path. */
+/** Whether a pattern names a vault (`a:/…`, `~/…`). If the filter already names a vault, only such a pattern is a full path. */
 function isFullPath(pattern: string): boolean {
   return /^[^/]*:\//.test(pattern) || pattern.startsWith('~');
 }
 
-function foldedPath(path: string): Pick<PathGlob, 'path' | 'pathPrefix'> {
+function foldPath(path: string): Pick<PathGlob, 'path' | 'pathPrefix'> {
   const foldedText = foldName(normalizePath(path));
   return { path: foldedText, pathPrefix: literalPrefix(foldedText) };
 }

@@ -8,12 +8,12 @@ export interface Viewer {
   readonly userId: number;
   readonly accountId: number;
   readonly role: Role;
-  /** A group whose permissions do not count. */
+  /** The id of a group whose permissions are ignored. */
   readonly excludedGroupId?: number;
 }
 
 /** The viewer without credentials, who may read public resources only. */
-export const anybody: Viewer = Object.freeze({ userId: 0, accountId: 0, role: 'member' });
+export const anonymousViewer: Viewer = Object.freeze({ userId: 0, accountId: 0, role: 'member' });
 
 /** Levels of permissions, as stored; a higher level includes the lower ones. */
 export const permissionLevels: Readonly<Record<Permission, number>> = Object.freeze({
@@ -22,7 +22,7 @@ export const permissionLevels: Readonly<Record<Permission, number>> = Object.fre
   admin: 3,
 });
 
-/** The permission of a stored level; null for level 0. */
+/** Returns the permission for a stored level; null for level 0. */
 export function permissionOfLevel(level: number): Permission | null {
   return level >= 3 ? 'admin' : level === 2 ? 'write' : level === 1 ? 'read' : null;
 }
@@ -35,16 +35,16 @@ export function permissionOfLevel(level: number): Permission | null {
  * members need a grant, to themselves or to a group that they are in, and the highest counts; a public vault gives read to everybody.
  */
 export function vaultLevel(viewer: Viewer): Sql {
-  return levelWithout(viewer, sql`vaults.is_public`);
+  return levelWithFallback(viewer, sql`vaults.is_public`);
 }
 
 /** True for vaults on which the user has a permission that does not come from the vault being public. */
-export function hasOwnRight(viewer: Viewer): Sql {
-  return sql`${levelWithout(viewer, sql`0`)} > 0`;
+export function hasGrantedPermission(viewer: Viewer): Sql {
+  return sql`${levelWithFallback(viewer, sql`0`)} > 0`;
 }
 
-/** The level; `fallback` is the level of a user without any permission of their own. */
-function levelWithout(viewer: Viewer, fallback: Sql): Sql {
+/** Returns the SQL expression of the level; `fallback` is the level of a user without any permission of their own. */
+function levelWithFallback(viewer: Viewer, fallback: Sql): Sql {
   const isAccountAdmin = viewer.role !== 'member';
   return sql`CASE
     WHEN vaults.user_id = ${viewer.userId} AND vaults.vault_type = 'user' THEN 2
@@ -60,7 +60,10 @@ function levelWithout(viewer: Viewer, fallback: Sql): Sql {
   END`;
 }
 
-/** The condition that restricts a list over `vaults` to what the user may access; always true for the system (`null`). */
+/**
+ * The condition that restricts a list over `vaults` to those that the user may access; always true if the viewer is null, that is, the
+ * server itself.
+ */
 export function mayAccess(viewer: Viewer | null, permission: Permission = 'read'): Sql {
   return viewer === null
     ? sql`1 = 1`

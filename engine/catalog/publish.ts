@@ -1,12 +1,12 @@
 import { commitField, fieldsOfColumns, type NewField } from '../core/dataset-field.js';
-import { notFound } from '../core/errors.js';
+import { notFoundError } from '../core/errors.js';
 import type { Columns, GenomeBuild, JsonObject } from '../core/types.js';
 import { commits, commitTable, type CommitRow } from './commits.js';
 import { datasetMigrationTable } from './dataset-migrations.js';
 import type { Database } from './database.js';
 import { datasets, datasetTable } from './datasets.js';
 import { fieldTable, type FieldRow } from './fields.js';
-import { recordCreated } from './idempotency-keys.js';
+import { recordCreatedId } from './idempotency-keys.js';
 import { imports, importTable } from './imports.js';
 import { newJob } from './jobs.js';
 import { sql } from './sql.js';
@@ -20,17 +20,17 @@ export interface Publication {
   readonly datasetId: number;
   /** The import that made the commit; 0 if no import did. */
   readonly importId: number;
-  /** The migration that made it, and the number of records that its query found. */
+  /** The migration that made the commit, and the number of records that its query found. */
   readonly migration?: { readonly id: number; readonly documents: number };
   readonly taskId: number;
   readonly commitId: number;
   readonly logVersion: number;
   readonly mode: CommitRow['mode'];
-  /** For a rollback: the commit that it undoes, and the user who requested it; `taskId` is 0 then. */
+  /** For a rollback: the commit that it reverts, and the user who requested it; `taskId` is 0 then. */
   readonly reverted?: { readonly commitId: number; readonly userId: number };
   readonly title: string;
   readonly recordsModified: number;
-  /** Numbers of records; absent from an append, which only adds. */
+  /** Numbers of changed and removed records; absent for an append, which only adds records. */
   readonly changes?: {
     readonly added: number;
     readonly changed: number;
@@ -44,7 +44,7 @@ export interface Publication {
   readonly columns: Columns;
   /** Properties of the fields that this commit adds. */
   readonly newFields: readonly NewField[];
-  /** Fields that the request creates, with data or without. */
+  /** Fields that the request creates, whether the commit has data for them or not. */
   readonly createdFields?: readonly NewField[];
   /** Changes that the request makes to existing fields, by dotted name. */
   readonly edits?: readonly (Partial<NewField> & { readonly name: string })[];
@@ -53,7 +53,7 @@ export interface Publication {
   readonly time: Millis;
 }
 
-const commitPriority = 30; // the value that the original service shows (contract 15.1)
+const commitPriority = 30; // the priority that the original service shows (contract 15.1)
 
 /**
  * Makes a commit visible in the catalogue, in one transaction, after its log entry was written. It is idempotent, so a restart can
@@ -62,7 +62,7 @@ const commitPriority = 30; // the value that the original service shows (contrac
 export async function publishVersion(db: Database, publication: Publication): Promise<void> {
   await db.atomic(async (tx) => {
     const dataset = await datasetTable(tx).get(publication.datasetId);
-    if (dataset === undefined) throw notFound();
+    if (dataset === undefined) throw notFoundError();
     if (dataset.logVersion >= publication.logVersion) return;
     if ((await commitTable(tx).get(publication.commitId)) !== undefined) return;
 
@@ -86,7 +86,7 @@ export async function publishVersion(db: Database, publication: Publication): Pr
   });
 }
 
-/** Creates fields for new columns and fixes the types of declared fields that now have data; returns the names of both. */
+/** Creates fields for new columns and fixes the types of declared fields that now have data; returns the names of all these fields. */
 async function publishFields(tx: Database, publication: Publication): Promise<ReadonlySet<string>> {
   const table = fieldTable(tx);
   const { datasetId, time } = publication;
@@ -116,7 +116,7 @@ async function publishFields(tx: Database, publication: Publication): Promise<Re
     }
     added.add(column.name);
     if (field !== undefined) {
-      declaredFields.delete(field.name); // an object and a flat column may have members of one dotted name
+      declaredFields.delete(field.name); // an object's member and a flat column may have the same dotted name
       const isDeclared = field.isDeclared || typedPaths.has(column.name);
       await table.update(
         field.id,
@@ -136,7 +136,7 @@ async function publishFields(tx: Database, publication: Publication): Promise<Re
   return added;
 }
 
-/** Creates the fields of the request that no data have, and completes the declarations of fields without data. */
+/** Creates the fields of the request for which the commit has no data, and completes the declarations of fields without data. */
 async function createFields(tx: Database, publication: Publication): Promise<void> {
   const { createdFields = [], datasetId, time } = publication;
   if (createdFields.length === 0) return;
@@ -165,7 +165,10 @@ async function editFields(tx: Database, publication: Publication): Promise<void>
   }
 }
 
-/** The changes to a declared field that gets its first data: the user's properties stay, the data determine what was left open. */
+/**
+ * Returns the changes to a declared field that gets its first data: the properties that the user set stay, and the data determine the
+ * others.
+ */
 function changesByFirstData(
   field: FieldRow,
   column: NewField,
@@ -193,7 +196,7 @@ async function publishCommit(
     reverted?.userId ??
     importTask?.userId ??
     job?.userId ??
-    (await ownerOf(tx, publication.datasetId));
+    (await datasetOwnerOf(tx, publication.datasetId));
   const user = await userTable(tx).get(userId);
   const title = publication.title;
   const task = await insertTask(
@@ -201,7 +204,7 @@ async function publishCommit(
     {
       kind: 'commit',
       resourceId: publication.commitId,
-      description: `${verbs[publication.mode]} ${publication.recordsModified} records`,
+      description: `${verbByMode[publication.mode]} ${publication.recordsModified} records`,
       priority: commitPriority,
       userId,
       accountId: user!.accountId,
@@ -243,10 +246,10 @@ async function publishCommit(
     genomeBuild: publication.genomeBuild,
   };
   await tx.run(commits.insert(row));
-  if (reverted) await recordCreated(tx, row.id);
+  if (reverted) await recordCreatedId(tx, row.id);
 }
 
-const verbs: Readonly<Record<Publication['mode'], string>> = {
+const verbByMode: Readonly<Record<Publication['mode'], string>> = {
   append: 'Add',
   overwrite: 'Overwrite',
   upsert: 'Upsert',
@@ -267,8 +270,8 @@ async function completeJob(tx: Database, publication: Publication): Promise<void
   await setStatus(tx, task, 'completed', { metadata, errorMessage: null, now: time });
 }
 
-/** The owner of a dataset, who stands in for the user of a replayed commit whose import was deleted. */
-async function ownerOf(tx: Database, datasetId: number): Promise<number> {
+/** Returns the owner of a dataset, as the user of a replayed commit whose import was deleted. */
+async function datasetOwnerOf(tx: Database, datasetId: number): Promise<number> {
   const row = await tx.get(sql`SELECT user_id FROM objects WHERE id = ${datasetId}`);
   return row!['user_id'] as number;
 }

@@ -7,7 +7,7 @@ import {
   type SavedResourceTable,
 } from './saved-resource.js';
 import { sql } from './sql.js';
-import { table } from './table.js';
+import { tableCodec } from './table.js';
 
 export interface SavedQueryRow extends SavedResourceRow {
   readonly name: string;
@@ -16,7 +16,7 @@ export interface SavedQueryRow extends SavedResourceRow {
   readonly datasetId: number | null;
 }
 
-const savedQueries = table<SavedQueryRow>(
+const savedQueries = tableCodec<SavedQueryRow>(
   'savedQueries',
   { ...savedResourceColumns, name: 'plain', params: 'json', datasetId: 'plain' },
   {},

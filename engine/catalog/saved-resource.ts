@@ -1,9 +1,9 @@
 import type { Database } from './database.js';
-import { recordCreated } from './idempotency-keys.js';
+import { recordCreatedId } from './idempotency-keys.js';
 import { nextSmallId, type SmallIdKind } from './ids.js';
-import { listPage, type AccessFilter, type Listed, type Page } from './list-page.js';
+import { listPage, type AccessFilter, type ListedRows, type Page } from './list-page.js';
 import type { Viewer } from './permission.js';
-import { allOf, sql, type Sql } from './sql.js';
+import { conjunctionOf, sql, type Sql } from './sql.js';
 import type { Millis, TableCodec } from './table.js';
 
 /** A resource that belongs to a user, who may share it with their account. */
@@ -14,7 +14,7 @@ export interface OwnedRow {
   readonly isShared: boolean;
 }
 
-/** The columns that every saved resource has, besides its own; `savedResourceColumns` stores them. */
+/** The columns that every saved resource has; each kind has further columns. `savedResourceColumns` stores them. */
 export interface SavedResourceRow extends OwnedRow {
   readonly description: string | null;
   readonly createdAt: Millis;
@@ -27,14 +27,14 @@ export interface SavedResourceFilter extends AccessFilter {
   readonly accountId?: number;
   readonly isShared?: boolean;
   readonly name?: string;
-  /** Part of the name or the description, in any case of ASCII letters. */
+  /** A part of the name or the description; the case of ASCII letters is ignored. */
   readonly text?: string;
   readonly templateType?: string;
   readonly isPublic?: boolean;
   /** Restricts the list to resources with all of these tags. */
   readonly tags?: readonly string[];
   readonly beaconSetId?: number;
-  /** Beacons of this dataset, sets with such a beacon, and saved queries for it. */
+  /** Restricts the list to beacons of this dataset, beacon sets with such a beacon, and saved queries for the dataset. */
   readonly datasetId?: number;
   /** Like `datasetId`, for any dataset in this vault. */
   readonly vaultId?: number;
@@ -49,8 +49,8 @@ type ResourcePatch<R extends SavedResourceRow> = Partial<
 /** A table of saved resources: saved queries, beacon sets, beacons or templates. */
 export interface SavedResourceTable<R extends SavedResourceRow> {
   get(id: number): Promise<R | undefined>;
-  /** The user's own resources and those shared with their account, newest first. */
-  list(filter: SavedResourceFilter, page: Page): Promise<Listed<R>>;
+  /** Lists the user's own resources and those shared with their account, newest first. */
+  list(filter: SavedResourceFilter, page: Page): Promise<ListedRows<R>>;
   create(row: NewResource<R>): Promise<R>;
   update(
     id: number,
@@ -72,9 +72,9 @@ export const savedResourceColumns = {
 
 interface SharedTable {
   readonly from: Sql;
-  /** The table with the columns for owner and sharing. */
+  /** The table whose columns tell the owner and whether the resource is shared. */
   readonly owner: Sql;
-  /** The condition of rows that everybody may read, if there are any. */
+  /** The condition for rows that everybody may read; absent if no row can be public. */
   readonly isPublic?: Sql;
   readonly conditions: (filter: SavedResourceFilter) => readonly Sql[];
 }
@@ -95,12 +95,12 @@ export function savedResourceTable<R extends SavedResourceRow>(
   return {
     get,
     list: (filter, page) => {
-      const clauses = [visibleTo(owner, filter.viewer, isPublic), ...conditions(filter)];
+      const clauses = [isVisibleTo(owner, filter.viewer, isPublic), ...conditions(filter)];
       if (filter.userId !== undefined) clauses.push(sql`${owner}.user_id = ${filter.userId}`);
       if (filter.accountId !== undefined)
         clauses.push(sql`${owner}.account_id = ${filter.accountId}`);
       if (filter.isShared !== undefined) clauses.push(sql`${owner}.is_shared = ${filter.isShared}`);
-      const where = allOf(clauses);
+      const where = conjunctionOf(clauses);
       return listPage(db, codec, { from, where, orderBy: sql`${codec.name}.id DESC` }, page);
     },
     create: async (resource) =>
@@ -109,7 +109,7 @@ export function savedResourceTable<R extends SavedResourceRow>(
         const id = await nextSmallId(tx, kind);
         const row = { ...resource, id, createdAt: now, updatedAt: now } as unknown as R;
         await tx.run(codec.insert(row));
-        await recordCreated(tx, id);
+        await recordCreatedId(tx, id);
         return row;
       }),
     update: async (id, patch) => {
@@ -123,7 +123,7 @@ export function savedResourceTable<R extends SavedResourceRow>(
   };
 }
 
-function visibleTo(owner: Sql, viewer: Viewer | null, isPublic = sql`1 = 0`): Sql {
+function isVisibleTo(owner: Sql, viewer: Viewer | null, isPublic = sql`1 = 0`): Sql {
   if (viewer === null) return sql`1 = 1`;
   return sql`(${owner}.user_id = ${viewer.userId}
     OR (${owner}.account_id = ${viewer.accountId} AND ${owner}.is_shared = 1)

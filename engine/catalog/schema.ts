@@ -1,9 +1,8 @@
 /*
- * The statements of the migrations; some tables have theirs in the file of their resource. A released statement never changes.
- *
- * The SQL is portable between SQLite and PostgreSQL: ids and times (milliseconds since 1970) are BIGINT, booleans SMALLINT 0 or
- * 1, JSON is TEXT. Columns that end in `_key` hold case-folded names (names.ts), which compare by code point; PostgreSQL would need
- * COLLATE "C".
+ * The statements of the migrations; some tables have theirs in the file of their resource. A statement never changes once it has been
+ * released. The SQL is portable between SQLite and PostgreSQL: ids and times (milliseconds since 1970) are BIGINT, booleans SMALLINT 0 or
+ * 1, JSON is TEXT. Columns that end in `_key` hold case-folded names (names.ts), which compare by code point; PostgreSQL would need COLLATE
+ * "C".
  */
 
 const statusColumn = `TEXT NOT NULL CHECK (status IN
@@ -237,10 +236,7 @@ export const dryRunSchema: readonly string[] = [
   `ALTER TABLE imports ADD COLUMN is_dry_run SMALLINT NOT NULL DEFAULT 0`,
 ];
 
-/**
- * Adds background tasks, which the server creates itself and whose kind has no resource: merges of segments, tables of uploaded
- * files.
- */
+/** Adds background tasks, which the server creates itself and whose kind has no resource: compactions, and tables of uploaded files. */
 export const backgroundTaskSchema: readonly string[] = [
   `ALTER TABLE tasks ADD COLUMN class TEXT NOT NULL DEFAULT 'standard'`,
   `ALTER TABLE tasks ADD COLUMN params TEXT`,
@@ -262,7 +258,7 @@ const ownedColumns = `
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL`;
 
-/** Adds saved queries, beacon sets and beacons. They remain when their dataset is deleted; queries of its beacons then fail. */
+/** Adds saved queries, beacon sets and beacons. Beacons remain when their dataset is deleted; queries of them then fail. */
 export const savedResourceSchema: readonly string[] = [
   `INSERT INTO counters (name, value) VALUES ('saved query', 0), ('beacon set', 0), ('beacon', 0)`,
   `CREATE TABLE saved_queries (${ownedColumns},
@@ -288,7 +284,7 @@ export const savedResourceSchema: readonly string[] = [
   `CREATE INDEX beacons_dataset ON beacons (dataset_id)`,
 ];
 
-/** Adds what commits did to records, and the versions of exports that name one. */
+/** Adds the numbers of records that commits changed and removed, and the versions of exports that name one. */
 export const commitCountSchema: readonly string[] = [
   `ALTER TABLE commits ADD COLUMN records_added BIGINT NOT NULL DEFAULT 0`,
   `ALTER TABLE commits ADD COLUMN records_changed BIGINT NOT NULL DEFAULT 0`,
@@ -297,7 +293,7 @@ export const commitCountSchema: readonly string[] = [
   `ALTER TABLE exports ADD COLUMN as_of TEXT`,
 ];
 
-/** Adds the commits whose entries users have deleted; their changes stay in the logs of their datasets. */
+/** Adds the commits whose rows users have deleted; their changes stay in the logs of their datasets. */
 export const deletedCommitSchema: readonly string[] = [
   `CREATE TABLE deleted_commits (
     id BIGINT NOT NULL PRIMARY KEY,
@@ -306,12 +302,12 @@ export const deletedCommitSchema: readonly string[] = [
   `CREATE INDEX deleted_commits_dataset ON deleted_commits (dataset_id)`,
 ];
 
-/** Adds whether the type of a field was declared, rather than found in data: only then values do not widen it. */
+/** Adds whether the type of a field was declared or was found in data: only in the second case do values widen it. */
 export const declaredFieldSchema: readonly string[] = [
   `ALTER TABLE fields ADD COLUMN is_declared SMALLINT NOT NULL DEFAULT 0`,
 ];
 
-/** The columns that snapshots and restores share: what the dataset was and becomes, and the archive that is written or read. */
+/** The columns that snapshots and restores share: the dataset's storage class before and after, and the archive that is written or read. */
 const archiveColumns = `${jobColumns},
   storage_class TEXT NOT NULL,
   previous_class TEXT NOT NULL,
@@ -319,10 +315,10 @@ const archiveColumns = `${jobColumns},
   bytes BIGINT,
   checksum TEXT`;
 
-/** Adds the fields by which imports find the records that they change. */
+/** Adds the fields by which imports identify the records that they change. */
 export const importKeySchema: readonly string[] = [`ALTER TABLE imports ADD COLUMN id_fields TEXT`];
 
-/** Adds the tasks that move datasets into archives and back. */
+/** Adds the tasks that move datasets into archives and restore them. */
 export const archiveSchema: readonly string[] = [
   `CREATE TABLE snapshots (${archiveColumns})`,
   `CREATE INDEX snapshots_dataset ON snapshots (dataset_id, id)`,
@@ -330,7 +326,7 @@ export const archiveSchema: readonly string[] = [
   `CREATE INDEX restores_dataset ON restores (dataset_id, id)`,
 ];
 
-/** Adds migrations of datasets. They stay, without their tasks, when their source is deleted. */
+/** Adds migrations of datasets. Their rows stay, without their tasks, when their source is deleted. */
 export const datasetMigrationSchema: readonly string[] = [
   `CREATE TABLE dataset_migrations (${jobColumns},
     source_id BIGINT NOT NULL,

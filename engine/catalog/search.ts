@@ -6,9 +6,9 @@ import type {
   SearchVault,
 } from '../search/table.js';
 import type { Database } from './database.js';
-import { hasOwnRight, mayAccess, type Viewer } from './permission.js';
-import { allOf, containsText, isOneOf, joinSql, sql, type Sql } from './sql.js';
-import type { Raw } from './table.js';
+import { hasGrantedPermission, mayAccess, type Viewer } from './permission.js';
+import { conjunctionOf, containsText, isOneOf, joinSql, sql, type Sql } from './sql.js';
+import type { RawRow } from './table.js';
 import { fullName } from './users.js';
 
 const idsPerStatement = 500;
@@ -21,7 +21,7 @@ const maxTagCharacters = 100_000;
 export function searchTable(db: Database): SearchTable<Viewer> {
   return {
     vaults: async (viewer, scope) => {
-      const isOwn = scope === 'own' ? hasOwnRight(viewer) : sql`1 = 1`;
+      const isOwn = scope === 'own' ? hasGrantedPermission(viewer) : sql`1 = 1`;
       const rows = await db.all(sql`SELECT vaults.id AS id, vaults.name AS name,
           accounts.domain AS domain, ${descriptionStart(sql`vaults.description`)} AS description, vaults.tags AS tags,
           vaults.default_storage_class AS "storageClass", vaults.created_at AS "createdAt",
@@ -33,7 +33,7 @@ export function searchTable(db: Database): SearchTable<Viewer> {
         ...(row as unknown as SearchVault),
         fullPath: `${row['domain'] as string}:${row['name'] as string}`,
         tags: JSON.parse(row['tags'] as string) as string[],
-        user: userOf(row),
+        user: userNameOf(row),
       }));
     },
     boundary: async (after, count) => {
@@ -50,7 +50,7 @@ export function searchTable(db: Database): SearchTable<Viewer> {
       for (let i = 0; i < ids.length; i += idsPerStatement) {
         const part = ids.slice(i, i + idsPerStatement);
         const where = isOneOf(sql`objects.id`, part);
-        found.push(...(await selectRows(db, where, everyColumn, sql`objects.tags`)));
+        found.push(...(await selectRows(db, where, allColumns, sql`objects.tags`)));
       }
       return found;
     },
@@ -60,7 +60,7 @@ export function searchTable(db: Database): SearchTable<Viewer> {
 const userColumns = sql`users.first_name AS "firstName", users.last_name AS "lastName", users.email AS email`;
 
 /** The SQL expression of each column. */
-const sources: Readonly<Record<Exclude<SearchColumn, 'tags'>, Sql>> = {
+const columnSources: Readonly<Record<Exclude<SearchColumn, 'tags'>, Sql>> = {
   parentId: sql`objects.parent_id AS "parentId"`,
   path: sql`objects.path AS path`,
   description: sql`${descriptionStart(sql`objects.description`)} AS description`,
@@ -69,15 +69,15 @@ const sources: Readonly<Record<Exclude<SearchColumn, 'tags'>, Sql>> = {
   createdAt: sql`objects.created_at AS "createdAt"`,
   updatedAt: sql`objects.updated_at AS "updatedAt"`,
 };
-const everyColumn: ReadonlySet<SearchColumn> = new Set([
+const allColumns: ReadonlySet<SearchColumn> = new Set([
   'tags',
-  ...(Object.keys(sources) as (keyof typeof sources)[]),
+  ...(Object.keys(columnSources) as (keyof typeof columnSources)[]),
 ]);
 const shortTags = sql`CASE WHEN LENGTH(objects.tags) < ${maxTagCharacters} THEN objects.tags ELSE '[]' END`;
 
-/** A description, truncated if it is long. */
+/** Returns the description, or only its beginning if it is long. */
 function descriptionStart(description: Sql): Sql {
-  // SUBSTR stops at NUL, which a description may contain, so short ones are read whole.
+  // SUBSTR stops at a NUL character, which a description may contain, so short descriptions are not cut with it.
   return sql`CASE WHEN OCTET_LENGTH(${description}) <= ${4 * maxDescriptionCharacters} THEN ${description}
     ELSE SUBSTR(${description}, 1, ${maxDescriptionCharacters}) END`;
 }
@@ -90,7 +90,9 @@ async function selectRows(
 ): Promise<readonly SearchObject[]> {
   const selectedColumns = [
     sql`objects.id AS id, objects.vault_id AS "vaultId", objects.object_type AS "objectType"`,
-    ...[...columns].map((column) => (column === 'tags' ? sql`${tags} AS tags` : sources[column])),
+    ...[...columns].map((column) =>
+      column === 'tags' ? sql`${tags} AS tags` : columnSources[column],
+    ),
   ];
   const datasets = columns.has('storageClass')
     ? sql` LEFT JOIN datasets ON datasets.id = objects.id`
@@ -102,22 +104,25 @@ async function selectRows(
   const users = await db.all(
     sql`SELECT users.id AS id, ${userColumns} FROM users WHERE ${isOneOf(sql`users.id`, ids)}`,
   );
-  const names = new Map(users.map((user) => [user['id'], userOf(user)]));
+  const names = new Map(users.map((user) => [user['id'], userNameOf(user)]));
   for (const row of rows) (row as Record<string, unknown>)['user'] = names.get(row['userId']) ?? '';
   return rows as unknown as readonly SearchObject[];
 }
 
-function userOf(row: Raw): string {
+function userNameOf(row: RawRow): string {
   return fullName(row as unknown as { firstName: string; lastName: string; email: string });
 }
 
-/** Compiles a condition to SQL. A slice is a range of ids, so unary plus keeps SQLite from choosing the index of another column. */
+/**
+ * Compiles a condition to SQL. A search reads a range of ids at a time, so a unary plus keeps SQLite from choosing the index of another
+ * column.
+ */
 function compileCondition(condition: SearchCondition): Sql {
   switch (condition.kind) {
     case 'all':
       return sql`1 = 1`;
     case 'and':
-      return sql`(${allOf(condition.items.map(compileCondition))})`;
+      return sql`(${conjunctionOf(condition.items.map(compileCondition))})`;
     case 'or':
       return condition.items.length === 0
         ? sql`1 = 0`
@@ -135,10 +140,13 @@ function compileCondition(condition: SearchCondition): Sql {
   }
 }
 
-/** True if the column contains the ASCII text, ignoring case. The Kelvin sign and `İ` also become ASCII letters in lower case. */
+/**
+ * Returns a condition that is true if the column contains the ASCII text, ignoring case. The lower case of the Kelvin sign and of `İ` is an
+ * ASCII letter as well.
+ */
 function hasText(name: 'path' | 'description' | 'tags', text: string): Sql {
   const column = textColumns[name];
-  // LIKE stops at NUL, which a description may contain.
+  // LIKE stops at a NUL character, which a description may contain.
   const found =
     name === 'description'
       ? sql`INSTR(LOWER(${column}), ${text.toLowerCase()}) > 0`

@@ -6,7 +6,7 @@ import {
   type KeyObject,
 } from 'node:crypto';
 
-const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+const secretAlphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 
 /** The purpose of a secret. It is part of the hash, so that a secret serves one purpose only. */
 export type SecretPurpose =
@@ -20,20 +20,20 @@ export type SecretPurpose =
 
 /** Random letters and digits, 5.95 bits of entropy each: 178 bits in 30. */
 export function randomSecret(length: number): string {
-  return Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('');
+  return Array.from({ length }, () => secretAlphabet[randomInt(secretAlphabet.length)]).join('');
 }
 
 /** The HMAC-SHA-256 of a secret under the server's key, in hexadecimal: the only form in which a secret is stored (threat A7). */
 export function hashSecret(purpose: SecretPurpose, secret: string, key: Uint8Array): string {
-  let preparedKey = preparedKeys.get(key);
-  if (preparedKey === undefined) preparedKeys.set(key, (preparedKey = createSecretKey(key)));
+  let preparedKey = keyObjects.get(key);
+  if (preparedKey === undefined) keyObjects.set(key, (preparedKey = createSecretKey(key)));
   return createHmac('sha256', preparedKey).update(`${purpose}\n${secret}`).digest('hex');
 }
 
-/** A key that is prepared once makes a hash a third faster; every request needs one. */
-const preparedKeys = new WeakMap<Uint8Array, KeyObject>();
+/** Keys prepared for hashing. A prepared key makes a hash a third faster, and every request needs a hash. */
+const keyObjects = new WeakMap<Uint8Array, KeyObject>();
 
-/** Compares two texts in a time that depends on their lengths alone. */
+/** Compares two texts in a time that depends only on their lengths. */
 export function isSameSecret(a: string, b: string): boolean {
   const [left, right] = [Buffer.from(a), Buffer.from(b)];
   return left.length === right.length && timingSafeEqual(left, right);

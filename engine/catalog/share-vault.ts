@@ -1,4 +1,4 @@
-import { AppError, invalid } from '../core/errors.js';
+import { AppError, invalidError } from '../core/errors.js';
 import type { JsonObject } from '../core/types.js';
 import { recordAudit, type AuditSubject } from './audit-log.js';
 import type { Tables } from './catalog.js';
@@ -13,7 +13,7 @@ export function vaultSubject({ id, name, accountId }: VaultRow): AuditSubject {
 }
 
 /**
- * Gives a user or a group a permission on a vault, changes it, or takes it away with null. Must run inside `catalog.transaction`. Returns the
+ * Gives a user or a group a permission on a vault, changes it, or revokes it (null). Must run inside `catalog.transaction`. Returns the
  * granted permission; undefined for null. Throws `conflict` if nobody would administer the vault any more.
  */
 export async function shareVault(
@@ -43,11 +43,10 @@ export async function shareVault(
 }
 
 /**
- * Makes another user the owner of a vault. Must run inside `catalog.transaction`. Throws `forbidden` unless the actor owns the vault or administers its account, and
- * `invalid` for a personal vault.
- *
- * Choice: an owner, or an administrator of the account, gives a vault to another active user of the account with `user_id` in an update; a permission admin is not enough. The
- * former owner keeps admin as a permission, which can be revoked.
+ * Makes another user the owner of a vault. Must run inside `catalog.transaction`. Throws `forbidden` unless the actor owns the vault or
+ * administers its account, and `invalid` for a personal vault.
+ * Choice: the owner, or an administrator of the account, transfers a vault to another active user of the account by `user_id` in an update;
+ * the permission admin alone is not enough. The former owner keeps the permission admin, which can be revoked.
  */
 export async function transferVault(
   tx: Tables,
@@ -57,7 +56,7 @@ export async function transferVault(
 ): Promise<VaultRow> {
   const { id, userId, accountId } = vault;
   if (vault.vaultType === 'user')
-    throw invalid('user_id', 'A personal vault cannot be given to another user.');
+    throw invalidError('user_id', 'A personal vault cannot be given to another user.');
   const isAdministrator = actor.role !== 'member' && actor.accountId === accountId;
   if (actor.id !== userId && !isAdministrator)
     throw new AppError('forbidden', 'Only the owner of a vault or an administrator of the account may give it to another user.'); // prettier-ignore
@@ -76,9 +75,9 @@ export async function transferVault(
 }
 
 /**
- * Choice: the permission of the last active user who administers a vault other than as an administrator of the account cannot be
- * lowered or revoked: another one is named first. Groups may be emptied and users deactivated all the same, by
- * administrators of the account, who administer its general vaults.
+ * Choice: the permission of the last active user who administers a vault cannot be lowered or revoked, unless another user gets admin
+ * first; administrators of the account do not count. Administrators of the account may nevertheless empty groups and deactivate users,
+ * because they administer its general vaults themselves.
  */
 async function requireAdministrators(tx: Tables, vault: VaultRow): Promise<void> {
   if ((await tx.vaultPermissions.administrators(vault.id)) > 0) return;

@@ -1,6 +1,6 @@
 /**
- * Adds groups, permissions of groups, invitations and the audit log. A row of `vault_permissions` belongs to a user or to a group; those
- * that exist get ids in the order of their vaults.
+ * Adds groups, permissions of groups, invitations and the audit log. A row of `vault_permissions` belongs to a user or to a group; existing
+ * rows get ids in the order of their vaults.
  */
 export const sharingSchema: readonly string[] = [
   `CREATE TABLE user_groups (

@@ -3,24 +3,24 @@ import { hashSecret, randomSecret } from './secrets.js';
 import { sql } from './sql.js';
 
 /**
- * How long a sign-in is valid. A link is for one use; it is printed by the command line and becomes a session. A session belongs to the
- * cookie of a browser, and gives access to the authorization page alone.
+ * How long a sign-in is valid. A link can be used once; the command line prints it, and using it starts a session. A session belongs to the
+ * cookie of a browser and gives access only to the authorization page.
  */
 const lifetimesMs = { link: 15 * 60_000, session: 8 * 3_600_000 } as const;
 type SignInKind = keyof typeof lifetimesMs;
 
-/** Links to sign in, and sessions. Only hashes of their secrets are stored. */
+/** Sign-ins, which are links and sessions. Only hashes of their secrets are stored. */
 export interface SignInTable {
   /** Creates a sign-in and returns its secret. */
   create(kind: SignInKind, userId: number, key: Uint8Array, now?: number): Promise<string>;
-  /** The id of the user; undefined if the secret is unknown or has expired. */
+  /** Returns the id of the user of a sign-in; undefined if the secret is unknown or has expired. */
   find(
     kind: SignInKind,
     secret: string,
     key: Uint8Array,
     now?: number,
   ): Promise<number | undefined>;
-  /** Returns whether it was there: of several calls with one secret, one returns true. */
+  /** Ends a sign-in and returns whether it existed: of several calls with the same secret, one returns true. */
   end(secret: string, key: Uint8Array): Promise<boolean>;
 }
 

@@ -51,23 +51,26 @@ export function joinSql(parts: readonly Sql[], separator: Sql): Sql {
 }
 
 /** The conjunction of the conditions; true if there are none. */
-export function allOf(conditions: readonly Sql[]): Sql {
+export function conjunctionOf(conditions: readonly Sql[]): Sql {
   return conditions.length === 0 ? sql`1 = 1` : joinSql(conditions, sql` AND `);
 }
 
-/** `expression IN (…)`; false for an empty list, which SQL does not allow there. */
+/** Returns `expression IN (…)`; false for an empty list, which SQL does not allow. */
 export function isOneOf(expression: Sql, values: readonly Bindable[]): Sql {
   if (values.length === 0) return sql`1 = 0`;
   const bound = values.map((value) => sql`${value}`);
   return sql`${expression} IN (${joinSql(bound, sql`, `)})`;
 }
 
-/** A condition that is true if the expression is one of these numbers, of which there may be more than a statement may have parameters. */
-export function isAmong(expression: Sql, numbers: readonly number[]): Sql {
+/**
+ * Returns a condition that is true if the expression is one of these numbers. There may be more numbers than a statement may have
+ * parameters.
+ */
+export function isInNumbers(expression: Sql, numbers: readonly number[]): Sql {
   return sql`${expression} IN (SELECT value FROM json_each(${JSON.stringify(numbers)}))`;
 }
 
-/** Limit of a LIKE pattern; SQLite's own is 50,000 bytes. */
+/** Limit of a LIKE pattern, below SQLite's own limit of 50,000 bytes. */
 const maxPatternBytes = 40_000;
 
 /** True if the column contains the text; wildcards in it are escaped. */
@@ -87,12 +90,15 @@ export function endsWith(column: Sql, text: string): Sql {
 
 function likePattern(column: Sql, text: string, before: string, after: string): Sql {
   const literal = text.replaceAll(/[\\%_]/g, (wildcard) => `\\${wildcard}`);
-  // LIKE stops at NUL, which no stored name contains.
+  // LIKE stops at a NUL character, and no stored name contains one.
   if (literal.includes('\0') || Buffer.byteLength(literal) > maxPatternBytes) return sql`1 = 0`;
   return sql`${column} LIKE ${before + literal + after} ESCAPE '\\'`;
 }
 
-/** The snake_case name of a table or column from its camelCase name in our source. Throws on any character but letters and digits. */
+/**
+ * Returns the snake_case name of a table or column for its camelCase name in this code. Throws on any character other than letters and
+ * digits.
+ */
 export function identifier(name: string): Sql {
   if (!/^[a-z][A-Za-z0-9]*$/.test(name))
     throw new Error(`${JSON.stringify(name)} is not a valid table or column name`);

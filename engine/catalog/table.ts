@@ -5,32 +5,32 @@ import { aliasSql, identifier, joinSql, sql, type Bindable, type Sql } from './s
 /** Milliseconds since 1970-01-01 UTC, the form of every time in the catalogue. */
 export type Millis = number;
 
-/** How a property is stored: unchanged, as 0 or 1, as JSON text, or as a list of ids in the form `/1/2/`. */
-type Codec = 'plain' | 'flag' | 'json' | 'ids';
-type Codecs<R> = { readonly [K in keyof R]-?: Codec };
+/** How a property is stored: unchanged (`plain`), as 0 or 1 (`flag`), as JSON text, or as a list of ids in the form `/1/2/`. */
+type ColumnCodec = 'plain' | 'flag' | 'json' | 'ids';
+type ColumnCodecs<R> = { readonly [K in keyof R]-?: ColumnCodec };
 
 /** A row as the driver returns it. */
-export type Raw = Readonly<Record<string, unknown>>;
+export type RawRow = Readonly<Record<string, unknown>>;
 
 /** Converts between rows (camelCase properties) and columns of a table (snake_case). */
 export interface TableCodec<R, X> {
   readonly name: Sql;
   /** The columns for a SELECT from this table: `vaults.id AS "id", …`. */
   readonly columns: Sql;
-  parse(raw: Raw): R;
+  parse(raw: RawRow): R;
   insert(row: R & X): Sql;
-  /** An UPDATE of the defined properties of the patch; undefined if there are none. */
+  /** Returns an UPDATE of the defined properties of the patch; undefined if there are none. */
   update(id: number, patch: Partial<R & X>): Sql | undefined;
 }
 
-/** Declares a table: the columns of its rows, and hidden columns that only conditions use (folded names, hashes). */
-export function table<R extends object, X extends object = object>(
+/** Declares a table: the columns of its rows, and hidden columns that are used only in conditions (folded names, hashes). */
+export function tableCodec<R extends object, X extends object = object>(
   name: string,
-  columns: Codecs<R>,
-  hidden: Codecs<X>,
+  columns: ColumnCodecs<R>,
+  hidden: ColumnCodecs<X>,
 ): TableCodec<R, X> {
-  const visible = Object.entries(columns) as [string, Codec][];
-  const stored = [...visible, ...(Object.entries(hidden) as [string, Codec][])];
+  const visible = Object.entries(columns) as [string, ColumnCodec][];
+  const stored = [...visible, ...(Object.entries(hidden) as [string, ColumnCodec][])];
   const tableName = identifier(name);
   const namedColumns = new Map(stored.map(([key]) => [key, identifier(key)]));
   const insertNames = joinSql([...namedColumns.values()], sql`, `);
@@ -44,7 +44,7 @@ export function table<R extends object, X extends object = object>(
       Object.fromEntries(visible.map(([key, codec]) => [key, decodeValue(codec, raw[key])])) as R,
     insert: (row) => {
       const values = stored.map(([key, codec]) => {
-        const value = (row as Raw)[key];
+        const value = (row as RawRow)[key];
         if (value === undefined) throw new Error(`${name}: no value for ${key}`);
         return sql`${encodeValue(codec, value)}`;
       });
@@ -52,23 +52,26 @@ export function table<R extends object, X extends object = object>(
     },
     update: (id, patch) => {
       const changedColumns = stored.filter(
-        ([key]) => (patch as Raw)[key] !== undefined && key !== 'id',
+        ([key]) => (patch as RawRow)[key] !== undefined && key !== 'id',
       );
       if (changedColumns.length === 0) return undefined;
       const changes = changedColumns.map(
-        ([key, codec]) => sql`${identifier(key)} = ${encodeValue(codec, (patch as Raw)[key])}`,
+        ([key, codec]) => sql`${identifier(key)} = ${encodeValue(codec, (patch as RawRow)[key])}`,
       );
       return sql`UPDATE ${tableName} SET ${joinSql(changes, sql`, `)} WHERE id = ${id}`;
     },
   };
 }
 
-/** Encodes ids, root first, as one string, so that a move can replace the prefix of a whole subtree in one statement. */
+/**
+ * Encodes the ids of ancestors, root first, as one string, so that one statement can replace the prefix in a whole subtree when it is
+ * moved.
+ */
 export function encodeIds(ids: readonly number[]): string {
   return `/${ids.map((id) => `${id}/`).join('')}`;
 }
 
-function encodeValue(codec: Codec, value: unknown): Bindable {
+function encodeValue(codec: ColumnCodec, value: unknown): Bindable {
   if (value === null) return null;
   switch (codec) {
     case 'plain':
@@ -82,7 +85,7 @@ function encodeValue(codec: Codec, value: unknown): Bindable {
   }
 }
 
-function decodeValue(codec: Codec, value: unknown): unknown {
+function decodeValue(codec: ColumnCodec, value: unknown): unknown {
   if (value === null || value === undefined) return null;
   switch (codec) {
     case 'plain':

@@ -1,12 +1,12 @@
 import type { Database } from './database.js';
 import { sql } from './sql.js';
 
-/** The tags trimmed, without duplicates and empty ones. */
-export function cleanTags(tags: readonly string[]): readonly string[] {
+/** Returns the tags trimmed, without duplicates and without empty tags. */
+export function normalizeTags(tags: readonly string[]): readonly string[] {
   return [...new Set(tags.map((tag) => tag.trim()))].filter((tag) => tag !== '');
 }
 
-/** Replaces a vault's rows in the index that the tag filter uses. */
+/** Replaces the rows of a vault in the index for the tag filter. */
 export async function indexVaultTags(
   db: Database,
   vaultId: number,
@@ -18,7 +18,7 @@ export async function indexVaultTags(
   }
 }
 
-/** Replaces an object's rows in the index that the tag filter uses. */
+/** Replaces the rows of an object in the index for the tag filter. */
 export async function indexObjectTags(
   db: Database,
   objectId: number,

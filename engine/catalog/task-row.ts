@@ -1,16 +1,18 @@
 import type { JsonObject } from '../core/types.js';
-import { table, type Millis } from './table.js';
+import { tableCodec, type Millis } from './table.js';
 
 /** The kinds of task whose resource has a table of its own. */
 export type JobResourceKind = 'import' | 'export' | 'migration' | 'commit' | 'copy' | ArchiveKind;
 
-/** The kinds of task that move a dataset into its archive and back. They begin when no other task works on the dataset. */
+/**
+ * The kinds of task that move a dataset into its archive and restore it. Such a task begins only when no other task works on the dataset.
+ */
 export const archiveKinds = ['snapshot', 'restore'] as const;
 export type ArchiveKind = (typeof archiveKinds)[number];
 
 /**
- * Which tasks a task competes with. `interactive`: a request waits for the answer. `standard`: whatever else users ask for.
- * `background`: work that the server starts for itself; it is in no user's list.
+ * Which tasks a task competes with. `interactive`: a request waits for the answer. `standard`: any other task that a user requests.
+ * `background`: work that the server starts for itself; no list of a user contains it.
  */
 export const taskClasses = ['interactive', 'standard', 'background'] as const;
 export type TaskClass = (typeof taskClasses)[number];
@@ -21,11 +23,14 @@ export interface TaskRow {
   /** The kind of the task: one that `scheduler/jobs` declares, or `commit`. */
   readonly kind: string;
   readonly class: TaskClass;
-  /** The import, export, migration, commit, copy, snapshot or restore that this task runs; the task itself where its kind has no resource. */
+  /**
+   * The id of the import, export, migration, commit, copy, snapshot or restore that the task runs; the id of the task itself if its kind
+   * has no resource.
+   */
   readonly resourceId: number;
   readonly status: TaskStatus;
   readonly description: string;
-  readonly priority: number; // lower runs first
+  readonly priority: number; // tasks with a lower number run first
   readonly attempts: number;
   readonly parentId: number | null;
   readonly userId: number;
@@ -35,17 +40,17 @@ export interface TaskRow {
   readonly cancelRequested: boolean;
   /** True while the result is being made visible: the task can no longer be canceled. */
   readonly isPublishing: boolean;
-  /** The parameters of a task of a kind without a resource. */
+  /** The parameters of a task whose kind has no resource. */
   readonly params: JsonObject | null;
-  /** Why a task of a kind without a resource failed. */
+  /** Why a task whose kind has no resource failed. */
   readonly errorMessage: string | null;
-  /** The result of a task of a kind without a resource, with the keys of the HTTP interface; null for kinds that store nothing. */
+  /** The result of a task whose kind has no resource, with the keys of the HTTP interface; null for kinds that store no result. */
   readonly result: JsonObject | null;
   readonly createdAt: Millis;
   readonly updatedAt: Millis;
 }
 
-export const tasks = table<TaskRow>(
+export const tasks = tableCodec<TaskRow>(
   'tasks',
   {
     id: 'plain',
@@ -73,17 +78,18 @@ export const tasks = table<TaskRow>(
 );
 
 /**
- * The allowed transitions of a task's status. A running task returns to `queued` when its process died and it is tried again; a
+ * The allowed transitions of a task's status. A running task returns to `queued` if its process died and the task is tried again; a
  * finished task keeps its status.
  */
-export const transitions: Readonly<Record<TaskStatus, readonly TaskStatus[]>> = Object.freeze({
-  pending: Object.freeze(['queued', 'canceled', 'failed'] as const),
-  queued: Object.freeze(['running', 'canceled', 'failed'] as const),
-  running: Object.freeze(['completed', 'failed', 'canceled', 'queued'] as const),
-  completed: Object.freeze([] as const),
-  failed: Object.freeze([] as const),
-  canceled: Object.freeze([] as const),
-});
+export const allowedTransitions: Readonly<Record<TaskStatus, readonly TaskStatus[]>> =
+  Object.freeze({
+    pending: Object.freeze(['queued', 'canceled', 'failed'] as const),
+    queued: Object.freeze(['running', 'canceled', 'failed'] as const),
+    running: Object.freeze(['completed', 'failed', 'canceled', 'queued'] as const),
+    completed: Object.freeze([] as const),
+    failed: Object.freeze([] as const),
+    canceled: Object.freeze([] as const),
+  });
 
 /** The statuses of unfinished tasks, which clients poll (contract 15.3). */
 export const activeStatuses: readonly TaskStatus[] = Object.freeze([
@@ -94,10 +100,10 @@ export const activeStatuses: readonly TaskStatus[] = Object.freeze([
 
 /** True if a task may change from one status to the other. */
 export function canTransition(from: TaskStatus, to: TaskStatus): boolean {
-  return transitions[from].includes(to);
+  return allowedTransitions[from].includes(to);
 }
 
 /** True until a task is finished. */
-export function isActive(status: TaskStatus): boolean {
+export function isActiveStatus(status: TaskStatus): boolean {
   return activeStatuses.includes(status);
 }

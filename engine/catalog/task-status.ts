@@ -4,7 +4,7 @@ import type { JsonObject } from '../core/types.js';
 import { changeAvailability } from './archive-status.js';
 import type { Database } from './database.js';
 import { nextLargeId } from './ids.js';
-import { jobs, type StatusRow } from './jobs.js';
+import { jobCodecs, type StatusRow } from './jobs.js';
 import { sql } from './sql.js';
 import type { TableCodec } from './table.js';
 import {
@@ -16,18 +16,18 @@ import {
   type TaskStatus,
 } from './task-row.js';
 
-/** Other changes of the row, made together with a change of status. */
+/** Other changes to the row of a task, made together with the change of its status. */
 export interface StatusChange {
   readonly errorMessage?: string | null;
   /** Keys to set in the job's metadata. */
   readonly metadata?: JsonObject;
   readonly attempts?: number;
-  /** The result, for a task of a kind without a resource. */
+  /** The result, for a task whose kind has no resource. */
   readonly result?: JsonObject;
   readonly now?: number;
 }
 
-/** A status that a task cannot take from the one it has: code `conflict`. Trying again does not help. */
+/** Thrown with code `conflict` if a task cannot change from its status to the requested one. Trying again does not help. */
 export class TransitionError extends AppError {
   constructor({ id, status }: TaskRow, to: TaskStatus) {
     super('conflict', `task ${id} is ${status} and cannot become ${to}`);
@@ -49,7 +49,7 @@ export async function changeStatus(
   return setStatus(db, task, to, change);
 }
 
-/** Like `changeStatus`, without the check: the log is authoritative, so a commit that it contains completes even a canceled task. */
+/** Like `changeStatus`, but without the check: the log is authoritative, so a commit that it contains completes even a canceled task. */
 export async function setStatus(
   db: Database,
   task: TaskRow,
@@ -71,9 +71,10 @@ export async function setStatus(
     await tx.run(tasks.update(task.id, changedTask)!);
     const job = await jobOfTask(tx, task);
     if (job === undefined) return;
-    // A task that a restart queues again leaves its dataset to the reconciliation, which may have refused it.
+    // If a restart queues the task again, its dataset is not changed here: the reconciliation sets its availability, and may have refused
+    // it.
     if (to !== 'queued') await changeAvailability(tx, task, to);
-    const update = codecOf(task.kind)!.update(job.id, {
+    const update = jobCodecOf(task.kind)!.update(job.id, {
       status: to,
       timestamps: [...job.timestamps, [job.status, to, now]],
       ...(change.errorMessage !== undefined && { errorMessage: change.errorMessage }),
@@ -85,9 +86,9 @@ export async function setStatus(
   return changedTask;
 }
 
-/** The codec of a kind's resource, as far as all resources agree; undefined for a kind that has none. */
-export function codecOf(kind: string): TableCodec<StatusRow, object> | undefined {
-  return Object.hasOwn(jobs, kind) ? jobs[kind as JobResourceKind] : undefined;
+/** The codec for the common columns of the resource of this kind; undefined if the kind has no resource. */
+export function jobCodecOf(kind: string): TableCodec<StatusRow, object> | undefined {
+  return Object.hasOwn(jobCodecs, kind) ? jobCodecs[kind as JobResourceKind] : undefined;
 }
 
 /** The import, export or commit that a task runs; undefined if it has been deleted, or the kind has no resource. */
@@ -95,7 +96,7 @@ export async function jobOfTask(
   db: Database,
   task: Pick<TaskRow, 'kind' | 'resourceId'>,
 ): Promise<StatusRow | undefined> {
-  const codec = codecOf(task.kind);
+  const codec = jobCodecOf(task.kind);
   if (codec === undefined) return undefined;
   const row = await db.get(
     sql`SELECT ${codec.columns} FROM ${codec.name} WHERE id = ${task.resourceId}`,
@@ -124,7 +125,7 @@ export async function insertTask(
   status: TaskStatus = 'queued',
   now = Date.now(),
 ): Promise<TaskRow> {
-  if (status === 'queued') await requireRoomInQueue(tx, task.accountId);
+  if (status === 'queued') await requireQueueCapacity(tx, task.accountId);
   const row: TaskRow = {
     ...task,
     id: await nextLargeId(tx),
@@ -144,8 +145,8 @@ export async function insertTask(
   return row;
 }
 
-/** Throws `budget` if the account's queue is full. */
-export async function requireRoomInQueue(tx: Database, accountId: number): Promise<void> {
+/** Throws `budget` if the account has too many tasks in the queue. */
+export async function requireQueueCapacity(tx: Database, accountId: number): Promise<void> {
   const row = await tx.get(
     sql`SELECT COUNT(*) AS waiting FROM tasks WHERE status = 'queued' AND class <> 'background' AND account_id = ${accountId}`,
   );

@@ -1,17 +1,17 @@
 import { budgets } from '../core/budgets.js';
-import { invalid, notFound } from '../core/errors.js';
+import { invalidError, notFoundError } from '../core/errors.js';
 import type { JsonObject } from '../core/types.js';
 import { changeAvailability } from './archive-status.js';
 import type { Database } from './database.js';
 import { nextLargeId } from './ids.js';
 import type { StatusRow } from './jobs.js';
-import { listPage, type AccessFilter, type Listed, type Page } from './list-page.js';
+import { listPage, type AccessFilter, type ListedRows, type Page } from './list-page.js';
 import { mayAccess } from './permission.js';
-import { allOf, isOneOf, sql, type Sql } from './sql.js';
+import { conjunctionOf, isOneOf, sql, type Sql } from './sql.js';
 import {
   activeStatuses,
   archiveKinds,
-  isActive,
+  isActiveStatus,
   tasks,
   type TaskClass,
   type TaskRow,
@@ -19,9 +19,9 @@ import {
 } from './task-row.js';
 import {
   changeStatus,
-  codecOf,
+  jobCodecOf,
   jobOfTask,
-  requireRoomInQueue,
+  requireQueueCapacity,
   type StatusChange,
 } from './task-status.js';
 
@@ -43,43 +43,46 @@ export interface TaskFilter extends AccessFilter {
 }
 
 /**
- * The durable queue of tasks. Statuses follow `transitions` (task-row.ts) and change together with those of the jobs. A change of
- * status throws `not-found` if the task was deleted, and `TransitionError` if the task has ended otherwise meanwhile.
+ * The durable queue of tasks. Statuses follow `transitions` (task-row.ts) and change together with those of the jobs. A method that changes
+ * a status throws `not-found` if the task was deleted, and `TransitionError` if the task has meanwhile ended in another way.
  */
 export interface TaskTable {
   get(id: number): Promise<TaskRow | undefined>;
-  /** The resource that the task runs; undefined if it was deleted, or the kind has none. */
+  /** The resource that the task runs; undefined if it was deleted or the kind has no resource. */
   job(task: Pick<TaskRow, 'kind' | 'resourceId'>): Promise<StatusRow | undefined>;
-  list(filter: TaskFilter, page: Page): Promise<Listed<TaskRow>>;
+  list(filter: TaskFilter, page: Page): Promise<ListedRows<TaskRow>>;
   /**
-   * Marks the next queued task as running, with one attempt more, and returns it; undefined if there is none. The order is
-   * by priority, then by age. Snapshots and restores wait until earlier tasks on their dataset have ended, and no other one runs.
+   * Marks the next queued task as running, increments its number of attempts, and returns it; undefined if there is none. Tasks are ordered
+   * by priority, then by age. Snapshot and restore tasks wait until all earlier tasks on their dataset have ended and none is running.
    */
   claim(options?: ClaimOptions): Promise<TaskRow | undefined>;
   /**
-   * Adds a task of a kind without a resource. A background task removes ended ones of the same kind and object, of which only the last is
-   * kept. Throws `not-found` if the object is gone, and `budget` if the task is listed and its account's queue is full.
+   * Adds a task whose kind has no resource. A background task replaces the finished tasks of the same kind and object, so that only the
+   * last is kept. Throws `not-found` if the object does not exist, and `budget` if the task is listed and the queue of its account is full.
    */
   addBackground(task: BackgroundTask): Promise<TaskRow>;
-  /** The task of a kind on an object that has yet to end. */
+  /** The unfinished task of a kind on an object; undefined if there is none. */
   openTask(kind: string, objectId: number): Promise<TaskRow | undefined>;
-  /** The tasks of all kinds that run now and read or change an object. */
+  /** The running tasks of all kinds that read or change an object. */
   runningOn(objectId: number): Promise<readonly TaskRow[]>;
   /** The number of tasks by kind, class and status, of all accounts. */
   counts(): Promise<readonly TaskCount[]>;
-  /** Removes all background tasks of these kinds that have yet to end. */
+  /** Removes all unfinished background tasks of these kinds. */
   removeOpen(kinds: readonly string[]): Promise<void>;
-  /** Shows how far the current attempt is; nothing happens if that attempt is over. */
+  /** Shows the progress of the current attempt; has no effect if the attempt is over. */
   progress(id: number, attempt: number, progress: JsonObject): Promise<void>;
-  /** Marks the attempt as publishing, after which it cannot be canceled. False if the attempt is over, for example canceled. */
+  /**
+   * Marks the attempt as publishing, after which it cannot be canceled. Returns false if the attempt is over, for example because it was
+   * canceled.
+   */
   startPublishing(id: number, attempt: number): Promise<boolean>;
   complete(id: number, change?: StatusChange): Promise<TaskRow>;
   fail(id: number, errorMessage: string, change?: StatusChange): Promise<TaskRow>;
-  /** Cancels a task and its unfinished children; returns them as they were before. Throws if the task is finished or publishing. */
+  /** Cancels a task and its unfinished children; returns their rows before the change. Throws if the task is finished or publishing. */
   cancel(id: number): Promise<readonly TaskRow[]>;
   /** Returns a running task to the queue. With `isCounted` false, as after an orderly stop, the attempt is not counted. */
   requeue(id: number, options?: RequeueOptions): Promise<TaskRow>;
-  /** Requeues all running tasks, as a restart does, however often that has happened. */
+  /** Requeues all running tasks after a restart, regardless of their number of attempts. */
   requeueRunning(): Promise<readonly TaskRow[]>;
 }
 
@@ -94,16 +97,16 @@ export interface TaskCount {
 export interface ClaimOptions {
   /** The classes to list; interactive and standard by default. */
   readonly classes?: readonly TaskClass[];
-  /** Accounts with that many running tasks, background ones aside, have to wait. */
+  /** An account with this many running tasks, not counting background tasks, has to wait. */
   readonly runningPerAccount?: number;
   readonly exceptKinds?: readonly string[];
-  /** Kinds whose tasks may also work on datasets that are unavailable. */
+  /** Kinds whose tasks may work on unavailable datasets, too. */
   readonly refusedKinds?: readonly string[];
   /** Restricts the list to tasks with these ids. */
   readonly ids?: readonly number[];
 }
 
-/** A task of a kind without a resource. It belongs to the owner of its object, unless `userId` names another user. */
+/** A task whose kind has no resource. It belongs to the owner of its object, unless `userId` names another user. */
 export interface BackgroundTask {
   readonly kind: string;
   readonly description: string;
@@ -131,7 +134,7 @@ export function taskTable(db: Database): TaskTable {
     return row && tasks.parse(row);
   };
   const move = (id: number, to: TaskStatus, change: StatusChange): Promise<TaskRow> =>
-    db.atomic(async (tx) => changeStatus(tx, await existingTask(tx, id), to, change));
+    db.atomic(async (tx) => changeStatus(tx, await requireTask(tx, id), to, change));
 
   return {
     get,
@@ -143,7 +146,7 @@ export function taskTable(db: Database): TaskTable {
         {
           from: sql`tasks LEFT JOIN objects ON objects.id = COALESCE(tasks.target_object_id, tasks.source_object_id)
             LEFT JOIN vaults ON vaults.id = objects.vault_id`,
-          where: allOf(taskConditions(filter)),
+          where: conjunctionOf(taskConditions(filter)),
           orderBy: orderOf(filter.ordering),
         },
         page,
@@ -185,15 +188,15 @@ export function taskTable(db: Database): TaskTable {
         const owner =
           await tx.get(sql`SELECT objects.user_id AS "userId", vaults.account_id AS "accountId"
           FROM objects JOIN vaults ON vaults.id = objects.vault_id WHERE objects.id = ${objectId}`);
-        if (owner === undefined) throw notFound(); // deleted meanwhile
+        if (owner === undefined) throw notFoundError(); // the object was deleted meanwhile
         const user = userId ?? (owner['userId'] as number);
         const payer = isListed
           ? (await tx.get(sql`SELECT account_id AS "accountId" FROM users WHERE id = ${user}`))!
           : owner;
         const accountId = payer['accountId'] as number;
-        if (isListed) await requireRoomInQueue(tx, accountId);
+        if (isListed) await requireQueueCapacity(tx, accountId);
         else {
-          await tx.run(sql`DELETE FROM tasks WHERE ${onObject(task.kind, objectId)}
+          await tx.run(sql`DELETE FROM tasks WHERE ${isTaskOnObject(task.kind, objectId)}
             AND class = 'background' AND NOT ${isOneOf(sql`status`, activeStatuses)}`);
         }
         const id = await nextLargeId(tx);
@@ -220,7 +223,7 @@ export function taskTable(db: Database): TaskTable {
       }),
     openTask: async (kind, objectId) => {
       const row = await db.get(sql`SELECT ${tasks.columns} FROM tasks
-        WHERE ${onObject(kind, objectId)} AND ${isOneOf(sql`status`, activeStatuses)}`);
+        WHERE ${isTaskOnObject(kind, objectId)} AND ${isOneOf(sql`status`, activeStatuses)}`);
       return row && tasks.parse(row);
     },
     runningOn: async (objectId) => {
@@ -246,7 +249,7 @@ export function taskTable(db: Database): TaskTable {
         if (job === undefined) return;
         const metadata = { ...job.metadata, progress };
         const change = { metadata, updatedAt: Date.now() };
-        await tx.run(codecOf(task.kind)!.update(job.id, change)!);
+        await tx.run(jobCodecOf(task.kind)!.update(job.id, change)!);
       }, 'unflushed'),
     startPublishing: async (id, attempt) => {
       const changedCount = await db.run(sql`UPDATE tasks SET is_publishing = 1
@@ -257,18 +260,21 @@ export function taskTable(db: Database): TaskTable {
     fail: (id, errorMessage, change = {}) => move(id, 'failed', { ...change, errorMessage }),
     cancel: (id) =>
       db.atomic(async (tx) => {
-        const task = await existingTask(tx, id);
-        if (!isActive(task.status)) {
-          throw invalid('status', `The task is ${task.status} and cannot be canceled.`);
+        const task = await requireTask(tx, id);
+        if (!isActiveStatus(task.status)) {
+          throw invalidError('status', `The task is ${task.status} and cannot be canceled.`);
         }
         if (task.isPublishing) {
-          throw invalid('status', 'The result is being published; the task cannot be canceled.');
+          throw invalidError(
+            'status',
+            'The result is being published; the task cannot be canceled.',
+          );
         }
         return cancelWithChildren(tx, task);
       }),
     requeue: (id, options = {}) =>
       db.atomic(async (tx) => {
-        const task = await requeueTask(tx, await existingTask(tx, id), options);
+        const task = await requeueTask(tx, await requireTask(tx, id), options);
         await changeAvailability(tx, task, 'queued');
         return task;
       }),
@@ -287,13 +293,13 @@ export function taskTable(db: Database): TaskTable {
 /** The classes that users see. */
 const userClasses: readonly TaskClass[] = ['interactive', 'standard'];
 
-function onObject(kind: string, objectId: number | null): Sql {
+function isTaskOnObject(kind: string, objectId: number | null): Sql {
   return sql`kind = ${kind} AND (target_object_id = ${objectId} OR source_object_id = ${objectId})`;
 }
 
-async function existingTask(tx: Database, id: number): Promise<TaskRow> {
+async function requireTask(tx: Database, id: number): Promise<TaskRow> {
   const task = await taskTable(tx).get(id);
-  if (task === undefined) throw notFound(); // deleted meanwhile
+  if (task === undefined) throw notFoundError(); // the task was deleted meanwhile
   return task;
 }
 
@@ -304,7 +310,7 @@ async function cancelWithChildren(tx: Database, task: TaskRow): Promise<readonly
   );
   const canceled = [task];
   for (const child of rows.map((row) => tasks.parse(row))) {
-    if (isActive(child.status)) canceled.push(...(await cancelWithChildren(tx, child)));
+    if (isActiveStatus(child.status)) canceled.push(...(await cancelWithChildren(tx, child)));
   }
   return canceled;
 }
@@ -315,7 +321,7 @@ function requeueTask(tx: Database, task: TaskRow, options: RequeueOptions): Prom
   return changeStatus(tx, task, 'queued', { attempts });
 }
 
-/** A user sees the tasks of their account whose objects they may read (contract 15.2), and of copies those that they created. */
+/** A user sees the tasks of their account whose objects they may read (contract 15.2); of copies, those that they created. */
 function taskConditions(filter: TaskFilter): Sql[] {
   const { viewer } = filter;
   const clauses: Sql[] = [

@@ -7,14 +7,17 @@ import {
   type SavedResourceTable,
 } from './saved-resource.js';
 import { sql } from './sql.js';
-import { table } from './table.js';
+import { tableCodec } from './table.js';
 
-/** A template of datasets and imports: definitions of fields, and parameters of imports. Shared means with the account. */
+/**
+ * A template of datasets and imports: definitions of fields, and parameters of imports. A shared template can be read by all users of the
+ * account.
+ */
 export interface TemplateRow extends SavedResourceRow {
   readonly name: string;
   readonly version: string;
   readonly templateType: string;
-  /** Users of every account may read it. */
+  /** Whether users of every account may read the template. */
   readonly isPublic: boolean;
   readonly tags: readonly string[];
   /** The fields, in the form of an import's target fields. */
@@ -25,7 +28,7 @@ export interface TemplateRow extends SavedResourceRow {
   readonly annotatorParams: JsonObject;
 }
 
-const templates = table<TemplateRow>(
+const templates = tableCodec<TemplateRow>(
   'datasetTemplates',
   {
     ...savedResourceColumns,

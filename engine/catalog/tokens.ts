@@ -1,27 +1,27 @@
-import { invalid } from '../core/errors.js';
+import { invalidError } from '../core/errors.js';
 import type { AuditSubject } from './audit-log.js';
 import { RowCache } from './cache.js';
 import type { Database } from './database.js';
-import { recordCreated } from './idempotency-keys.js';
+import { recordCreatedId } from './idempotency-keys.js';
 import { nextSmallId } from './ids.js';
-import { listPage, type Listed, type Page } from './list-page.js';
+import { listPage, type ListedRows, type Page } from './list-page.js';
 import { hashSecret, isSameSecret, randomSecret } from './secrets.js';
-import { allOf, sql } from './sql.js';
-import { table, type Millis } from './table.js';
+import { conjunctionOf, sql } from './sql.js';
+import { tableCodec, type Millis } from './table.js';
 
 /** Characters of a secret; one client rejects a token of any other length (contract 2.1). */
 const tokenLength = 30;
-const lengths = { token: tokenLength, api_key: 40 } as const;
+const lengthByKind = { token: tokenLength, api_key: 40 } as const;
 const secretPattern = /^[A-Za-z0-9_-]{30}$/;
-const touchEveryMs = 60_000;
-const forgottenAfterMs = 30 * 86_400_000;
+const lastUsedIntervalMs = 60_000;
+const expiredRetentionMs = 30 * 86_400_000;
 
 /** A personal access token, an API key, or an access token of an application. The secret is not stored, only its keyed hash. */
 export interface TokenRow {
   readonly id: number;
   readonly userId: number;
-  readonly kind: keyof typeof lengths;
-  /** The grant that an application got the token by; null for the user's own. */
+  readonly kind: keyof typeof lengthByKind;
+  /** The grant by which an application got the token; null for the user's own tokens. */
   readonly grantId: number | null;
   readonly name: string;
   /** The first 4 characters of the secret, which identify the token in lists. */
@@ -50,27 +50,30 @@ export interface TokenFilter {
   readonly isRevoked?: boolean;
 }
 
-/** Tokens and API keys. Only `create` returns the secret; stored is its HMAC under the server's key (threats A7). */
+/** Tokens and API keys. Only `create` returns the secret; the catalogue stores its HMAC under the server's key (threat A7). */
 export interface TokenTable {
   get(id: number): Promise<TokenRow | undefined>;
   /** Lists the tokens, newest first. */
-  list(filter: TokenFilter, page: Page): Promise<Listed<TokenRow>>;
+  list(filter: TokenFilter, page: Page): Promise<ListedRows<TokenRow>>;
   create(
     token: NewToken,
     key: Uint8Array,
   ): Promise<{ readonly row: TokenRow; readonly secret: string }>;
   /** The token with this secret; undefined if there is none or it is revoked or expired. */
   authenticate(secret: string, key: Uint8Array, now?: number): Promise<TokenRow | undefined>;
-  /** Records the time of use, at most once a minute. A crash of the machine may lose it. */
+  /** Records the time of use, at most once a minute. A power failure may lose the time. */
   touch(token: TokenRow, now?: number): Promise<void>;
   update(id: number, patch: Pick<Partial<TokenRow>, 'name'>): Promise<TokenRow | undefined>;
-  /** The token is refused from now on; one of an application takes its grant with it, and so the refresh token. */
+  /**
+   * Revokes a token, which is refused from now on. Revoking the token of an application also revokes its grant, and with it the refresh
+   * token.
+   */
   revoke(id: number): Promise<TokenRow | undefined>;
   /** Revokes all tokens of a user. */
   revokeAll(userId: number): Promise<void>;
 }
 
-const tokens = table<TokenRow, { hash: string }>(
+const tokens = tableCodec<TokenRow, { hash: string }>(
   'tokens',
   {
     id: 'plain',
@@ -103,7 +106,7 @@ export function tokenTable(db: Database): TokenTable {
   return {
     get,
     list: async ({ userId, name, isRevoked }, page) => {
-      const where = allOf([
+      const where = conjunctionOf([
         ...(userId === undefined ? [] : [sql`tokens.user_id = ${userId}`]),
         ...(name === undefined ? [] : [sql`tokens.name = ${name}`]),
         ...(isRevoked === undefined ? [] : [sql`(tokens.revoked_at IS NOT NULL) = ${isRevoked}`]),
@@ -112,9 +115,9 @@ export function tokenTable(db: Database): TokenTable {
     },
     create: async (token, key) => {
       const kind = token.kind ?? 'token';
-      const secret = token.secret ?? randomSecret(lengths[kind]);
+      const secret = token.secret ?? randomSecret(lengthByKind[kind]);
       if (token.secret !== undefined && !secretPattern.test(secret)) {
-        throw invalid(
+        throw invalidError(
           'token',
           `A token consists of exactly ${tokenLength} letters, digits, _ or -.`,
         );
@@ -122,7 +125,7 @@ export function tokenTable(db: Database): TokenTable {
       const hash = hashSecret('access token', secret, key);
       return db.atomic(async (tx) => {
         if ((await tx.get(sql`SELECT id FROM tokens WHERE hash = ${hash}`)) !== undefined) {
-          throw invalid('token', 'This token exists already; choose another.');
+          throw invalidError('token', 'This token exists already; choose another.');
         }
         const row: TokenRow = {
           id: await nextSmallId(tx, 'token'),
@@ -137,11 +140,11 @@ export function tokenTable(db: Database): TokenTable {
           revokedAt: null,
           lastUsedAt: null,
         };
-        // Choice: tokens that expired 30 days ago are forgotten when the user gets another one.
+        // Choice: when a user gets a token, those of the user's tokens that expired more than 30 days ago are deleted.
         await tx.run(sql`DELETE FROM tokens
-          WHERE user_id = ${row.userId} AND expires_at < ${row.createdAt - forgottenAfterMs}`);
+          WHERE user_id = ${row.userId} AND expires_at < ${row.createdAt - expiredRetentionMs}`);
         await tx.run(tokens.insert({ ...row, hash }));
-        await recordCreated(tx, row.id);
+        await recordCreatedId(tx, row.id);
         return { row, secret };
       });
     },
@@ -160,7 +163,7 @@ export function tokenTable(db: Database): TokenTable {
       return token.revokedAt !== null || isExpired ? undefined : token;
     },
     touch: async (token, now = Date.now()) => {
-      if (token.lastUsedAt !== null && now - token.lastUsedAt < touchEveryMs) return;
+      if (token.lastUsedAt !== null && now - token.lastUsedAt < lastUsedIntervalMs) return;
       await db.atomic(async (tx) => {
         await tx.run(sql`UPDATE tokens SET last_used_at = ${now} WHERE id = ${token.id}`);
       }, 'unflushed');
@@ -187,7 +190,7 @@ export function tokenTable(db: Database): TokenTable {
         await tx.run(
           sql`UPDATE tokens SET revoked_at = ${now} WHERE user_id = ${userId} AND revoked_at IS NULL`,
         );
-        // Without deleting its grants, refresh tokens and sessions would be valid again once the user is restored.
+        // If the grants stayed, their refresh tokens and sessions would be valid again once the user is restored.
         await tx.run(sql`DELETE FROM grants WHERE user_id = ${userId}`);
         await tx.run(sql`DELETE FROM sign_ins WHERE user_id = ${userId}`);
       }),

@@ -1,13 +1,13 @@
-import { invalid } from '../core/errors.js';
+import { invalidError } from '../core/errors.js';
 import { RowCache } from './cache.js';
 import type { Database } from './database.js';
-import { recordCreated } from './idempotency-keys.js';
+import { recordCreatedId } from './idempotency-keys.js';
 import { nextSmallId } from './ids.js';
-import { listPage, type Listed, type Page } from './list-page.js';
+import { listPage, type ListedRows, type Page } from './list-page.js';
 import { foldName } from './names.js';
 import type { Role } from './permission.js';
-import { allOf, sql } from './sql.js';
-import { table, type Millis } from './table.js';
+import { conjunctionOf, sql } from './sql.js';
+import { tableCodec, type Millis } from './table.js';
 
 export interface UserRow {
   readonly id: number;
@@ -44,17 +44,17 @@ export interface UserTable {
   get(id: number): Promise<UserRow | undefined>;
   byEmail(email: string): Promise<UserRow | undefined>;
   /** Lists the users, ordered by id. */
-  list(filter: UserFilter, page: Page): Promise<Listed<UserRow>>;
+  list(filter: UserFilter, page: Page): Promise<ListedRows<UserRow>>;
   create(user: NewUserRow): Promise<UserRow>;
   update(
     id: number,
     patch: Partial<Pick<UserRow, 'firstName' | 'lastName' | 'role' | 'isActive'>>,
   ): Promise<UserRow | undefined>;
-  /** Makes a removed user active again, as the creation that a request asks for. */
+  /** Makes a removed user active again, with the properties that the request to create the user gives. */
   reactivate(id: number, patch: Partial<NewUserRow>): Promise<UserRow>;
 }
 
-const users = table<UserRow, { emailKey: string }>(
+const users = tableCodec<UserRow, { emailKey: string }>(
   'users',
   {
     id: 'plain',
@@ -87,7 +87,7 @@ export function userTable(db: Database): UserTable {
     get,
     byEmail,
     list: async ({ accountId, email, role, isActive, groupId }, page) => {
-      const where = allOf([
+      const where = conjunctionOf([
         ...(accountId === undefined ? [] : [sql`users.account_id = ${accountId}`]),
         ...(email === undefined ? [] : [sql`users.email_key = ${foldName(email)}`]),
         ...(role === undefined ? [] : [sql`users.role = ${role}`]),
@@ -104,7 +104,7 @@ export function userTable(db: Database): UserTable {
     create: async (user) => {
       checkEmail(user.email);
       if ((await byEmail(user.email)) !== undefined) {
-        throw invalid('email', `A user with the email ${user.email} exists already.`);
+        throw invalidError('email', `A user with the email ${user.email} exists already.`);
       }
       const row: UserRow = {
         id: await nextSmallId(db, 'user'),
@@ -117,7 +117,7 @@ export function userTable(db: Database): UserTable {
         createdAt: Date.now(),
       };
       await db.run(users.insert({ ...row, emailKey: foldName(user.email) }));
-      await recordCreated(db, row.id);
+      await recordCreatedId(db, row.id);
       return row;
     },
     update: async (id, patch) => {
@@ -127,7 +127,7 @@ export function userTable(db: Database): UserTable {
     },
     reactivate: async (id, patch) => {
       await db.run(users.update(id, { ...patch, isActive: true })!);
-      await recordCreated(db, id);
+      await recordCreatedId(db, id);
       return (await get(id))!;
     },
   };
@@ -136,7 +136,7 @@ export function userTable(db: Database): UserTable {
 /** Throws if the text is not an email address. */
 export function checkEmail(email: string): void {
   if (/^[^\s@]{1,200}@[^\s@]{1,200}$/.test(email)) return;
-  throw invalid('email', `${JSON.stringify(email.slice(0, 100))} is not an email address.`);
+  throw invalidError('email', `${JSON.stringify(email.slice(0, 100))} is not an email address.`);
 }
 
 /** The first and last name of a user, or the email address if both are empty. */

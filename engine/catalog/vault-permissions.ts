@@ -1,11 +1,11 @@
 import type { Database } from './database.js';
 import { nextSmallId } from './ids.js';
-import { listPage, type Listed, type Page } from './list-page.js';
+import { listPage, type ListedRows, type Page } from './list-page.js';
 import { permissionLevels, type Permission } from './permission.js';
 import { sql, type Sql } from './sql.js';
-import { table, type Millis } from './table.js';
+import { tableCodec, type Millis } from './table.js';
 
-/** The holder of a permission: a user, or all members of a group. */
+/** The holder of a permission: a user, or a group, whose members all have it. */
 export type PermissionHolder = { readonly userId: number } | { readonly groupId: number };
 
 /** A permission that was granted on a vault. Either `userId` or `groupId` is null. */
@@ -20,12 +20,12 @@ export interface VaultPermissionRow {
   readonly updatedAt: Millis;
 }
 
-/** Granted permissions. A user or a group has at most one on a vault; `permission.ts` says what it allows. */
+/** Granted permissions. A user or a group has at most one on a vault; `permission.ts` defines what it allows. */
 export interface VaultPermissionTable {
   get(id: number): Promise<VaultPermissionRow | undefined>;
   of(vaultId: number, holder: PermissionHolder): Promise<VaultPermissionRow | undefined>;
   /** Lists the permissions on a vault, oldest first. */
-  list(filter: { readonly vaultId: number }, page: Page): Promise<Listed<VaultPermissionRow>>;
+  list(filter: { readonly vaultId: number }, page: Page): Promise<ListedRows<VaultPermissionRow>>;
   /** Sets the permission that a user or a group has on a vault; null removes it. */
   grant(
     vaultId: number,
@@ -34,11 +34,11 @@ export interface VaultPermissionTable {
   ): Promise<VaultPermissionRow | undefined>;
   /** Number of active users who administer a vault as its owner, by a grant or as members of a group. */
   administrators(vaultId: number): Promise<number>;
-  /** Removes all that was granted to a user, and their memberships of groups. */
+  /** Revokes all permissions of a user, and removes the user from all groups. */
   forget(userId: number): Promise<void>;
 }
 
-const permissions = table<VaultPermissionRow>(
+const permissions = tableCodec<VaultPermissionRow>(
   'vaultPermissions',
   {
     id: 'plain',

@@ -1,12 +1,12 @@
-import { invalid } from '../core/errors.js';
+import { invalidError } from '../core/errors.js';
 import type { JsonObject } from '../core/types.js';
 import { RowCache } from './cache.js';
 import type { Database } from './database.js';
 import { collectVaultDeletion, type Deletion } from './deletion.js';
 import { parseFullPath, type FullPath } from './full-path.js';
-import { recordCreated } from './idempotency-keys.js';
+import { recordCreatedId } from './idempotency-keys.js';
 import { nextSmallId } from './ids.js';
-import { listPage, type AccessFilter, type Listed, type Page } from './list-page.js';
+import { listPage, type AccessFilter, type ListedRows, type Page } from './list-page.js';
 import { checkVaultName, foldName } from './names.js';
 import {
   mayAccess,
@@ -15,9 +15,9 @@ import {
   type Viewer,
   type Permission,
 } from './permission.js';
-import { allOf, containsText, isAmong, isOneOf, sql, type Sql } from './sql.js';
-import { table, type Millis } from './table.js';
-import { cleanTags, indexVaultTags } from './tags.js';
+import { conjunctionOf, containsText, isInNumbers, isOneOf, sql, type Sql } from './sql.js';
+import { tableCodec, type Millis } from './table.js';
+import { normalizeTags, indexVaultTags } from './tags.js';
 
 export interface VaultRow {
   readonly id: number;
@@ -66,7 +66,7 @@ export type VaultPatch = Partial<
 /** The list filters of contract 5.3. */
 export interface VaultFilter extends AccessFilter {
   readonly ids?: readonly number[];
-  /** Restricts the list to vaults with these ids, which a search has found; there may be any number of ids. */
+  /** Restricts the list to the vaults with these ids, which a search has found; the number of ids is not limited. */
   readonly among?: readonly number[];
   readonly accountIds?: readonly number[];
   readonly userIds?: readonly number[];
@@ -78,11 +78,11 @@ export interface VaultFilter extends AccessFilter {
   readonly vaultType?: VaultRow['vaultType'];
   readonly tag?: string;
   readonly storageClass?: string;
-  /** Contained in the name or the description. */
+  /** A text that the name or the description contains. */
   readonly query?: string;
-  /** Vaults on which the user has at least this permission. */
+  /** Restricts the list to vaults on which the user has at least this permission. */
   readonly permission?: Permission;
-  /** Vaults on which a permission was granted to this group. */
+  /** Restricts the list to vaults on which this group has a permission. */
   readonly groupId?: number;
 }
 
@@ -96,25 +96,25 @@ export interface ChildCounts {
 export interface VaultTable {
   get(id: number): Promise<VaultRow | undefined>;
   byName(accountId: number, name: string): Promise<VaultRow | undefined>;
-  /** The vault that a full path of this user names, whether or not they may read it. */
+  /** Returns the vault that a full path of this user names, whether or not the user may read it. */
   byFullPath(path: FullPath, viewer: Viewer): Promise<VaultRow | undefined>;
   personal(userId: number): Promise<VaultRow | undefined>;
   /** Lists the vaults, ordered by name. */
-  list(filter: VaultFilter, page: Page): Promise<Listed<VaultRow>>;
+  list(filter: VaultFilter, page: Page): Promise<ListedRows<VaultRow>>;
   create(vault: NewVault): Promise<VaultRow>;
   update(id: number, patch: VaultPatch): Promise<VaultRow | undefined>;
-  /** Deletes the vault and its objects; returns the files and tasks that are left to clean up. */
+  /** Deletes the vault and its objects; returns the files to remove and the tasks to cancel afterwards. */
   delete(id: number): Promise<Deletion>;
   /** The user's permissions on these vaults; a vault without a permission is absent. */
   permissions(viewer: Viewer, ids: readonly number[]): Promise<ReadonlyMap<number, Permission>>;
   /** The user's permission on a vault; null for none. */
   permission(viewer: Viewer, id: number): Promise<Permission | null>;
   childCounts(ids: readonly number[]): Promise<ReadonlyMap<number, ChildCounts>>;
-  /** For each vault with content that the user may read, the use of space; ordered by name. */
+  /** The use of space of each vault with content that the user may read; ordered by name. */
   usage(viewer: Viewer): Promise<readonly VaultUsage[]>;
 }
 
-/** The contents of a vault in numbers. Bytes are the size of segments and of all stored versions of files. */
+/** The contents of a vault in numbers. `bytes` is the size of all segments and of all stored versions of files. */
 export interface VaultUsage {
   readonly id: number;
   readonly name: string;
@@ -126,7 +126,7 @@ export interface VaultUsage {
   readonly fileBytes: number;
 }
 
-const vaults = table<VaultRow, { nameKey: string }>(
+const vaults = tableCodec<VaultRow, { nameKey: string }>(
   'vaults',
   {
     id: 'plain',
@@ -179,7 +179,7 @@ export function vaultTable(db: Database): VaultTable {
         vaults,
         {
           from: sql`vaults`,
-          where: allOf(vaultConditions(filter)),
+          where: conjunctionOf(vaultConditions(filter)),
           orderBy: sql`vaults.name_key, vaults.id`,
         },
         page,
@@ -197,7 +197,7 @@ export function vaultTable(db: Database): VaultTable {
           description: vault.description ?? null,
           vaultType: vault.vaultType ?? 'general',
           metadata: vault.metadata ?? {},
-          tags: cleanTags(vault.tags ?? []),
+          tags: normalizeTags(vault.tags ?? []),
           defaultStorageClass: vault.defaultStorageClass ?? null,
           isPublic: vault.isPublic ?? false,
           versioning: vault.versioning ?? 'disabled',
@@ -206,7 +206,7 @@ export function vaultTable(db: Database): VaultTable {
         };
         await tx.run(vaults.insert({ ...row, nameKey: foldName(row.name) }));
         await indexVaultTags(tx, row.id, row.tags);
-        await recordCreated(tx, row.id);
+        await recordCreatedId(tx, row.id);
         return row;
       }),
     update: (id, patch) =>
@@ -217,11 +217,11 @@ export function vaultTable(db: Database): VaultTable {
         if (name !== undefined && name !== before.name) {
           checkVaultName('name', name);
           if (before.vaultType === 'user') {
-            throw invalid('name', 'A personal vault cannot be renamed.');
+            throw invalidError('name', 'A personal vault cannot be renamed.');
           }
           await requireFreeName(tx, before.accountId, name, id);
         }
-        const tags = patch.tags && cleanTags(patch.tags);
+        const tags = patch.tags && normalizeTags(patch.tags);
         const change = vaults.update(id, {
           ...patch,
           ...(name !== undefined && { nameKey: foldName(name) }),
@@ -308,7 +308,7 @@ function vaultConditions(filter: VaultFilter): Sql[] {
   const { viewer } = filter;
   const clauses: Sql[] = [mayAccess(viewer, filter.permission)];
   if (filter.ids) clauses.push(isOneOf(sql`vaults.id`, filter.ids));
-  if (filter.among) clauses.push(isAmong(sql`vaults.id`, filter.among));
+  if (filter.among) clauses.push(isInNumbers(sql`vaults.id`, filter.among));
   if (filter.accountIds) clauses.push(isOneOf(sql`vaults.account_id`, filter.accountIds));
   if (filter.userIds) clauses.push(isOneOf(sql`vaults.user_id`, filter.userIds));
   if (filter.name !== undefined) clauses.push(sql`vaults.name_key = ${foldName(filter.name)}`);
@@ -330,7 +330,8 @@ function vaultConditions(filter: VaultFilter): Sql[] {
       WHERE vault_tags.vault_id = vaults.id AND vault_tags.tag = ${filter.tag.trim()})`);
   }
   if (filter.query !== undefined) {
-    // Choice: the filter `query` of vaults ignores case in names, and in descriptions only of ASCII letters, as SQLite's LOWER does.
+    // Choice: the filter `query` of vaults ignores the case of all letters in names, but only that of ASCII letters in descriptions, as
+    // SQLite's LOWER does.
     const inName = containsText(sql`vaults.name_key`, foldName(filter.query));
     const description = sql`LOWER(COALESCE(vaults.description, ''))`;
     clauses.push(sql`(${inName} OR ${containsText(description, filter.query.toLowerCase())})`);
@@ -346,5 +347,5 @@ async function requireFreeName(
 ): Promise<void> {
   const vaultWithName = await vaultTable(tx).byName(accountId, name);
   if (vaultWithName === undefined || vaultWithName.id === exceptId) return;
-  throw invalid('name', `A vault named ${JSON.stringify(name)} exists already.`);
+  throw invalidError('name', `A vault named ${JSON.stringify(name)} exists already.`);
 }

@@ -1,123 +1,127 @@
 import type { Data } from 'apache-arrow';
 import type { CheckedFile } from '../core/block-checksums.js';
 import { ascendingOrder } from '../core/ascending.js';
-import { acquire, release } from '../core/buffers.js';
+import { acquireBuffer, releaseBuffer } from '../core/buffers.js';
 import { AppError } from '../core/errors.js';
 import { loadColumn } from '../query/memory/load.js';
-import { Overflow } from '../query/memory/facets/overflow.js';
+import { FacetOverflow } from '../query/memory/facets/overflow.js';
 import { StringTable } from '../query/memory/facets/string-table.js';
 import { GrowingDictionary } from '../query/memory/growing-dictionary.js';
 import { SegmentFile } from '../query/memory/segment-file.js';
 import { deletedRows, type DeletionVector } from '../store/deletion-vector.js';
 import { rowIdColumn } from '../store/row-ids.js';
 import type { IdRun } from '../store/store.js';
-import { PlacedRows } from './placed-rows.js';
-import { eachKey, type VisitKey } from './row-keys.js';
+import { RowLocator } from './placed-rows.js';
+import { forEachKey, type KeyVisitor } from './row-keys.js';
 
-/** Records to find by a key: their `_id`, or the values of fields. */
+/** A search for records by a key: their `_id`, or the values of fields. */
 export interface RowSearch {
-  /** Files with the keys to find. */
+  /** Files that contain the wanted keys, one in each row. */
   readonly wanted: readonly CheckedFile[];
   readonly columns: readonly KeyColumn[];
-  readonly segments: readonly SearchedFile[];
-  /** Whether the search ends with the first key that two rows of `wanted` have. */
+  readonly segments: readonly KeySegment[];
+  /** Whether two rows of `wanted` must not have the same key; if two have, `repeated` reports them. */
   readonly isUnique: boolean;
 }
 
-/** A column of the key: its physical path in the files with the keys, and in the segments. */
+/** A column of the key: its physical path in the files with the wanted keys (`given`), and in the segments (`stored`). */
 export interface KeyColumn {
   readonly given: readonly string[];
   readonly stored: readonly string[];
 }
 
-/** A segment in which keys are looked for. */
-export interface SearchedFile extends CheckedFile {
+/** A segment in which keys are searched. */
+export interface KeySegment extends CheckedFile {
   readonly deletion: DeletionVector | undefined;
-  /** The first row id, as in `Segment`. */
+  /** The first row id of the segment, as in `Segment`. */
   readonly baseRowId: number | undefined;
-  /** If the key is one string: the bounds of the strings in the log, in byte order; undefined if the log has none. */
+  /** The bounds in the log of the key, if it is a single string, in byte order; undefined if the log has none. */
   readonly bounds: readonly [min: string, max: string] | undefined;
-  /** If the key is the `_id`: the runs of ids, as in `Segment`. With them, the file is read only for row ids. */
+  /** If the key is the `_id`: the runs of ids, as in `Segment`. With them, the file is read only if row ids are stored in it. */
   readonly idRuns?: readonly IdRun[] | undefined;
   /** The number of rows of the file. */
   readonly rows: number;
 }
 
-/** A row of one of the files with the keys: the number of the file, and of the row in it. */
-export type WantedRow = readonly [file: number, row: number];
+/** A row of one of the files with the wanted keys: the index of the file, and the row number in the file. */
+export type KeyRow = readonly [file: number, row: number];
 
 /** The records that a `RowSearch` has found. */
 export interface FoundRows {
-  /** The findings for each segment. */
-  readonly segments: readonly FoundInSegment[];
-  /** The number of distinct keys. */
+  /** The rows that were found in each segment. */
+  readonly segments: readonly SegmentMatches[];
+  /** The number of distinct wanted keys. */
   readonly distinct: number;
-  /** The first row of `wanted` without a key. */
-  readonly missing: WantedRow | undefined;
-  /** The first row of `wanted` with the key of an earlier row, if `isUnique`, and that earlier row. */
-  readonly repeated: readonly [WantedRow, WantedRow] | undefined;
+  /** The first row of `wanted` that has no key. */
+  readonly missing: KeyRow | undefined;
+  /** If `isUnique`: the first row of `wanted` whose key also occurs in an earlier row, and that earlier row. */
+  readonly repeated: readonly [KeyRow, KeyRow] | undefined;
 }
 
-/** The rows of one segment with a wanted key that are not deleted, ascending. */
-export interface FoundInSegment {
+/** The rows of one segment that have a wanted key and are not deleted, ascending. */
+export interface SegmentMatches {
   readonly rows: Int32Array;
-  /** For each found row, the first row of `wanted` with its key: number of the file, and of the row in the file. */
+  /**
+   * For each found row, the first row of `wanted` with its key: the index of the file (`files`), and the row number in the file (`given`).
+   */
   readonly files: Int32Array;
   readonly given: Int32Array;
   readonly rowIds: Float64Array;
 }
 
-/** The records that `placeAll` has found. */
-export interface PlacedRecords {
-  /** The number of each string, in ascending order of the row ids of their records. */
+/** The records with the `_id`s that were passed to `locateRecordsById`. */
+export interface LocatedRecords {
+  /** The index of each `_id`, in ascending order of the row ids of their records. */
   readonly given: Int32Array;
   /** The row ids, ascending. */
   readonly rowIds: Float64Array;
   /** The rows of each segment. */
-  readonly segments: readonly PlacedInSegment[];
+  readonly segments: readonly LocatedRows[];
 }
 
-/** The rows of one segment that strings name, ascending, and for each of them the number of its string. */
-export type PlacedInSegment = Pick<FoundInSegment, 'rows' | 'given'>;
+/** The rows of one segment that have one of the `_id`s, ascending, and for each row the index of its `_id`. */
+export type LocatedRows = Pick<SegmentMatches, 'rows' | 'given'>;
 
-/** Maximum number of different keys. */
-const maxKeys = 100_000_000;
-/** The number of keys above which nearly every segment may contain one of them. */
-const fewKeys = 10_000;
+/** Maximum number of distinct keys. */
+const maxDistinctKeys = 100_000_000;
+/** If there are more wanted keys than this, nearly every segment may contain one of them. */
+const maxKeysForBounds = 10_000;
 
-/** Finds the rows whose key is among those wanted. Reads no other column. Throws `damaged`, and `budget` for too many keys. */
+/**
+ * Finds the rows that have a wanted key, reading only the columns of the key. Throws `damaged`, and `budget` if there are too many keys.
+ */
 export function findRows({ wanted, columns, segments, isUnique }: RowSearch): FoundRows {
-  const overflow = new Overflow();
-  /** The keys that the log alone does not place. */
-  const table = new StringTable(maxKeys, overflow);
+  const overflow = new FacetOverflow();
+  /** The wanted keys whose rows cannot be found from the log alone. */
+  const table = new StringTable(maxDistinctKeys, overflow);
   const first: { readonly files: number[]; readonly rows: number[] } = { files: [], rows: [] };
-  const placedRows = new PlacedRows(segments);
-  const found = segments.map(() => new Matches());
+  const placedRows = new RowLocator(segments);
+  const found = segments.map(() => new MatchCollector());
   let places = 0;
-  let missing: WantedRow | undefined;
+  let missing: KeyRow | undefined;
   let repeatedKey: FoundRows['repeated'];
   const givenColumns = columns.map((column) => column.given);
   for (const [number, checked] of wanted.entries()) {
-    withFile(checked, (file) =>
-      eachKey(file, givenColumns, (row, bytes, start, end) => {
+    withSegmentFile(checked, (file) =>
+      forEachKey(file, givenColumns, (row, bytes, start, end) => {
         if (start < 0) {
           missing ??= [number, row];
           return;
         }
-        const take = placedRows.take(bytes, start, end);
+        const take = placedRows.locate(bytes, start, end);
         if (take === 'first') {
           found[placedRows.segment]!.add(placedRows.row, number, row);
           places++;
         } else if (take === 'again') {
           if (isUnique)
-            repeatedKey ??= [found[placedRows.segment]!.givenOf(placedRows.row), [number, row]];
+            repeatedKey ??= [found[placedRows.segment]!.keyRowOf(placedRows.row), [number, row]];
         } else {
           const before = table.size;
           const key = table.add(bytes, start, end);
           if (table.size > before) {
             first.files.push(number);
             first.rows.push(row);
-          } else if (isUnique && overflow.unsupported === undefined)
+          } else if (isUnique && overflow.firstReason === undefined)
             repeatedKey ??= [
               [first.files[key]!, first.rows[key]!],
               [number, row],
@@ -126,21 +130,23 @@ export function findRows({ wanted, columns, segments, isUnique }: RowSearch): Fo
       }),
     );
   }
-  if (overflow.unsupported !== undefined || table.size + places > maxKeys)
-    throw new AppError('budget', `an import names at most ${maxKeys} different records`);
-  const fewKeysList = table.size > fewKeys ? undefined : Array.from({ length: table.size }, (_, i) => Buffer.from(table.text(i))); // prettier-ignore
+  if (overflow.firstReason !== undefined || table.size + places > maxDistinctKeys)
+    throw new AppError('budget', `an import names at most ${maxDistinctKeys} different records`);
+  const fewKeysList = table.size > maxKeysForBounds ? undefined : Array.from({ length: table.size }, (_, i) => Buffer.from(table.text(i))); // prettier-ignore
   const stored = columns.map((column) => column.stored);
   return {
-    segments: segments.map((segment, i): FoundInSegment => {
+    segments: segments.map((segment, i): SegmentMatches => {
       const matches = found[i]!;
-      if (segment.idRuns !== undefined || (fewKeysList !== undefined && !mayHold(segment, fewKeysList)))
-        return matches.finish((rows) => rowIdsOf(rows, segment, () => withFile(segment, storedRowIds))); // prettier-ignore
-      return withFile(segment, (file) => {
-        eachLivingKey(file, segment, stored, (row, bytes, start, end) => {
+      if (segment.idRuns !== undefined || (fewKeysList !== undefined && !mayContainKey(segment, fewKeysList)))
+        return matches.toSegmentMatches((rows) => rowIdsOf(rows, segment, () => withSegmentFile(segment, storedRowIds))); // prettier-ignore
+      return withSegmentFile(segment, (file) => {
+        forEachLiveKey(file, segment, stored, (row, bytes, start, end) => {
           const key = start < 0 ? -1 : table.find(bytes, start, end);
           if (key >= 0) matches.add(row, first.files[key]!, first.rows[key]!);
         });
-        return matches.finish((rows) => rowIdsOf(rows, segment, () => storedRowIds(file)));
+        return matches.toSegmentMatches((rows) =>
+          rowIdsOf(rows, segment, () => storedRowIds(file)),
+        );
       });
     }),
     distinct: table.size + places,
@@ -149,44 +155,47 @@ export function findRows({ wanted, columns, segments, isUnique }: RowSearch): Fo
   };
 }
 
-/** The records whose `_id`s are these strings, if the log alone determines them and no two strings are equal; else undefined. */
-export function placeAll(ids: Data, segments: readonly SearchedFile[]): PlacedRecords | undefined {
+/** Returns the records with these `_id`s; undefined if the log alone does not determine their rows, or if two `_id`s are equal. */
+export function locateRecordsById(
+  ids: Data,
+  segments: readonly KeySegment[],
+): LocatedRecords | undefined {
   if (ids.nullCount > 0) return undefined;
   const { buffer, byteOffset, byteLength } = ids.values as Uint8Array;
   const bytes = Buffer.from(buffer, byteOffset, byteLength);
   const count = ids.length;
-  const numbers = acquire(Int32Array, count);
-  const rows = acquire(Int32Array, count);
+  const numbers = acquireBuffer(Int32Array, count);
+  const rows = acquireBuffer(Int32Array, count);
   try {
-    const placedRows = new PlacedRows(segments);
-    if (!placedRows.takeAll(bytes, ids.valueOffsets, count, numbers, rows)) return undefined;
+    const placedRows = new RowLocator(segments);
+    if (!placedRows.locateAll(bytes, ids.valueOffsets, count, numbers, rows)) return undefined;
     const rowIds = rowIdsAt(numbers, rows, count, segments);
-    const given = ascendingOrder(rowIds) ?? firstNumbers(count);
+    const given = ascendingOrder(rowIds) ?? identityOrder(count);
     const ordered = new Float64Array(count);
     for (let i = 0; i < count; i++) ordered[i] = rowIds[given[i]!]!;
     return {
       given,
       rowIds: ordered,
-      segments: bySegment(numbers, rows, given, segments.length),
+      segments: groupBySegment(numbers, rows, given, segments.length),
     };
   } finally {
-    release(numbers);
-    release(rows);
+    releaseBuffer(numbers);
+    releaseBuffer(rows);
   }
 }
 
-function firstNumbers(count: number): Int32Array {
+function identityOrder(count: number): Int32Array {
   const numbers = new Int32Array(count);
   for (let i = 0; i < count; i++) numbers[i] = i;
   return numbers;
 }
 
-/** The row ids of the rows `rows[i]` of the segments `numbers[i]`. */
+/** Returns the row ids of the rows `rows[i]` of the segments `numbers[i]`, for all i below `count`. */
 function rowIdsAt(
   numbers: Int32Array,
   rows: Int32Array,
   count: number,
-  segments: readonly SearchedFile[],
+  segments: readonly KeySegment[],
 ): Float64Array {
   const rowIds = new Float64Array(count);
   const bases = Float64Array.from(segments, ({ baseRowId }) => baseRowId ?? NaN);
@@ -195,19 +204,22 @@ function rowIdsAt(
   for (let i = 0; i < count; i++) {
     if (!Number.isNaN(rowIds[i])) continue;
     const number = numbers[i]!;
-    if (!stored.has(number)) stored.set(number, withFile(segments[number]!, storedRowIds));
+    if (!stored.has(number)) stored.set(number, withSegmentFile(segments[number]!, storedRowIds));
     rowIds[i] = stored.get(number)![rows[i]!]!;
   }
   return rowIds;
 }
 
-/** The rows of each segment, ascending, of which `given[i]` names row `rows[given[i]]` of the segment `numbers[given[i]]`. */
-function bySegment(
+/**
+ * Groups rows by segment and sorts them: for each i, `given[i]` is an index into `rows` and `numbers`, which have the row and the number of
+ * its segment.
+ */
+function groupBySegment(
   numbers: Int32Array,
   rows: Int32Array,
   given: Int32Array,
   segments: number,
-): readonly PlacedInSegment[] {
+): readonly LocatedRows[] {
   const begins = new Int32Array(segments + 1);
   for (let i = 0; i < given.length; i++) begins[numbers[i]! + 1]!++;
   for (let n = 0; n < segments; n++) begins[n + 1]! += begins[n]!;
@@ -223,14 +235,14 @@ function bySegment(
   return Array.from({ length: segments }, (_, n) => {
     const own = groupedRows.subarray(begins[n], begins[n + 1]);
     const ownGiven = groupedGiven.subarray(begins[n], begins[n + 1]);
-    const order = ascendingOrder(own); // row ids may descend in a segment
+    const order = ascendingOrder(own); // the row ids of a segment need not ascend
     if (order === undefined) return { rows: own, given: ownGiven };
     return { rows: order.map((at) => own[at]!), given: order.map((at) => ownGiven[at]!) };
   });
 }
 
-/** The rows of a segment that are found, in any order. */
-class Matches {
+/** Collects the found rows of a segment, in any order. */
+class MatchCollector {
   readonly #rows: number[] = [];
   readonly #files: number[] = [];
   readonly #given: number[] = [];
@@ -241,13 +253,13 @@ class Matches {
     this.#given.push(given);
   }
 
-  /** The given row for which a row was added. */
-  givenOf(row: number): WantedRow {
+  /** Returns the wanted row for which `row` was added. */
+  keyRowOf(row: number): KeyRow {
     const at = this.#rows.indexOf(row);
     return [this.#files[at]!, this.#given[at]!];
   }
 
-  finish(rowIdsOfRows: (rows: Int32Array) => Float64Array): FoundInSegment {
+  toSegmentMatches(rowIdsOfRows: (rows: Int32Array) => Float64Array): SegmentMatches {
     const order = ascendingOrder(this.#rows);
     const inOrder = (numbers: readonly number[]): Int32Array =>
       order === undefined ? Int32Array.from(numbers) : order.map((at) => numbers[at]!);
@@ -262,24 +274,26 @@ class Matches {
 }
 
 /** Calls `visit` for each row of a segment that is not deleted. */
-function eachLivingKey(
+function forEachLiveKey(
   file: SegmentFile,
-  { deletion }: SearchedFile,
+  { deletion }: KeySegment,
   stored: readonly (readonly string[])[],
-  visit: VisitKey,
+  visit: KeyVisitor,
 ): void {
   const deletedRowList = deletion ? deletedRows(deletion) : [];
   let next = 0;
-  eachKey(file, stored, (row, bytes, start, end) => {
+  forEachKey(file, stored, (row, bytes, start, end) => {
     if (deletedRowList[next] === row) next++;
     else visit(row, bytes, start, end);
   });
 }
 
-/** The row ids of rows of a segment; `read` returns the stored row ids of all its rows, if it has any. */
+/**
+ * Returns the row ids of rows of a segment. `read` returns the stored row ids of all rows; it is called only if the segment stores them.
+ */
 function rowIdsOf(
   rows: Int32Array,
-  { baseRowId }: SearchedFile,
+  { baseRowId }: KeySegment,
   read: () => Float64Array,
 ): Float64Array {
   const ids = new Float64Array(rows.length);
@@ -288,14 +302,14 @@ function rowIdsOf(
   return ids;
 }
 
-/** The row ids of all rows of a segment that stores them. */
+/** Returns the row ids of all rows of a segment that stores them. */
 export function storedRowIds(file: SegmentFile): Float64Array {
   const values = loadColumn(file, [rowIdColumn.physical], new GrowingDictionary())?.values;
-  if (values?.kind !== 'numbers') throw file.damaged('has no row ids');
+  if (values?.kind !== 'numbers') throw file.damagedError('has no row ids');
   return Float64Array.from(values.numbers);
 }
 
-function withFile<T>(checked: CheckedFile, work: (file: SegmentFile) => T): T {
+function withSegmentFile<T>(checked: CheckedFile, work: (file: SegmentFile) => T): T {
   const file = new SegmentFile(checked);
   try {
     return work(file);
@@ -304,8 +318,8 @@ function withFile<T>(checked: CheckedFile, work: (file: SegmentFile) => T): T {
   }
 }
 
-/** Whether one of the keys is within the bounds of a segment. */
-function mayHold({ bounds }: SearchedFile, keys: readonly Buffer[]): boolean {
+/** Whether one of the keys is within the bounds of a segment, so that the segment may contain it. */
+function mayContainKey({ bounds }: KeySegment, keys: readonly Buffer[]): boolean {
   if (bounds === undefined) return true;
   const [min, max] = bounds.map((bound) => Buffer.from(bound)) as [Buffer, Buffer];
   return keys.some((key) => key.compare(min) >= 0 && key.compare(max) <= 0);

@@ -10,25 +10,25 @@ import {
 } from 'apache-arrow';
 import { DataType as ArrowType } from 'apache-arrow';
 
-/** Where the rows of a new column come from: row i is row `rows[i]` of the column `from[i]`, or null if that is -1. */
-export interface RowPicks {
+/** The origin of each row of a new column: row i is row `rows[i]` of the column `from[i]`, or null if `rows[i]` is -1. */
+export interface InterleaveIndices {
   readonly from: Uint8Array;
   readonly rows: Int32Array;
 }
 
-/** Rows of one column, which is the same column if they are all its rows in their order. */
-export function pickRowsOf(column: Data, rows: Int32Array): Data {
-  if (column.length === rows.length && areAllInOrder(rows)) return column;
+/** Returns the given rows of a column; the column itself if these are all its rows in their order. */
+export function takeRows(column: Data, rows: Int32Array): Data {
+  if (column.length === rows.length && isIdentityOrder(rows)) return column;
   return interleaveColumns([column], { from: new Uint8Array(rows.length), rows });
 }
 
-function areAllInOrder(rows: Int32Array): boolean {
+function isIdentityOrder(rows: Int32Array): boolean {
   for (let i = 0; i < rows.length; i++) if (rows[i] !== i) return false;
   return true;
 }
 
-/** Rows of several columns of the same type as one column. */
-export function interleaveColumns(columns: readonly Data[], picks: RowPicks): Data {
+/** Builds one column from rows of several columns of the same type. */
+export function interleaveColumns(columns: readonly Data[], picks: InterleaveIndices): Data {
   const { from, rows } = picks;
   const { type } = columns[0]!;
   const validity = validityOf(columns, picks);
@@ -43,7 +43,7 @@ export function interleaveColumns(columns: readonly Data[], picks: RowPicks): Da
     return makeArrowData<Struct>({ ...base, children });
   }
   if (ArrowType.isList(type)) {
-    const { offsets, elements } = elementPicks(columns, picks);
+    const { offsets, elements } = elementIndices(columns, picks);
     const items = columns.map((column) => column.children[0]!);
     return makeArrowData<List>({
       ...base,
@@ -55,15 +55,18 @@ export function interleaveColumns(columns: readonly Data[], picks: RowPicks): Da
     return makeArrowData<Utf8>({ ...base, ...interleaveStrings(columns, picks) });
   if (ArrowType.isBool(type))
     return makeArrowData<Bool>({ ...base, data: interleaveBits(columns, from, rows) });
-  return makeArrowData<Int64>({ ...base, data: fixedWidth(columns, from, rows) });
+  return makeArrowData<Int64>({ ...base, data: interleaveFixedWidth(columns, from, rows) });
 }
 
-/** The bits of the rows of a column that have a value; undefined if all have one. A loop asks for it once, because each access to `nullCount` takes long. */
-export function validBits({ nullCount, nullBitmap }: Data): Uint8Array | undefined {
+/**
+ * Returns the validity bitmap of a column; undefined if no row is null. Call it once before a loop, because each access to `nullCount`
+ * takes long.
+ */
+export function validityBitmap({ nullCount, nullBitmap }: Data): Uint8Array | undefined {
   return nullCount === 0 ? undefined : nullBitmap;
 }
 
-/** Whether a row of the column with these `validBits` has a value; -1 is no row. */
+/** Whether a row is not null, by the result of `validityBitmap`; false for row -1, which stands for null. */
 export function isValid(bits: Uint8Array | undefined, row: number): boolean {
   return row >= 0 && (bits === undefined || (bits[row >> 3]! & (1 << (row & 7))) !== 0);
 }
@@ -73,12 +76,12 @@ export function makeArrowData<T extends DataType>(props: object): Data {
   return makeData(props as never) as Data<T> as Data;
 }
 
-/** The validity of the rows of a new column. */
+/** Returns the validity bitmap and the number of nulls of a new column. */
 export function validityOf(
   columns: readonly Data[],
-  { from, rows }: RowPicks,
+  { from, rows }: InterleaveIndices,
 ): { readonly nullCount: number; readonly nullBitmap?: Uint8Array } {
-  const bits = columns.map(validBits);
+  const bits = columns.map(validityBitmap);
   if (bits.every((one) => one === undefined) && !rows.includes(-1)) return { nullCount: 0 };
   const nullBitmap = new Uint8Array((rows.length + 7) >> 3);
   let nullCount = 0;
@@ -89,12 +92,12 @@ export function validityOf(
   return { nullCount, nullBitmap };
 }
 
-/** The offsets of the lists of the new column, and where their elements come from. */
-function elementPicks(
+/** Returns the offsets of the lists of the new column, and the origin of their elements. */
+function elementIndices(
   columns: readonly Data[],
-  { from, rows }: RowPicks,
-): { readonly offsets: Int32Array; readonly elements: RowPicks } {
-  const offsets = pickedOffsets(columns, { from, rows });
+  { from, rows }: InterleaveIndices,
+): { readonly offsets: Int32Array; readonly elements: InterleaveIndices } {
+  const offsets = interleavedOffsets(columns, { from, rows });
   const count = offsets[rows.length]!;
   const elements = { from: new Uint8Array(count), rows: new Int32Array(count) };
   for (let i = 0; i < rows.length; i++) {
@@ -107,20 +110,23 @@ function elementPicks(
   return { offsets, elements };
 }
 
-/** The offsets of the values of the new column, which are strings or lists. */
-function pickedOffsets(columns: readonly Data[], { from, rows }: RowPicks): Int32Array {
-  const bits = columns.map(validBits);
+/** Returns the offsets of the values of a new column of strings or lists. */
+function interleavedOffsets(
+  columns: readonly Data[],
+  { from, rows }: InterleaveIndices,
+): Int32Array {
+  const bits = columns.map(validityBitmap);
   const starts = columns.map(({ valueOffsets }) => valueOffsets as Int32Array);
   const offsets = new Int32Array(rows.length + 1);
   for (let i = 0; i < rows.length;) {
-    const next = runEnd(from, rows, i);
+    const next = endOfRun(from, rows, i);
     addOffsets(offsets, i, next, rows[i]!, starts[from[i]!]!, bits[from[i]!]);
     i = next;
   }
   return offsets;
 }
 
-/** Sets the offsets of rows `i` to `next`, which come from consecutive rows of a column, the first of which is `first`. */
+/** Sets the offsets of the new rows from `i` to before `next`, which come from consecutive rows of a column, starting at `first`. */
 function addOffsets(
   offsets: Int32Array,
   i: number,
@@ -139,12 +145,12 @@ function addOffsets(
 
 function interleaveStrings(
   columns: readonly Data[],
-  { from, rows }: RowPicks,
+  { from, rows }: InterleaveIndices,
 ): { readonly valueOffsets: Int32Array; readonly data: Uint8Array } {
-  const valueOffsets = pickedOffsets(columns, { from, rows });
+  const valueOffsets = interleavedOffsets(columns, { from, rows });
   const data = new Uint8Array(valueOffsets[rows.length]!);
   for (let i = 0; i < rows.length;) {
-    const next = runEnd(from, rows, i);
+    const next = endOfRun(from, rows, i);
     const { values, valueOffsets: starts } = columns[from[i]!]!;
     const bytes = values as Uint8Array;
     const first = rows[i]!;
@@ -152,7 +158,7 @@ function interleaveStrings(
     if (size > 0 && starts[first + next - i]! - starts[first]! === size) {
       copyBytes(bytes, starts[first]!, size, data, begin);
     } else if (size > 0) {
-      // A null value may have bytes.
+      // A null value may still have bytes, which are not copied.
       for (let at = i; at < next; at++) {
         const length = valueOffsets[at + 1]! - valueOffsets[at]!;
         copyBytes(bytes, starts[first + at - i]!, length, data, valueOffsets[at]!);
@@ -163,8 +169,8 @@ function interleaveStrings(
   return { valueOffsets, data };
 }
 
-/** The end of the rows from `i` on that follow each other in one column. */
-function runEnd(from: Uint8Array, rows: Int32Array, i: number): number {
+/** Returns the end of the run that starts at new row `i`: rows that follow one another in the same source column. */
+function endOfRun(from: Uint8Array, rows: Int32Array, i: number): number {
   const [source, first] = [from[i]!, rows[i]! - i];
   let end = i + 1;
   if (rows[i]! < 0) return end;
@@ -179,7 +185,7 @@ function copyBytes(
   into: Uint8Array,
   at: number,
 ): void {
-  // A call of `set` costs more than a loop over a short string.
+  // For a short string, a loop is faster than a call of `set`.
   if (length > 48) into.set(bytes.subarray(first, first + length), at);
   else for (let i = 0; i < length; i++) into[at + i] = bytes[first + i]!;
 }
@@ -194,8 +200,12 @@ function interleaveBits(columns: readonly Data[], from: Uint8Array, rows: Int32A
   return found;
 }
 
-/** Values of 4 or 8 bytes each, copied as halves: a double could otherwise lose the bits of a NaN. */
-function fixedWidth(columns: readonly Data[], from: Uint8Array, rows: Int32Array): unknown {
+/** Copies values of 4 or 8 bytes as integers of 4 bytes: as doubles, NaNs could lose their bits. */
+function interleaveFixedWidth(
+  columns: readonly Data[],
+  from: Uint8Array,
+  rows: Int32Array,
+): unknown {
   const sources = columns.map(({ values }) => values as Int32Array);
   const [first] = sources as [Int32Array, ...Int32Array[]];
   const isWide = first.BYTES_PER_ELEMENT === 8;
@@ -205,7 +215,7 @@ function fixedWidth(columns: readonly Data[], from: Uint8Array, rows: Int32Array
   const width = isWide ? 2 : 1;
   const pickedValues = new Int32Array(width * rows.length);
   for (let i = 0; i < rows.length;) {
-    const next = runEnd(from, rows, i);
+    const next = endOfRun(from, rows, i);
     const source = halves[from[i]!]!;
     const row = rows[i]!;
     if (next - i > 8)

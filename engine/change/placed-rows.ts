@@ -1,49 +1,49 @@
-import { chunkLength, idLength, placeOfRecord, rowOfRecord } from '../ingest/record-ids.js';
-import { Overflow } from '../query/memory/facets/overflow.js';
+import { chunkLength, idLength, parseRecordId, rowOfRecordId } from '../ingest/record-ids.js';
+import { FacetOverflow } from '../query/memory/facets/overflow.js';
 import { StringTable } from '../query/memory/facets/string-table.js';
 import { deletedRows, type DeletionVector } from '../store/deletion-vector.js';
 import type { IdRun } from '../store/store.js';
 
-/** A segment whose `_id`s are known without reading them, if it has `idRuns`. */
-interface SegmentOfIds {
+/** A segment; if it has `idRuns`, the `_id`s of its rows are known without reading it. */
+interface SegmentWithIdRuns {
   readonly idRuns?: readonly IdRun[] | undefined;
   readonly rows: number;
   readonly deletion: DeletionVector | undefined;
 }
 
 const deletedMark = 1;
-const namedMark = 2;
+const foundMark = 2;
 
 /**
- * Runs of rows whose `_id`s are those of consecutive rows of one chunk, ordered by chunk: run i has the rows of the chunk from `firsts[i]` to before `ends[i]`,
- * which are the rows of the segment `segments[i]` from `offsets[i]` on.
+ * Runs of rows whose `_id`s belong to consecutive records of one chunk, ordered by chunk. Run i has the records of the chunk from
+ * `firsts[i]` to before `ends[i]`; they are the rows of the segment `segments[i]` from `offsets[i]` on.
  */
-interface PlacedRuns {
+interface IdRunTable {
   readonly segments: Int32Array;
   readonly offsets: Int32Array;
   readonly firsts: Int32Array;
   readonly ends: Int32Array;
 }
 
-/** Finds records by their `_id`s in segments whose ids the log has, without reading these segments. */
-export class PlacedRows {
-  /** The row that `take` has found: the number of its segment, and its number there. */
+/** Finds records by their `_id`s in segments whose `_id`s are in the log, without reading these segments. */
+export class RowLocator {
+  /** The row that `locate` found: the index of its segment (`segment`), and the row number in it (`row`). */
   segment = -1;
   row = -1;
-  readonly #segments: readonly SegmentOfIds[];
-  readonly #chunks = new StringTable(Infinity, new Overflow());
-  readonly #runs: PlacedRuns;
-  /** The first run of each chunk, by number of the chunk, and the number of runs. */
+  readonly #segments: readonly SegmentWithIdRuns[];
+  readonly #chunks = new StringTable(Infinity, new FacetOverflow());
+  readonly #runs: IdRunTable;
+  /** For each chunk, by number, the index of its first run; at the end, the number of runs. */
   readonly #firstRuns: Int32Array;
-  /** For each row of a segment: 0, `deletedMark` or `namedMark`; undefined until a row of the segment is asked for. */
+  /** For each segment, one byte per row: 0, `deletedMark` or `foundMark`; undefined until a row of the segment is found. */
   readonly #states: (Uint8Array | undefined)[];
-  /** The `_id` before, and the number of its chunk: the next one often is of the same chunk. */
-  #lastBytes: Buffer = noChunk;
-  #lastView = viewOf(noChunk);
+  /** The last `_id` and the number of its chunk: the next `_id` often belongs to the same chunk. */
+  #lastBytes: Buffer = emptyChunkId;
+  #lastView = dataViewOf(emptyChunkId);
   #lastStart = 0;
   #lastChunk = -1;
 
-  constructor(segments: readonly SegmentOfIds[]) {
+  constructor(segments: readonly SegmentWithIdRuns[]) {
     this.#segments = segments;
     this.#states = segments.map(() => undefined);
     const found: { chunk: number; segment: number; offset: number; first: number; end: number }[] =
@@ -51,7 +51,7 @@ export class PlacedRows {
     for (const [segment, { idRuns = [] }] of segments.entries()) {
       let offset = 0;
       for (const { firstId, rows } of idRuns) {
-        const place = placeOfRecord(firstId);
+        const place = parseRecordId(firstId);
         if (place === undefined) throw new Error(`${firstId} is no _id of a run`);
         const [name, first] = place;
         const chunk = this.#chunks.add(Buffer.from(name), 0, chunkLength);
@@ -71,10 +71,10 @@ export class PlacedRows {
   }
 
   /**
-   * Sets `segments[i]` and `rows[i]` to the position of the record with the `_id` from `offsets[i]` to `offsets[i + 1]`, for each of `count`. Returns false
-   * as soon as there is no such record, or it was found before.
+   * Finds `count` records, and sets `segments[i]` and `rows[i]` to the position of the record whose `_id` is the bytes from `offsets[i]` to
+   * `offsets[i + 1]`. Returns false as soon as an `_id` has no record or occurs a second time.
    */
-  takeAll(
+  locateAll(
     bytes: Buffer,
     offsets: Int32Array,
     count: number,
@@ -82,39 +82,42 @@ export class PlacedRows {
     rows: Int32Array,
   ): boolean {
     for (let i = 0; i < count; i++) {
-      if (this.take(bytes, offsets[i]!, offsets[i + 1]!) !== 'first') return false;
+      if (this.locate(bytes, offsets[i]!, offsets[i + 1]!) !== 'first') return false;
       segments[i] = this.segment;
       rows[i] = this.row;
     }
     return true;
   }
 
-  /** Sets `segment` and `row` to the position of the record with an `_id`; returns whether it was found before, undefined if there is none. */
-  take(bytes: Buffer, start: number, end: number): 'first' | 'again' | undefined {
+  /**
+   * Sets `segment` and `row` to the position of the record with an `_id`. Returns `again` if the record was found before, and undefined if
+   * there is none.
+   */
+  locate(bytes: Buffer, start: number, end: number): 'first' | 'again' | undefined {
     if (end - start !== idLength) return undefined;
     const chunk = this.#chunkOf(bytes, start);
     if (chunk < 0) return undefined;
-    const number = rowOfRecord(bytes, start);
+    const number = rowOfRecordId(bytes, start);
     const { segments, offsets, firsts, ends } = this.#runs;
     const endOfRuns = this.#firstRuns[chunk + 1]!;
     for (let run = this.#firstRuns[chunk]!; run < endOfRuns; run++) {
       if (number < firsts[run]! || number >= ends[run]!) continue;
       const segment = segments[run]!;
-      const states = (this.#states[segment] ??= statesOf(this.#segments[segment]!));
+      const states = (this.#states[segment] ??= rowStatesOf(this.#segments[segment]!));
       const row = offsets[run]! + number - firsts[run]!;
       if (states[row] === deletedMark) continue;
       this.segment = segment;
       this.row = row;
-      if (states[row] === namedMark) return 'again';
-      states[row] = namedMark;
+      if (states[row] === foundMark) return 'again';
+      states[row] = foundMark;
       return 'first';
     }
     return undefined;
   }
 
-  /** The number of the chunk of an `_id`; -1 if no run is of it. */
+  /** Returns the number of the chunk to which an `_id` belongs; -1 if no run has records of this chunk. */
   #chunkOf(bytes: Buffer, start: number): number {
-    const view = bytes === this.#lastBytes ? this.#lastView : viewOf(bytes);
+    const view = bytes === this.#lastBytes ? this.#lastView : dataViewOf(bytes);
     if (!isSameChunk(this.#lastView, this.#lastStart, view, start)) {
       this.#lastChunk = this.#chunks.find(bytes, start, start + chunkLength);
       this.#lastBytes = bytes;
@@ -125,19 +128,22 @@ export class PlacedRows {
   }
 }
 
-function statesOf({ rows, deletion }: SegmentOfIds): Uint8Array {
+function rowStatesOf({ rows, deletion }: SegmentWithIdRuns): Uint8Array {
   const states = new Uint8Array(rows);
   if (deletion) for (const row of deletedRows(deletion)) states[row] = deletedMark;
   return states;
 }
 
-const noChunk = Buffer.alloc(chunkLength);
+const emptyChunkId = Buffer.alloc(chunkLength);
 
-function viewOf({ buffer, byteOffset, byteLength }: Buffer): DataView {
+function dataViewOf({ buffer, byteOffset, byteLength }: Buffer): DataView {
   return new DataView(buffer, byteOffset, byteLength);
 }
 
-/** Whether the `_id`s at these positions belong to the same chunk. The ends of their parts that name it differ most. */
+/**
+ * Whether the `_id`s at these positions belong to the same chunk. The end of the chunk's name is compared first, because it differs most
+ * often.
+ */
 function isSameChunk(a: DataView, aStart: number, b: DataView, bStart: number): boolean {
   for (let i = chunkLength - 4; i > 0; i -= 4)
     if (a.getInt32(aStart + i) !== b.getInt32(bStart + i)) return false;

@@ -1,20 +1,20 @@
 import type { Data } from 'apache-arrow';
 import type { Columns } from '../core/types.js';
 import type { Batch } from '../ingest/batch.js';
-import { givenId } from '../ingest/physical-names.js';
-import { commitsOf, releaseColumn } from '../ingest/record-ids.js';
+import { givenIdColumn } from '../ingest/physical-names.js';
+import { commitColumn, releaseColumn } from '../ingest/record-ids.js';
 import { rowIdColumn } from '../store/row-ids.js';
 import type { Segment } from '../store/store.js';
-import { placeAll, type FoundInSegment, type SearchedFile } from './find-rows.js';
-import { pickRowsOf } from './interleave.js';
+import { locateRecordsById, type SegmentMatches, type KeySegment } from './find-rows.js';
+import { takeRows } from './interleave.js';
 import { rowIdData, writeUnflushedRows } from './replace-rows.js';
 
-/** The stored records that the records of a batch may replace: plain data. */
+/** The stored records that the records of a batch may replace. Plain data, so that it can be sent to a thread. */
 export interface ReplaceableRows {
-  readonly segments: readonly SearchedFile[];
+  readonly segments: readonly KeySegment[];
   /** The columns of the dataset. */
   readonly columns: Columns;
-  /** Whether other fields keep their values, as in `ReplaceOrder`. */
+  /** Whether a replaced record keeps the values of fields that the new record lacks, as in `ReplaceRowsInput`. */
   readonly keepsOthers: boolean;
 }
 
@@ -24,14 +24,14 @@ export interface BatchReplacement {
   readonly replaced: readonly ReplacedRows[];
 }
 
-/** Rows of a segment that are replaced, ascending, and the rows of the batch that replace them. */
-export interface ReplacedRows extends Pick<FoundInSegment, 'rows' | 'given'> {
+/** Rows of a segment that are replaced, ascending, and for each the row of the batch that replaces it. */
+export interface ReplacedRows extends Pick<SegmentMatches, 'rows' | 'given'> {
   readonly segment: number;
 }
 
 /**
- * Writes the records of a batch as a segment, which is not flushed, that replaces rows of others, if each replaces one that is found by its `_id` without
- * reading a segment, and if it needs none of the values of that. Otherwise nothing is written.
+ * Writes the records of a batch as a segment, not flushed, that replaces rows of other segments. Works only if each record replaces one
+ * that is found by its `_id` without reading a segment, and needs none of the old values; otherwise writes nothing and returns undefined.
  */
 export async function replaceByBatch(
   { columns, data, rows: count }: Batch,
@@ -40,18 +40,18 @@ export async function replaceByBatch(
   path: string,
 ): Promise<BatchReplacement | undefined> {
   const values = data.data.children;
-  const givenIdAt = columns.findIndex(({ physical }) => physical === givenId.physical);
-  if (givenIdAt < 0 || (keepsOthers && !haveAll(stored, columns, values))) return undefined;
-  const placed = placeAll(values[givenIdAt]!, segments);
+  const givenIdAt = columns.findIndex(({ physical }) => physical === givenIdColumn.physical);
+  if (givenIdAt < 0 || (keepsOthers && !hasEveryValue(stored, columns, values))) return undefined;
+  const placed = locateRecordsById(values[givenIdAt]!, segments);
   if (placed === undefined) return undefined;
   const isOther = (_: unknown, i: number): boolean => i !== givenIdAt;
-  const commits = commitsOf(count, commitId);
+  const commits = commitColumn(count, commitId);
   try {
     const children = [
-      pickRowsOf(values[givenIdAt]!, placed.given),
+      takeRows(values[givenIdAt]!, placed.given),
       commits.data,
       rowIdData(placed.rowIds),
-      ...values.filter(isOther).map((column) => pickRowsOf(column, placed.given)),
+      ...values.filter(isOther).map((column) => takeRows(column, placed.given)),
     ];
     const segment = await writeUnflushedRows([rowIdColumn, ...columns.filter(isOther)], children, path); // prettier-ignore
     const replacedRows = placed.segments.flatMap((one, number) =>
@@ -64,13 +64,13 @@ export async function replaceByBatch(
 }
 
 /** Whether each record has a value for each of these columns. */
-function haveAll(wanted: Columns, columns: Columns, data: readonly Data[]): boolean {
+function hasEveryValue(wanted: Columns, columns: Columns, data: readonly Data[]): boolean {
   return wanted.every(({ physical, children }) => {
     const i = columns.findIndex((one) => one.physical === physical);
     const ownColumn = columns[i];
     if (ownColumn === undefined || data[i]!.nullCount > 0) return false;
-    if (ownColumn.type === 'json' && !ownColumn.isList) return false; // objects are merged
+    if (ownColumn.type === 'json' && !ownColumn.isList) return false; // objects stored as JSON are merged with the old values
     if (children === undefined || ownColumn.isList) return true;
-    return haveAll(children, ownColumn.children ?? [], data[i]!.children);
+    return hasEveryValue(children, ownColumn.children ?? [], data[i]!.children);
   });
 }

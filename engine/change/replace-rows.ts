@@ -2,42 +2,42 @@ import { makeData, RecordBatch, Struct, type Data, Int64 } from 'apache-arrow';
 import type { CheckedFile } from '../core/block-checksums.js';
 import { ascendingOrder } from '../core/ascending.js';
 import type { Column, Columns } from '../core/types.js';
-import { givenId } from '../ingest/physical-names.js';
+import { givenIdColumn } from '../ingest/physical-names.js';
 import { arrowSchema, reservedColumns } from '../store/arrow.js';
 import { presentColumns } from '../store/merge.js';
 import { rowIdColumn } from '../store/row-ids.js';
-import { flushSegment, writeUnflushed } from '../store/segment.js';
+import { flushSegment, writeSegmentUnflushed } from '../store/segment.js';
 import type { Segment } from '../store/store.js';
-import { interleaveColumns, isValid, pickRowsOf, validBits } from './interleave.js';
-import { isWhole, updateValues } from './update-values.js';
+import { interleaveColumns, isValid, takeRows, validityBitmap } from './interleave.js';
+import { isCompleteReplacement, updateValues } from './update-values.js';
 import { readRows, type RowsToRead } from './stored-rows.js';
 
-/** Records that replace others, and become one segment. */
-export interface ReplaceOrder {
-  /** The segments in the scratch folder that have them, and perhaps the column `givenId`. */
+/** Records that replace others; they are written as one segment. */
+export interface ReplaceRowsInput {
+  /** The segments in the scratch folder that contain the new records, possibly with the column `givenIdColumn`. */
   readonly given: readonly StoredSegment[];
   /** The columns of the dataset after the change. */
   readonly columns: Columns;
-  /** True if fields that a given record lacks keep their former values (`upsert`), false if they lose them (`overwrite`). */
+  /** Whether fields that a new record lacks keep their former values (`upsert`) or lose them (`overwrite`). */
   readonly keepsOthers: boolean;
-  /** True if records are found by their `_id`, false if by other fields: a replaced record keeps its `_id`. */
+  /** Whether records are identified by their `_id`; if they are identified by other fields, a replaced record keeps its `_id`. */
   readonly isById: boolean;
-  /** The rows that replace others; at least one. */
+  /** Which new rows replace which stored rows; at least one. */
   readonly matches: RowMatches;
   readonly segments: readonly StoredSegment[];
-  /** Absolute path of the segment that is written. */
+  /** Absolute path of the segment to write. */
   readonly path: string;
 }
 
-/** Records that replace none, and become one segment. */
-export interface AddOrder {
-  /** The segment in the scratch folder that has them, and perhaps the column `givenId`. */
+/** Records that replace no others; they are written as one segment. */
+export interface AddRowsInput {
+  /** The segment in the scratch folder that contains the records, possibly with the column `givenIdColumn`. */
   readonly given: StoredSegment;
   /** The columns of the dataset after the change. */
   readonly columns: Columns;
-  /** The replaced rows in that segment, ascending; at least one. */
+  /** The rows of `given` to write, ascending; at least one. */
   readonly rows: Int32Array;
-  /** Absolute path of the segment that is written. */
+  /** Absolute path of the segment to write. */
   readonly path: string;
 }
 
@@ -46,7 +46,10 @@ export interface StoredSegment extends CheckedFile {
   readonly columns: Columns;
 }
 
-/** Which rows replace which, ascending by row id: row `given[i]` of the file `files[i]` replaces row `rows[i]` of the segment `segments[i]`. */
+/**
+ * Which rows replace which, in ascending order of row ids: row `given[i]` of the file `files[i]` replaces row `rows[i]` of the segment
+ * `segments[i]`.
+ */
 export interface RowMatches {
   readonly files: Int32Array;
   readonly given: Int32Array;
@@ -55,49 +58,54 @@ export interface RowMatches {
   readonly rowIds: Float64Array;
 }
 
-/** Writes records as a segment, with row ids, that replaces rows of others. */
-export async function replaceRows(order: ReplaceOrder): Promise<Segment> {
+/** Writes records, with row ids, as a segment that replaces rows of other segments. */
+export async function replaceRows(order: ReplaceRowsInput): Promise<Segment> {
   const { given, columns, keepsOthers, isById, segments, matches, path } = order;
   const sources = [...given, ...(keepsOthers ? segments : [])].map((one) => one.columns);
   const columnsPresent = presentColumns(columns, sources);
-  const id = isById ? [givenId] : [];
-  const news = pickedRows(given, matches.files, matches.given, [
+  const id = isById ? [givenIdColumn] : [];
+  const news = readDistinctRows(given, matches.files, matches.given, [
     commitColumn,
     ...id,
     ...columnsPresent,
   ]);
   const values = news.columns.slice(1 + id.length);
-  const isRead = values.map((data, i) => keepsOthers && !isWhole(columnsPresent[i]!, data));
+  const isRead = values.map(
+    (data, i) => keepsOthers && !isCompleteReplacement(columnsPresent[i]!, data),
+  );
   const wantedColumns = [
     ...(isById ? [] : [idColumn]),
     ...columnsPresent.filter((_, i) => isRead[i]),
   ];
-  const olds = pickedRows(segments, matches.segments, matches.rows, wantedColumns);
+  const olds = readDistinctRows(segments, matches.segments, matches.rows, wantedColumns);
   let next = isById ? 0 : 1;
   const rows = { given: news.rows, old: olds.rows };
   const changedValues = values.map((data, i) =>
     isRead[i]
       ? updateValues(columnsPresent[i]!, data, olds.columns[next++]!, rows)
-      : pickRowsOf(data, news.rows),
+      : takeRows(data, news.rows),
   );
   const ids = isById
-    ? pickRowsOf(news.columns[1]!, news.rows)
-    : pickRowsOf(olds.columns[0]!, olds.rows);
-  const commits = pickRowsOf(news.columns[0]!, news.rows);
+    ? takeRows(news.columns[1]!, news.rows)
+    : takeRows(olds.columns[0]!, olds.rows);
+  const commits = takeRows(news.columns[0]!, news.rows);
   const data = [ids, commits, rowIdData(matches.rowIds), ...changedValues];
   return { ...(await writeRows([rowIdColumn, ...columnsPresent], data, path)), isAscending: true };
 }
 
-/** Writes records as a segment, in their order; each keeps its given id or gets the id of its row. */
-export async function addRows({ given, columns, rows, path }: AddOrder): Promise<Segment> {
+/**
+ * Writes records as a segment, in their order. A record keeps the `_id` that was given with it, or else the `_id` that it has in the
+ * scratch folder.
+ */
+export async function addRows({ given, columns, rows, path }: AddRowsInput): Promise<Segment> {
   const columnsPresent = presentColumns(columns, [given.columns]);
   const read = readRows(
     [{ segment: given, columns: given.columns, rows }],
-    [idColumn, commitColumn, givenId, ...columnsPresent],
+    [idColumn, commitColumn, givenIdColumn, ...columnsPresent],
   );
   const [own, commits, givenIds, ...values] = read as [Data, Data, Data, ...Data[]];
   const all = Int32Array.from(rows.keys());
-  const givenBits = validBits(givenIds);
+  const givenBits = validityBitmap(givenIds);
   const from = Uint8Array.from(all, (row) => (isValid(givenBits, row) ? 1 : 0));
   const ids = interleaveColumns([own, givenIds], { from, rows: all });
   return writeRows(columnsPresent, [ids, commits, ...values], path);
@@ -105,8 +113,11 @@ export async function addRows({ given, columns, rows, path }: AddOrder): Promise
 
 const [idColumn, commitColumn] = reservedColumns as [Column, Column];
 
-/** Reads row `rows[i]` of segment `numbers[i]` for each i; returns the columns of the distinct rows, and the index in them for each i. */
-function pickedRows(
+/**
+ * Reads row `rows[i]` of segment `numbers[i]` for each i; returns columns with each distinct row once, and for each i the index of its row
+ * in them.
+ */
+function readDistinctRows(
   segments: readonly StoredSegment[],
   numbers: Int32Array,
   rows: Int32Array,
@@ -122,16 +133,19 @@ function pickedRows(
 }
 
 /** Distinct rows of one segment, ascending. */
-interface RowRun {
+interface SegmentRowRun {
   readonly number: number;
   readonly rows: Int32Array;
 }
 
-/** Rows in any order, which may repeat, as ascending runs by number of their segment; and the position of each row among those of all runs. */
+/**
+ * Divides rows, which may be in any order and occur repeatedly, into one ascending run per segment; also returns the position of each row
+ * among the rows of all runs.
+ */
 export function ascendingRuns(
   numbers: Int32Array,
   rows: Int32Array,
-): { readonly runs: readonly RowRun[]; readonly positions: Int32Array } {
+): { readonly runs: readonly SegmentRowRun[]; readonly positions: Int32Array } {
   const keys = new Float64Array(rows.length);
   let greatestRow = 0;
   for (let i = 0; i < rows.length; i++) if (rows[i]! > greatestRow) greatestRow = rows[i]!;
@@ -139,7 +153,7 @@ export function ascendingRuns(
   const order = ascendingOrder(keys);
   const positions = new Int32Array(rows.length);
   const distinct = new Int32Array(rows.length);
-  const runs: RowRun[] = [];
+  const runs: SegmentRowRun[] = [];
   let [begin, end, number] = [0, 0, -1];
   const closeRun = (): void => {
     if (end === begin) return;
@@ -159,18 +173,18 @@ export function ascendingRuns(
   return { runs, positions };
 }
 
-/** The column of row ids. */
+/** Returns row ids as an Arrow column. */
 export function rowIdData(rowIds: Float64Array): Data {
   const halves = new Int32Array(2 * rowIds.length);
   for (let i = 0; i < rowIds.length; i++) {
-    halves[2 * i] = rowIds[i]!; // modulo 2^32
+    halves[2 * i] = rowIds[i]!; // the low 32 bits: the assignment takes the number modulo 2^32
     halves[2 * i + 1] = Math.floor(rowIds[i]! / 2 ** 32);
   }
   const data = new BigInt64Array(halves.buffer);
   return makeData({ type: new Int64(), length: rowIds.length, nullCount: 0, data });
 }
 
-/** Writes records as a segment and makes it durable; `children` are the reserved columns and `columns`. */
+/** Writes records as a segment and makes it durable. `children` are the data of the reserved columns, followed by those of `columns`. */
 export async function writeRows(
   columns: Columns,
   children: readonly Data[],
@@ -181,7 +195,7 @@ export async function writeRows(
   return segment;
 }
 
-/** As `writeRows`, but the segment is not durable yet. */
+/** Like `writeRows`, but does not make the segment durable. */
 export async function writeUnflushedRows(
   columns: Columns,
   children: readonly Data[],
@@ -195,5 +209,5 @@ export async function writeUnflushedRows(
     nullCount: 0,
     children: [...children],
   });
-  return writeUnflushed({ columns, rows, data: new RecordBatch(schema, struct) }, path);
+  return writeSegmentUnflushed({ columns, rows, data: new RecordBatch(schema, struct) }, path);
 }

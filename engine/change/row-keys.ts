@@ -4,48 +4,48 @@ import type { MemoryColumn } from '../query/memory/column.js';
 import type { SegmentFile } from '../query/memory/segment-file.js';
 
 /** Called with the bytes of the key of a row; `start` is -1 for a row without one. */
-export type VisitKey = (row: number, bytes: Buffer, start: number, end: number) => void;
+export type KeyVisitor = (row: number, bytes: Buffer, start: number, end: number) => void;
 
 /**
- * Calls `visit` for each row of a file, in their order. The key of a row is its value of a column of strings, or the values of several
- * columns, or of one of another type, as text. A row that lacks one of the values has no key.
+ * Calls `visit` for each row of a file, in their order. If the key is one column of strings, the key of a row is its value; otherwise it is
+ * the values of the columns as text. A row in which one of the values is null has no key.
  */
-export function eachKey(
+export function forEachKey(
   file: SegmentFile,
   paths: readonly (readonly string[])[],
-  visit: VisitKey,
+  visit: KeyVisitor,
 ): void {
   const columns = paths.map((path) => loadColumn(file, path, new GrowingDictionary()));
   const [first] = columns;
   if (columns.includes(undefined) || first === undefined) {
-    for (let row = 0; row < file.rows; row++) visit(row, noBytes, -1, -1);
-  } else if (columns.length === 1 && isOfStrings(first)) eachString(first, visit);
-  else eachText(columns as readonly MemoryColumn[], file.rows, visit);
+    for (let row = 0; row < file.rows; row++) visit(row, emptyBuffer, -1, -1);
+  } else if (columns.length === 1 && isStringColumn(first)) forEachStringKey(first, visit);
+  else forEachTextKey(columns as readonly MemoryColumn[], file.rows, visit);
 }
 
-const noBytes = Buffer.alloc(0);
+const emptyBuffer = Buffer.alloc(0);
 
-function isOfStrings({ values: { kind } }: MemoryColumn): boolean {
+function isStringColumn({ values: { kind } }: MemoryColumn): boolean {
   return kind === 'strings' || kind === 'dictionary';
 }
 
-function eachString({ values, present, rows }: MemoryColumn, visit: VisitKey): void {
+function forEachStringKey({ values, present, rows }: MemoryColumn, visit: KeyVisitor): void {
   const isDictionary = values.kind === 'dictionary';
   if (!isDictionary && values.kind !== 'strings') throw new Error('not a column of strings');
   const { bytes, offsets } = isDictionary ? values.dictionary.utf8 : values;
   for (let row = 0; row < rows; row++) {
     const at = isDictionary ? values.indices[row]! : row;
-    if (present?.[row] === 0) visit(row, noBytes, -1, -1);
+    if (present?.[row] === 0) visit(row, emptyBuffer, -1, -1);
     else visit(row, bytes, offsets[at]!, offsets[at + 1]!);
   }
 }
 
-/** The key is a JSON array: numbers of all types that are equal have the same text. */
-function eachText(columns: readonly MemoryColumn[], rows: number, visit: VisitKey): void {
-  const texts = columns.map(textOf);
+/** The key is a JSON array, in which equal numbers of different types have the same text. */
+function forEachTextKey(columns: readonly MemoryColumn[], rows: number, visit: KeyVisitor): void {
+  const texts = columns.map(textReaderOf);
   for (let row = 0; row < rows; row++) {
     if (columns.some(({ present }) => present?.[row] === 0)) {
-      visit(row, noBytes, -1, -1);
+      visit(row, emptyBuffer, -1, -1);
       continue;
     }
     const key = Buffer.from(JSON.stringify(texts.map((text) => text(row))));
@@ -53,7 +53,7 @@ function eachText(columns: readonly MemoryColumn[], rows: number, visit: VisitKe
   }
 }
 
-function textOf({ values }: MemoryColumn): (row: number) => string {
+function textReaderOf({ values }: MemoryColumn): (row: number) => string {
   switch (values.kind) {
     case 'numbers':
       return (row) => String(values.numbers[row]! + 0);

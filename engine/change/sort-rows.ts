@@ -1,70 +1,70 @@
 import type { Data } from 'apache-arrow';
 import { ascendingOrder } from '../core/ascending.js';
-import { concatenated } from '../core/buffers.js';
+import { concatenateArrays } from '../core/buffers.js';
 import type { Columns } from '../core/types.js';
-import { idAfter, placeOfRecord } from '../ingest/record-ids.js';
+import { recordIdAfterRows, parseRecordId } from '../ingest/record-ids.js';
 import { SegmentFile } from '../query/memory/segment-file.js';
 import { reservedColumns } from '../store/arrow.js';
 import { deletedRows, deletionVector } from '../store/deletion-vector.js';
 import { presentColumns, type MergeSource } from '../store/merge.js';
-import { encodedOrigins } from '../store/origins.js';
+import { encodeOrigins } from '../store/origins.js';
 import { maxIdRuns, rowIdColumn } from '../store/row-ids.js';
 import type { IdRun, Segment } from '../store/store.js';
 import { storedRowIds } from './find-rows.js';
-import { pickRowsOf } from './interleave.js';
+import { takeRows } from './interleave.js';
 import { rowIdData, writeRows } from './replace-rows.js';
 import { readRows, type RowsToRead } from './stored-rows.js';
 
-/** Row ids from `from` to before `to`: of records, or of deleted rows. */
+/** The row ids from `from` to before `to`, either of records or of deleted rows. */
 export interface RowIdSpan {
   readonly from: number;
   readonly to: number;
   readonly isDeleted: boolean;
 }
 
-/** Segments whose rows are divided into spans, or of which one span is sorted. */
+/** Segments whose rows are to be divided into spans, or sorted within one span. */
 export interface SortSources {
   readonly sources: readonly MergeSource[];
 }
 
 /** The input of `spansOf`. */
-export interface SpanOrder extends SortSources {
+export interface SpanInput extends SortSources {
   readonly rowsPerSpan: number;
   readonly dropsDeleted: boolean;
 }
 
 /** The input of `sortRows`. */
-export interface SortOrder extends SortSources {
+export interface SortRowsInput extends SortSources {
   readonly span: RowIdSpan;
   /** The columns of the dataset. */
   readonly columns: Columns;
-  /** Absolute path of the segment that is written. */
+  /** Absolute path of the segment to write. */
   readonly file: string;
 }
 
 /** A segment whose rows are in the order of their row ids. */
 export interface SortedSegment {
   readonly segment: Segment;
-  /** The rows from which the segment comes, in the form of the log. */
+  /** For each row, the segment and row from which it comes, encoded as in the log. */
   readonly origins: string;
 }
 
-/** The row ids of a segment, and which of its rows are deleted. */
-interface IdentifiedRows {
+/** The row ids of a segment, and a mark for each deleted row. */
+interface MarkedRowIds {
   readonly ids: Float64Array;
   /** One byte for each row: 1 if it is deleted. */
   readonly gone: Uint8Array;
 }
 
 /**
- * Divides the records of several segments by their row ids into spans of about `rowsPerSpan`, and their deleted rows likewise, which
- * follow.
+ * Divides the records of several segments by their row ids into spans of about `rowsPerSpan` rows. Unless `dropsDeleted`, spans of the
+ * deleted rows follow.
  */
-export function spansOf({ sources, rowsPerSpan, dropsDeleted }: SpanOrder): readonly RowIdSpan[] {
+export function spansOf({ sources, rowsPerSpan, dropsDeleted }: SpanInput): readonly RowIdSpan[] {
   const classes = dropsDeleted ? [false] : [false, true];
   return classes.flatMap((isDeleted) => {
-    const all = sources.map((source) => idsOf(source, isDeleted));
-    const ids = concatenated(Float64Array, all).sort();
+    const all = sources.map((source) => rowIdsOf(source, isDeleted));
+    const ids = concatenateArrays(Float64Array, all).sort();
     const count = ids.length;
     if (count === 0) return [];
     const spans: RowIdSpan[] = [];
@@ -80,12 +80,12 @@ export function spansOf({ sources, rowsPerSpan, dropsDeleted }: SpanOrder): read
   });
 }
 
-function idsOf(source: MergeSource, isDeleted: boolean): Float64Array {
-  const { ids, gone } = liveRowsOf(source);
+function rowIdsOf(source: MergeSource, isDeleted: boolean): Float64Array {
+  const { ids, gone } = readRowIds(source);
   return ids.filter((_, row) => (gone[row] === 1) === isDeleted);
 }
 
-function liveRowsOf({ file: path, segment }: MergeSource): IdentifiedRows {
+function readRowIds({ file: path, segment }: MergeSource): MarkedRowIds {
   const { rows, deletion, baseRowId, blockChecksums } = segment;
   const isGone = new Uint8Array(rows);
   if (deletion) for (const row of deletedRows(deletion)) isGone[row] = 1;
@@ -99,34 +99,34 @@ function liveRowsOf({ file: path, segment }: MergeSource): IdentifiedRows {
   }
 }
 
-/** Writes the rows of a span as one segment, in the order of their row ids; of a deleted span, all are deleted. */
+/** Writes the rows of a span as one segment, in the order of their row ids. In a span of deleted rows, all rows are marked as deleted. */
 export async function sortRows({
   sources,
   span,
   columns,
   file,
-}: SortOrder): Promise<SortedSegment> {
-  const pickedRows = sources.map((source) => rowsWithin(liveRowsOf(source), span));
+}: SortRowsInput): Promise<SortedSegment> {
+  const pickedRows = sources.map((source) => rowsWithin(readRowIds(source), span));
   const count = pickedRows.reduce((sum, { rows }) => sum + rows.length, 0);
   const numbers = new Uint16Array(count);
   let end = 0;
   for (const [number, one] of pickedRows.entries())
     numbers.fill(number, end, (end += one.rows.length));
-  const rows = concatenated(Int32Array, pickedRows.map((one) => one.rows)); // prettier-ignore
-  const unsorted = concatenated(Float64Array, pickedRows.map((one) => one.ids)); // prettier-ignore
+  const rows = concatenateArrays(Int32Array, pickedRows.map((one) => one.rows)); // prettier-ignore
+  const unsorted = concatenateArrays(Float64Array, pickedRows.map((one) => one.ids)); // prettier-ignore
   const all = Int32Array.from({ length: count }, (_, row) => row);
   const order = ascendingOrder(unsorted) ?? all;
   const ids = Float64Array.from(order, (place) => unsorted[place]!);
   const columnsPresent = presentColumns(columns, sources.map(({ segment }) => segment.columns)); // prettier-ignore
-  const data = readPicked(sources, pickedRows, [...reservedColumns, ...columnsPresent]);
-  const [recordIds, commits, ...values] = data.map((column) => pickRowsOf(column, order));
+  const data = readSpanRows(sources, pickedRows, [...reservedColumns, ...columnsPresent]);
+  const [recordIds, commits, ...values] = data.map((column) => takeRows(column, order));
   const isConsecutive = !span.isDeleted && ids[count - 1]! - ids[0]! === count - 1;
   const segment = await writeRows(
     isConsecutive ? columnsPresent : [rowIdColumn, ...columnsPresent],
     [recordIds!, commits!, ...(isConsecutive ? [] : [rowIdData(ids)]), ...values],
     file,
   );
-  const origins = encodedOrigins({
+  const origins = encodeOrigins({
     sources: Uint16Array.from(order, (place) => numbers[place]!),
     rows: Int32Array.from(order, (place) => rows[place]!),
   });
@@ -142,12 +142,12 @@ export async function sortRows({
 }
 
 /** Rows of a segment, ascending, and their row ids. */
-interface PickedRows {
+interface RowsInSpan {
   readonly rows: Int32Array;
   readonly ids: Float64Array;
 }
 
-function rowsWithin({ ids, gone }: IdentifiedRows, { from, to, isDeleted }: RowIdSpan): PickedRows {
+function rowsWithin({ ids, gone }: MarkedRowIds, { from, to, isDeleted }: RowIdSpan): RowsInSpan {
   const flag = isDeleted ? 1 : 0;
   const rows: number[] = [];
   for (let row = 0; row < ids.length; row++)
@@ -155,9 +155,9 @@ function rowsWithin({ ids, gone }: IdentifiedRows, { from, to, isDeleted }: RowI
   return { rows: Int32Array.from(rows), ids: Float64Array.from(rows, (row) => ids[row]!) };
 }
 
-function readPicked(
+function readSpanRows(
   sources: readonly MergeSource[],
-  picked: readonly PickedRows[],
+  picked: readonly RowsInSpan[],
   columns: Columns,
 ): readonly Data[] {
   const reads: RowsToRead[] = [];
@@ -176,8 +176,8 @@ function isAscending(ids: Float64Array): boolean {
 }
 
 /**
- * The `_id`s of rows as runs, from the segments that say theirs: a record that replaces another has its row id and its `_id`. Undefined if those of a
- * row are not known, or if there are too many runs.
+ * Returns the `_id`s of rows as runs, from the segments whose log entries have them: a record that replaces another has the same row id and
+ * `_id`. Returns undefined if the `_id` of a row is not known, or if there are too many runs.
  */
 function idRunsOf(
   ids: Float64Array,
@@ -198,7 +198,7 @@ function idRunsOf(
     if (source === undefined || id < source.from || id >= source.to) {
       source = knownRuns.find(({ from, to }) => id >= from && id < to);
       if (source === undefined) return undefined;
-      [chunk, first] = placeOfRecord(source.firstId)!;
+      [chunk, first] = parseRecordId(source.firstId)!;
     }
     const place = first + id - source.from;
     const run = runs.at(-1);
@@ -208,7 +208,7 @@ function idRunsOf(
       continue;
     }
     if (runs.length === maxIdRuns) return undefined;
-    runs.push({ firstId: idAfter(source.firstId, id - source.from), rows: 1, chunk, next: place + 1 }); // prettier-ignore
+    runs.push({ firstId: recordIdAfterRows(source.firstId, id - source.from), rows: 1, chunk, next: place + 1 }); // prettier-ignore
   }
   return runs.map(({ firstId, rows }) => ({ firstId, rows }));
 }

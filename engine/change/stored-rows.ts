@@ -1,24 +1,24 @@
 import type { Data } from 'apache-arrow';
 import type { CheckedFile } from '../core/block-checksums.js';
-import { acquire, release } from '../core/buffers.js';
+import { acquireBuffer, releaseBuffer } from '../core/buffers.js';
 import type { Columns } from '../core/types.js';
 import { assemble } from '../parquet/assemble.js';
 import { lowerBound } from '../parquet/drop-rows.js';
 import { leafParts } from '../parquet/leaf-projection.js';
 import { pickRows } from '../parquet/pick-rows.js';
 import { readChunk, type LeafPart } from '../parquet/read-chunk.js';
-import type { Extent, OffsetIndex } from '../parquet/read-footer.js';
-import { chunkPages, pagesInTurn } from '../parquet/read-pages.js';
+import type { ByteExtent, OffsetIndex } from '../parquet/read-footer.js';
+import { decompressChunkPages, decompressOneByOne } from '../parquet/read-pages.js';
 import { parquetSchema, type ParquetLeaf } from '../parquet/schema.js';
 import { SegmentFile, type RowGroup, type SegmentChunk } from '../query/memory/segment-file.js';
 import {
   arrowSchema,
   parquetColumns,
-  plainParquetColumns,
+  parquetColumnsWithoutReserved,
   reservedColumns,
 } from '../store/arrow.js';
 
-/** Rows of a segment: ascending numbers, or all. `columns` are those that it stores. */
+/** Rows of a segment to read: ascending row numbers, or all rows. `columns` are the columns that the segment stores. */
 export interface RowsToRead {
   readonly segment: CheckedFile;
   readonly columns: Columns;
@@ -26,27 +26,28 @@ export interface RowsToRead {
 }
 
 /**
- * Reads rows of several segments, one after the other, as Arrow columns, one for each of `columns`. What a segment does not store
- * is null, and narrower numbers are widened. Only the pages that hold one of the rows are read. Throws `damaged`.
+ * Reads rows of several segments, one segment after the other, as Arrow columns, one for each of `columns`. A column that a segment does
+ * not store is null, and narrower numbers are widened. Only the pages that contain one of the rows are read. Throws `damaged`.
  */
 export function readRows(sources: readonly RowsToRead[], columns: Columns): readonly Data[] {
-  const schema = parquetSchema(plainParquetColumns(columns));
+  const schema = parquetSchema(parquetColumnsWithoutReserved(columns));
   const parts: LeafPart[][] = schema.leaves.map(() => []);
   for (const { segment, columns: own, rows } of sources) {
     const file = new SegmentFile(segment);
     const stored = parquetSchema(parquetColumns(own));
     try {
       for (const group of file.groups) {
-        const wantedRows = rowsIn(rows, group);
+        const wantedRows = rowsOfGroup(rows, group);
         const count = wantedRows === 'all' ? group.rows : wantedRows.length;
         if (count === 0) continue;
         const read = (leaf: number): LeafPart =>
-          partOf(file, group, leaf, stored.leaves[leaf]!, wantedRows);
+          readLeafPart(file, group, leaf, stored.leaves[leaf]!, wantedRows);
         for (const [leaf, part] of leafParts(schema, stored, count, read).entries())
           parts[leaf]!.push(part);
       }
     } catch (error) {
-      if (error instanceof RangeError) throw file.damaged('has rows that cannot be read', error);
+      if (error instanceof RangeError)
+        throw file.damagedError('has rows that cannot be read', error);
       throw error;
     } finally {
       file.close();
@@ -55,14 +56,17 @@ export function readRows(sources: readonly RowsToRead[], columns: Columns): read
   return assemble(schema, parts, arrowSchema(columns).fields.slice(reservedColumns.length));
 }
 
-/** The rows of a group, numbered from its first. */
-function rowsIn(rows: RowsToRead['rows'], { first, rows: count }: RowGroup): RowsToRead['rows'] {
+/** Returns the wanted rows of a row group, numbered from its first row. */
+function rowsOfGroup(
+  rows: RowsToRead['rows'],
+  { first, rows: count }: RowGroup,
+): RowsToRead['rows'] {
   if (rows === 'all') return rows;
   const ownRows = rows.subarray(lowerBound(rows, first), lowerBound(rows, first + count));
   return ownRows.length === count ? 'all' : ownRows.map((row) => row - first);
 }
 
-function partOf(
+function readLeafPart(
   file: SegmentFile,
   group: RowGroup,
   number: number,
@@ -71,24 +75,29 @@ function partOf(
 ): LeafPart {
   const chunk = group.chunks[number]!;
   if (rows === 'all')
-    return withExtents(file, [chunk], ([bytes]) => readChunk(bytes!, leaf, chunk));
-  const pages = file.pages(group, chunk);
+    return readExtents(file, [chunk], ([bytes]) => readChunk(bytes!, leaf, chunk));
+  const pages = file.offsetIndexOf(group, chunk);
   if (pages === undefined)
-    return withExtents(file, [chunk], ([bytes]) => pickRows(chunkPages(bytes!, chunk), leaf, rows));
-  const { extents, among } = pagesOf(chunk, pages, rows);
+    return readExtents(file, [chunk], ([bytes]) =>
+      pickRows(decompressChunkPages(bytes!, chunk), leaf, rows),
+    );
+  const { extents, among } = pagesWithRows(chunk, pages, rows);
   const { isCompressed } = chunk;
-  return withExtents(file, extents, (parts) =>
-    pickRows(pagesInTurn(parts.map((bytes) => ({ bytes, isCompressed }))), leaf, among),
+  return readExtents(file, extents, (parts) =>
+    pickRows(decompressOneByOne(parts.map((bytes) => ({ bytes, isCompressed }))), leaf, among),
   );
 }
 
-/** The dictionary and the data pages of a chunk that contain some rows, and the positions of these rows among those of the pages. */
-function pagesOf(
+/**
+ * Returns the dictionary and the data pages of a column chunk that contain the rows, and the position of each row among all rows of these
+ * pages.
+ */
+function pagesWithRows(
   { dictionaryOffset, dataOffset }: SegmentChunk,
   { firstRows, offsets, bytes }: OffsetIndex,
   rows: Int32Array,
-): { readonly extents: readonly Extent[]; readonly among: Int32Array } {
-  const extents: Extent[] = [];
+): { readonly extents: readonly ByteExtent[]; readonly among: Int32Array } {
+  const extents: ByteExtent[] = [];
   if (dictionaryOffset !== undefined)
     extents.push({ begin: dictionaryOffset, bytes: dataOffset - dictionaryOffset });
   const rowInPage = new Int32Array(rows.length);
@@ -105,13 +114,13 @@ function pagesOf(
   return { extents, among: rowInPage };
 }
 
-/** Reads parts of a file, ascending, those that follow one another in one step. Their bytes are valid until `use` returns. */
-function withExtents<T>(
+/** Reads parts of a file, in ascending order; adjacent parts are read in one call. Their bytes are valid only until `use` returns. */
+function readExtents<T>(
   file: SegmentFile,
-  extents: readonly Extent[],
+  extents: readonly ByteExtent[],
   use: (parts: readonly Uint8Array[]) => T,
 ): T {
-  const buffer = acquire(Uint8Array, extents.reduce((sum, { bytes }) => sum + bytes, 0)); // prettier-ignore
+  const buffer = acquireBuffer(Uint8Array, extents.reduce((sum, { bytes }) => sum + bytes, 0)); // prettier-ignore
   try {
     const parts: Uint8Array[] = [];
     let filledRows = 0;
@@ -124,6 +133,6 @@ function withExtents<T>(
     }
     return use(parts);
   } finally {
-    release(buffer);
+    releaseBuffer(buffer);
   }
 }

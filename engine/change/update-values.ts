@@ -5,28 +5,28 @@ import {
   interleaveColumns,
   isValid,
   makeArrowData,
-  pickRowsOf,
-  validBits,
+  takeRows,
+  validityBitmap,
   validityOf,
 } from './interleave.js';
 
-/** For each new row i, the rows from which it is made: `given[i]` of the given column and `old[i]` of the old one. */
-interface UpdatedRows {
+/** The two source rows of each new row i: `given[i]` of the given column and `old[i]` of the old column. */
+interface RowPairs {
   readonly given: Int32Array;
   readonly old: Int32Array;
 }
 
 /**
- * The values of `given` where they are, and those of `old` elsewhere. Members of objects are chosen one by one, also where the column stores objects
- * as JSON; a list is taken as a whole.
+ * Returns the values of `given`, or those of `old` where `given` has none. The members of objects are chosen one by one, also if the column
+ * stores objects as JSON; a list is taken as a whole.
  */
-export function updateValues(column: Column, given: Data, old: Data, rows: UpdatedRows): Data {
-  if (given.nullCount === given.length) return pickRowsOf(old, rows.old);
-  if (column.type === 'json' && !column.isList) return updatedJson(given, old, rows);
+export function updateValues(column: Column, given: Data, old: Data, rows: RowPairs): Data {
+  if (given.nullCount === given.length) return takeRows(old, rows.old);
+  if (column.type === 'json' && !column.isList) return mergeJsonColumn(given, old, rows);
   const length = rows.given.length;
   const from = new Uint8Array(length);
   const pickedSide = new Int32Array(length);
-  const givenBits = validBits(given);
+  const givenBits = validityBitmap(given);
   for (let i = 0; i < length; i++) {
     const isGiven = isValid(givenBits, rows.given[i]!);
     from[i] = isGiven ? 0 : 1;
@@ -41,21 +41,21 @@ export function updateValues(column: Column, given: Data, old: Data, rows: Updat
   return makeArrowData<Struct>({ type: given.type, length, ...validity, children });
 }
 
-/** Whether the given values replace the old ones completely. */
-export function isWhole(column: Column, given: Data): boolean {
+/** Whether the given values replace the old values completely. */
+export function isCompleteReplacement(column: Column, given: Data): boolean {
   if (column.type === 'json' && !column.isList) return false;
   if (given.nullCount > 0) return false;
   if (column.children === undefined || column.isList) return true;
-  return column.children.every((child, i) => isWhole(child, given.children[i]!));
+  return column.children.every((child, i) => isCompleteReplacement(child, given.children[i]!));
 }
 
-function updatedJson(given: Data, old: Data, rows: UpdatedRows): Data {
+function mergeJsonColumn(given: Data, old: Data, rows: RowPairs): Data {
   const texts = Array.from(rows.given, (row, i): string | undefined => {
     const givenText = textAt(given, row);
     const before = textAt(old, rows.old[i]!);
     if (givenText === undefined || before === undefined) return givenText ?? before;
-    const [a, b] = [objectOf(givenText), objectOf(before)];
-    return a === undefined || b === undefined ? givenText : stringifyJson(mergedObject(a, b));
+    const [a, b] = [parseObject(givenText), parseObject(before)];
+    return a === undefined || b === undefined ? givenText : stringifyJson(mergeObjects(a, b));
   });
   const parts = texts.map((text) => Buffer.from(text ?? ''));
   const valueOffsets = new Int32Array(parts.length + 1);
@@ -78,7 +78,7 @@ function updatedJson(given: Data, old: Data, rows: UpdatedRows): Data {
 }
 
 function textAt(column: Data, row: number): string | undefined {
-  if (!isValid(validBits(column), row)) return undefined;
+  if (!isValid(validityBitmap(column), row)) return undefined;
   const { values, valueOffsets } = column;
   const bytes = (values as Uint8Array).subarray(valueOffsets[row], valueOffsets[row + 1]);
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
@@ -86,12 +86,12 @@ function textAt(column: Data, row: number): string | undefined {
 
 type JsonMembers = Readonly<Record<string, Value>>;
 
-function objectOf(text: string): JsonMembers | undefined {
+function parseObject(text: string): JsonMembers | undefined {
   if (!text.trimStart().startsWith('{')) return undefined;
   try {
     return parseJson(text) as JsonMembers;
   } catch {
-    return undefined; // imports store no such value
+    return undefined; // no object, although imports store only valid JSON
   }
 }
 
@@ -99,11 +99,11 @@ function isObject(value: Value | undefined): value is JsonMembers {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function mergedObject(given: JsonMembers, old: JsonMembers): JsonMembers {
+function mergeObjects(given: JsonMembers, old: JsonMembers): JsonMembers {
   const mergedMembers = new Map(Object.entries(old));
   for (const [name, value] of Object.entries(given)) {
     const before = mergedMembers.get(name);
-    if (isObject(value) && isObject(before)) mergedMembers.set(name, mergedObject(value, before));
+    if (isObject(value) && isObject(before)) mergedMembers.set(name, mergeObjects(value, before));
     else if (value !== null || before === undefined) mergedMembers.set(name, value);
   }
   return Object.fromEntries(mergedMembers) as JsonMembers;

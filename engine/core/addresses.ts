@@ -1,103 +1,110 @@
 /** An IP address as a number. An IPv4-mapped IPv6 address (`::ffff:…`) is represented as the IPv4 address. */
-export interface Address {
+export interface IpAddress {
   readonly family: 4 | 6;
   readonly value: bigint;
 }
 
 /** A CIDR block: the addresses that share the first `bits` bits. */
-export interface Block {
-  readonly address: Address;
+export interface AddressBlock {
+  readonly address: IpAddress;
   readonly bits: number;
 }
 
 /** Parses an address: IPv4 in dotted decimal, or IPv6 with or without brackets; undefined for anything else, such as zones or octal numbers. */
-export function parseAddress(text: string): Address | undefined {
+export function parseAddress(text: string): IpAddress | undefined {
   const bareText = /^\[(.*)\]$/.exec(text)?.[1] ?? text;
   if (!bareText.includes(':')) {
-    const value = ipv4(bareText);
+    const value = parseIpv4(bareText);
     return value === undefined ? undefined : { family: 4, value };
   }
-  const value = ipv6(bareText);
+  const value = parseIpv6(bareText);
   if (value === undefined) return undefined;
-  return value >> 32n === 0xffffn ? { family: 4, value: value & low32 } : { family: 6, value };
+  return value >> 32n === 0xffffn ? { family: 4, value: value & low32Bits } : { family: 6, value };
 }
 
-/** Parses `10.0.0.0/8` or `fd00::/8`; a single address is a block of one. Undefined if the text is neither. */
-export function parseAddressBlock(text: string): Block | undefined {
+/** Parses `10.0.0.0/8` or `fd00::/8`; a single address is a block with one address. Undefined for any other text. */
+export function parseAddressBlock(text: string): AddressBlock | undefined {
   const [, host = '', length] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
   const address = parseAddress(host);
   if (address === undefined) return undefined;
   const maxBits = address.family === 4 ? 32 : 128;
-  // The prefix length of a mapped IPv4 address counts the bits of IPv6.
+  // In an IPv4-mapped IPv6 address, the prefix length counts the bits of IPv6, so 96 bits are subtracted.
   const mappedBits = address.family === 4 && host.includes(':') ? 96 : 0;
   const bits = length === undefined ? maxBits : Number(length) - mappedBits;
   return bits >= 0 && bits <= maxBits ? { address, bits } : undefined;
 }
 
 /** Whether a block contains an address. */
-export function contains({ address: { family, value }, bits }: Block, address: Address): boolean {
+export function blockContains(
+  { address: { family, value }, bits }: AddressBlock,
+  address: IpAddress,
+): boolean {
   if (family !== address.family) return false;
   const hostBits = BigInt((family === 4 ? 32 : 128) - bits);
   return value >> hostBits === address.value >> hostBits;
 }
 
 /** Whether two addresses are equal. */
-export function isSame(a: Address, b: Address): boolean {
+export function isSameAddress(a: IpAddress, b: IpAddress): boolean {
   return a.family === b.family && a.value === b.value;
 }
 
 /** Whether an address belongs to the public internet, according to the IANA registries of special-purpose addresses. */
-export function isPublic(address: Address): boolean {
-  if (address.family === 4) return !special4.some((block) => contains(block, address));
-  return contains(globalUnicast, address) && !special6.some((block) => contains(block, address));
-}
-
-/**
- * Whether the server must never connect to an address: link-local addresses and metadata services of clouds, also in IPv6 addresses that
- * gateways translate to them.
- */
-export function isForbidden(address: Address): boolean {
-  return [address, ...embeddedIpv4(address)].some((one) =>
-    forbiddenBlocks.some((block) => contains(block, one)),
+export function isPublicAddress(address: IpAddress): boolean {
+  if (address.family === 4)
+    return !specialIpv4Blocks.some((block) => blockContains(block, address));
+  return (
+    blockContains(globalUnicastBlock, address) &&
+    !specialIpv6Blocks.some((block) => blockContains(block, address))
   );
 }
 
-/** The IPv4 addresses that an IPv6 address may be translated to: NAT64, 6to4, ISATAP, IPv4-compatible. */
-function embeddedIpv4({ family, value }: Address): readonly Address[] {
+/**
+ * Whether the server must never connect to an address: link-local addresses and metadata services of clouds, including IPv6 addresses that
+ * gateways translate to one of these.
+ */
+export function isForbiddenAddress(address: IpAddress): boolean {
+  return [address, ...embeddedIpv4(address)].some((one) =>
+    forbiddenBlocks.some((block) => blockContains(block, one)),
+  );
+}
+
+/** Returns the IPv4 addresses to which an IPv6 address may be translated: by NAT64, 6to4, ISATAP, or as IPv4-compatible. */
+function embeddedIpv4({ family, value }: IpAddress): readonly IpAddress[] {
   if (family === 4) return [];
   const found: bigint[] = [];
-  const isIn = (text: string): boolean => contains(parseBlock(text), { family, value });
-  if (isIn('64:ff9b::/96') || isIn('::/96')) found.push(value & low32);
-  if (isIn('2002::/16')) found.push((value >> 80n) & low32);
+  const isIn = (text: string): boolean => blockContains(parseBlock(text), { family, value });
+  if (isIn('64:ff9b::/96') || isIn('::/96')) found.push(value & low32Bits);
+  if (isIn('2002::/16')) found.push((value >> 80n) & low32Bits);
   if (isIn('64:ff9b:1::/48')) {
-    found.push(value & low32);
+    found.push(value & low32Bits);
     // RFC 6052, section 2.2: after a prefix of 48 bits, the address is split around bits 64 to 71.
     found.push((((value >> 64n) & 0xffffn) << 16n) | ((value >> 40n) & 0xffffn));
   }
-  const interfaceId = (value >> 32n) & low32;
-  if (interfaceId === 0x5efen || interfaceId === 0x2005efen) found.push(value & low32);
-  return found.map((one): Address => ({ family: 4, value: one }));
+  const interfaceId = (value >> 32n) & low32Bits;
+  if (interfaceId === 0x5efen || interfaceId === 0x2005efen) found.push(value & low32Bits);
+  return found.map((one): IpAddress => ({ family: 4, value: one }));
 }
 
-const low32 = 0xffff_ffffn;
+const low32Bits = 0xffff_ffffn;
 
-function ipv4(text: string): bigint | undefined {
+function parseIpv4(text: string): bigint | undefined {
   if (!/^\d{1,3}(\.\d{1,3}){3}$/.test(text)) return undefined;
   const parts = text.split('.');
-  // Some parsers read `010` as octal 8, others as 10.
+  // A number with a leading zero is refused, because some parsers read `010` as octal 8 and others as 10.
   if (parts.some((part) => Number(part) > 255 || (part.length > 1 && part.startsWith('0')))) {
     return undefined;
   }
   return parts.reduce((value, part) => (value << 8n) | BigInt(part), 0n);
 }
 
-function ipv6(text: string): bigint | undefined {
+function parseIpv6(text: string): bigint | undefined {
   const dotted = /^(.*:)([\d.]+)$/.exec(text);
   if (dotted?.[2]?.includes('.')) {
-    const last = ipv4(dotted[2]);
+    const last = parseIpv4(dotted[2]);
     if (last === undefined) return undefined;
     const pair = `${(last >> 16n).toString(16)}:${(last & 0xffffn).toString(16)}`;
-    return ipv6(`${dotted[1]}${pair}`);
+    return parseIpv6(`${dotted[1]}${pair}`);
   }
   const halves = text.split('::');
   if (halves.length > 2) return undefined;
@@ -109,14 +116,17 @@ function ipv6(text: string): bigint | undefined {
   return groups.reduce((value, group) => (value << 16n) | BigInt(`0x${group}`), 0n);
 }
 
-function parseBlock(text: string): Block {
+function parseBlock(text: string): AddressBlock {
   const found = parseAddressBlock(text);
   if (found === undefined) throw new Error(`${text} is not a block of addresses`);
   return found;
 }
 
-/** The IANA IPv4 special-purpose registry (RFC 6890), multicast and reserved addresses; the few global ones among them serve no files. */
-const special4 = [
+/**
+ * The IANA IPv4 special-purpose registry (RFC 6890), multicast and reserved addresses; no files are served from the few of them that are
+ * global.
+ */
+const specialIpv4Blocks = [
   '0.0.0.0/8', // this network
   '10.0.0.0/8',
   '100.64.0.0/10', // carrier-grade NAT
@@ -139,9 +149,9 @@ const special4 = [
 ].map(parseBlock);
 
 /** The only block assigned so far for global unicast (RFC 4291, section 2.4). */
-const globalUnicast = parseBlock('2000::/3');
-const special6 = [
-  '2001::/23', // protocol assignments: Teredo, ORCHID, benchmarks
+const globalUnicastBlock = parseBlock('2000::/3');
+const specialIpv6Blocks = [
+  '2001::/23', // protocol assignments such as Teredo, ORCHID and benchmarks
   '2001:db8::/32', // documentation
   '2002::/16', // 6to4
   '2620:4f:8000::/48', // AS112
@@ -149,12 +159,12 @@ const special6 = [
 ].map(parseBlock);
 
 const forbiddenBlocks = [
-  '169.254.0.0/16', // link-local; AWS, Azure, Google and others answer at 169.254.169.254
-  '168.63.129.16', // Azure
-  '100.100.100.200', // Alibaba
-  '192.0.0.192', // Oracle
+  '169.254.0.0/16', // link-local; the metadata services of AWS, Azure, Google and others are at 169.254.169.254
+  '168.63.129.16', // internal services of Azure
+  '100.100.100.200', // metadata service of Alibaba
+  '192.0.0.192', // metadata service of Oracle
   'fe80::/10', // link-local
-  'fd00:ec2::/32', // AWS
-  'fd20:ce::254', // Google
-  'fd00:42::42', // Scaleway
+  'fd00:ec2::/32', // metadata service of AWS
+  'fd20:ce::254', // metadata service of Google
+  'fd00:42::42', // metadata service of Scaleway
 ].map(parseBlock);

@@ -1,17 +1,17 @@
 import {
-  contains,
-  isForbidden,
-  isPublic,
-  isSame,
+  blockContains,
+  isForbiddenAddress,
+  isPublicAddress,
+  isSameAddress,
   parseAddress,
   parseAddressBlock,
 } from './addresses.js';
-import type { Address, Block } from './addresses.js';
+import type { IpAddress, AddressBlock } from './addresses.js';
 
 /** An exception for hosts that are not public: an entry of the setting `allow-addresses`. */
-export type Allowed =
-  | { readonly kind: 'block'; readonly block: Block }
-  | { readonly kind: 'address'; readonly address: Address; readonly port: number }
+export type AllowedAddress =
+  | { readonly kind: 'block'; readonly block: AddressBlock }
+  | { readonly kind: 'address'; readonly address: IpAddress; readonly port: number }
   | { readonly kind: 'host'; readonly host: string; readonly port: number };
 
 /** Whether a URL may have this port. Below 1024 only 80 and 443 are allowed, because services there could misread HTTP requests as their own. */
@@ -20,10 +20,10 @@ export function isWebPort(port: number): boolean {
 }
 
 /** Parses an entry of the setting `allow-addresses`; throws an `Error` whose message describes the problem. */
-export function parseAllowed(text: string): Allowed {
+export function parseAllowedAddress(text: string): AllowedAddress {
   const block = parseAddressBlock(text);
   if (block !== undefined) {
-    refuseForbidden(text, block.address);
+    refuseForbiddenAddress(text, block.address);
     return { kind: 'block', block };
   }
   const [, host = '', digits = ''] = /^([\w.-]+|\[[0-9a-fA-F:.]+\]):(\d{1,5})$/.exec(text) ?? [];
@@ -31,42 +31,44 @@ export function parseAllowed(text: string): Allowed {
   if (host === '') throw new Error(`must be host:port, an address or a CIDR block, not "${text}"`);
   if (!isWebPort(port)) throw new Error(`port of "${text}" must be 80, 443 or 1024 to 65535`);
   const address = parseAddress(host);
-  if (address === undefined) return { kind: 'host', host: plainHost(host), port };
-  refuseForbidden(text, address);
+  if (address === undefined) return { kind: 'host', host: normalizeHost(host), port };
+  refuseForbiddenAddress(text, address);
   return { kind: 'address', address, port };
 }
 
 /** A connection to be opened for a URL: its host and port, and an address that the host resolves to. */
-interface Target {
+interface ConnectionTarget {
   readonly host: string;
   readonly port: number;
-  readonly address: Address;
+  readonly address: IpAddress;
 }
 
 /**
- * Whether the server may open this connection: to public addresses and allowed ones, but never to forbidden ones. `own` holds the
- * addresses of this machine, which do not count as public.
+ * Whether the server may open this connection: to public and allowed addresses, but never to forbidden ones. `own` contains the addresses
+ * of this machine, which do not count as public.
  */
 export function mayConnect(
-  { host, port, address }: Target,
-  allowed: readonly Allowed[],
-  own: readonly Address[],
+  { host, port, address }: ConnectionTarget,
+  allowed: readonly AllowedAddress[],
+  own: readonly IpAddress[],
 ): boolean {
-  if (isForbidden(address)) return false;
-  if (isPublic(address) && !own.some((one) => isSame(one, address))) return true;
+  if (isForbiddenAddress(address)) return false;
+  if (isPublicAddress(address) && !own.some((one) => isSameAddress(one, address))) return true;
   return allowed.some((one) => {
-    if (one.kind === 'block') return contains(one.block, address);
+    if (one.kind === 'block') return blockContains(one.block, address);
     if (one.port !== port) return false;
-    return one.kind === 'host' ? one.host === plainHost(host) : isSame(one.address, address);
+    return one.kind === 'host'
+      ? one.host === normalizeHost(host)
+      : isSameAddress(one.address, address);
   });
 }
 
 /** The normal form of a host name: lower case, without a final dot. */
-function plainHost(host: string): string {
+function normalizeHost(host: string): string {
   return host.toLowerCase().replace(/\.$/, '');
 }
 
-function refuseForbidden(text: string, address: Address): void {
-  if (!isForbidden(address)) return;
+function refuseForbiddenAddress(text: string, address: IpAddress): void {
+  if (!isForbiddenAddress(address)) return;
   throw new Error(`"${text}": link-local and metadata addresses cannot be listed`);
 }

@@ -3,7 +3,7 @@
  */
 
 /** The numbers that both lists have. */
-export function common(a: Int32Array, b: Int32Array): Int32Array {
+export function intersectAscending(a: Int32Array, b: Int32Array): Int32Array {
   const result = new Int32Array(Math.min(a.length, b.length));
   let count = 0;
   for (let i = 0, k = 0; i < a.length && k < b.length;) {
@@ -15,8 +15,8 @@ export function common(a: Int32Array, b: Int32Array): Int32Array {
   return result.subarray(0, count);
 }
 
-/** The numbers of `a` that `b` lacks. */
-export function without(a: Int32Array, b: Int32Array): Int32Array {
+/** Returns the numbers of `a` that `b` does not contain. */
+export function subtractAscending(a: Int32Array, b: Int32Array): Int32Array {
   let k = 0;
   return a.filter((row) => {
     while (k < b.length && b[k]! < row) k++;
@@ -38,7 +38,10 @@ export function mergeAscending(a: Int32Array, b: Int32Array): Int32Array {
   return result.subarray(0, count);
 }
 
-/** The indices of whole numbers in ascending order of the numbers, stable for equal ones; undefined if the numbers are in order already. */
+/**
+ * Returns the indices of whole numbers in ascending order of the numbers; equal numbers keep their order. Returns undefined if the numbers
+ * are already ascending.
+ */
 export function ascendingOrder(
   numbers: Float64Array | Int32Array | readonly number[],
 ): Int32Array | undefined {
@@ -54,7 +57,7 @@ export function ascendingOrder(
   if (isSorted) return undefined;
   if (most - least < 2 ** 32) return radixOrder(numbers, least, most);
   const order = new Int32Array(count);
-  // Number and index together as one number: sorting with a function takes twenty times as long.
+  // Number and index are combined into one number to sort: sorting with a comparison function takes twenty times as long.
   if ((most - least + 1) * count <= Number.MAX_SAFE_INTEGER) {
     const keys = new Float64Array(count);
     for (let i = 0; i < count; i++) keys[i] = (numbers[i]! - least) * count + i;
@@ -66,12 +69,12 @@ export function ascendingOrder(
   return order.sort((a, b) => numbers[a]! - numbers[b]! || a - b);
 }
 
-const digitBits = 11;
-const digits = 1 << digitBits;
+const radixBits = 11;
+const radixBuckets = 1 << radixBits;
 
 /**
- * The order of numbers from `least` to `most`, which are less than 2^32 apart, by a radix sort from the lowest digit on: 100,000 take 2 ms, and 10 ms
- * when they are sorted as one number with their index each.
+ * Returns the order of numbers from `least` to `most`, which differ by less than 2^32, by a radix sort that begins with the lowest digit.
+ * 100,000 numbers take 2 ms; sorting each number combined with its index takes 10 ms.
  */
 function radixOrder(
   numbers: Float64Array | Int32Array | readonly number[],
@@ -85,18 +88,18 @@ function radixOrder(
     order[i] = i;
   }
   let [nextKeys, nextOrder] = [new Uint32Array(count), new Int32Array(count)];
-  const places = new Int32Array(digits);
-  for (let shift = 0; shift < 32 && most - least >= 2 ** shift; shift += digitBits) {
+  const places = new Int32Array(radixBuckets);
+  for (let shift = 0; shift < 32 && most - least >= 2 ** shift; shift += radixBits) {
     places.fill(0);
-    for (let i = 0; i < count; i++) places[(keys[i]! >>> shift) % digits]!++;
+    for (let i = 0; i < count; i++) places[(keys[i]! >>> shift) % radixBuckets]!++;
     let end = 0;
-    for (let digit = 0; digit < digits; digit++) {
+    for (let digit = 0; digit < radixBuckets; digit++) {
       const begin = end;
       end += places[digit]!;
       places[digit] = begin;
     }
     for (let i = 0; i < count; i++) {
-      const place = places[(keys[i]! >>> shift) % digits]!++;
+      const place = places[(keys[i]! >>> shift) % radixBuckets]!++;
       nextKeys[place] = keys[i]!;
       nextOrder[place] = order[i]!;
     }

@@ -2,12 +2,13 @@ import { closeSync, constants, openSync, writeSync } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { AppError } from './errors.js';
-import { codeOf, rawStep, fileStep, wrapFileError } from './file-steps.js';
+import { errorCodeOf, rawFileStep, fileStep, wrapFileError } from './file-steps.js';
 import { discardFile, removeFile, syncFolder } from './files.js';
 import { createFile } from './file-writer.js';
 
 /*
- * Small files that appear as a whole: they are written under a temporary name in the same folder, flushed, and then renamed or linked.
+ * Small files that appear as a whole: they are written under a temporary name in the same folder, flushed, and then renamed or linked to
+ * their final name.
  */
 
 /** Replaces or creates a small file atomically: readers see the old bytes or the new ones. */
@@ -22,7 +23,9 @@ export async function replaceFile(path: string, bytes: Uint8Array, mode = 0o600)
   }
 }
 
-/** A file has been given its name, but it is unknown whether that is durable: both the flush and the removal of the name failed. */
+/**
+ * Thrown if a file has its name, but it is unknown whether the name is durable, because both the flush and the removal of the name failed.
+ */
 export class UncertainPublish extends AppError {
   constructor(cause: Error) {
     super('internal', `${cause.message}; whether it is on the disk is not known`, undefined, cause);
@@ -31,8 +34,8 @@ export class UncertainPublish extends AppError {
 }
 
 /**
- * Creates a small file atomically and durably; returns false if the name is taken. If the name cannot be made durable it is removed
- * again; if that fails, too, throws `UncertainPublish`. `steps` are called at the points where crash tests stop the process.
+ * Creates a small file atomically and durably; returns false if the name is taken. If the name cannot be made durable, it is removed again;
+ * if the removal fails as well, throws `UncertainPublish`. `steps` are called at the points where crash tests stop the process.
  */
 export async function publishFile(
   path: string,
@@ -42,37 +45,37 @@ export async function publishFile(
   const temporary = await writeTemporary(path, bytes, 0o600);
   steps.written?.();
   try {
-    await rawStep('link', () => fs.link(temporary, path));
+    await rawFileStep('link', () => fs.link(temporary, path));
     steps.linked?.();
     await syncFolder(dirname(path)).catch((error: unknown) => undoPublish(path, error as Error));
     return true;
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') return false;
+    if (errorCodeOf(error) === 'EEXIST') return false;
     throw wrapFileError(path, 'publish', error);
   } finally {
     await discardFile(temporary);
   }
 }
 
-/** Removes, durably, a name that could not be made durable. Always throws. */
+/** Removes, durably, a name that could not be made durable. Always throws, because the file was not published. */
 async function undoPublish(path: string, cause: Error): Promise<never> {
   try {
     await removeFile(path);
     await syncFolder(dirname(path));
   } catch {
-    throw new UncertainPublish(cause); // the first failure is the one to report
+    throw new UncertainPublish(cause); // the first failure, the cause, is the one to report
   }
   throw cause;
 }
 
-let temporaryNumber = 0;
+let temporaryFileNumber = 0;
 
-/** Prefix of the names of temporary files. One that is found at start was left by a crash. */
+/** Prefix of the names of temporary files. A file with this prefix that exists when the server starts was left by a crash. */
 export const temporaryPrefix = '_aside-';
 
 async function writeTemporary(path: string, bytes: Uint8Array, mode: number): Promise<string> {
-  temporaryNumber += 1;
-  const name = `${temporaryPrefix}${process.pid}-${temporaryNumber}-${basename(path)}`;
+  temporaryFileNumber += 1;
+  const name = `${temporaryPrefix}${process.pid}-${temporaryFileNumber}-${basename(path)}`;
   const temporary = join(dirname(path), name);
   await removeFile(temporary); // left by an earlier process with the same id
   const file = await createFile(temporary, { mode, mayUseReserve: true });
@@ -86,15 +89,15 @@ async function writeTemporary(path: string, bytes: Uint8Array, mode: number): Pr
   }
 }
 
-/** A small file with a fixed number of slots for short texts, which survive the process but not a power failure. */
+/** A small file with a fixed number of slots for short texts, which survive the end of the process but not a power failure. */
 export interface SlotFile {
-  /** Writes synchronously: when it returns, the text is in the operating system's cache and survives a crash of the process. */
+  /** Writes a text synchronously: after the call, it is in the operating system's cache and survives a crash of the process. */
   write(slot: number, text: string): void;
   close(): void;
 }
 
 /** Creates or empties a file with `count` slots of `bytes` bytes each. */
-export async function openSlots(path: string, count: number, bytes: number): Promise<SlotFile> {
+export async function openSlotFile(path: string, count: number, bytes: number): Promise<SlotFile> {
   await replaceFile(path, Buffer.alloc(count * bytes, ' '));
   const handle = openSync(path, constants.O_WRONLY | (constants.O_NOFOLLOW ?? 0));
   return {

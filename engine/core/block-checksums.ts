@@ -2,8 +2,9 @@ import { crc32 } from 'node:zlib';
 import { AppError } from './errors.js';
 
 /**
- * Bytes of a file that have a checksum of their own. A page of a column takes 10 to 20 kB in its file, and what is read of a block beyond it
- * costs time; a gigabyte has 32,768 blocks, whose checksums take 175 kB in the log.
+ * The number of bytes of a file for which there is a checksum. Smaller blocks save time, because a block has to be read as a whole, and a
+ * page of a column takes only 10 to 20 kB in the file. Larger blocks save space: the checksums of the 32,768 blocks of a gigabyte take 175
+ * kB in the log.
  */
 export const blockBytes = 32 << 10;
 
@@ -23,7 +24,7 @@ export class BlockChecksums {
     }
   }
 
-  /** The checksums of all blocks as plain data, in base64; the last block may be shorter. */
+  /** Returns the checksums of all blocks as plain data, in base64; the last block may be shorter. */
   finish(): string {
     if (this.#filled > 0) this.#next();
     const bytes = Buffer.allocUnsafe(4 * this.#done.length);
@@ -38,7 +39,7 @@ export class BlockChecksums {
   }
 }
 
-/** A file, and the checksums of its blocks (`BlockChecksums`); absent if nobody has computed them. */
+/** A file, and the checksums of its blocks (`BlockChecksums`); absent if they were never computed. */
 export interface CheckedFile {
   readonly path: string;
   readonly blockChecksums?: string | undefined;
@@ -47,18 +48,21 @@ export interface CheckedFile {
 /** Reads exactly `into.length` bytes at `from`. */
 type ReadInto = (into: Uint8Array, from: number) => void;
 
-/** A block of which only a part is wanted is read into this. */
-const wholeBlock = Buffer.allocUnsafeSlow(blockBytes);
+/** The buffer into which a block is read of which only a part is wanted. */
+const blockBuffer = Buffer.allocUnsafeSlow(blockBytes);
 
 /** Compares each block of a file with its checksum when a part of it is first read. */
 export class VerifiedBlocks {
   readonly #checksums: Buffer;
   readonly #bytes: number;
-  /** 1 for each block that has been compared. */
+  /** For each block, 1 if it has been compared with its checksum. */
   readonly #isVerified: Uint8Array;
   readonly #altered: () => AppError;
 
-  /** `checksums` are in the form of `BlockChecksums`, `bytes` is the size of the file; `altered` makes the error for a block that differs. */
+  /**
+   * `checksums` have the form of `BlockChecksums`, `bytes` is the size of the file; `altered` returns the error for a block that differs
+   * from its checksum.
+   */
   constructor(checksums: string, bytes: number, altered: () => AppError) {
     this.#checksums = Buffer.from(checksums, 'base64');
     this.#bytes = bytes;
@@ -68,11 +72,11 @@ export class VerifiedBlocks {
     this.#isVerified = new Uint8Array(blocks);
   }
 
-  /** Fills `into` with the bytes from `from` on. What it returns has been verified. */
+  /** Fills `into` with the bytes from `from` on; all these bytes have been compared with their checksums. */
   read(into: Uint8Array, from: number, readInto: ReadInto): void {
     const to = from + into.length;
     if (to > this.#bytes) throw this.#altered();
-    /** The first block from `block` on that has not been compared and is not wholly wanted. */
+    /** Returns the first block from `block` on that has not been compared and of which only a part is wanted. */
     const partialStart = (block: number): number => {
       while (block * blockBytes < to && (this.#isVerified[block] === 1 || this.#isWithin(block, from, to))) block++; // prettier-ignore
       return block;
@@ -88,7 +92,7 @@ export class VerifiedBlocks {
         at = end;
       } else {
         const begin = block * blockBytes;
-        const wholeBytes = wholeBlock.subarray(0, this.#endOf(block) - begin);
+        const wholeBytes = blockBuffer.subarray(0, this.#endOf(block) - begin);
         readInto(wholeBytes, begin);
         this.verify(block, wholeBytes);
         const end = Math.min(to, this.#endOf(block));

@@ -1,23 +1,23 @@
 import { MessageChannel, receiveMessageOnPort, type MessagePort } from 'node:worker_threads';
-import { canceled, fromErrorValue, toErrorValue } from './errors.js';
+import { canceledError, fromErrorValue, toErrorValue } from './errors.js';
 import type { Outcome } from './outcome.js';
 
-/** The end of a channel that a thread calls through. The port has to be transferred to the thread. */
-export interface CallEnd {
+/** The end of a channel through which a thread calls. The port has to be transferred to the thread. */
+export interface CallChannelEnd {
   readonly port: MessagePort;
   /** A 32-bit integer on which the calling thread waits; 0 until the call has been answered. */
   readonly state: SharedArrayBuffer;
 }
 
-/** A channel that is being served. */
-export interface ServedCalls {
-  readonly end: CallEnd;
+/** The serving end of a channel for blocking calls. */
+export interface ServedCallChannel {
+  readonly end: CallChannelEnd;
   /** Ends the channel; a thread that waits for an answer gets the error `canceled`. */
   close(): void;
 }
 
 /** Serves the calls of a thread with plain data, one at a time. An error of `answer` is thrown by the call as an `AppError`. */
-export function serveCalls(answer: (call: unknown) => Promise<unknown>): ServedCalls {
+export function serveCalls(answer: (call: unknown) => Promise<unknown>): ServedCallChannel {
   const { port1, port2 } = new MessageChannel();
   const state = new SharedArrayBuffer(4);
   const flag = new Int32Array(state);
@@ -44,13 +44,13 @@ export function serveCalls(answer: (call: unknown) => Promise<unknown>): ServedC
 }
 
 /** Calls the other side of the channel and blocks this thread until it answers. Throws an `AppError`. */
-export function callBlocking<T>({ port, state }: CallEnd, call: unknown): T {
+export function callBlocking<T>({ port, state }: CallChannelEnd, call: unknown): T {
   const flag = new Int32Array(state);
   Atomics.store(flag, 0, 0);
   port.postMessage(call);
   Atomics.wait(flag, 0, 0);
   const received = receiveMessageOnPort(port);
-  if (received === undefined) throw canceled();
+  if (received === undefined) throw canceledError();
   const outcome = received.message as Outcome<T>;
   if (outcome.ok) return outcome.value;
   throw fromErrorValue(outcome.error);

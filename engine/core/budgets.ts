@@ -1,6 +1,6 @@
 /**
- * Limits on the cost of a request, a record or a task (threat catalogue, section 2). Every error about one says in words which limit
- * was reached, its value, and what to change.
+ * Limits on the cost of a request, a record or a task (threat catalogue, section 2). An error about a limit says in words which limit was
+ * reached, its value, and what to change.
  */
 export const budgets = {
   jsonBodyBytes: 64 << 20,
@@ -68,12 +68,15 @@ export const budgets = {
 } as const;
 
 /** A number of bytes as messages show it: `64 MiB`, `9999 bytes`. */
-export function byteSize(bytes: number): string {
-  const [size, name] = units.find(([unit]) => bytes >= unit && bytes % unit === 0) ?? [1, 'bytes'];
+export function byteSizeText(bytes: number): string {
+  const [size, name] = byteUnits.find(([unit]) => bytes >= unit && bytes % unit === 0) ?? [
+    1,
+    'bytes',
+  ];
   return `${bytes / size} ${name}`;
 }
 
-const units = [
+const byteUnits = [
   [1024 ** 3, 'GiB'],
   [1024 ** 2, 'MiB'],
   [1024, 'KiB'],

@@ -2,25 +2,28 @@ type TypedBuffer = Uint8Array | Int32Array | Float64Array | BigInt64Array;
 type BufferType = new (length: number) => TypedBuffer;
 
 const maxSpareBytes = 64 << 20;
-const maxBytesOfOne = 16 << 20;
+const maxPooledBufferBytes = 16 << 20;
 
 /*
- * A pool of typed arrays for each thread: buffers of finished chunks are reused for the next ones. New buffers have to be cleared, and
- * their memory triggers the garbage collector: on a busy machine a million VCF records took 4.9 to 5.2 s of processor time without
- * the pool, and 4.4 s with it.
+ * A pool of typed arrays for each thread: the buffers of finished chunks are reused for the next chunks. New buffers would have to be
+ * cleared, and their memory triggers the garbage collector: on a busy machine, a million VCF records took 4.9 to 5.2 s of processor time
+ * without the pool, and 4.4 s with it.
  */
 
 /** Spare buffers by type, then by the binary logarithm of their length, rounded down. */
 const spareBuffers = new Map<BufferType, TypedBuffer[][]>();
 let spareBytes = 0;
-let outstandingBytes = 0;
+let outstandingCount = 0;
 
 /**
- * Returns a buffer of at least `length` elements: the smallest spare one that fits, or a new one whose length is a power of two.
- * Its contents are undefined: the caller writes an element before it reads it. Pass the buffer to `release` after use.
+ * Returns a buffer of at least `length` elements: the smallest unused buffer that is large enough, or a new one whose length is a power of
+ * two. Its contents are undefined: the caller writes an element before reading it. Pass the buffer to `releaseBuffer` after use.
  */
-export function acquire<T extends TypedBuffer>(type: new (length: number) => T, length: number): T {
-  outstandingBytes += 1;
+export function acquireBuffer<T extends TypedBuffer>(
+  type: new (length: number) => T,
+  length: number,
+): T {
+  outstandingCount += 1;
   const sizeClass = length <= 1 ? 0 : Math.ceil(Math.log2(length));
   const bySize = spareBuffers.get(type) ?? [];
   for (let power = sizeClass; power < bySize.length; power++) {
@@ -33,10 +36,14 @@ export function acquire<T extends TypedBuffer>(type: new (length: number) => T, 
 }
 
 /** Returns a buffer to the pool. Neither the buffer nor any view of its memory may be used afterwards. */
-export function release(buffer: TypedBuffer): void {
-  outstandingBytes -= 1;
+export function releaseBuffer(buffer: TypedBuffer): void {
+  outstandingCount -= 1;
   const { byteLength } = buffer;
-  if (byteLength === 0 || byteLength > maxBytesOfOne || spareBytes + byteLength > maxSpareBytes)
+  if (
+    byteLength === 0 ||
+    byteLength > maxPooledBufferBytes ||
+    spareBytes + byteLength > maxSpareBytes
+  )
     return;
   const type = buffer.constructor as BufferType;
   let bySize = spareBuffers.get(type);
@@ -47,24 +54,24 @@ export function release(buffer: TypedBuffer): void {
   spareBytes += byteLength;
 }
 
-/** Returns a copy of at least `length` elements and at least twice the size, and releases the original. */
+/** Returns a copy of a buffer with at least `length` elements and at least twice the size, and releases the original. */
 export function growBuffer<T extends TypedBuffer>(buffer: T, length: number): T {
   const type = buffer.constructor as new (length: number) => T;
-  const larger = acquire(type, Math.max(buffer.length * 2, length));
+  const larger = acquireBuffer(type, Math.max(buffer.length * 2, length));
   (larger as Uint8Array).set(buffer as Uint8Array);
-  release(buffer);
+  releaseBuffer(buffer);
   return larger;
 }
 
-/** As `growBuffer`, for a bitmap, whose new bits have to be 0. Neither bitmap belongs to the pool. */
-export function enlargedBitmap(bits: Uint8Array, bytes: number): Uint8Array {
+/** Like `growBuffer`, but for a bitmap, whose new bits have to be 0. Neither bitmap belongs to the pool. */
+export function growBitmap(bits: Uint8Array, bytes: number): Uint8Array {
   const larger = new Uint8Array(Math.max(bits.length * 2, bytes));
   larger.set(bits);
   return larger;
 }
 
-/** The elements of several arrays, one after the other. The result does not belong to the pool. */
-export function concatenated<T extends TypedBuffer>(
+/** Returns the elements of several arrays, one after the other. The result does not belong to the pool. */
+export function concatenateArrays<T extends TypedBuffer>(
   type: new (length: number) => T,
   parts: readonly T[],
 ): T {
@@ -79,5 +86,5 @@ export function concatenated<T extends TypedBuffer>(
 
 /** Number of buffers that this thread has acquired and not released: 0 when no work is under way. For tests. */
 export function outstandingBuffers(): number {
-  return outstandingBytes;
+  return outstandingCount;
 }

@@ -1,7 +1,7 @@
 import { didYouMean, suggestionFor, type Synonyms } from './suggestion.js';
 import { genomeBuilds, type GenomeBuild } from './types.js';
 
-/** The genome build with this name, in any letter case; undefined for every other value. */
+/** Returns the genome build with this name, in any letter case; undefined for any other value. */
 export function genomeBuildNamed(name: unknown): GenomeBuild | undefined {
   if (typeof name !== 'string') return undefined;
   const upperName = name.toUpperCase();
@@ -9,33 +9,35 @@ export function genomeBuildNamed(name: unknown): GenomeBuild | undefined {
 }
 
 /**
- * The genome build that a name stands for in other systems: `hg38`, `GRCh38.p14`, or an accession of an assembly such as `GCF_000001405.40`;
- * undefined for every other text.
+ * Returns the genome build for which a name stands in other systems: `hg38`, `GRCh38.p14`, or an accession of an assembly such as
+ * `GCF_000001405.40`; undefined for any other text.
  */
-export function genomeBuildCalled(name: string): GenomeBuild | undefined {
+export function genomeBuildOfAlias(name: string): GenomeBuild | undefined {
   const [, of, number, version] = /^GC([AF])_(000001405|009914755)\.(\d+)$/i.exec(name) ?? [];
   if (number === '009914755') return 'T2T-CHM13';
-  // The first version of GRCh38 at NCBI, in RefSeq and in GenBank.
+  // From this version of the accession on, the assembly is GRCh38 at NCBI: 26 in RefSeq, 15 in GenBank.
   if (number !== undefined)
     return Number(version) >= (of!.toUpperCase() === 'F' ? 26 : 15) ? 'GRCh38' : 'GRCh37';
   const plainName = name.replace(/\.p\d+$/i, '');
-  return genomeBuildNamed(plainName) ?? genomeBuildNamed(synonyms[plainName.toLowerCase()]?.[0]);
+  return (
+    genomeBuildNamed(plainName) ?? genomeBuildNamed(buildSynonyms[plainName.toLowerCase()]?.[0])
+  );
 }
 
 /** `GRCh37, GRCh38 or T2T-CHM13`. */
-export const knownBuilds = `${genomeBuilds.slice(0, -1).join(', ')} or ${genomeBuilds.at(-1)}`;
+export const knownBuildsText = `${genomeBuilds.slice(0, -1).join(', ')} or ${genomeBuilds.at(-1)}`;
 
-/** The sentence that ends a message about an unknown genome build, and names the build that it most likely stands for. */
-export function suggestedBuild(name: unknown): string {
+/** Returns the last sentence of a message about an unknown genome build; it names the build that was most likely meant. */
+export function buildSuggestionText(name: unknown): string {
   if (typeof name !== 'string' && typeof name !== 'number') return '';
-  const found = suggestionFor(String(name), genomeBuilds, synonyms);
-  // A word that differs by a digit means another build, and GRCm38 is one of the mouse.
-  const isOther = /^(?:grch?|ncbi|hg)\d+$|^grcm/i.test(String(name)) && !Object.hasOwn(synonyms, String(name).toLowerCase());
+  const found = suggestionFor(String(name), genomeBuilds, buildSynonyms);
+  // A name that differs from a build's by a digit means another build, and GRCm38 is a build of the mouse, so no build is suggested.
+  const isOther = /^(?:grch?|ncbi|hg)\d+$|^grcm/i.test(String(name)) && !Object.hasOwn(buildSynonyms, String(name).toLowerCase());
   return isOther ? '' : didYouMean(found);
 } // prettier-ignore
 
-/** Other names of the builds. */
-const synonyms: Synonyms = Object.fromEntries(
+/** Other names of the genome builds. */
+const buildSynonyms: Synonyms = Object.fromEntries(
   Object.entries({
     GRCh37: '37 b37 grc37 hg19 hs37 hs37d5 g1kv37 humang1kv37 ncbi37',
     GRCh38: '38 b38 grc38 hg38 hs38 hs38dh ncbi38',

@@ -5,7 +5,7 @@ export function compareCodePoints(a: string, b: string): number {
     const x = a.charCodeAt(i);
     const y = b.charCodeAt(i);
     if (x === y) continue;
-    // A surrogate belongs to a code point above U+FFFF.
+    // A surrogate belongs to a code point above U+FFFF, so it comes after every code unit that is not a surrogate.
     const isSurrogate = (x & 0xf800) === 0xd800;
     if (isSurrogate === ((y & 0xf800) === 0xd800)) return x - y;
     return isSurrogate ? 1 : -1;

@@ -2,7 +2,7 @@ import { availableParallelism, totalmem } from 'node:os';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { parseAddressBlock } from './addresses.js';
-import { parseAllowed } from './allowed-addresses.js';
+import { parseAllowedAddress } from './allowed-addresses.js';
 import { AppError } from './errors.js';
 
 /** The level of the log. */
@@ -16,15 +16,15 @@ export interface Config {
   readonly port: number;
   /** Absolute path of the data folder. */
   readonly data: string;
-  /** Base address that clients use, perhaps with a path prefix, without a final slash; null: taken from each request. */
+  /** The base address that clients use, perhaps with a path prefix, without a final slash; null: taken from each request. */
   readonly publicUrl: string | null;
-  /** Addresses and CIDR blocks of the proxies whose `Forwarded` and `X-Forwarded-*` headers count. */
+  /** Addresses and CIDR blocks of the proxies whose `Forwarded` and `X-Forwarded-*` headers are trusted. */
   readonly trustProxies: readonly string[];
-  /** Number of threads in the worker's pool, and for one query. */
+  /** Number of threads in the worker process's pool, and for one query. */
   readonly threads: number;
-  /** Memory limit of the API process, half of it for the query engine. */
+  /** Memory limit of the API process; half of it is for the query engine. */
   readonly apiMemoryMb: number;
-  /** Memory for columns that queries cache, in addition to the memory of the API process. */
+  /** Memory for cached columns of queries, in addition to the memory limit of the API process. */
   readonly queryCacheMb: number;
   /** Memory limit of the worker process. */
   readonly workerMemoryMb: number;
@@ -34,7 +34,7 @@ export interface Config {
   readonly examples: boolean;
   /** Addresses that manifests may name although they are not public: `host:port`, an address or a CIDR block (allowed-addresses.ts). */
   readonly allowAddresses: readonly string[];
-  /** Requests per minute, per token and per address; 0 switches the limit off. */
+  /** Requests per minute, for each token and each address; 0 switches the limit off. */
   readonly rateLimit: number;
   /** Connections that one address may have open at the same time. */
   readonly connectionsPerAddress: number;
@@ -42,9 +42,9 @@ export interface Config {
   readonly keepVersionsDays: number;
   /** `smtp://` or `smtps://` with host, port, user and password of a mail server; null: no e-mail is sent. */
   readonly smtpUrl: string | null;
-  /** The sender of e-mails; null: none is sent. */
+  /** The sender of e-mails; null: no e-mail is sent. */
   readonly mailFrom: string | null;
-  /** The credential of `GET /metrics`; null: clients on the same machine alone may read them. */
+  /** The credential of `GET /metrics`; null: only clients on the same machine may read the metrics. */
   readonly metricsToken: string | null;
   /** Files of at least this size are uploaded in parts. */
   readonly multipartMb: number;
@@ -72,17 +72,17 @@ interface Setting<T> {
 export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   host: {
     ...settingNames('host', '<address>', 'address to listen on'),
-    ...byDefault('127.0.0.1'),
-    parse: (text) => matchingText(text, /^[A-Za-z0-9.:_-]+$/, 'a host name or an address'),
+    ...defaultSetting('127.0.0.1'),
+    parse: (text) => parseMatching(text, /^[A-Za-z0-9.:_-]+$/, 'a host name or an address'),
   },
   port: {
     ...settingNames('port', '<number>', 'port to listen on; 0 picks a free one'),
-    ...byDefault(3000),
-    parse: (text) => wholeNumber(text, 0, 65_535),
+    ...defaultSetting(3000),
+    parse: (text) => parseWholeNumber(text, 0, 65_535),
   },
   data: {
     ...settingNames('data', '<folder>', 'data folder, created when missing'),
-    ...byDefault(resolve('data'), './data'),
+    ...defaultSetting(resolve('data'), './data'),
     parse: (text) => resolve(text),
   },
   publicUrl: {
@@ -91,49 +91,49 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
       '<url>',
       'address that clients use, when a proxy stands in front',
     ),
-    ...byDefault<string | null>(null, "the request's host"),
-    parse: baseAddress,
+    ...defaultSetting<string | null>(null, "the request's host"),
+    parse: parseBaseAddress,
   },
-  // Choice: no proxy is trusted by default, not even one on this machine: many pass on the headers that clients send.
+  // Choice: no proxy is trusted by default, not even one on this machine, because many proxies forward the headers that clients send.
   trustProxies: {
     ...settingNames(
       'trust-proxies',
       '<list>',
       'proxies whose Forwarded headers count: addresses or CIDR',
     ),
-    ...byDefault<readonly string[]>([], 'none'),
-    parse: (text) => listOf(text, proxyAddress),
+    ...defaultSetting<readonly string[]>([], 'none'),
+    parse: (text) => parseList(text, checkProxyAddress),
   },
   threads: {
     ...settingNames('threads', '<number>', 'threads for imports and exports, and for one query'),
-    ...byDefault(Math.min(availableParallelism(), 64), 'one per core'),
-    parse: (text) => wholeNumber(text, 1, 256),
+    ...defaultSetting(Math.min(availableParallelism(), 64), 'one per core'),
+    parse: (text) => parseWholeNumber(text, 1, 256),
   },
   apiMemoryMb: {
     ...settingNames('api-memory-mb', '<MB>', 'memory of the API process, half of it for queries'),
-    ...byDefault(1024),
-    parse: (text) => wholeNumber(text, 256, 4_194_304),
+    ...defaultSetting(1024),
+    parse: (text) => parseWholeNumber(text, 256, 4_194_304),
   },
   queryCacheMb: {
     ...settingNames('query-cache-mb', '<MB>', 'memory for columns that queries keep; 0 keeps none'),
-    ...byDefault(eighthOfMemoryMb(), "an eighth of the machine's"),
-    parse: (text) => wholeNumber(text, 0, 4_194_304),
+    ...defaultSetting(eighthOfMemoryMb(), "an eighth of the machine's"),
+    parse: (text) => parseWholeNumber(text, 0, 4_194_304),
   },
   workerMemoryMb: {
     ...settingNames('worker-memory-mb', '<MB>', 'memory of the worker process'),
-    ...byDefault(1024),
-    parse: (text) => wholeNumber(text, 256, 4_194_304),
+    ...defaultSetting(1024),
+    parse: (text) => parseWholeNumber(text, 256, 4_194_304),
   },
   token: {
     ...settingNames('token', '<30 characters>', 'secret of the first token'),
-    ...byDefault<string | null>(null, 'a random one'),
+    ...defaultSetting<string | null>(null, 'a random one'),
     parse: (text) =>
-      matchingText(text, /^[A-Za-z0-9_-]{30}$/, 'exactly 30 letters, digits, "-" or "_"', true),
+      parseMatching(text, /^[A-Za-z0-9_-]{30}$/, 'exactly 30 letters, digits, "-" or "_"', true),
   },
   examples: {
     ...settingNames('examples', '<on|off>', 'import the bundled ClinVar file on the first start'),
-    ...byDefault(true, 'on'),
-    parse: onOrOff,
+    ...defaultSetting(true, 'on'),
+    parse: parseOnOff,
   },
   allowAddresses: {
     ...settingNames(
@@ -141,8 +141,8 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
       '<list>',
       'manifest hosts that are not public: host:port or CIDR',
     ),
-    ...byDefault<readonly string[]>([], 'none'),
-    parse: (text) => listOf(text, parseAllowed),
+    ...defaultSetting<readonly string[]>([], 'none'),
+    parse: (text) => parseList(text, parseAllowedAddress),
   },
   rateLimit: {
     ...settingNames(
@@ -150,8 +150,8 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
       '<number>',
       'requests per minute of one token or address; 0: no limit',
     ),
-    ...byDefault(6000),
-    parse: (text) => wholeNumber(text, 0, 1_000_000_000),
+    ...defaultSetting(6000),
+    parse: (text) => parseWholeNumber(text, 0, 1_000_000_000),
   },
   connectionsPerAddress: {
     ...settingNames(
@@ -159,8 +159,8 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
       '<number>',
       'connections that one address may have open',
     ),
-    ...byDefault(200),
-    parse: (text) => wholeNumber(text, 1, 1_000_000),
+    ...defaultSetting(200),
+    parse: (text) => parseWholeNumber(text, 1, 1_000_000),
   },
   keepVersionsDays: {
     ...settingNames(
@@ -168,19 +168,19 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
       '<number>',
       'days for which earlier versions can be read',
     ),
-    ...byDefault(7),
-    parse: (text) => wholeNumber(text, 0, 36_500),
+    ...defaultSetting(7),
+    parse: (text) => parseWholeNumber(text, 0, 36_500),
   },
   smtpUrl: {
     ...settingNames('smtp-url', '<url>', 'mail server: smtp(s)://user:password@host:port'),
-    ...byDefault<string | null>(null, 'no e-mail'),
-    parse: smtpServer,
+    ...defaultSetting<string | null>(null, 'no e-mail'),
+    parse: parseSmtpServer,
   },
   mailFrom: {
     ...settingNames('mail-from', '<address>', 'sender of e-mails'),
-    ...byDefault<string | null>(null, 'no e-mail'),
+    ...defaultSetting<string | null>(null, 'no e-mail'),
     parse: (text) =>
-      matchingText(
+      parseMatching(
         text,
         /^([^\r\n<>]*<)?[^\s@<>]+@[^\s@<>]+>?$/,
         'an address such as Strandlake <exports@example.org>',
@@ -188,23 +188,23 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   },
   metricsToken: {
     ...settingNames('metrics-token', '<text>', 'credential of GET /metrics'),
-    ...byDefault<string | null>(null, 'clients on this machine'),
+    ...defaultSetting<string | null>(null, 'clients on this machine'),
     parse: (text) =>
-      matchingText(text, /^[\x21-\x7e]{16,}$/, 'at least 16 printable characters', true),
+      parseMatching(text, /^[\x21-\x7e]{16,}$/, 'at least 16 printable characters', true),
   },
   multipartMb: {
     ...settingNames('multipart-mb', '<MB>', 'files of this size and more are uploaded in parts'),
-    ...byDefault(5120),
-    parse: (text) => wholeNumber(text, 1, 5120),
+    ...defaultSetting(5120),
+    parse: (text) => parseWholeNumber(text, 1, 5120),
   },
   log: {
     ...settingNames('log', '<level>', 'silent, error, info (also a line per request) or debug'),
-    ...byDefault<LogLevel>('error'),
-    parse: logLevel,
+    ...defaultSetting<LogLevel>('error'),
+    parse: parseLogLevel,
   },
   logFile: {
     ...settingNames('log-file', '<path>', 'file for the log, reopened on SIGHUP'),
-    ...byDefault<string | null>(null, 'standard error'),
+    ...defaultSetting<string | null>(null, 'standard error'),
     parse: (text) => resolve(text),
   },
   logFileMb: {
@@ -213,8 +213,8 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
       '<MB>',
       'size at which it is rotated, 4 older ones are kept; 0: never',
     ),
-    ...byDefault(64),
-    parse: (text) => wholeNumber(text, 0, 1_048_576),
+    ...defaultSetting(64),
+    parse: (text) => parseWholeNumber(text, 0, 1_048_576),
   },
 };
 
@@ -233,8 +233,8 @@ interface Arguments {
 }
 
 /**
- * Determines the settings: a flag (`--port 3000`) has precedence over the environment (`STRANDLAKE_PORT`), and that over the default.
- * Throws one `AppError` with all mistakes.
+ * Determines the settings: a flag (`--port 3000`) has precedence over the environment (`STRANDLAKE_PORT`), and the environment over the
+ * default. Throws one `AppError` with all mistakes.
  */
 export function parseArguments(
   argv: readonly string[],
@@ -292,7 +292,7 @@ export function parseConfig(
   throw new AppError('invalid', `${positionals.join(', ')}: not expected here; --help has the use`);
 }
 
-/** The text of `--help`: one line per setting. */
+/** Returns the text of `--help` about the settings, one line for each. */
 export function settingsHelp(): string {
   const rows = settingsTable().map(([, s]) => [
     `--${s.flag} ${s.hint}`,
@@ -329,22 +329,22 @@ function settingNames(
   return { flag, hint, help, env: `STRANDLAKE_${flag.toUpperCase().replaceAll('-', '_')}` };
 }
 
-function byDefault<T>(fallback: T, shown = String(fallback)): { fallback: T; shown: string } {
+function defaultSetting<T>(fallback: T, shown = String(fallback)): { fallback: T; shown: string } {
   return { fallback, shown };
 }
 
-function matchingText(text: string, shape: RegExp, expected: string, secret = false): string {
+function parseMatching(text: string, shape: RegExp, expected: string, secret = false): string {
   if (shape.test(text)) return text;
   throw new Error(`must be ${expected}${secret ? '' : `, not "${text}"`}`);
 }
 
-function wholeNumber(text: string, least: number, most: number): number {
+function parseWholeNumber(text: string, least: number, most: number): number {
   const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
   if (value >= least && value <= most) return value;
   throw new Error(`must be a whole number from ${least} to ${most}, not "${text}"`);
 }
 
-function onOrOff(text: string): boolean {
+function parseOnOff(text: string): boolean {
   if (/^(on|true|1|yes)$/i.test(text)) return true;
   if (/^(off|false|0|no)$/i.test(text)) return false;
   throw new Error(`must be on or off, not "${text}"`);
@@ -353,7 +353,7 @@ function onOrOff(text: string): boolean {
 /** A path prefix: segments of unreserved characters other than `.` and `..`. */
 export const pathPrefixShape = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]{1,100}){0,10}$/;
 
-function baseAddress(text: string): string {
+function parseBaseAddress(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const prefix = url?.pathname.replace(/\/$/, '') ?? '';
   const isPlain = url && !url.search && !url.hash && !url.username && pathPrefixShape.test(prefix);
@@ -361,26 +361,26 @@ function baseAddress(text: string): string {
   throw new Error(`must be http(s)://host[:port], perhaps with a plain path such as /lake, not "${text}"`); // prettier-ignore
 }
 
-function smtpServer(text: string): string {
+function parseSmtpServer(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url && /^smtps?:$/.test(url.protocol) && url.hostname !== '') return text;
-  // The address may contain a password, which must not be logged.
+  // The message does not contain the address, because that may include a password.
   throw new Error('must be smtp://host:port or smtps://user:password@host:port');
 }
 
-/** The entries of a list; `check` throws what is wrong with one. */
-function listOf(text: string, check: (entry: string) => unknown): readonly string[] {
+/** Parses a list of entries; `check` throws a description of what is wrong with an entry. */
+function parseList(text: string, check: (entry: string) => unknown): readonly string[] {
   const entries = text.split(/[\s,]+/).filter((entry) => entry !== '');
   for (const entry of entries) check(entry);
   return entries;
 }
 
-function proxyAddress(text: string): void {
+function checkProxyAddress(text: string): void {
   if (parseAddressBlock(text) !== undefined) return;
   throw new Error(`must be addresses and CIDR blocks such as 127.0.0.1 or 10.0.0.0/8, not "${text}"`); // prettier-ignore
 }
 
-function logLevel(text: string): LogLevel {
+function parseLogLevel(text: string): LogLevel {
   const levels: readonly LogLevel[] = ['silent', 'error', 'info', 'debug'];
   const level = levels.find((name) => name === text);
   if (level) return level;

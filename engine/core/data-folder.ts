@@ -5,11 +5,11 @@ import { AppError } from './errors.js';
 const namePattern = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,199}$/;
 
 /**
- * The paths of all files and folders in the data folder; `files.ts` opens them. No path is outside the root, whatever ids and names are
+ * The paths of all files and folders in the data folder; `files.ts` opens them. No path is outside of the root, whatever ids and names are
  * passed.
  */
 export class DataFolder {
-  /** An absolute path; with symbolic links resolved if created by `openDataFolder`. */
+  /** The root as an absolute path; symbolic links are resolved if `openDataFolder` created the object. */
   readonly root: string;
 
   constructor(root: string) {
@@ -23,7 +23,7 @@ export class DataFolder {
   get signingKey(): string {
     return this.path('keys', 'signing.key');
   }
-  /** The columns that queries used lately. */
+  /** The file that lists the columns recently used by queries. */
   get hotColumns(): string {
     return this.path('hot-columns.json');
   }
@@ -40,7 +40,7 @@ export class DataFolder {
   get rejected(): string {
     return this.path('rejected');
   }
-  /** The archives of datasets with the storage class Archive. */
+  /** The folder with the archives of datasets with the storage class Archive. */
   get archives(): string {
     return this.path('archives');
   }
@@ -50,52 +50,57 @@ export class DataFolder {
   get scratch(): string {
     return this.path('scratch');
   }
-  /** Files that a sweep did not need and could not prove to be scratch, under the paths that they had. */
+  /** The folder for files that a sweep did not need and could not prove to be scratch; they keep their relative paths. */
   get quarantine(): string {
     return this.path('quarantine');
   }
 
-  /** The folder of a dataset: a Delta table. */
+  /** Returns the folder of a dataset, which is a Delta table. */
   dataset(datasetId: number): string {
     return this.path('datasets', idText(datasetId));
   }
-  /** A file of a dataset: `<name>.parquet`, as the log names it, or `_schema/<hash>.parquet`. */
+  /** Returns the path of a file of a dataset: `<name>.parquet`, as the log names it, or `_schema/<hash>.parquet`. */
   datasetFile(datasetId: number, relative: string): string {
     return this.path('datasets', idText(datasetId), ...relative.split('/'));
   }
   /** The folder of a dataset's log, which defines the committed state. */
-  log(datasetId: number): string {
+  deltaLog(datasetId: number): string {
     return this.path('datasets', idText(datasetId), '_delta_log');
   }
   logEntry(datasetId: number, version: number): string {
     return this.path('datasets', idText(datasetId), '_delta_log', logEntryName(version));
   }
-  /** The state of a dataset's log after a version, from which a replay can begin. */
+  /** The file with the state of a dataset's log after a version, from which a replay can begin. */
   checkpoint(datasetId: number, version: number): string {
     const name = logEntryName(version).replace('.json', '.checkpoint.parquet');
     return this.path('datasets', idText(datasetId), '_delta_log', name);
   }
-  /** Names the newest checkpoint of a dataset for other readers. */
+  /** The file that names the newest checkpoint of a dataset, for other readers. */
   lastCheckpoint(datasetId: number): string {
     return this.path('datasets', idText(datasetId), '_delta_log', '_last_checkpoint');
   }
-  /** The content of a version of a file, by its number, so that no version overwrites another. */
+  /**
+   * The file with the content of a version of a file; its name contains the number of the version, so that no version overwrites another.
+   */
   object(objectId: number, revision: number): string {
     return this.path('objects', `${idText(objectId)}-${idText(revision)}`);
   }
   /** The folder for the parts of unfinished uploads. */
-  get parts(): string {
+  get uploadParts(): string {
     return this.path('parts');
   }
-  /** The folder with the parts of a version of a file: `<id>` for the first, as releases without versions have it, `<id>-<revision>` for later ones. */
-  partsOf(version: FileVersion): string {
+  /**
+   * The folder with the parts of a version of a file: `<id>` for the first version, as in releases without versions, and `<id>-<revision>`
+   * for later versions.
+   */
+  uploadPartsOf(version: FileVersion): string {
     return this.path('parts', partFolder(version));
   }
-  /** A part, by its number and the MD5 of its bytes in hex. */
-  part(version: FileVersion, number: number, md5: string): string {
+  /** The file of a part, named by its number and the MD5 of its bytes in hex. */
+  uploadPart(version: FileVersion, number: number, md5: string): string {
     return this.path('parts', partFolder(version), `${idText(number)}-${md5}`);
   }
-  /** A finished export; `extension` as in `json.gz`. */
+  /** The file of a finished export; `extension` as in `json.gz`. */
   export(exportId: number, extension: string): string {
     return this.path('exports', `${idText(exportId)}.${extension}`);
   }
@@ -107,7 +112,7 @@ export class DataFolder {
   archive(datasetId: number): string {
     return this.path('archives', `${idText(datasetId)}.tar.zst`);
   }
-  /** The folder of an uploaded file converted to segments for queries; every task that converts it has a folder of its own. */
+  /** The folder of the segments to which an uploaded file is converted for queries; each task that converts it has a folder of its own. */
   fileTable(objectId: number, revision: number, taskId: number): string {
     return this.path('file-tables', `${idText(objectId)}-${idText(revision)}-${idText(taskId)}`);
   }
@@ -115,12 +120,12 @@ export class DataFolder {
   taskScratch(taskId: number, attempt: number): string {
     return this.path('scratch', `${idText(taskId)}-${idText(attempt)}`);
   }
-  /** The records of a request's body, kept until their import has run. */
+  /** The file with the records from the body of a request, kept until their import has run. */
   inlineRecords(importId: number): string {
     return this.path('scratch', `inline-${idText(importId)}.json`);
   }
 
-  /** The path of the named file below the root; throws for a name that the server would not create. */
+  /** Returns the path of a file below the root; throws for a name that the server would not create. */
   path(...names: readonly string[]): string {
     for (const name of names) {
       if (!namePattern.test(name) || name.includes('..')) {
@@ -130,8 +135,8 @@ export class DataFolder {
     return join(this.root, ...names);
   }
 
-  /** Returns the given absolute path if it is below the root; throws otherwise. For paths from messages of other processes. */
-  checked(path: string): string {
+  /** Returns the given absolute path if it is below the root, and throws otherwise. Used for paths in messages from other processes. */
+  requireInside(path: string): string {
     if (!path.startsWith(this.root + sep)) {
       throw new AppError('internal', `${JSON.stringify(path)} is not in the data folder`);
     }
@@ -146,7 +151,7 @@ export interface FileVersion {
   readonly revision: number;
 }
 
-/** The file name of a version, such as `00000000000000000042.json` (Delta protocol, "Delta Log Entries"). */
+/** Returns the file name of the log entry of a version, such as `00000000000000000042.json` (Delta protocol, "Delta Log Entries"). */
 export function logEntryName(version: number): string {
   return `${idText(version).padStart(20, '0')}.json`;
 }

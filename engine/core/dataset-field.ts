@@ -2,18 +2,21 @@ import type { Columns, DataType, EntityType, StoredType } from './types.js';
 
 /** A field of a dataset as queries, searches and exports need it; the catalogue's row of a field has further properties. */
 export interface DatasetField {
-  /** Dotted below objects: `info.AF`. `path` has the same as a list, because a name may itself contain a dot. */
+  /**
+   * The name, with dots between the names of nested members: `info.AF`. `path` has the names as a list, because a name may itself contain a
+   * dot.
+   */
   readonly name: string;
   readonly path: readonly string[];
   readonly title: string;
   readonly dataType: DataType;
   readonly isList: boolean | null;
   readonly entityType: EntityType | null;
-  /** Position among its siblings in records and lists; null for after all that have one. */
+  /** The position among its siblings in records and lists; a field with null comes after all fields with a number. */
   readonly ordering: number | null;
 }
 
-/** A field that a reader found or a request described and that is not in the catalogue yet. */
+/** A field that a reader found or a request described, and that is not in the catalogue yet. */
 export interface NewField {
   readonly name: string;
   readonly path: readonly string[];
@@ -27,11 +30,11 @@ export interface NewField {
   readonly urlTemplate?: string | null;
 }
 
-/** The field of every record's commit id (contract 7.1): listed once the dataset has data, and read-only. */
+/** The field of the commit id that every record has (contract 7.1): it is listed once the dataset has data, and is read-only. */
 export const commitField = { name: '_commit', path: ['_commit'], dataType: 'string' } as const;
 
-/** Why a user may not give a field this name (contract 9); null for a good name. Names found in data are not checked. */
-export function fieldNameFault(name: string): string | null {
+/** Returns why a user may not give a field this name (contract 9); null for an allowed name. Names found in data are not checked. */
+export function fieldNameProblem(name: string): string | null {
   if (name.trim() === '') return 'This field may not be blank.';
   if (name.startsWith('_')) return 'A field name must not begin with an underscore.';
   if (name.includes('__')) return 'A field name must not contain two underscores in a row.';
@@ -41,7 +44,7 @@ export function fieldNameFault(name: string): string | null {
     : 'A field name has at most 1000 characters and no NUL or broken surrogate.';
 }
 
-/** One field for each column, parents before children. */
+/** Returns one field for each column, parents before children. */
 export function fieldsOfColumns(
   columns: Columns,
   above: readonly string[] = [],

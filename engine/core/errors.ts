@@ -1,22 +1,22 @@
 /** The kinds of errors that a caller can act on; `api/http/errors.filter.ts` maps each to the HTTP status given here. */
 export type ErrorCode =
-  | 'invalid' // 400
-  | 'unauthenticated' // 401
-  | 'forbidden' // 403
-  | 'not-found' // 404
-  | 'method-not-allowed' // 405
-  | 'conflict' // 409
-  | 'too-large' // 413
-  | 'unsupported-media' // 415
-  | 'range' // 416
-  | 'reused-key' // 422: an Idempotency-Key that was used for another request
-  | 'rate-limited' // 429
-  | 'budget' // 400: a limit of engine/core/budgets.ts, named in the message
+  | 'invalid' // HTTP status 400
+  | 'unauthenticated' // HTTP status 401
+  | 'forbidden' // HTTP status 403
+  | 'not-found' // HTTP status 404
+  | 'method-not-allowed' // HTTP status 405
+  | 'conflict' // HTTP status 409
+  | 'too-large' // HTTP status 413
+  | 'unsupported-media' // HTTP status 415
+  | 'range' // HTTP status 416
+  | 'reused-key' // HTTP status 422: the Idempotency-Key was used for another request
+  | 'rate-limited' // HTTP status 429
+  | 'budget' // HTTP status 400: a limit of engine/core/budgets.ts, named in the message
   | 'canceled' // the task was cancelled or the client disconnected
   | 'input' // a source file is malformed; the error has a position
-  | 'damaged' // 500: a stored file is missing or fails its checksum
-  | 'no-space' // 507: the disk is full; the request had no effect
-  | 'internal'; // 500
+  | 'damaged' // HTTP status 500: a stored file is missing or fails its checksum
+  | 'no-space' // HTTP status 507: the disk is full; the request had no effect
+  | 'internal'; // HTTP status 500
 
 /** The body of a validation error: messages by field name (contract 2.2). */
 export type FieldErrors = Readonly<Record<string, unknown>>;
@@ -37,17 +37,19 @@ export class AppError extends Error {
 }
 
 /** A validation error of one field: status 400, body `{"<field>": ["<message>"]}`. */
-export function invalid(field: string, message: string): AppError {
+export function invalidError(field: string, message: string): AppError {
   return new AppError('invalid', message, { [field]: [message] });
 }
 
 /** The error of work that was canceled. */
-export function canceled(): AppError {
+export function canceledError(): AppError {
   return new AppError('canceled', 'canceled');
 }
 
-/** Status 404, body `{"detail": "Not found"}`; also for what exists but the caller may not read. */
-export function notFound(): AppError {
+/**
+ * Returns an error with status 404 and the body `{"detail": "Not found"}`; also used if the resource exists but the caller may not read it.
+ */
+export function notFoundError(): AppError {
   return new AppError('not-found', 'Not found');
 }
 

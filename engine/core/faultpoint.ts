@@ -15,13 +15,13 @@ export type FileOperation =
 
 /** A disk failure to simulate. */
 export interface FileFault {
-  /** The error of the operating system; `SHORT` is a write that succeeds partly, `LOW` a disk with hardly any space left. */
+  /** The error of the operating system; `SHORT` is a write that writes only a part, `LOW` a disk with hardly any free space. */
   readonly code: 'ENOSPC' | 'EIO' | 'EMFILE' | 'SHORT' | 'LOW';
-  /** The fault strikes the n-th operation that can fail this way, counted from `armFault`. */
+  /** The fault strikes the n-th operation that can fail with this code, counted from the call of `armFault`. */
   readonly nth: number;
   /** Whether the fault also strikes every later operation, as a full disk does. */
   readonly isLasting?: boolean;
-  /** The operations to count and strike; by default all that can fail this way. */
+  /** The operations to count and strike; by default all that can fail with this code. */
   readonly operations?: readonly FileOperation[];
 }
 
@@ -47,7 +47,7 @@ const operationsByCode: Readonly<Record<FileFault['code'], readonly FileOperatio
   LOW: [],
 };
 
-let armedFault: FileFault | undefined = fromEnvironment(process.env['STRANDLAKE_FAULT']);
+let armedFault: FileFault | undefined = parseFault(process.env['STRANDLAKE_FAULT']);
 let operationsSeen = 0;
 let hitOperations: FileOperation[] = [];
 
@@ -64,15 +64,19 @@ export function faultHits(): readonly FileOperation[] {
   return hitOperations;
 }
 
-/** The corresponding result codes of SQLite. */
+/** The result codes of SQLite that correspond to errors of the operating system. */
 const sqliteCodes: Readonly<Record<string, number>> = { ENOSPC: 13, EIO: 10 };
 
 /**
  * Called before every step on the file system. Does nothing unless a test has armed a fault: then the n-th step throws the error of the
- * operating system, before it has any effect.
+ * operating system before it has any effect.
  */
 export function faultpoint(operation: FileOperation): void {
-  if (armedFault === undefined || armedFault.code === 'SHORT' || !strikesAt(armedFault, operation))
+  if (
+    armedFault === undefined ||
+    armedFault.code === 'SHORT' ||
+    !countAndTestFault(armedFault, operation)
+  )
     return;
   const { code } = armedFault;
   throw Object.assign(new Error(`${code}: injected, ${operation}`), {
@@ -83,16 +87,17 @@ export function faultpoint(operation: FileOperation): void {
 
 /** Number of bytes that a single write takes: `bytes`, unless a test simulates a short write. */
 export function writableBytes(bytes: number): number {
-  if (armedFault?.code !== 'SHORT' || bytes < 2 || !strikesAt(armedFault, 'write')) return bytes;
+  if (armedFault?.code !== 'SHORT' || bytes < 2 || !countAndTestFault(armedFault, 'write'))
+    return bytes;
   return bytes >> 1;
 }
 
 /** Number of free bytes on the disk: `bytes`, unless a test simulates a disk that is almost full. */
-export function spareBytes(bytes: number): number {
+export function simulatedFreeBytes(bytes: number): number {
   return armedFault?.code === 'LOW' ? 0 : bytes;
 }
 
-function strikesAt(fault: FileFault, operation: FileOperation): boolean {
+function countAndTestFault(fault: FileFault, operation: FileOperation): boolean {
   const operations = fault.operations ?? operationsByCode[fault.code];
   if (!operations.includes(operation)) return false;
   operationsSeen += 1;
@@ -103,7 +108,7 @@ function strikesAt(fault: FileFault, operation: FileOperation): boolean {
 }
 
 /** Parses `<code>:<n>` or, for a lasting fault, `<code>:<n>+`: how tests arm faults in processes that they start. */
-function fromEnvironment(text: string | undefined): FileFault | undefined {
+function parseFault(text: string | undefined): FileFault | undefined {
   const match = /^(ENOSPC|EIO|EMFILE|SHORT):(\d+)(\+?)$/.exec(text ?? '');
   if (match === null) return undefined;
   const code = match[1] as FileFault['code'];

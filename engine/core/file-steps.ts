@@ -2,23 +2,23 @@ import { sep } from 'node:path';
 import { AppError } from './errors.js';
 import { faultpoint, type FileOperation } from './faultpoint.js';
 
-/** Runs one step on the file system. An error names the file and the step (`verb`). */
+/** Runs one operation on the file system. Its error names the file and the operation (`verb`). */
 export function fileStep<T>(
   path: string,
   verb: string,
   operation: FileOperation,
   work: () => Promise<T>,
 ): Promise<T> {
-  return explainFailure(path, verb, rawStep(operation, work));
+  return explainFailure(path, verb, rawFileStep(operation, work));
 }
 
-/** Like `fileStep`, but rejects with the system's own error, for callers that check its code. */
-export async function rawStep<T>(operation: FileOperation, work: () => Promise<T>): Promise<T> {
+/** Like `fileStep`, but rejects with the error of the operating system, for callers that check its code. */
+export async function rawFileStep<T>(operation: FileOperation, work: () => Promise<T>): Promise<T> {
   faultpoint(operation);
   return work();
 }
 
-/** The result of a step; an error names the file, the step and what to do. */
+/** Awaits the result of an operation on a file; its error names the file, the operation and what to do. */
 async function explainFailure<T>(path: string, verb: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
@@ -30,7 +30,7 @@ async function explainFailure<T>(path: string, verb: string, work: Promise<T>): 
 /** Turns a system error into an `AppError` that names the file; an `AppError` stays as it is. */
 export function wrapFileError(path: string, verb: string, error: unknown): Error {
   if (error instanceof AppError) return error;
-  switch (codeOf(error)) {
+  switch (errorCodeOf(error)) {
     case 'ENOENT':
       return damagedFile(path, 'is missing', error);
     case 'ELOOP':
@@ -40,15 +40,15 @@ export function wrapFileError(path: string, verb: string, error: unknown): Error
     case 'EDQUOT':
       return new AppError(
         'no-space',
-        `no space left on the disk to ${verb} ${shortName(path)}; free some and try again`,
+        `no space left on the disk to ${verb} ${shortPath(path)}; free some and try again`,
         undefined,
         error,
       );
     default: {
-      const reason = codeOf(error) ?? String(error);
+      const reason = errorCodeOf(error) ?? String(error);
       return new AppError(
         'internal',
-        `cannot ${verb} ${shortName(path)}: ${reason}`,
+        `cannot ${verb} ${shortPath(path)}: ${reason}`,
         undefined,
         error,
       );
@@ -58,16 +58,16 @@ export function wrapFileError(path: string, verb: string, error: unknown): Error
 
 /** The error for a file whose content is not what was written. */
 export function damagedFile(path: string, what: string, cause?: unknown): AppError {
-  return new AppError('damaged', `${shortName(path)} ${what}`, undefined, cause);
+  return new AppError('damaged', `${shortPath(path)} ${what}`, undefined, cause);
 }
 
 /** The last three names of a path: enough to find the file, without revealing the location of the data folder to clients. */
-function shortName(path: string): string {
+function shortPath(path: string): string {
   return path.split(sep).slice(-3).join('/');
 }
 
 /** The code of a system error, such as `ENOENT`. */
-export function codeOf(error: unknown): string | undefined {
+export function errorCodeOf(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === 'string' ? code : undefined;
 }

@@ -5,19 +5,22 @@ import { dirname } from 'node:path';
 import { budgets } from './budgets.js';
 import { AppError } from './errors.js';
 import { writableBytes } from './faultpoint.js';
-import { codeOf, rawStep, fileStep, wrapFileError } from './file-steps.js';
+import { errorCodeOf, rawFileStep, fileStep, wrapFileError } from './file-steps.js';
 import { discardFile, freeBytes, refuseLinkedFolder, syncFolder } from './files.js';
 
 const { O_WRONLY, O_CREAT, O_EXCL } = constants;
-const O_NOFOLLOW = constants.O_NOFOLLOW ?? 0; // not on Windows
-/** Bytes written between two checks of the free space: less than the reserve, because several writers may pass a check at once. */
+const O_NOFOLLOW = constants.O_NOFOLLOW ?? 0; // undefined on Windows
+/**
+ * Number of bytes that are written between two checks of the free space. It is less than the reserve, because several writers may pass a
+ * check at the same time.
+ */
 const reserveCheckBytes = 8 << 20;
 
 /**
- * Bytes after which what was written is flushed while more is written, so that the disk works meanwhile and the end does not wait for all of it. A
- * caller that flushes more often, because it records what is durable, is not flushed besides.
+ * Number of bytes after which the written bytes are flushed while more are written, so that the disk works meanwhile and the end does not
+ * wait for all of it. If the caller flushes more often, because it records what is durable, there are no further flushes.
  */
-const flushBytes = 32 << 20;
+const flushIntervalBytes = 32 << 20;
 
 /** The size of a written file, and its digests in hex: empty unless requested. */
 export interface WrittenFile {
@@ -26,7 +29,7 @@ export interface WrittenFile {
   readonly sha256: string;
 }
 
-/** Writes a new file. End with `finish` (the file is durable), `closeUnflushed`, or `abort` (the file is removed). */
+/** Writes a new file. End with `finish` (makes the file durable), `closeUnflushed` or `abort` (removes the file). */
 export class FileWriter {
   readonly path: string;
   #bytes = 0;
@@ -71,7 +74,7 @@ export class FileWriter {
       writtenBytes += (await fileStep(this.path, 'write', 'write', write)).bytesWritten;
     }
     this.#bytes += piece.byteLength;
-    if (this.#bytes - this.#flushedTo >= flushBytes) this.#flushInBackground();
+    if (this.#bytes - this.#flushedTo >= flushIntervalBytes) this.#flushInBackground();
   }
 
   /** Begins a flush unless one is in progress. If it fails, the next write or the end of the file throws its error. */
@@ -82,7 +85,10 @@ export class FileWriter {
     this.#flushing = this.flush().catch(ignoreError).then(end);
   }
 
-  /** Waits for the flush in the background. A failed one is never repeated: the kernel may have dropped the pages (threats R6). */
+  /**
+   * Waits for the flush in the background. A failed flush is never repeated, because the kernel may have dropped the unwritten pages
+   * (threat R6).
+   */
   async #flushed(): Promise<void> {
     await this.#flushing;
     if (this.#flushError !== undefined) throw this.#flushError;
@@ -115,7 +121,7 @@ export class FileWriter {
   async finish(): Promise<WrittenFile> {
     try {
       await this.#flushed();
-      // The caller abandons a file that cannot be flushed.
+      // If this fails, the caller abandons the file, because a failed flush must not be repeated.
       await fileStep(this.path, 'flush', 'flush', () => this.#handle.sync());
     } finally {
       await fileStep(this.path, 'close', 'close', () => this.#handle.close());
@@ -136,12 +142,12 @@ export class FileWriter {
   /** Closes and removes the file, also after `finish` failed. Never throws, so that the first error is reported. */
   async abort(): Promise<void> {
     await this.#flushing;
-    await this.#handle.close().catch(() => undefined); // already closed
+    await this.#handle.close().catch(() => undefined); // fails harmlessly if the file is already closed
     await discardFile(this.path);
   }
 }
 
-/** The error of a background flush is thrown by the next write or the end. */
+/** Ignores an error of a background flush; the next write, or the end of the file, throws it. */
 function ignoreError(): void {}
 
 /** Options for creating a file. */
@@ -149,7 +155,7 @@ export interface CreateOptions {
   readonly md5?: boolean;
   readonly sha256?: boolean;
   readonly mode?: number;
-  /** Whether the file may use the last bytes of the disk, which are reserved for small files that finish, cancel or delete work. */
+  /** Whether the file may use the last free bytes of the disk, which are reserved for small files that finish, cancel or delete work. */
   readonly mayUseReserve?: boolean;
 }
 
@@ -187,8 +193,8 @@ export async function writeStream(
 }
 
 /**
- * A file outside the data folder to which lines are appended, such as a log. Errors are those of the system. Only one process at a time may write
- * to it.
+ * A file outside the data folder to which lines are appended, such as a log. Throws the errors of the operating system unchanged. Only one
+ * process at a time may write to it.
  */
 export class LineFile {
   readonly #handle: fs.FileHandle;
@@ -201,7 +207,7 @@ export class LineFile {
 
   /** Opens a file, creating it if it is missing. */
   static async open(path: string): Promise<LineFile> {
-    const handle = await rawStep('open', () => fs.open(path, 'a', 0o640));
+    const handle = await rawFileStep('open', () => fs.open(path, 'a', 0o640));
     return new LineFile(handle, (await handle.stat()).size);
   }
 
@@ -209,21 +215,25 @@ export class LineFile {
     return this.#bytes;
   }
 
-  /** Writes whole lines; resolves to the number of bytes written, and to the error if that is not all. No incomplete line stays in the file. */
+  /**
+   * Writes whole lines. Resolves to the number of bytes written, and to the error if some lines were not written. No incomplete line stays
+   * in the file.
+   */
   async write(lines: Uint8Array): Promise<{ readonly bytes: number; readonly error?: unknown }> {
     let writtenBytes = 0;
     try {
       while (writtenBytes < lines.byteLength) {
         const bytes = writableBytes(lines.byteLength - writtenBytes);
         const from = writtenBytes;
-        writtenBytes += (await rawStep('write', () => this.#handle.write(lines, from, bytes))).bytesWritten; // prettier-ignore
+        writtenBytes += (await rawFileStep('write', () => this.#handle.write(lines, from, bytes))).bytesWritten; // prettier-ignore
       }
       this.#bytes += writtenBytes;
       return { bytes: writtenBytes };
     } catch (error) {
-      const wholeLines = lines.subarray(0, writtenBytes).lastIndexOf(lineEnd) + 1;
+      const wholeLines = lines.subarray(0, writtenBytes).lastIndexOf(lineFeed) + 1;
       this.#bytes += wholeLines;
-      // Needs no space. What was rotated by another program is truncated as well, because the handle is the same.
+      // Truncating needs no free space. If another program has renamed the file to rotate it, the renamed file is truncated, because the
+      // handle is the same.
       if (writtenBytes > wholeLines) await this.#handle.truncate((await this.#handle.stat()).size - (writtenBytes - wholeLines)); // prettier-ignore
       return { bytes: wholeLines, error };
     }
@@ -234,14 +244,19 @@ export class LineFile {
   }
 }
 
-const lineEnd = 0x0a;
+const lineFeed = 0x0a;
 
-/** Renames `log` to `log.1`, `log.1` to `log.2` and so on; keeps at most `kept` renamed files. Throws errors of the system. */
+/**
+ * Renames `log` to `log.1`, `log.1` to `log.2` and so on; keeps at most `kept` renamed files. Throws the errors of the operating system
+ * unchanged.
+ */
 export async function rotateFiles(path: string, kept: number): Promise<void> {
   for (let n = kept - 1; n >= 0; n--) {
     const from = n === 0 ? path : `${path}.${n}`;
-    await rawStep('rename', () => fs.rename(from, `${path}.${n + 1}`)).catch((error: unknown) => {
-      if (codeOf(error) !== 'ENOENT') throw error;
-    });
+    await rawFileStep('rename', () => fs.rename(from, `${path}.${n + 1}`)).catch(
+      (error: unknown) => {
+        if (errorCodeOf(error) !== 'ENOENT') throw error;
+      },
+    );
   }
 }

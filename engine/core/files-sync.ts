@@ -4,11 +4,11 @@ import { faultpoint, type FileOperation } from './faultpoint.js';
 import { damagedFile, wrapFileError } from './file-steps.js';
 
 /*
- * Synchronous reading of files of the data folder, for the threads that answer queries. A read of a few cached kilobytes takes 2 µs, and
- * 15 µs with a promise.
+ * Synchronous reading of files of the data folder, for the threads that answer queries. Reading a few cached kilobytes takes 2 µs
+ * synchronously, and 15 µs with a promise.
  */
 
-const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0); // not on Windows
+const openFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0); // O_NOFOLLOW is undefined on Windows
 
 /** A file of the data folder opened for synchronous reading. Close it after use. */
 export class SyncFileReader {
@@ -42,13 +42,13 @@ export class SyncFileReader {
   }
 }
 
-/** Opens a file of the data folder. A missing file, a symbolic link or anything else but a regular file is `damaged`. */
+/** Opens a file of the data folder. Throws `damaged` if the file is missing, a symbolic link, or anything but a regular file. */
 export function openFileSync(path: string): SyncFileReader {
   const folder = dirname(path);
-  // A folder above that is a symbolic link could lead out of the data folder (threats D2).
+  // If a parent folder is a symbolic link, it could lead out of the data folder (threat D2).
   if (syncFileStep(folder, 'stat', () => realpathSync.native(folder)) !== folder)
     throw damagedFile(path, 'is reached through a symbolic link');
-  const descriptor = syncFileStep(path, 'open', () => openSync(path, flags));
+  const descriptor = syncFileStep(path, 'open', () => openSync(path, openFlags));
   try {
     const stats = syncFileStep(path, 'stat', () => fstatSync(descriptor));
     if (!stats.isFile()) throw damagedFile(path, 'is not a regular file');

@@ -3,26 +3,26 @@ import type { Dirent, Stats } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { DataFolder } from './data-folder.js';
-import { spareBytes } from './faultpoint.js';
+import { simulatedFreeBytes } from './faultpoint.js';
 import { AppError } from './errors.js';
-import { codeOf, damagedFile, rawStep, fileStep, wrapFileError } from './file-steps.js';
+import { errorCodeOf, damagedFile, rawFileStep, fileStep, wrapFileError } from './file-steps.js';
 
 /*
- * Access to the file system (with `file-writer.ts`, `atomic-files.ts` and `files-sync.ts` the only modules that import `node:fs`).
- * All functions but `openLocalFile`, `localFolder` and `readSystemFile` work on the data folder. They refuse symbolic links: in the last name by
- * O_NOFOLLOW, in the folders above by comparing the real path.
+ * Access to the file system. Besides `file-writer.ts`, `atomic-files.ts` and `files-sync.ts`, this is the only module that imports
+ * `node:fs`. All functions but `openLocalFile`, `ensureLocalFolder` and `readSystemFile` work on the data folder. They refuse symbolic links: as
+ * the last name by O_NOFOLLOW, as a parent folder by comparing the real path.
  */
 
 const { O_RDONLY } = constants;
-const O_NOFOLLOW = constants.O_NOFOLLOW ?? 0; // not on Windows
-const readBytes = 1 << 20;
+const O_NOFOLLOW = constants.O_NOFOLLOW ?? 0; // undefined on Windows
+const defaultReadBytes = 1 << 20;
 
 /**
  * Creates the data folder if it is missing, readable by its owner only, and returns it with symbolic links resolved. Throws `invalid` if
  * the path cannot be a folder of this user.
  */
 export async function openDataFolder(root: string): Promise<DataFolder> {
-  const folder = await makeRoot(root);
+  const folder = await createRootFolder(root);
   for (const name of [
     'keys',
     'datasets',
@@ -41,7 +41,7 @@ export async function openDataFolder(root: string): Promise<DataFolder> {
 }
 
 /** Why a path cannot be the data folder, by the code of the system's error. */
-const refusals: Readonly<Record<string, string>> = {
+const refusalByCode: Readonly<Record<string, string>> = {
   EEXIST: 'is a file',
   ENOTDIR: 'is below a file',
   ENOENT: 'is a link that leads nowhere',
@@ -51,25 +51,28 @@ const refusals: Readonly<Record<string, string>> = {
   EROFS: 'is on a read-only file system',
 };
 
-async function makeRoot(root: string): Promise<DataFolder> {
+async function createRootFolder(root: string): Promise<DataFolder> {
   try {
     await makeFolders(root);
     return new DataFolder(await fs.realpath(root));
   } catch (error) {
     if (error instanceof AppError) throw error;
-    const reason = refusals[codeOf(error) ?? ''];
+    const reason = refusalByCode[errorCodeOf(error) ?? ''];
     if (reason === undefined) throw error;
     const message = `the data folder ${root} ${reason}; choose another with --data`;
     throw new AppError('invalid', message, undefined, error);
   }
 }
 
-/** Creates a folder and those above it. The recursive `mkdir` of Node does not return for a folder in `/proc`, whose system answers ENOENT. */
+/**
+ * Creates a folder and its missing parents. Node's recursive `mkdir` is not used, because it never returns for a folder in `/proc`, for
+ * which the system reports ENOENT.
+ */
 async function makeFolders(path: string, isKnown = false): Promise<void> {
   try {
     await fs.mkdir(path, { mode: 0o700 });
   } catch (error) {
-    const code = codeOf(error);
+    const code = errorCodeOf(error);
     if (code === 'EEXIST' && (await fs.stat(path)).isDirectory()) return;
     if (code !== 'ENOENT') throw error;
     const message = `no folder ${path} can be created there; choose another with --data`;
@@ -113,7 +116,11 @@ export class FileReader {
   }
 
   /** Reads the bytes from `from` up to but not including `to`, in pieces. */
-  async *stream(from = 0, to = this.bytes, pieceBytes = readBytes): AsyncGenerator<Uint8Array> {
+  async *stream(
+    from = 0,
+    to = this.bytes,
+    pieceBytes = defaultReadBytes,
+  ): AsyncGenerator<Uint8Array> {
     for (let at = from; at < to;) {
       const piece = await this.read(at, Math.min(pieceBytes, to - at));
       if (piece.byteLength === 0) throw damagedFile(this.path, 'ends early');
@@ -127,7 +134,7 @@ export class FileReader {
   }
 }
 
-/** Opens a file of the data folder. A missing file, a symbolic link or anything else but a regular file is `damaged`. */
+/** Opens a file of the data folder. Throws `damaged` if the file is missing, a symbolic link, or anything but a regular file. */
 export async function openFile(path: string): Promise<FileReader> {
   await refuseLinkedFolder(path);
   return openReader(path, O_RDONLY | O_NOFOLLOW);
@@ -139,14 +146,14 @@ export async function openLocalFile(path: string): Promise<FileReader> {
 }
 
 /** Creates a folder outside the data folder if it is missing, for the owner only, and returns its path with symbolic links resolved. */
-export async function localFolder(path: string): Promise<string> {
+export async function ensureLocalFolder(path: string): Promise<string> {
   await fileStep(path, 'create', 'mkdir', () => fs.mkdir(path, { recursive: true, mode: 0o700 }));
   return fs.realpath(path);
 }
 
 /** Reads a short text of the operating system, such as a file below /proc. Never call it with a name from a request. */
 export async function readSystemFile(path: string): Promise<string> {
-  // the system reports the size 0 for such files, so `FileReader` would read nothing
+  // the system reports the size 0 for these files, so `FileReader` would read nothing
   return fs.readFile(path, 'latin1');
 }
 
@@ -162,7 +169,7 @@ async function openReader(path: string, flags: number): Promise<FileReader> {
   }
 }
 
-/** Reads a whole small file; one of more than `maxBytes` is `damaged`. */
+/** Reads a whole small file. Throws `damaged` if it has more than `maxBytes`. */
 export async function readFile(path: string, maxBytes = 64 << 20): Promise<Uint8Array> {
   const file = await openFile(path);
   try {
@@ -188,7 +195,7 @@ export async function linkFile(from: string, to: string): Promise<void> {
   await linkNewFile(from, to);
 }
 
-/** As `linkFile`, for a name that does not exist, in folders that are no links. */
+/** Like `linkFile`, but fails if `to` exists, and does not check the parent folders for symbolic links. */
 export async function linkNewFile(from: string, to: string): Promise<void> {
   await fileStep(from, 'link', 'link', () => fs.link(from, to));
 }
@@ -204,7 +211,10 @@ export async function makeFolder(path: string): Promise<void> {
   await refuseLinkedFolder(join(path, 'x'));
 }
 
-/** Makes a file written with `closeUnflushed` durable, and its name. The system reports a pending write error to the next opener. */
+/**
+ * Makes a file that was written with `closeUnflushed` durable, with its name. It opens the file again: the system reports a pending write
+ * error to the next opener.
+ */
 export async function flushFile(path: string): Promise<void> {
   await refuseLinkedFolder(path);
   const flags = constants.O_RDWR | O_NOFOLLOW; // Windows requires write access for a flush
@@ -219,7 +229,7 @@ export async function flushFile(path: string): Promise<void> {
 
 /** Makes the names in a folder durable. */
 export async function syncFolder(path: string): Promise<void> {
-  if (process.platform === 'win32') return; // cannot open folders
+  if (process.platform === 'win32') return; // Windows cannot open folders
   const handle = await fileStep(path, 'flush', 'open', () => fs.open(path, O_RDONLY));
   try {
     await fileStep(path, 'flush', 'flush', () => handle.sync());
@@ -235,10 +245,10 @@ export interface FolderEntry {
 }
 
 /** The entries of a folder, sorted by name; none if the folder does not exist. */
-export async function list(path: string): Promise<readonly FolderEntry[]> {
+export async function listFolder(path: string): Promise<readonly FolderEntry[]> {
   const read = (): Promise<Dirent[]> => fs.readdir(path, { withFileTypes: true });
-  const entries = await rawStep('list', read).catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return [];
+  const entries = await rawFileStep('list', read).catch((error: unknown) => {
+    if (errorCodeOf(error) === 'ENOENT') return [];
     throw wrapFileError(path, 'list', error);
   });
   return entries
@@ -249,12 +259,14 @@ export async function list(path: string): Promise<readonly FolderEntry[]> {
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Size and modification time of a regular file; undefined if the name does not exist, `damaged` if it is not a regular file. */
+/**
+ * Returns size and modification time of a regular file; undefined if the name does not exist. Throws `damaged` if it is not a regular file.
+ */
 export async function fileStats(
   path: string,
 ): Promise<{ readonly bytes: number; readonly modifiedAt: number } | undefined> {
-  const stats = await rawStep('stat', () => fs.lstat(path)).catch((error: unknown) => {
-    if (['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '')) return undefined;
+  const stats = await rawFileStep('stat', () => fs.lstat(path)).catch((error: unknown) => {
+    if (['ENOENT', 'ENOTDIR'].includes(errorCodeOf(error) ?? '')) return undefined;
     throw wrapFileError(path, 'read', error);
   });
   if (stats === undefined) return undefined;
@@ -262,10 +274,13 @@ export async function fileStats(
   return { bytes: stats.size, modifiedAt: Math.trunc(stats.mtimeMs) };
 }
 
-/** Modification time of a file or folder in milliseconds since 1970; undefined if it does not exist. Does not follow links. */
+/**
+ * Returns the modification time of a file or folder in milliseconds since 1970; undefined if it does not exist. Does not follow symbolic
+ * links.
+ */
 export async function modifiedAt(path: string): Promise<number | undefined> {
-  const stats = await rawStep('stat', () => fs.lstat(path)).catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return undefined;
+  const stats = await rawFileStep('stat', () => fs.lstat(path)).catch((error: unknown) => {
+    if (errorCodeOf(error) === 'ENOENT') return undefined;
     throw wrapFileError(path, 'read', error);
   });
   return stats && Math.trunc(stats.mtimeMs);
@@ -278,8 +293,8 @@ export function folderIdentity(path: string): string | undefined {
 }
 
 /**
- * A text of inode, size and times of a regular file, which changes when the content changes (unless somebody resets the times); undefined
- * if there is no such file. Synchronous, because a promise costs more than the few microseconds it takes.
+ * Returns a text of inode, size and times of a regular file, which changes when the content changes (unless somebody resets the times);
+ * undefined if there is no such file. It is synchronous, because the call takes a few microseconds and a promise would take longer.
  */
 export function fileIdentity(path: string): string | undefined {
   const stats = lstatSync(path, { throwIfNoEntry: false });
@@ -293,22 +308,25 @@ export function fileSize(path: string): number | undefined {
   return stats?.isFile() ? stats.size : undefined;
 }
 
-/** A text that all hard links of a regular file share; undefined if there is no such file. Synchronous like `fileIdentity`. */
-export function identityOf(path: string): string | undefined {
+/**
+ * Returns a text that is the same for all hard links of a regular file; undefined if there is no such file. Synchronous like
+ * `fileIdentity`.
+ */
+export function entryIdentityOf(path: string): string | undefined {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   return stats?.isFile() ? `${stats.dev} ${stats.ino}` : undefined;
 }
 
-/** The `identityOf` of all files in a folder and in the folders directly below it. */
-export async function identitiesBelow(path: string): Promise<ReadonlySet<string>> {
+/** The `entryIdentityOf` of all files in a folder and in the folders directly below it. */
+export async function fileIdentitiesUnder(path: string): Promise<ReadonlySet<string>> {
   const found = new Set<string>();
-  for (const { name, kind } of await list(path)) {
-    const filesInside = kind === 'folder' ? await list(join(path, name)) : [];
+  for (const { name, kind } of await listFolder(path)) {
+    const filesInside = kind === 'folder' ? await listFolder(join(path, name)) : [];
     for (const file of [
       join(path, name),
       ...filesInside.map((entry) => join(path, name, entry.name)),
     ]) {
-      const identity = identityOf(file);
+      const identity = entryIdentityOf(file);
       if (identity !== undefined) found.add(identity);
     }
   }
@@ -316,8 +334,8 @@ export async function identitiesBelow(path: string): Promise<ReadonlySet<string>
 }
 
 /**
- * Moves a file or folder of the data folder to the same path below `quarantine/`, with a number if that is taken. For what a sweep does
- * not need but cannot prove to be scratch. Returns the new path, relative to the data folder.
+ * Moves a file or folder of the data folder to the same path below `quarantine/`, with a number appended if that path is taken. For files
+ * that a sweep does not need but cannot prove to be scratch. Returns the new path, relative to the data folder.
  */
 export async function quarantineFile(folder: DataFolder, path: string): Promise<string> {
   const quarantinePath = join('quarantine', relative(folder.root, path));
@@ -343,9 +361,9 @@ export async function removeFile(path: string): Promise<void> {
   await fileStep(path, 'remove', 'remove', () => fs.rm(path, { force: true }));
 }
 
-/** Removes a file that is no longer needed. Never throws: the next sweep removes a file that stays. */
+/** Removes a file that is no longer needed. Never throws: if the file cannot be removed, the next sweep removes it. */
 export async function discardFile(path: string): Promise<void> {
-  await rawStep('remove', () => fs.rm(path, { force: true })).catch(() => undefined);
+  await rawFileStep('remove', () => fs.rm(path, { force: true })).catch(() => undefined);
 }
 
 /** Removes a folder recursively, if it exists, without following links. */
@@ -360,7 +378,9 @@ export async function sweepFolder(
   path: string,
   keep: (name: string) => boolean = () => false,
 ): Promise<readonly string[]> {
-  const goneNames = (await list(path)).map((entry) => entry.name).filter((name) => !keep(name));
+  const goneNames = (await listFolder(path))
+    .map((entry) => entry.name)
+    .filter((name) => !keep(name));
   for (const name of goneNames) await removeTree(join(path, name));
   return goneNames;
 }
@@ -368,10 +388,10 @@ export async function sweepFolder(
 /** Free bytes of the file system that holds this path. */
 export async function freeBytes(path: string): Promise<number> {
   const stats = await fs.statfs(path);
-  return spareBytes(stats.bavail * stats.bsize);
+  return simulatedFreeBytes(stats.bavail * stats.bsize);
 }
 
-/** Throws if a folder above is a symbolic link, which could lead out of the data folder (threats D2). */
+/** Throws if a parent folder is a symbolic link, which could lead out of the data folder (threat D2). */
 export async function refuseLinkedFolder(path: string): Promise<void> {
   const folder = dirname(path);
   const real = await fileStep(folder, 'read', 'stat', () => fs.realpath(folder));

@@ -3,7 +3,7 @@ import { budgets } from './budgets.js';
 import type { Value } from './types.js';
 
 interface ParseJsonOptions {
-  /** Maximum nesting; a deeper text is an error. Default: `budgets.jsonDepth`. */
+  /** Maximum nesting; a text with deeper nesting is an error. Default: `budgets.jsonDepth`. */
   readonly maxDepth?: number;
   /** Called for every repeated key of an object; the last value is used in any case. */
   readonly onDuplicate?: (key: string, offset: number) => void;
@@ -24,45 +24,49 @@ export class JsonError extends AppError {
 }
 
 /**
- * Parses JSON without loss. Integers beyond 2^53 - 1 become bigints, also those written with a fraction of zeros. The tokens `NaN`, `Infinity` and `-Infinity`, which Python writes,
- * become these numbers; so do numbers that overflow a double, including integers of 310 digits or more. The last of equal keys is used;
- * `__proto__` is an ordinary property. Throws a `JsonError`.
+ * Parses JSON without loss. Integers beyond 2^53 - 1 become bigints, even if written with a fraction of zeros. The tokens `NaN`, `Infinity`
+ * and `-Infinity`, which Python writes, become these numbers; numbers that overflow a double become infinite, including integers of 310
+ * digits or more. Of equal keys, the last is used; `__proto__` is an ordinary property. Throws a `JsonError`.
  */
 export function parseJson(input: string | Uint8Array, options: ParseJsonOptions = {}): Value {
   const text = typeof input === 'string' ? input : decodeUtf8(input);
   const maxDepth = options.maxDepth ?? budgets.jsonDepth;
-  if (options.onDuplicate === undefined && !longInteger.test(text) && isShallow(text, maxDepth)) {
+  if (
+    options.onDuplicate === undefined &&
+    !longIntegerPattern.test(text) &&
+    isWithinDepth(text, maxDepth)
+  ) {
     try {
       return JSON.parse(text) as Value;
     } catch {
-      // A syntax error or a NaN token: the slow parser reports the position of the former and accepts the latter.
+      // The text has a syntax error or a NaN token: `JsonParser` reports the position of an error and accepts NaN tokens.
     }
   }
-  return new JsonParser(text, maxDepth, options.onDuplicate).document();
+  return new JsonParser(text, maxDepth, options.onDuplicate).parseDocument();
 }
 
-/** Matches integers that a double may not hold. A match inside a string only costs the fast path. */
-const longInteger = /(?:^|[:[,\s])-?\d{16,}(?:\.0+)?(?![\d.eE])/;
+/** Matches integers that a double may not represent exactly. A match inside a string only makes parsing slower. */
+const longIntegerPattern = /(?:^|[:[,\s])-?\d{16,}(?:\.0+)?(?![\d.eE])/;
 
-const decoder = new TextDecoder('utf-8', { fatal: true });
+const utf8Decoder = new TextDecoder('utf-8', { fatal: true });
 
 function decodeUtf8(bytes: Uint8Array): string {
   try {
-    return decoder.decode(bytes);
+    return utf8Decoder.decode(bytes);
   } catch (cause) {
     throw new JsonError(1, 1, 'the text is not valid UTF-8', cause);
   }
 }
 
-/** Whether the nesting is certainly within the limit; brackets in strings are skipped. */
-function isShallow(text: string, maxDepth: number): boolean {
+/** Returns true if the nesting is certainly within the limit; brackets in strings are not counted. */
+function isWithinDepth(text: string, maxDepth: number): boolean {
   let depth = 0;
   for (let i = 0; i < text.length; i++) {
     const c = text.charCodeAt(i);
     if (c === 34) {
       do {
         i = text.indexOf('"', i + 1);
-        if (i < 0) return true; // unterminated: JSON.parse throws before it nests deeper
+        if (i < 0) return true; // unterminated string: JSON.parse throws before nesting deeper
       } while (isEscaped(text, i));
     } else if (c === 123 || c === 91) {
       if (++depth > maxDepth) return false;
@@ -77,8 +81,8 @@ function isEscaped(text: string, quote: number): boolean {
   return (quote - 1 - i) % 2 === 1;
 }
 
-const numberToken = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
-const literals: readonly (readonly [string, Value])[] = [
+const numberPattern = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
+const literalTokens: readonly (readonly [string, Value])[] = [
   ['true', true],
   ['false', false],
   ['null', null],
@@ -97,41 +101,41 @@ class JsonParser {
     private readonly onDuplicate: ParseJsonOptions['onDuplicate'],
   ) {}
 
-  document(): Value {
-    const value = this.value();
+  parseDocument(): Value {
+    const value = this.parseValue();
     if (this.skipSpace() < this.text.length) this.fail('unexpected text after the value');
     return value;
   }
 
-  private value(): Value {
+  private parseValue(): Value {
     const at = this.skipSpace();
     const c = this.text.charCodeAt(at);
-    if (c === 123) return this.object();
-    if (c === 91) return this.array();
-    if (c === 34) return this.string();
-    for (const [literal, value] of literals) {
+    if (c === 123) return this.parseObject();
+    if (c === 91) return this.parseArray();
+    if (c === 34) return this.parseString();
+    for (const [literal, value] of literalTokens) {
       if (this.text.startsWith(literal, at)) {
         this.at += literal.length;
         return value;
       }
     }
-    return this.number();
+    return this.parseNumber();
   }
 
-  private object(): Value {
-    this.enter();
+  private parseObject(): Value {
+    this.enterLevel();
     const object: Record<string, Value> = {};
     if (this.skipSpace() < this.text.length && this.text.charCodeAt(this.at) === 125)
-      return this.leave(object);
+      return this.leaveLevel(object);
     for (;;) {
       const keyAt = this.skipSpace();
       if (this.text.charCodeAt(keyAt) !== 34) this.fail('expected a key in double quotes');
-      const key = this.string();
+      const key = this.parseString();
       if (this.onDuplicate && Object.hasOwn(object, key)) this.onDuplicate(key, keyAt);
       this.skipSpace();
       if (this.text.charCodeAt(this.at) !== 58) this.fail('expected `:` after the key');
       this.at++;
-      const value = this.value();
+      const value = this.parseValue();
       if (key === '__proto__') {
         Object.defineProperty(object, key, {
           value,
@@ -142,40 +146,40 @@ class JsonParser {
       } else object[key] = value;
       this.skipSpace();
       const c = this.text.charCodeAt(this.at);
-      if (c === 125) return this.leave(object);
+      if (c === 125) return this.leaveLevel(object);
       if (c !== 44) this.fail('expected `,` or `}`');
       this.at++;
     }
   }
 
-  private array(): Value {
-    this.enter();
+  private parseArray(): Value {
+    this.enterLevel();
     const array: Value[] = [];
     this.skipSpace();
-    if (this.text.charCodeAt(this.at) === 93) return this.leave(array);
+    if (this.text.charCodeAt(this.at) === 93) return this.leaveLevel(array);
     for (;;) {
-      array.push(this.value());
+      array.push(this.parseValue());
       this.skipSpace();
       const c = this.text.charCodeAt(this.at);
-      if (c === 93) return this.leave(array);
+      if (c === 93) return this.leaveLevel(array);
       if (c !== 44) this.fail('expected `,` or `]`');
       this.at++;
     }
   }
 
-  private enter(): void {
+  private enterLevel(): void {
     if (++this.depth > this.maxDepth)
       this.fail(`JSON may nest at most ${this.maxDepth} levels deep: flatten what is deeper`);
     this.at++;
   }
 
-  private leave<T extends Value>(value: T): T {
+  private leaveLevel<T extends Value>(value: T): T {
     this.depth--;
     this.at++;
     return value;
   }
 
-  private string(): string {
+  private parseString(): string {
     const start = this.at;
     let end = start;
     do {
@@ -191,14 +195,16 @@ class JsonParser {
     }
   }
 
-  private number(): number | bigint {
-    numberToken.lastIndex = this.at;
-    const match = numberToken.exec(this.text);
+  private parseNumber(): number | bigint {
+    numberPattern.lastIndex = this.at;
+    const match = numberPattern.exec(this.text);
     if (!match)
       return this.fail(
-        this.at < this.text.length ? `unexpected ${this.show()}` : 'the text ends too early',
+        this.at < this.text.length
+          ? `unexpected ${this.describeCharacter()}`
+          : 'the text ends too early',
       );
-    this.at = numberToken.lastIndex;
+    this.at = numberPattern.lastIndex;
     const value = Number(match[0]);
     const isInteger = /^(?:\.0+)?$/.test(match[1] ?? '') && match[2] === undefined;
     return isInteger && Number.isFinite(value) && !Number.isSafeInteger(value)
@@ -214,7 +220,7 @@ class JsonParser {
     return this.at;
   }
 
-  private show(): string {
+  private describeCharacter(): string {
     return JSON.stringify(String.fromCodePoint(this.text.codePointAt(this.at) ?? 0));
   }
 
@@ -236,7 +242,7 @@ export function stringifyJson(value: unknown, options: StringifyJsonOptions = {}
     try {
       return JSON.stringify(value) ?? 'null';
     } catch {
-      // Probably a bigint inside; any other error occurs again below.
+      // The value probably contains a bigint, which `jsonText` can format; it throws any other error again.
     }
   }
   return jsonText(value, options.nonFinite !== 'null');

@@ -8,10 +8,10 @@ export interface PackedTexts {
   readonly offsets: Int32Array;
 }
 
-/** Joins texts, which have no lone surrogates. */
+/** Packs texts, which must not contain lone surrogates. */
 export function packTexts(texts: readonly string[]): PackedTexts {
   const all = texts.join('');
-  const bytes = encoder.encode(all);
+  const bytes = utf8Encoder.encode(all);
   const isPlain = bytes.length === all.length;
   const offsets = new Int32Array(texts.length + 1);
   for (let i = 0; i < texts.length; i++) {
@@ -21,10 +21,10 @@ export function packTexts(texts: readonly string[]): PackedTexts {
   return { bytes, offsets };
 }
 
-/** The texts that were joined. */
+/** Returns the packed texts as strings. */
 export function unpackTexts({ bytes, offsets }: PackedTexts): string[] {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  // Cutting one decoded text is much faster than decoding each.
+  // Decoding all texts at once and cutting the result is much faster than decoding each text.
   const all = isAscii(buffer) ? buffer.toString('latin1') : null;
   const texts: string[] = [];
   for (let i = 0; i + 1 < offsets.length; i++) {
@@ -34,13 +34,13 @@ export function unpackTexts({ bytes, offsets }: PackedTexts): string[] {
   return texts;
 }
 
-/** The text at an index. */
+/** Returns the text at an index. */
 export function textAt({ bytes, offsets }: PackedTexts, at: number): string {
   const from = bytes.byteOffset + offsets[at]!;
   return Buffer.from(bytes.buffer, from, offsets[at + 1]! - offsets[at]!).toString();
 }
 
-/** Texts that were joined, joined anew: of each source the one at a place, or an empty text without a source. */
+/** Packs one text of each source: the text at index `places[i]` of source i, or an empty text if the source is null. */
 export function gatherTexts(
   sources: readonly (PackedTexts | null)[],
   places: ArrayLike<number>,
@@ -48,7 +48,7 @@ export function gatherTexts(
   const offsets = new Int32Array(sources.length + 1);
   for (let i = 0; i < sources.length; i++) {
     const source = sources[i]!;
-    offsets[i + 1] = offsets[i]! + (source === null ? 0 : lengthAt(source, places[i]!));
+    offsets[i + 1] = offsets[i]! + (source === null ? 0 : byteLengthAt(source, places[i]!));
   }
   const bytes = new Uint8Array(offsets[sources.length]!);
   for (let i = 0; i < sources.length; i++) {
@@ -56,13 +56,13 @@ export function gatherTexts(
     if (source === null) continue;
     const from = source.offsets[places[i]!]! - offsets[i]!;
     const end = offsets[i + 1]!;
-    // Texts are short: a loop is faster than `set`.
+    // The texts are short, so a loop is faster than `set`.
     for (let to = offsets[i]!; to < end; to++) bytes[to] = source.bytes[from + to]!;
   }
   return { bytes, offsets };
 }
 
-/** The JSON texts of some texts that were joined, by their numbers, joined. */
+/** Packs the JSON string literals of the texts with these indices. */
 export function packLiterals(
   { bytes, offsets }: PackedTexts,
   some: readonly number[],
@@ -73,7 +73,7 @@ export function packLiterals(
   for (let i = 0; i < some.length; i++) {
     const [from, to] = [offsets[some[i]!]!, offsets[some[i]! + 1]!];
     let at = from;
-    while (at < to && isPlain(bytes[at]!)) at++;
+    while (at < to && isPlainByte(bytes[at]!)) at++;
     let size = to - from + 2;
     if (at < to) {
       const literal = Buffer.from(JSON.stringify(textAt({ bytes, offsets }, some[i]!)));
@@ -98,23 +98,23 @@ export function packLiterals(
   return { bytes: out, offsets: ends };
 }
 
-/** The position of the first byte from `at` on that does not stand for itself in a JSON string, such as the closing quote. */
-export function plainEnd(bytes: Uint8Array, at: number): number {
+/** Returns the position of the first byte from `at` on that cannot stand unescaped in a JSON string, such as the closing quote. */
+export function endOfPlainText(bytes: Uint8Array, at: number): number {
   let end = at;
-  while (isPlain(bytes[end]!)) end++;
+  while (isPlainByte(bytes[end]!)) end++;
   return end;
 }
 
-/** Whether a byte of UTF-8 stands for itself within a JSON string. */
-function isPlain(byte: number): boolean {
+/** Whether a byte of UTF-8 can stand unescaped in a JSON string. */
+function isPlainByte(byte: number): boolean {
   return byte >= 0x20 && byte !== quote && byte !== backslash;
 }
 
 const [quote, backslash] = [0x22, 0x5c];
 
 /** The length of a text in bytes. */
-export function lengthAt({ offsets }: PackedTexts, at: number): number {
+export function byteLengthAt({ offsets }: PackedTexts, at: number): number {
   return offsets[at + 1]! - offsets[at]!;
 }
 
-const encoder = new TextEncoder();
+const utf8Encoder = new TextEncoder();

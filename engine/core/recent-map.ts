@@ -1,14 +1,14 @@
 /**
- * A map that evicts the entries used least recently, so that the sum of their sizes stays within a limit. An entry counts as 1, or as
- * the size that is given with it, its bytes for example.
+ * A map that evicts the least recently used entries, so that the sum of their sizes stays within a limit. The size of an entry is 1, or the
+ * size given with it, for example its bytes.
  */
-export class RecentMap<K, V> {
-  readonly #entries = new Map<K, Sized<V>>();
+export class LruCache<K, V> {
+  readonly #entries = new Map<K, SizedEntry<V>>();
   readonly #limit: number;
   readonly #evicted: (value: V) => void;
   #size = 0;
 
-  /** `evicted` is called with each value that leaves because of the limit. */
+  /** `evicted` is called with each value that is removed because of the limit. */
   constructor(limit: number, evicted: (value: V) => void = () => undefined) {
     this.#limit = limit;
     this.#evicted = evicted;
@@ -19,7 +19,7 @@ export class RecentMap<K, V> {
     return this.#size;
   }
 
-  /** Whether there is an entry; asking does not count as use. */
+  /** Whether there is an entry; this does not count as a use of the entry. */
   has(key: K): boolean {
     return this.#entries.has(key);
   }
@@ -32,7 +32,7 @@ export class RecentMap<K, V> {
     return entry.value;
   }
 
-  /** Adds or replaces a value. One that is larger than the limit is not added. */
+  /** Adds or replaces a value. A value that is larger than the limit is not added. */
   set(key: K, value: V, size = 1): void {
     this.delete(key);
     if (size > this.#limit) return;
@@ -69,7 +69,7 @@ export class RecentMap<K, V> {
   }
 }
 
-interface Sized<V> {
+interface SizedEntry<V> {
   readonly value: V;
   readonly size: number;
 }

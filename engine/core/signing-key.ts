@@ -7,8 +7,9 @@ import { fileStats, readFile } from './files.js';
 const keyBytes = 32;
 
 /**
- * Returns the server's key, 32 bytes, which signs URLs and keys the hashes of tokens. The first call creates it; processes that call at the
- * same time get the same key. Throws `damaged` if a catalogue exists without its key, because no token in it would be valid with a new one.
+ * Returns the server's key of 32 bytes, with which URLs are signed and the hashes of tokens are keyed. The first call creates it;
+ * concurrent calls in other processes return the same key. Throws `damaged` if a catalogue exists without its key, because no token in the
+ * catalogue would be valid with a new key.
  */
 export async function openSigningKey(data: DataFolder): Promise<Uint8Array> {
   if ((await fileStats(data.signingKey)) === undefined) {

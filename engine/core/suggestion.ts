@@ -1,4 +1,4 @@
-/** Names that other systems use, each with the names that it may have here, the likeliest first. */
+/** Names that other systems use, each with the names that it may have here, the most likely first. */
 export type Synonyms = Readonly<Record<string, readonly string[]>>;
 
 interface KnownName {
@@ -7,49 +7,50 @@ interface KnownName {
   readonly mask: number;
 }
 
-/** The names that are known at one place. Made once for a place where a request may have thousands of unknown words. */
+/** The names that are valid in one place. Build it once if a request may contain thousands of unknown words. */
 export class KnownNames {
   readonly #names: readonly KnownName[];
   readonly #synonyms: Synonyms;
 
   constructor(names: Iterable<string>, synonyms: Synonyms = {}) {
     this.#names = Array.from(names, (name) => {
-      const plainLetters = lettersOf(name);
-      return { name, letters: plainLetters, mask: maskOf(plainLetters) };
+      const plainLetters = normalizedLetters(name);
+      return { name, letters: plainLetters, mask: letterMask(plainLetters) };
     });
     this.#synonyms = synonyms;
   }
 
   /**
-   * The name that an unknown word most likely stands for: one that differs in letter case, hyphens, underscores or blanks alone,
-   * the first known name among its synonyms, or the nearest name within one mistake (two in words of eight letters and more).
-   * A mistake is a letter added, left out or replaced, or two neighbours in the wrong order. Undefined if there is no such name.
+   * Returns the name that an unknown word most likely stands for: one that differs only in letter case, hyphens, underscores or blanks;
+   * else the first valid name among its synonyms; else the nearest name within one mistake (two in words of eight letters and more). A
+   * mistake is a letter added, left out or replaced, or two neighbouring letters exchanged. Undefined if there is no such name.
    */
   suggestionFor(word: string): string | undefined {
     return this.suggestionsFor(word)[0];
   }
 
-  /** The names that an unknown word most likely stands for: as `suggestionFor`, but with all names that are equally near. */
+  /** Returns the names that an unknown word most likely stands for: like `suggestionFor`, but all names that are equally near. */
   suggestionsFor(word: string): readonly string[] {
-    if (word === '' || word.length > maxLength) return [];
-    const plainLetters = lettersOf(word);
+    if (word === '' || word.length > maxWordLength) return [];
+    const plainLetters = normalizedLetters(word);
     const sameName = this.#names.find((known) => known.letters === plainLetters);
     if (sameName !== undefined) return [sameName.name];
     const meant = Object.hasOwn(this.#synonyms, plainLetters) ? this.#synonyms[plainLetters]! : [];
     const synonym = meant.find((name) => this.#names.some((known) => known.name === name));
     if (synonym !== undefined) return [synonym];
-    const mask = maskOf(plainLetters);
+    const mask = letterMask(plainLetters);
     let nearestNames: string[] = [];
     let leastDistance = Infinity;
     for (const known of this.#names) {
       const otherLetters = known.letters;
       const maxDistance = Math.min(
-        allowedEdits(Math.max(plainLetters.length, otherLetters.length)),
+        maxEditDistance(Math.max(plainLetters.length, otherLetters.length)),
         leastDistance,
       );
       if (Math.abs(plainLetters.length - otherLetters.length) > maxDistance) continue;
-      // One edit changes at most two of the letters' bits: it removes one letter and adds another.
-      if (bitsIn(mask ^ known.mask) > 2 * maxDistance) continue;
+      // A mistake changes at most two bits of the mask of letters, because it removes one letter and adds another; words with more
+      // different bits are skipped.
+      if (bitCount(mask ^ known.mask) > 2 * maxDistance) continue;
       const mistakeCount = editDistance(plainLetters, otherLetters);
       if (mistakeCount > maxDistance) continue;
       if (mistakeCount < leastDistance) nearestNames = [];
@@ -69,38 +70,40 @@ export function suggestionFor(
   return new KnownNames(names, synonyms).suggestionFor(word);
 }
 
-/** The sentence that ends a message about an unknown word; empty without suggestions. */
+/** Returns the last sentence of a message about an unknown word; empty if there is no suggestion. */
 export function didYouMean(suggestions: string | readonly string[] | undefined): string {
   const names = [suggestions ?? []].flat().map((name) => JSON.stringify(name));
   return names.length === 0 ? '' : ` Did you mean ${names.join(' or ')}?`;
 }
 
 /** Maximum length of words that are compared: longer ones are data, not misspelt names. */
-const maxLength = 200;
+const maxWordLength = 200;
 
-function lettersOf(word: string): string {
+function normalizedLetters(word: string): string {
   return word.toLowerCase().replaceAll(/[\s_-]/g, '');
 }
 
-/** A set of letters as 32 bits; different letters may share one. */
-function maskOf(word: string): number {
+/** Returns the set of letters of a word as 32 bits; different letters may share a bit. */
+function letterMask(word: string): number {
   let mask = 0;
   for (let i = 0; i < word.length; i++) mask |= 1 << (word.charCodeAt(i) & 31);
   return mask;
 }
 
-function bitsIn(mask: number): number {
+function bitCount(mask: number): number {
   let count = 0;
   for (let rest = mask; rest !== 0; rest &= rest - 1) count += 1;
   return count;
 }
 
-function allowedEdits(length: number): number {
+function maxEditDistance(length: number): number {
   if (length >= 8) return 2;
   return length >= 4 ? 1 : 0;
 }
 
-/** The optimal string alignment distance of two words: letters added, left out and replaced, and neighbours in the wrong order. */
+/**
+ * Returns the optimal string alignment distance of two words, which counts letters added, left out and replaced, and exchanged neighbours.
+ */
 export function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);

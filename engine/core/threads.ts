@@ -12,9 +12,9 @@ export interface ThreadsOptions {
   readonly tasksPerThread?: number;
   /** Heap limit of one thread; buffers and WebAssembly memory are not included. */
   readonly heapMb?: number;
-  /** The threads read it as `workerData`. */
+  /** Data that the threads read as `workerData`. */
   readonly data?: unknown;
-  /** Called whenever a thread ends; unless the threads are being closed, another one takes its place. */
+  /** Called whenever a thread ends; unless the threads are being closed, a new thread replaces it. */
   readonly onExit?: () => void;
   /** Called with the error of a thread that failed while it ran no task. */
   readonly onError: (error: unknown) => void;
@@ -28,7 +28,7 @@ export class Threads {
     const { entry, threads, tasksPerThread = 1, heapMb, data, onExit, onError } = options;
     this.#piscina = new Piscina({
       filename: entry,
-      // Piscina replaces threads only up to the minimum.
+      // Piscina replaces ended threads only up to `minThreads`.
       minThreads: threads,
       maxThreads: threads,
       concurrentTasksPerWorker: tasksPerThread,
@@ -43,10 +43,10 @@ export class Threads {
   }
 
   /**
-   * Runs the exported function `task` of the entry in one of the threads. Rejects with an `AppError` if the task failed, and with any
-   * other error if its thread exited. When the signal aborts, a queued task is dropped, and the thread of a running one is
-   * terminated; the promise rejects only after that thread has exited, so that nothing is written afterwards. What stands in `transfer`
-   * is handed over to the thread, not copied.
+   * Runs the exported function `task` of the entry module in one of the threads. Rejects with an `AppError` if the task failed, and with
+   * another error if its thread exited. When the signal aborts, a queued task is dropped, and the thread of a running task is terminated;
+   * the promise rejects only after that thread has exited, so that nothing is written afterwards. The objects in `transfer` are transferred
+   * to the thread, not copied.
    */
   async run<R>(
     task: string,
@@ -56,17 +56,17 @@ export class Threads {
   ): Promise<R> {
     let before: Piscina['threads'] = [];
     const remember = (): void => void (before = this.#piscina.threads);
-    // This listener is added before Piscina's own, which removes the thread from the pool.
+    // This listener has to run before Piscina's own, which removes the thread from the list of threads.
     signal?.addEventListener('abort', remember, { once: true });
     try {
-      // Piscina declares the list with the type of another overload of `postMessage`.
+      // Piscina declares `transferList` with the type of another overload of `postMessage`.
       const transferList = [...transfer] as never;
       const options = { name: task, signal: signal ?? null, transferList };
       const outcome: Outcome<R> = await this.#piscina.run(input, options);
       if (outcome.ok) return outcome.value;
       throw fromErrorValue(outcome.error);
     } catch (error) {
-      if (signal?.aborted) await waitForExits(before, this.#piscina.threads);
+      if (signal?.aborted) await waitForThreadExits(before, this.#piscina.threads);
       throw error;
     } finally {
       signal?.removeEventListener('abort', remember);
@@ -80,10 +80,10 @@ export class Threads {
 }
 
 /**
- * What a task returns so that the memory of these arrays, which are parts of its result, is handed over, not copied. Nothing else in the thread
- * may use that memory. Small arrays are copied all the same, because Node shares the memory of small buffers.
+ * Returns the result of a task such that the memory of these arrays, which are parts of the result, is transferred and not copied. Nothing
+ * else in the thread may use that memory. Small arrays are copied nevertheless, because Node's small buffers share memory.
  */
-export function handedOver<T>(result: T, arrays: readonly ArrayBufferView[]): T {
+export function transferResult<T>(result: T, arrays: readonly ArrayBufferView[]): T {
   const buffers = arrays.flatMap(({ buffer, byteLength }) =>
     byteLength < minTransferredBytes ? [] : [buffer],
   );
@@ -92,7 +92,10 @@ export function handedOver<T>(result: T, arrays: readonly ArrayBufferView[]): T 
 
 const minTransferredBytes = 64 << 10;
 
-async function waitForExits(before: Piscina['threads'], now: Piscina['threads']): Promise<void> {
+async function waitForThreadExits(
+  before: Piscina['threads'],
+  now: Piscina['threads'],
+): Promise<void> {
   const going = before.filter((thread) => !now.includes(thread) && thread.threadId !== -1);
   await Promise.all(going.map((thread) => once(thread, 'exit')));
 }

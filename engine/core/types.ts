@@ -27,7 +27,7 @@ export function isNumeric(type: DataType | StoredType): boolean {
 export interface Column {
   readonly name: string;
   /**
-   * The name in Parquet: `name`, unless that is empty or differs from a sibling's in case only (engines compare column names
+   * The name in Parquet: `name`, unless that is empty or differs from a sibling's only in letter case (engines compare column names
    * case-insensitively).
    */
   readonly physical: string;
@@ -36,28 +36,31 @@ export interface Column {
   readonly isList: boolean;
   readonly children?: readonly Column[];
   /**
-   * Only on a column as one chunk found it: `null` if all values were nulls or empty lists, so that any type fits; `missing` if all values
-   * were texts that are null in a column of numbers and text in any other; `mixed` if the values can be stored only in a second
-   * pass. The chunk's segment lacks such a column.
+   * Only for the column of a chunk, as inferred from its values: `null` if all values were nulls or empty lists, so that any type fits;
+   * `missing` if all values were texts that mean null in a column of numbers and are text in any other column; `mixed` if the values can be
+   * stored only in a second pass. The chunk's segment does not store such a column.
    */
   readonly seen?: 'null' | 'missing' | 'mixed';
   /**
-   * Only for a column of doubles that a chunk of a table inferred: all its values are whole numbers, which are stored as longs if another chunk has
-   * values that doubles cannot hold.
+   * Only for a column of doubles that a chunk of a table inferred: all its values are whole numbers. They are stored as longs if another
+   * chunk has values that doubles cannot represent.
    */
   readonly isWhole?: true;
   /**
-   * Only on the column of a field that is declared and has no data: what the values decide, its type, whether it is a list, or both.
-   * A column whose type they decide has type `object`, with the members that are declared.
+   * Only for the column of a declared field without data: what the first values decide, the type of the field, whether it is a list, or
+   * both. A column whose type is open has the type `object`, with the members that are declared.
    */
   readonly open?: 'type' | 'list' | 'both';
-  /** Set for a column whose type was declared: a value of another type is then an error, instead of widening the type or becoming null. */
+  /**
+   * Set for a column whose type was declared: a value that does not fit the type is an error, instead of widening the type or becoming
+   * null.
+   */
   readonly isDeclared?: true;
 }
 
 /*
- * Choice: the type of a field that nobody declared widens, with a warning, when a later import needs it: a whole number becomes a double, a
- * string a text. Segments with the narrower type stay as they are, and their values are read as the wider one.
+ * Choice: an undeclared type of a field is widened, with a warning, when a later import needs it: a whole number becomes a double, a string
+ * a text. Segments with the narrower type stay unchanged, and their values are read as the wider type.
  */
 const widerTypes: Readonly<Partial<Record<StoredType, readonly StoredType[]>>> = {
   integer: ['long', 'double'],
@@ -66,7 +69,7 @@ const widerTypes: Readonly<Partial<Record<StoredType, readonly StoredType[]>>> =
   string: ['text'],
 };
 
-/** Whether values of the type `from` can be read as values of the type `to`, to which later values have widened their column. */
+/** Whether values of the type `from` can be read as values of the type `to`, if later values have widened their column to that type. */
 export function mayWiden(from: StoredType, to: StoredType): boolean {
   return widerTypes[from]?.includes(to) === true;
 }
@@ -78,10 +81,10 @@ export type Columns = readonly Column[];
 export type Value =
   null | boolean | number | bigint | string | readonly Value[] | { readonly [key: string]: Value };
 
-/** A JSON object that is stored and passed on without a look at its members. */
+/** A JSON object that is stored and passed on without interpreting its members. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** A single record, outside the columnar data path: inline records, the page of a result. */
+/** A single record as an object, where there are no columns: an inline record, or a record on the page of a result. */
 export type Row = Record<string, Value>;
 
 /** The entity types of the interface. */

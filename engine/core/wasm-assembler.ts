@@ -1,22 +1,24 @@
-/** A function of a WebAssembly module in the instructions of the text format: one per line, `$name` for a local or for the label of a block. */
+/**
+ * A function of a WebAssembly module, in instructions of the text format: one per line; `$name` stands for a local or the label of a block.
+ */
 export interface Kernel {
   readonly name: string;
-  /** The names of the parameters, all of type i32. */
+  /** The names of the parameters, which are all of type i32. */
   readonly params: readonly string[];
   readonly locals?: readonly string[];
-  /** Locals of type v128; `locals` are of type i32. */
+  /** The names of the locals of type v128; `locals` has those of type i32. */
   readonly vectors?: readonly string[];
   /** The names of the locals of type i64. */
   readonly longs?: readonly string[];
-  /** Locals of type f64. */
+  /** The names of the locals of type f64. */
   readonly doubles?: readonly string[];
   /** Instructions that leave the result, an i32, on the stack. */
   readonly body: string;
 }
 
 /**
- * Assembles a WebAssembly module that exports the functions and a memory of `pages` pages of 64 KiB. Supports the instructions of
- * `opcodes`, which are those that our kernels need; so they need neither a compiler nor a build step.
+ * Assembles a WebAssembly module that exports the functions and a memory of `pages` pages of 64 KiB. It supports only the instructions in
+ * `opcodes`. With it, kernels need neither a compiler nor a build step.
  */
 function assembleModule(kernels: readonly Kernel[], pages: number): Uint8Array<ArrayBuffer> {
   const types = kernels.map(({ params }) => [0x60, ...encodeList(params.map(() => i32)), 1, i32]);
@@ -37,7 +39,7 @@ function assembleModule(kernels: readonly Kernel[], pages: number): Uint8Array<A
   ]);
 }
 
-/** The part of the global object that is used here; the standard library of TypeScript without DOM has no types for it. */
+/** The members of the global `WebAssembly` that this file uses; TypeScript has no types for it without the DOM library. */
 declare const WebAssembly: {
   readonly Module: new (bytes: Uint8Array<ArrayBuffer>) => object;
   readonly Instance: new (module: object) => { readonly exports: unknown };
@@ -86,7 +88,7 @@ function encodeInstructions(body: string, names: readonly string[]): number[] {
       const opcode = opcodes[word];
       if (opcode === undefined) throw new Error(`no such instruction: ${line}`);
       if (word === 'end') labels.pop();
-      if (blocks.has(word)) {
+      if (blockInstructions.has(word)) {
         labels.push(operand ?? '');
         return opcode;
       }
@@ -111,19 +113,19 @@ function encodeInstructions(body: string, names: readonly string[]): number[] {
     });
 }
 
-const blocks: ReadonlySet<string> = new Set(['block', 'loop', 'if']);
+const blockInstructions: ReadonlySet<string> = new Set(['block', 'loop', 'if']);
 
 const i32 = 0x7f;
 const i64 = 0x7e;
 const f64 = 0x7c;
 const v128 = 0x7b;
-const noResult = 0x40;
+const emptyBlockType = 0x40;
 
-/** Opcodes with their constant immediates: the type of a block; alignment and offset of a load or a store. */
+/** Opcodes with their constant immediates: the block type; alignment and offset of a load or store. */
 const opcodes: Readonly<Record<string, readonly number[]>> = {
-  block: [0x02, noResult],
-  loop: [0x03, noResult],
-  if: [0x04, noResult],
+  block: [0x02, emptyBlockType],
+  loop: [0x03, emptyBlockType],
+  if: [0x04, emptyBlockType],
   else: [0x05],
   end: [0x0b],
   br: [0x0c],

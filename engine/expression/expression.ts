@@ -1,64 +1,75 @@
-import { plainValue } from './annotate/plain.js';
+import { toPlainValue } from './annotate/plain.js';
 import { evaluateNumbers, type NumberColumn } from './compile/number-columns.js';
-import { memberPathOf, pathKey, recordUse } from './compile/record-fields.js';
+import { memberPathOf, pathKey, findRecordUsage } from './compile/record-fields.js';
 import type { MemberPath } from './compile/record-fields.js';
 import { builtins } from './builtins/types.js';
 import { compileNode } from './compile/compile.js';
 import {
-  calledPath,
-  changesNothing,
-  datasetCalls,
+  findCallArgumentPath,
+  hasNoSideEffects,
+  countDatasetCalls,
   isDatasetCall,
   isRepeatable,
   usesName,
 } from './compile/repeatable.js';
 import { EvaluationState, NameScope, noFields } from './compile/scope.js';
-import type { NameMeaning, NodeCompiler, RecordFields } from './compile/scope.js';
+import type { NameResolution, NodeCompiler, RecordFields } from './compile/scope.js';
 import { libraryFunctions } from './library/library.js';
-import { costOf } from './syntax/children.js';
+import { stepCostOf } from './syntax/children.js';
 import { parseExpression } from './syntax/parser.js';
 import type { SyntaxNode } from './syntax/tree.js';
 import { keysOf } from './values/dict.js';
-import { errorText, ExpressionError, suggestNear, type SyntaxPosition } from './values/errors.js';
+import {
+  errorText,
+  ExpressionError,
+  suggestSimilar,
+  type SyntaxPosition,
+} from './values/errors.js';
 import { Budget, defaultLimits, limitExceeded } from './values/limits.js';
 import type { ExpressionLimits } from './values/limits.js';
 import { ActivationFrame, PyDict } from './values/values.js';
-import type { Code, ExpressionHost, PyValue } from './values/values.js';
+import type { CompiledNode, ExpressionHost, PyValue } from './values/values.js';
 
 /** How an expression is compiled. */
 export interface ExpressionOptions {
-  /** The names of the variables besides `record`, in the order in which their values are given. */
+  /** The names of the variables besides `record`, in the order of their values. */
   readonly variables?: readonly string[];
   readonly limits?: Partial<ExpressionLimits>;
-  /** The time in milliseconds, for the limit of time. */
+  /** Returns the time in milliseconds, for the time limit. */
   readonly clock?: () => number;
   /** Whether the expression may read a record; true by default. */
   readonly hasRecord?: boolean;
-  /** Errors have their position at once, which makes each evaluation slower. Default: `failure` finds it by a second evaluation. */
-  readonly locates?: boolean;
+  /**
+   * Whether errors have their position at once, which makes each evaluation slower. By default, `locateError` finds the position by a second
+   * evaluation.
+   */
+  readonly locatesErrors?: boolean;
 }
 
-/** A compiled expression. A function of the host may evaluate it again meanwhile. */
+/** A compiled expression. While it runs, a function of the host may evaluate it again. */
 export class Expression {
-  /** The paths of the record that the expression reads, in the order in which `evaluatePaths` wants their values, or `all`. */
+  /**
+   * The paths of the record that the expression reads, in the order in which `evaluatePaths` takes their values; `all` if it needs the
+   * whole record.
+   */
   readonly pathsRead: readonly MemberPath[] | 'all';
-  /** The paths of the record that it names, also if it uses the record in another way. */
+  /** The paths of the record that the expression reads, even if it also uses the record as a whole. */
   readonly pathsNamed: readonly MemberPath[];
   readonly #state: EvaluationState;
   readonly #tree: SyntaxNode;
   readonly #options: ExpressionOptions;
-  /** Errors have their position at once. */
+  /** Whether errors have their position at once. */
   readonly #locates: boolean;
-  readonly #code: Code;
+  readonly #code: CompiledNode;
   readonly #cost: number;
   readonly #frameSize: number;
-  /** The frame of all evaluations, if none has variables. */
+  /** The frame of all evaluations, if the expression has no local variables. */
   readonly #frame: ActivationFrame | undefined;
   #isRunning = false;
   #inner: Expression | undefined;
-  /** The code that locates errors, once it has been needed. */
-  #locatingCode: Code | undefined;
-  /** The texts of errors by message and position: thousands of records may fail in the same way. */
+  /** The code that locates errors; undefined until an error has to be located. */
+  #locatingCode: CompiledNode | undefined;
+  /** The texts of errors by message and position; they are remembered, because thousands of records may fail in the same way. */
   readonly #texts = new Map<string, string>();
 
   constructor(tree: SyntaxNode, options: ExpressionOptions = {}) {
@@ -67,19 +78,19 @@ export class Expression {
     const limits = { ...defaultLimits, ...options.limits };
     const clock = options.clock ?? (() => performance.now());
     this.#state = new EvaluationState(new Budget(limits, clock), options.variables?.length ?? 0);
-    const { paths, isWhole } = recordUse(tree);
+    const { paths, isWhole } = findRecordUsage(tree);
     this.pathsNamed = paths;
     this.pathsRead = isWhole ? 'all' : paths;
-    // A second evaluation would see what the first has changed.
-    this.#locates = options.locates === true || !changesNothing(tree);
+    // Otherwise, errors are located by a second evaluation, which would see values that the first one has changed.
+    this.#locates = options.locatesErrors === true || !hasNoSideEffects(tree);
     const scope = new NameScope();
     this.#code = this.#compile(this.#locates, scope);
     this.#frameSize = scope.layout.size;
     this.#frame = this.#frameSize === 0 ? new ActivationFrame([], undefined) : undefined;
-    this.#cost = costOf(tree);
+    this.#cost = stepCostOf(tree);
   }
 
-  /** The fields of the record that it reads, or `all`. */
+  /** The fields of the record that the expression reads, or `all`. */
   get fieldsRead(): ReadonlySet<string> | 'all' {
     return this.pathsRead === 'all' ? 'all' : new Set(this.pathsRead.map(([name]) => name!));
   }
@@ -89,14 +100,17 @@ export class Expression {
     return isRepeatable(this.#tree);
   }
 
-  /** The path of the record whose value is its result in all records that have one there; undefined for other expressions. */
+  /**
+   * The index of the path whose value is the result of the expression in all records that have a value there; undefined for other
+   * expressions.
+   */
   get projectedPath(): number | undefined {
     return this.#pathIndex(memberPathOf(this.#tree));
   }
 
   /** The number of calls of dataset functions in the expression. */
   get datasetCalls(): number {
-    return datasetCalls(this.#tree);
+    return countDatasetCalls(this.#tree);
   }
 
   /** Whether the whole expression is one call of a dataset function. */
@@ -104,14 +118,17 @@ export class Expression {
     return isDatasetCall(this.#tree);
   }
 
-  /** The path of the only value of the record that its only call of a function of datasets has, as it is, if every evaluation makes that call. */
-  get calledPath(): number | undefined {
-    return this.#pathIndex(calledPath(this.#tree));
+  /**
+   * The index of the path of the only value of the record that is an argument of the only call of a dataset function, unchanged, if every
+   * evaluation makes that call; otherwise undefined.
+   */
+  get callArgumentPath(): number | undefined {
+    return this.#pathIndex(findCallArgumentPath(this.#tree));
   }
 
   /** Whether the expression changes no value that it reads, so that it can be evaluated again. */
-  get changesNothing(): boolean {
-    return changesNothing(this.#tree);
+  get isSideEffectFree(): boolean {
+    return hasNoSideEffects(this.#tree);
   }
 
   /** Whether a name occurs in the expression. */
@@ -119,7 +136,7 @@ export class Expression {
     return usesName(this.#tree, name);
   }
 
-  /** Evaluates the expression for a record; `variables` in the order of the options. Throws an `ExpressionError`. */
+  /** Evaluates the expression for a record; `variables` are in the order of the options. Throws an `ExpressionError`. */
   evaluate(
     record: PyDict | undefined,
     variables: readonly (PyValue | undefined)[] = [],
@@ -130,12 +147,12 @@ export class Expression {
     if (this.pathsRead !== 'all')
       for (let i = 0; i < this.pathsRead.length; i++)
         fields[i] = memberAt(record, this.pathsRead[i]!);
-    return this.#run(record, record ? new DictFields(record) : noFields, variables, host);
+    return this.#run(record, record ? new DictRecordFields(record) : noFields, variables, host);
   }
 
   /**
-   * Evaluates the expression for the values at the paths that it reads; undefined is a value that the record lacks, or that is not at hand.
-   * `source` gives a whole field then.
+   * Evaluates the expression for the values at the paths that it reads. Undefined stands for a value that the record lacks or that is not
+   * loaded; `source` then returns the whole field.
    */
   evaluatePaths(
     values: readonly (PyValue | undefined)[],
@@ -150,23 +167,23 @@ export class Expression {
   }
 
   /**
-   * The error with which the last evaluation ended, or the cast of its result, with its position and the text for users. Any other error is a
-   * bug and is thrown on.
+   * Returns the error that ended the last evaluation or the cast of its result, with its position and the text for users. Any other error
+   * is a bug and is thrown again.
    */
-  failure(error: unknown): ExpressionError {
+  locateError(error: unknown): ExpressionError {
     const expressionError = expressionErrorOf(error);
     if (!this.#locates) expressionError.position ??= this.#locate(expressionError);
     const { line, column } = expressionError.position ?? {};
     const key = `${line}:${column} ${expressionError.message}`;
     const text = this.#texts.get(key) ?? errorText(expressionError);
-    if (this.#texts.size < keptTexts) this.#texts.set(key, text);
+    if (this.#texts.size < maxKeptErrorTexts) this.#texts.set(key, text);
     expressionError.text = text;
     return expressionError;
   }
 
   /**
-   * Evaluates the expression for `rows` records at once if it computes with numbers alone: `columnOf` gives a new copy of the
-   * column of a path that it reads, by its number, if that has numbers. NaN stands for results that the evaluation of the record has to give.
+   * Evaluates the expression for `rows` records at once if it computes only with numbers. `columnOf` returns a new copy of the column of a
+   * path, by the index of the path, if the column has numbers. NaN stands for results that the evaluation of the single record has to give.
    */
   evaluateNumbers(
     columnOf: (path: number) => NumberColumn | undefined,
@@ -179,7 +196,7 @@ export class Expression {
     return evaluateNumbers(this.#tree, column, rows);
   }
 
-  /** The state with the remaining budget; a result that is an iterator is drained with it. */
+  /** The state with the remaining budget; if the result is an iterator, the caller drains it with this state. */
   get runtime(): EvaluationState {
     return this.#state;
   }
@@ -200,7 +217,7 @@ export class Expression {
   ): PyValue {
     const state = this.#state;
     state.record = record;
-    state.source = source;
+    state.recordFields = source;
     state.host = host;
     for (let i = 0; i < state.variables.length; i++) state.variables[i] = variables[i];
     state.budget.start(this.#cost);
@@ -215,17 +232,17 @@ export class Expression {
   }
 
   /**
-   * The position of an error with which an evaluation has ended, found by the same evaluation again. Of errors of the cast there is none, nor of a
-   * limit that took long to reach.
+   * Returns the position of an error that ended an evaluation, found by repeating the evaluation. Undefined for errors of the cast, and for
+   * a limit that took long to reach.
    */
   #locate(error: ExpressionError): SyntaxPosition | undefined {
     const state = this.#state;
-    if (error.exception === 'LimitError' && state.budget.tookTime) return undefined;
+    if (error.exception === 'LimitError' && state.budget.mayHaveTakenLong) return undefined;
     this.#locatingCode ??= this.#compile(true, new NameScope());
     try {
       state.budget.start(this.#cost);
-      // The errors of a generator occur when its items are read.
-      plainValue(state, this.#locatingCode(this.#newFrame()));
+      // A generator throws its errors only when its items are read.
+      toPlainValue(state, this.#locatingCode(this.#newFrame()));
       return undefined;
     } catch (again) {
       const found = expressionErrorOf(again);
@@ -233,7 +250,7 @@ export class Expression {
     }
   }
 
-  #compile(locates: boolean, scope: NameScope): Code {
+  #compile(locates: boolean, scope: NameScope): CompiledNode {
     return new TreeCompiler(this.#state, this.#options, this.pathsRead, locates).compile(
       this.#tree,
       scope,
@@ -244,7 +261,7 @@ export class Expression {
     return this.#frame ?? new ActivationFrame(this.#slots(), undefined);
   }
 
-  /** A copy of the expression, for an evaluation that a function of the host starts during another. */
+  /** Returns a copy of the expression, for an evaluation that a function of the host starts during another evaluation. */
   #copy(): Expression {
     this.#inner ??= new Expression(this.#tree, this.#options);
     return this.#inner;
@@ -257,11 +274,11 @@ export class Expression {
   }
 }
 
-/** The texts of errors that an expression keeps at most. */
-const keptTexts = 100;
+/** The maximum number of error texts that an expression remembers. */
+const maxKeptErrorTexts = 100;
 
 /** The fields of a record that is a dict. */
-class DictFields implements RecordFields {
+class DictRecordFields implements RecordFields {
   readonly #record: PyDict;
 
   constructor(record: PyDict) {
@@ -277,7 +294,7 @@ class DictFields implements RecordFields {
   }
 }
 
-/** The value at a path; undefined if a step is missing, or is no object. */
+/** Returns the value at a path; undefined if a step is missing or is not an object. */
 export function memberAt(
   value: PyValue | undefined,
   path: MemberPath,
@@ -289,7 +306,7 @@ export function memberAt(
   return at;
 }
 
-/** Compiles the text of an expression. Throws syntax errors and the errors of limits. */
+/** Compiles the text of an expression. Throws syntax errors and errors of exceeded limits. */
 export function compileExpression(text: string, options: ExpressionOptions = {}): Expression {
   try {
     return new Expression(parseExpression(text), options);
@@ -298,14 +315,17 @@ export function compileExpression(text: string, options: ExpressionOptions = {})
   }
 }
 
-/** An error of the language as it is; a stack that overflowed becomes the error of a limit. Anything else is a bug and stays. */
+/**
+ * Returns an error of the language unchanged; a stack overflow becomes the error of an exceeded limit. Any other error is a bug and is
+ * returned unchanged.
+ */
 export function asExpressionError(error: unknown): unknown {
   if (error instanceof ExpressionError) return error;
   const isOverflow = error instanceof RangeError || (error as Error)?.name === 'RangeError';
   return isOverflow ? limitExceeded('values or calls nested too deeply') : error;
 }
 
-/** The error of the language that an evaluation has ended with; any other one is a bug and is thrown on. */
+/** Returns the error of the language that ended an evaluation; any other error is a bug and is thrown again. */
 export function expressionErrorOf(error: unknown): ExpressionError {
   const expressionError = asExpressionError(error);
   if (expressionError instanceof ExpressionError) return expressionError;
@@ -318,7 +338,7 @@ class TreeCompiler implements NodeCompiler {
   readonly #hasRecord: boolean;
   readonly #paths: ReadonlyMap<string, number>;
   readonly readsPaths: boolean;
-  readonly locates: boolean;
+  readonly addsPositions: boolean;
 
   constructor(
     state: EvaluationState,
@@ -327,7 +347,7 @@ class TreeCompiler implements NodeCompiler {
     locates: boolean,
   ) {
     this.state = state;
-    this.locates = locates;
+    this.addsPositions = locates;
     this.#variables = variables;
     this.#hasRecord = hasRecord;
     this.readsPaths = hasRecord && paths !== 'all';
@@ -335,15 +355,15 @@ class TreeCompiler implements NodeCompiler {
     this.#paths = new Map(knownPaths.map((path, i) => [pathKey(path), i]));
   }
 
-  compile(node: SyntaxNode, scope: NameScope): Code {
-    return this.located(node, compileNode(this, node, scope));
+  compile(node: SyntaxNode, scope: NameScope): CompiledNode {
+    return this.withPosition(node, compileNode(this, node, scope));
   }
 
-  located<A extends readonly unknown[], R>(
+  withPosition<A extends readonly unknown[], R>(
     position: SyntaxPosition,
     code: (...args: A) => R,
   ): (...args: A) => R {
-    if (!this.locates) return code;
+    if (!this.addsPositions) return code;
     return (...args) => {
       try {
         return code(...args);
@@ -355,7 +375,7 @@ class TreeCompiler implements NodeCompiler {
     };
   }
 
-  meaning(name: string, scope: NameScope): NameMeaning {
+  resolveName(name: string, scope: NameScope): NameResolution {
     const address = scope.find(name);
     if (address !== undefined) return { kind: 'slot', address };
     if (name === 'record' && this.#hasRecord) return { kind: 'record' };
@@ -369,7 +389,7 @@ class TreeCompiler implements NodeCompiler {
     return this.#paths.get(pathKey(path));
   }
 
-  /** Names that are near, or else fields of the record, which are no names themselves. */
+  /** Suggests similar names; if there are none, similar fields of the record, which have to be read as `record.x`. */
   suggestions(name: string, scope: NameScope): readonly string[] {
     const fields = this.#hasRecord ? Array.from(this.state.fieldNames()) : [];
     if (fields.includes(name)) return [`record.${name}`];
@@ -381,8 +401,8 @@ class TreeCompiler implements NodeCompiler {
         Array.from(builtins.keys()),
         Array.from(libraryFunctions.keys()),
       );
-    const nearNames = suggestNear(name, () => knownNames)();
+    const nearNames = suggestSimilar(name, () => knownNames)();
     if (nearNames.length > 0) return nearNames;
-    return suggestNear(name, () => fields)().map((field) => `record.${field}`);
+    return suggestSimilar(name, () => fields)().map((field) => `record.${field}`);
   }
 }

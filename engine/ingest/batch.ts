@@ -6,9 +6,9 @@ import { storedColumns } from './unify-columns.js';
 
 /** Columns of one chunk, ready to be written as a segment. */
 export interface Batch {
-  /** The columns in `data`. */
+  /** The columns that `data` contains. */
   readonly columns: Columns;
-  /** All columns found in the chunk, for `unifyColumns`; columns marked `seen` are not in `data`. */
+  /** All columns found in the chunk, for `unifyColumns`; columns marked `seen` are not part of `data`. */
   readonly seen: Columns;
   readonly rows: number;
   readonly data: RecordBatch;
@@ -16,10 +16,9 @@ export interface Batch {
 
 /**
  * The columns of a chunk under construction. Readers append values column by column, without an object per record.
- *
- * Columns are sparse: before a value is appended, `padTo(row)` fills the rows without a value with nulls; `finish` pads the last rows.
- * `rollback` removes the values of a record that turned out to be malformed. Invariant: while a record is read, and between runs of
- * records that are appended column by column, no column has more than one value beyond `rows`.
+ * Columns are sparse: before a value is appended, `padTo(row)` appends nulls for the rows without a value; `finish` pads the last rows.
+ * `rollback` removes the values of a record that turns out to be malformed. Invariant: while a record is read, and between runs of records
+ * that are appended column by column, no column has more than one value beyond `rows`.
  */
 export class BatchBuilder {
   /** The number of complete records. */
@@ -38,7 +37,7 @@ export class BatchBuilder {
   }
 
   /** Adds a builder that the caller created. */
-  add(name: string, builder: ColumnBuilder): void {
+  addBuilder(name: string, builder: ColumnBuilder): void {
     this.#columns.set(name, builder);
   }
 
@@ -47,25 +46,25 @@ export class BatchBuilder {
     for (const column of this.#columns.values()) column.reserveRows(records);
   }
 
-  /** Ends a record; `line` is where it began in the chunk, as far as the reader knows. */
+  /** Ends a record; `line` is the line of the chunk on which it began, if the reader knows. */
   endRecord(line = 0): void {
     this.#lines?.set(this.rows, line);
     this.rows++;
   }
 
-  /** Remembers the lines of records, which cost memory. */
-  keepLines(): void {
+  /** Stores the lines of records from now on; by default they are not stored, because they take memory. */
+  trackLineNumbers(): void {
     this.#lines ??= new Map();
   }
 
-  /** The line where a record began; 0 if it is not known. */
-  lineOf(row: number): number {
+  /** Returns the line on which a record began; 0 if it is not known. */
+  lineNumberOf(row: number): number {
     return this.#lines?.get(row) ?? 0;
   }
 
   /**
-   * Ends `count` records whose values have been appended. If `line` is known, the first record began on that line, and each other one a
-   * line after its predecessor.
+   * Ends `count` records whose values have been appended. If `line` is known, the first record began on that line, and each further record
+   * on the line after its predecessor's.
    */
   endRecords(count: number, line = 0): void {
     const lines = this.#lines;
@@ -81,20 +80,20 @@ export class BatchBuilder {
     this.#lines?.delete(rows);
   }
 
-  /** Removes everything, including the columns, before the chunk is read again. */
+  /** Removes everything, including the columns, so that the chunk can be read again. */
   clear(): void {
     this.rows = 0;
     this.#lines?.clear();
     this.release();
   }
 
-  /** Releases the buffers for the next chunk; the finished batch must not be used afterwards. */
+  /** Releases the buffers for the next chunk; the finished batch must not be used after this call. */
   release(): void {
     for (const column of this.#columns.values()) column.release();
     this.#columns.clear();
   }
 
-  /** Returns the columns, in the order in which they were created. The builder must not be used afterwards. */
+  /** Returns the columns, in the order in which they were created. The builder must not be used after this call. */
   finish(): Batch {
     const builders = [...this.#columns.values()];
     const seen = builders.map((builder) => builder.column());

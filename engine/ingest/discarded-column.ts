@@ -2,7 +2,9 @@ import type { Data } from 'apache-arrow';
 import type { Column } from '../core/types.js';
 import { ValueColumn } from './value-column.js';
 
-/** A column that discards its values and is part of no batch: for fields with a reserved name and for values that are only validated. */
+/**
+ * A column that discards its values and is not part of a batch: for fields with a reserved name, and for values that are only validated.
+ */
 export class DiscardedColumn extends ValueColumn {
   column(): Column {
     return { name: this.name, physical: this.name, type: 'string', isList: false, seen: 'null' };
@@ -23,7 +25,7 @@ export class DiscardedColumn extends ValueColumn {
     return null;
   }
   endList(): void {}
-  // The length stays 0, so that no key counts as repeated in its record.
+  // Nothing is appended, so the length stays 0 and no key counts as repeated in its record.
   override appendNull(): void {}
   override padTo(): void {}
   override truncate(): void {}

@@ -2,8 +2,8 @@ import { Field, makeData, Struct, type Data } from 'apache-arrow';
 import type { Column, Columns } from '../core/types.js';
 import { makeBatch, type Batch } from './batch.js';
 
-/** Returns the batch without the fields of these dotted names. An object without remaining members is removed, too. */
-export function withoutColumns(batch: Batch, names: ReadonlySet<string>): Batch {
+/** Returns the batch without the fields with these dotted names. An object without remaining members is removed, too. */
+export function dropColumns(batch: Batch, names: ReadonlySet<string>): Batch {
   if (names.size === 0) return batch;
   const kept = pruneColumn(batch.columns, batch.data.data.children, names, '');
   const columns = kept.map(([column]) => column);
@@ -12,13 +12,13 @@ export function withoutColumns(batch: Batch, names: ReadonlySet<string>): Batch 
     batch.rows,
     kept.map(([, data]) => data),
   );
-  return { ...made, seen: prunedColumns(batch.seen, names, '') };
+  return { ...made, seen: pruneColumnSchema(batch.seen, names, '') };
 }
 
-/** Returns the batch with only the top-level fields of these names. */
-export function onlyColumns(batch: Batch, names: ReadonlySet<string>): Batch {
+/** Returns the batch with only those top-level fields that have these names. */
+export function selectColumns(batch: Batch, names: ReadonlySet<string>): Batch {
   const others = [...batch.columns, ...batch.seen].map(({ name }) => name);
-  return withoutColumns(batch, new Set(others.filter((name) => !names.has(name))));
+  return dropColumns(batch, new Set(others.filter((name) => !names.has(name))));
 }
 
 function pruneColumn(
@@ -36,7 +36,7 @@ function pruneColumn(
     const kept = pruneColumn(column.children, items.children, names, `${path}.`);
     if (kept.length === column.children.length) return [[column, data] as const];
     if (kept.length === 0) return [];
-    const struct = withMembers(
+    const struct = structWithMembers(
       items,
       kept.map(([, member]) => member),
       kept.map(([{ physical }]) => physical),
@@ -57,7 +57,7 @@ function pruneColumn(
   });
 }
 
-function withMembers(data: Data, members: readonly Data[], names: readonly string[]): Data {
+function structWithMembers(data: Data, members: readonly Data[], names: readonly string[]): Data {
   const fields = members.map((member, i) => new Field(names[i]!, member.type, true));
   return makeData({
     type: new Struct(fields),
@@ -68,12 +68,12 @@ function withMembers(data: Data, members: readonly Data[], names: readonly strin
   });
 }
 
-function prunedColumns(columns: Columns, names: ReadonlySet<string>, prefix: string): Columns {
+function pruneColumnSchema(columns: Columns, names: ReadonlySet<string>, prefix: string): Columns {
   return columns.flatMap((column) => {
     const path = prefix + column.name;
     if (names.has(path)) return [];
     if (column.children === undefined) return [column];
-    const children = prunedColumns(column.children, names, `${path}.`);
+    const children = pruneColumnSchema(column.children, names, `${path}.`);
     return children.length === 0 && column.children.length > 0 ? [] : [{ ...column, children }];
   });
 }

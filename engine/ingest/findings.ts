@@ -9,23 +9,27 @@ export interface ValidationParams {
   readonly strict: boolean;
   readonly allowNewFields: boolean;
   /**
-   * The most records that may be rejected while the others are stored; absent or 0: one record with an error fails the import
-   * (`on_error: reject` with `max_rejected`).
+   * The maximum number of records that may be rejected while the others are stored (`on_error: reject` with `max_rejected`). If absent or
+   * 0, one record with an error fails the import.
    */
   readonly maxRejected?: number;
 }
 
-/** The most records that may be rejected without failing an import or a migration. */
-export function mostRejected({ maxRejected = 0, strict, raiseOnErrors }: ValidationParams): number {
+/** Returns how many records may be rejected without failing an import or a migration. */
+export function maxRejectedRecords({
+  maxRejected = 0,
+  strict,
+  raiseOnErrors,
+}: ValidationParams): number {
   return strict || raiseOnErrors ? 0 : maxRejected;
 }
 
 /**
- * The errors or warnings with one code in one field. `line` and `message` are those of the first one. Lines count from 1, within the chunk
- * until `mergeFindings` adds the lines before it; 0 stands for a finding about a column as a whole.
+ * The errors or warnings with one code in one field. `line` and `message` are those of the first of them. Lines count from 1, within the
+ * chunk until `mergeFindings` adds the number of lines before it; 0 stands for a finding about a whole column.
  */
 export interface Finding {
-  /** Specification, "Validation codes"; 0 for a line that cannot be parsed. */
+  /** The code (specification, "Validation codes"); 0 for a line that cannot be parsed. */
   readonly code: number;
   readonly level: 'warning' | 'error';
   readonly line: number;
@@ -42,9 +46,9 @@ export interface Findings {
   readonly counts: Readonly<Record<string, number>>;
   readonly errors: number;
   readonly warnings: number;
-  /** Records with at least one error. */
+  /** The number of records with at least one error. */
   readonly records: number;
-  /** One finding for each combination of code, level and field, ordered by line. */
+  /** One finding for each code, level and field, ordered by line. */
   readonly examples: readonly Finding[];
 }
 
@@ -57,23 +61,26 @@ export const noFindings: Findings = {
   examples: [],
 };
 
-/** Findings per chunk: far more than are shown, so that the merged counts do not depend on how the source was split. */
+/**
+ * Maximum number of examples per chunk: far more than are shown, so that the merged counts do not depend on how the source was divided into
+ * chunks.
+ */
 const maxExamples = 2_000;
-/** Findings per code and level in an import's metadata. */
-const shownExamples = 20;
+/** Maximum number of findings per code and level in an import's metadata. */
+const maxShownExamples = 20;
 
 /** Collects the errors and warnings that a reader reports about one chunk. */
 export class FindingCollector {
   readonly isDisabled: boolean;
   /** Whether warnings count as errors. */
   readonly isStrict: boolean;
-  /** Reading can stop: an error was reported and `raise_on_errors` is set. */
+  /** Whether reading can stop, because an error was reported and `raise_on_errors` is set. */
   isStopped = false;
-  /** The records end in this chunk; the content of later chunks is not read. */
+  /** Whether the records of the source end in this chunk; the content of later chunks is not read. */
   hasEnded = false;
   /** Number of records with at least one error. */
   rejected = 0;
-  /** Whether the text behind an error cannot be divided into records, so that the records of the source are unknown. */
+  /** Whether the text after an error cannot be divided into records, so that the number of records in the source is unknown. */
   isDamaged = false;
   /** The lines of the records with an error, in their order. */
   readonly rejectedLines: number[] = [];
@@ -86,7 +93,7 @@ export class FindingCollector {
   readonly #isFinal: boolean;
   readonly #rejected: RejectionSink | undefined;
 
-  /** `isFinal`: the chunk is read for the second time, so its warnings are known and only errors are collected. */
+  /** With `isFinal`, the chunk is read for the second time: its warnings are known already, and only errors are collected. */
   constructor(params: ValidationParams, isFinal = false, rejected?: RejectionSink) {
     this.#params = params;
     this.#isFinal = isFinal;
@@ -107,7 +114,7 @@ export class FindingCollector {
     if (this.#params.raiseOnErrors) this.isStopped = true;
   }
 
-  /** Reports a warning. Returns true when strict validation makes it an error; the reader then rolls the record back. */
+  /** Reports a warning. Returns true if strict validation makes it an error; the reader then rolls the record back. */
   warn(line: number, code: number, field: string | null, message: string): boolean {
     if (this.#isFinal || this.isDisabled) return false;
     if (this.#params.strict) {
@@ -118,7 +125,10 @@ export class FindingCollector {
     return false;
   }
 
-  /** Reports a warning about the type of a field. Only all chunks together decide it and no record is at fault, so it is never an error. */
+  /**
+   * Reports a warning about the type of a field. Because the type depends on all chunks together and no record is at fault, the warning
+   * never becomes an error.
+   */
   warnOfType(code: number, field: string, message: string): void {
     if (!this.#isFinal && !this.isDisabled) this.#add('warning', 0, code, field, message);
   }
@@ -132,7 +142,7 @@ export class FindingCollector {
     this.isDamaged = true;
   }
 
-  /** Discards all reports: the reader starts the chunk again. */
+  /** Discards all reports, because the reader starts the chunk again. */
   restart(): void {
     this.isStopped = false;
     this.isDamaged = false;
@@ -167,7 +177,7 @@ export class FindingCollector {
     if (level === 'error') this.#errors++;
     else this.#warnings++;
     this.#counts[code] = (this.#counts[code] ?? 0) + 1;
-    const key = groupKey({ code, level, field });
+    const key = findingKey({ code, level, field });
     const known = this.#examples.get(key);
     if (known) known.count++;
     else if (this.#examples.size < maxExamples)
@@ -186,13 +196,13 @@ export function mergeFindings(
       counts[code] = (counts[code] ?? 0) + count;
     for (const example of findings.examples) {
       const line = example.line === 0 ? 0 : example.line + linesBefore;
-      const known = examples.get(groupKey(example));
+      const known = examples.get(findingKey(example));
       const first = known && known.line <= line ? known : { ...example, line };
-      examples.set(groupKey(example), { ...first, count: (known?.count ?? 0) + example.count });
+      examples.set(findingKey(example), { ...first, count: (known?.count ?? 0) + example.count });
     }
   }
   return {
-    ...totals(parts),
+    ...sumFindings(parts),
     counts,
     examples: [...examples.values()].sort((a, b) => a.line - b.line || a.code - b.code),
   };
@@ -208,15 +218,15 @@ export function joinFindings(
     for (const [code, count] of Object.entries(findings.counts))
       counts[code] = (counts[code] ?? 0) + count;
     for (const example of findings.examples) {
-      const known = examples.get(groupKey(example));
+      const known = examples.get(findingKey(example));
       const first = known ?? { ...example, file };
-      examples.set(groupKey(example), { ...first, count: (known?.count ?? 0) + example.count });
+      examples.set(findingKey(example), { ...first, count: (known?.count ?? 0) + example.count });
     }
   }
-  return { ...totals(parts), counts, examples: [...examples.values()] };
+  return { ...sumFindings(parts), counts, examples: [...examples.values()] };
 }
 
-function totals(
+function sumFindings(
   parts: readonly { readonly findings: Findings }[],
 ): Pick<Findings, 'errors' | 'warnings' | 'records'> {
   const sum = (of: (findings: Findings) => number) =>
@@ -229,8 +239,8 @@ function totals(
 }
 
 /**
- * Returns the findings about the new columns of an import: code 202 for unusual names, 203 for columns that the dataset does not have.
- * The first import into an empty dataset defines its fields, so none of them counts as new.
+ * Returns the findings about the new columns of an import: code 202 for unusual names, 203 for columns that the dataset does not have. The
+ * first import into an empty dataset defines its fields, so none of its columns counts as new.
  */
 export function columnFindings(
   existing: Columns,
@@ -275,7 +285,7 @@ function isStrictName(name: string): boolean {
   return /^[A-Za-z][A-Za-z0-9_.]*$/.test(name) && !name.includes('__');
 }
 
-/** `metadata.validation` of an import. */
+/** Returns `metadata.validation` of an import. */
 export function validationJson(findings: Findings): Record<string, unknown> {
   const shown = shownFindings(findings);
   const entry = ({ code, field, line, message, count, file }: Finding) => ({
@@ -299,14 +309,14 @@ export function validationJson(findings: Findings): Record<string, unknown> {
   };
 }
 
-/** `metadata.progress.errors` of an import. */
+/** Returns `metadata.progress.errors` of an import. */
 export function progressErrors(findings: Findings): Record<string, unknown> {
   const errors = findings.examples.filter((finding) => finding.level === 'error');
   const fields = new Set(errors.map(({ field }) => field).filter((field) => field !== null));
   return {
     records: findings.records,
     fields: fields.size,
-    examples: errors.slice(0, shownExamples).map(({ line, field, message, file }) => ({
+    examples: errors.slice(0, maxShownExamples).map(({ line, field, message, file }) => ({
       file: file ?? null,
       line: line === 0 ? null : line,
       field,
@@ -315,7 +325,9 @@ export function progressErrors(findings: Findings): Record<string, unknown> {
   };
 }
 
-/** A sentence with the file, line, field and cause of the first error and the number of the others; null when there is no error. */
+/**
+ * Returns a sentence with the file, line, field and cause of the first error and the number of further errors; null if there is no error.
+ */
 export function errorMessage(file: string, findings: Findings): string | null {
   const first = findings.examples.find((finding) => finding.level === 'error');
   if (!first) return null;
@@ -336,10 +348,10 @@ function shownFindings(findings: Findings): readonly Finding[] {
   return findings.examples.filter(({ code, level }) => {
     const count = (shown.get(`${code} ${level}`) ?? 0) + 1;
     shown.set(`${code} ${level}`, count);
-    return count <= shownExamples;
+    return count <= maxShownExamples;
   });
 }
 
-function groupKey({ code, level, field }: Pick<Finding, 'code' | 'level' | 'field'>): string {
+function findingKey({ code, level, field }: Pick<Finding, 'code' | 'level' | 'field'>): string {
   return `${code} ${level} ${field === null ? '' : `=${field}`}`;
 }

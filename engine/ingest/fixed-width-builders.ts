@@ -8,19 +8,19 @@ import {
   TimestampMicrosecond,
   type Data,
 } from 'apache-arrow';
-import { acquire, growBuffer, release } from '../core/buffers.js';
+import { acquireBuffer, growBuffer, releaseBuffer } from '../core/buffers.js';
 import type { Column } from '../core/types.js';
-import { allSet, withBit, withRoom } from './bitmap.js';
+import { bitmapOfOnes, setBit, growBitmapTo } from './bitmap.js';
 import { ColumnBuilder } from './column-builder.js';
 
 /*
- * Each class repeats a few lines instead of inheriting them from ColumnBuilder: a shared method would be called with objects of
- * every class, and V8 would then look up their fields by name on each call.
+ * Each class in this file repeats a few lines instead of inheriting them from ColumnBuilder: a shared method would be called with objects
+ * of every class, and V8 would then look up their fields by name on each call.
  */
 
 /** 32-bit integers: `integer`. */
 export class IntegerBuilder extends ColumnBuilder {
-  #values = acquire(Int32Array, 1024);
+  #values = acquireBuffer(Int32Array, 1024);
   readonly #column: Column;
 
   constructor(column: Column) {
@@ -39,7 +39,7 @@ export class IntegerBuilder extends ColumnBuilder {
   append(value: number): void {
     const i = this.length;
     if (i >= this.#values.length) this.#values = growBuffer(this.#values, i + 1);
-    if (this.valid !== null) this.valid = withBit(this.valid, i);
+    if (this.validityBits !== null) this.validityBits = setBit(this.validityBits, i);
     this.#values[i] = value;
     this.length = i + 1;
   }
@@ -57,7 +57,7 @@ export class IntegerBuilder extends ColumnBuilder {
   appendNull(): void {
     const i = this.length;
     if (i >= this.#values.length) this.#values = growBuffer(this.#values, i + 1);
-    this.valid ??= allSet(i);
+    this.validityBits ??= bitmapOfOnes(i);
     this.nullCount++;
     this.#values[i] = 0;
     this.length = i + 1;
@@ -71,19 +71,19 @@ export class IntegerBuilder extends ColumnBuilder {
     this.padTo(length);
     return makeData({
       type: new Int32(),
-      ...this.nulls(),
+      ...this.validityData(),
       data: this.#values.subarray(0, length),
     });
   }
 
   override release(): void {
-    release(this.#values);
+    releaseBuffer(this.#values);
   }
 }
 
 /** Floating-point numbers of 64 bits: `double`. */
 export class DoubleBuilder extends ColumnBuilder {
-  #values = acquire(Float64Array, 1024);
+  #values = acquireBuffer(Float64Array, 1024);
   readonly #column: Column;
 
   constructor(column: Column) {
@@ -102,7 +102,7 @@ export class DoubleBuilder extends ColumnBuilder {
   append(value: number): void {
     const i = this.length;
     if (i >= this.#values.length) this.#values = growBuffer(this.#values, i + 1);
-    if (this.valid !== null) this.valid = withBit(this.valid, i);
+    if (this.validityBits !== null) this.validityBits = setBit(this.validityBits, i);
     this.#values[i] = value;
     this.length = i + 1;
   }
@@ -121,9 +121,9 @@ export class DoubleBuilder extends ColumnBuilder {
     const to = from + count;
     let nulls = 0;
     for (let i = from; i < to; i++) if (values[i] !== values[i]) nulls++;
-    if (nulls > 0) this.valid ??= allSet(from);
-    if (this.valid !== null) {
-      const valid = (this.valid = withRoom(this.valid, to));
+    if (nulls > 0) this.validityBits ??= bitmapOfOnes(from);
+    if (this.validityBits !== null) {
+      const valid = (this.validityBits = growBitmapTo(this.validityBits, to));
       for (let i = from; i < to; i++) {
         if (values[i] === values[i]) valid[i >> 3]! |= 1 << (i & 7);
         else values[i] = 0;
@@ -136,7 +136,7 @@ export class DoubleBuilder extends ColumnBuilder {
   appendNull(): void {
     const i = this.length;
     if (i >= this.#values.length) this.#values = growBuffer(this.#values, i + 1);
-    this.valid ??= allSet(i);
+    this.validityBits ??= bitmapOfOnes(i);
     this.nullCount++;
     this.#values[i] = 0;
     this.length = i + 1;
@@ -148,7 +148,7 @@ export class DoubleBuilder extends ColumnBuilder {
     this.commitRun(numbers.length);
   }
 
-  /** The numbers so far, 0 for null. */
+  /** The numbers appended so far, with 0 for null. */
   get values(): Float64Array {
     return this.#values.subarray(0, this.length);
   }
@@ -161,18 +161,22 @@ export class DoubleBuilder extends ColumnBuilder {
     this.padTo(length);
     const values = this.#values.subarray(0, length);
     if (this.#column.type === 'float')
-      return makeData({ type: new Float32(), ...this.nulls(), data: new Float32Array(values) });
-    return makeData({ type: new Float64(), ...this.nulls(), data: values });
+      return makeData({
+        type: new Float32(),
+        ...this.validityData(),
+        data: new Float32Array(values),
+      });
+    return makeData({ type: new Float64(), ...this.validityData(), data: values });
   }
 
   override release(): void {
-    release(this.#values);
+    releaseBuffer(this.#values);
   }
 }
 
 /** 64-bit integers: `long`, and `date` as microseconds since 1970 UTC. */
 export class LongBuilder extends ColumnBuilder {
-  #values = acquire(BigInt64Array, 1024);
+  #values = acquireBuffer(BigInt64Array, 1024);
   #halves = new Int32Array(this.#values.buffer);
   readonly #column: Column;
 
@@ -193,7 +197,7 @@ export class LongBuilder extends ColumnBuilder {
   append(value: number): void {
     const i = this.length;
     if (i >= this.#values.length) this.#grow(this.length + 1);
-    if (this.valid !== null) this.valid = withBit(this.valid, i);
+    if (this.validityBits !== null) this.validityBits = setBit(this.validityBits, i);
     this.#halves[2 * i] = value | 0;
     this.#halves[2 * i + 1] = Math.floor(value / 4_294_967_296);
     this.length = i + 1;
@@ -212,7 +216,7 @@ export class LongBuilder extends ColumnBuilder {
   appendBigint(value: bigint): void {
     const i = this.length;
     if (i >= this.#values.length) this.#grow(this.length + 1);
-    if (this.valid !== null) this.valid = withBit(this.valid, i);
+    if (this.validityBits !== null) this.validityBits = setBit(this.validityBits, i);
     this.#values[i] = value;
     this.length = i + 1;
   }
@@ -220,7 +224,7 @@ export class LongBuilder extends ColumnBuilder {
   appendNull(): void {
     const i = this.length;
     if (i >= this.#values.length) this.#grow(this.length + 1);
-    this.valid ??= allSet(i);
+    this.validityBits ??= bitmapOfOnes(i);
     this.nullCount++;
     this.#values[i] = 0n;
     this.length = i + 1;
@@ -234,12 +238,12 @@ export class LongBuilder extends ColumnBuilder {
     this.padTo(length);
     const data = this.#values.subarray(0, length);
     return this.#column.type === 'date'
-      ? makeData({ type: new TimestampMicrosecond('UTC'), ...this.nulls(), data })
-      : makeData({ type: new Int64(), ...this.nulls(), data });
+      ? makeData({ type: new TimestampMicrosecond('UTC'), ...this.validityData(), data })
+      : makeData({ type: new Int64(), ...this.validityData(), data });
   }
 
   override release(): void {
-    release(this.#values);
+    releaseBuffer(this.#values);
   }
 
   #grow(length: number): void {
@@ -250,7 +254,7 @@ export class LongBuilder extends ColumnBuilder {
 
 /** Booleans as bits: `boolean`. */
 export class BooleanBuilder extends ColumnBuilder {
-  #bits = acquire(Uint8Array, 256);
+  #bits = acquireBuffer(Uint8Array, 256);
   readonly #column: Column;
 
   constructor(column: Column) {
@@ -264,7 +268,7 @@ export class BooleanBuilder extends ColumnBuilder {
 
   append(value: boolean): void {
     const i = this.length;
-    if (this.valid !== null) this.valid = withBit(this.valid, i);
+    if (this.validityBits !== null) this.validityBits = setBit(this.validityBits, i);
     this.#set(i, value);
     this.length = i + 1;
   }
@@ -278,7 +282,7 @@ export class BooleanBuilder extends ColumnBuilder {
 
   appendNull(): void {
     const i = this.length;
-    this.valid ??= allSet(i);
+    this.validityBits ??= bitmapOfOnes(i);
     this.nullCount++;
     this.#set(i, false);
     this.length = i + 1;
@@ -291,11 +295,11 @@ export class BooleanBuilder extends ColumnBuilder {
   finish(length: number): Data {
     this.padTo(length);
     const data = this.#bits.subarray(0, (length + 7) >> 3);
-    return makeData({ type: new Bool(), ...this.nulls(), data });
+    return makeData({ type: new Bool(), ...this.validityData(), data });
   }
 
   override release(): void {
-    release(this.#bits);
+    releaseBuffer(this.#bits);
   }
 
   #set(i: number, value: boolean): void {

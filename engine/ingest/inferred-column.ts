@@ -4,10 +4,10 @@ import type { Column, StoredType } from '../core/types.js';
 import { BooleanBuilder, DoubleBuilder, LongBuilder } from './fixed-width-builders.js';
 import { Utf8Builder } from './utf8-builder.js';
 import { ListBuilder } from './nested-builders.js';
-import { becomesText } from './cast.js';
+import { becomesTextWarning } from './cast.js';
 import { isoMicros } from './iso-date.js';
 import { type ColumnSpec, type MakeColumn, ObjectColumn } from './object-column.js';
-import { codes, firstIsStored, listOfOneIsStored } from './validation-codes.js';
+import { codes, firstOfListWarning, listOfOneWarning } from './validation-codes.js';
 import {
   type NumberRunBuilder,
   type NumberRunKind,
@@ -17,41 +17,41 @@ import {
 } from './value-column.js';
 
 /** The kinds of values found in a column, as bits. */
-const kinds = { boolean: 1, long: 2, double: 4, text: 8, object: 16, nested: 32 } as const;
+const kindBits = { boolean: 1, long: 2, double: 4, text: 8, object: 16, nested: 32 } as const;
 
 /** Objects nested deeper than this are stored as JSON text, because other query engines fail on schemas of more levels. */
 const maxLevels = 16;
 
 /**
- * A column whose type is inferred from its values. It stores them as the first type that holds all values so far; integers
- * become doubles when a fraction comes. Kinds that share no such type (a number and a text, a value and a list) make the column
- * `mixed`: it goes on inferring its type without storing values, and the chunk is read again with the types unified over all
- * chunks. So no value passes through a lossy form, and the result does not depend on the order of the values.
+ * A column whose type is inferred from its values. It stores them as the first type that fits all values so far; integers become doubles
+ * when a fraction comes. If no type fits all kinds of values (a number and a text, a value and a list), the column becomes `mixed`: it
+ * continues to infer its type without storing values, and the chunk is read again with the types unified over all chunks. Thus, no value
+ * passes through a lossy form, and the result does not depend on the order of the values.
  */
 export class InferredColumn extends ValueColumn {
   readonly #spec: ColumnSpec;
   readonly #make: MakeColumn;
   #kinds = 0;
   #isMixed = false;
-  /** A text is longer than a string may be. */
+  /** Whether a text is longer than the type `string` allows. */
   #hasLongText = false;
   /** Whether every text so far is a date. */
   #areDates = true;
   #builder: BooleanBuilder | LongBuilder | DoubleBuilder | Utf8Builder | null = null;
   #object: ObjectColumn | null = null;
   #list: ListBuilder<InferredColumn> | null = null;
-  /** The hint's type is `json`: the column accepts JSON text alone. */
+  /** Whether the type of the hint is `json`, so that the column accepts only JSON text. */
   readonly #isJson: boolean;
-  /** The hint or the declaration is a list: the first value starts one. */
+  /** Whether the hint or the declaration is a list, so that the first value turns this column into a column of lists. */
   #becomesList: boolean;
-  /** Whether the field is declared as a list or as none; undefined when the values decide. */
+  /** Whether the field is declared as a list or as a single value; undefined if the values decide. */
   readonly #isList: boolean | undefined;
-  /** The row of a list whose first element becomes the value of a field declared as no list; -1 outside of one. */
+  /** The row of the current list if the field is declared as a single value and takes the list's first element; -1 outside of a list. */
   #listRow = -1;
 
   /**
-   * `make` makes the columns of members. A hint is the type inferred from other values of the import, and its type is as binding
-   * as the values of this column: so it does not change the unified type.
+   * `make` creates the columns of members. A hint is the type inferred from other values of the import. It counts like values of this
+   * column, so it does not change the unified type.
    */
   constructor(spec: ColumnSpec, make: MakeColumn) {
     super(spec.name, spec.path, spec.context);
@@ -70,8 +70,8 @@ export class InferredColumn extends ValueColumn {
 
   override startNumbers(kind: NumberRunKind): NumberRunBuilder | null {
     const isLong = kind === 'long' || kind === 'integer';
-    const others = kind === 'boolean' ? 0 : kinds.long | kinds.double;
-    if (!this.#startRun(isLong ? kinds.long : kinds[kind], others)) return null;
+    const others = kind === 'boolean' ? 0 : kindBits.long | kindBits.double;
+    if (!this.#startRun(isLong ? kindBits.long : kindBits[kind], others)) return null;
     if (isLong) this.#builder ??= new LongBuilder(this.#as('long'));
     else if (kind === 'double') this.#becomeDoubles();
     else this.#builder ??= new BooleanBuilder(this.#as('boolean'));
@@ -80,7 +80,7 @@ export class InferredColumn extends ValueColumn {
   }
 
   override startTexts(hasPlain: () => boolean): Utf8Builder | null {
-    if (!this.#startRun(kinds.text)) return null;
+    if (!this.#startRun(kindBits.text)) return null;
     if (this.#areDates && hasPlain()) this.#areDates = false;
     this.#builder ??= new Utf8Builder(this.#as('string'));
     this.#builder.padTo(this.length);
@@ -88,7 +88,7 @@ export class InferredColumn extends ValueColumn {
   }
 
   override startObjects(): ObjectRun | null {
-    if (this.#spec.depth >= maxLevels || !this.#startRun(kinds.object)) return null;
+    if (this.#spec.depth >= maxLevels || !this.#startRun(kindBits.object)) return null;
     return this.#objects();
   }
 
@@ -128,7 +128,7 @@ export class InferredColumn extends ValueColumn {
   addBoolean(value: boolean): void {
     if (this.#becomesList) this.#becomeList();
     if (this.#list) this.#single().addBoolean(value);
-    else if (this.#addKind(kinds.boolean)) {
+    else if (this.#addKind(kindBits.boolean)) {
       this.#builder ??= new BooleanBuilder(this.#as('boolean'));
       this.#builder.padTo(this.length);
       (this.#builder as BooleanBuilder).append(value);
@@ -139,7 +139,7 @@ export class InferredColumn extends ValueColumn {
   addInteger(value: number): void {
     if (this.#becomesList) this.#becomeList();
     if (this.#list) this.#single().addInteger(value);
-    else if (this.#addKind(kinds.long)) {
+    else if (this.#addKind(kindBits.long)) {
       this.#builder ??= new LongBuilder(this.#as('long'));
       this.#builder.padTo(this.length);
       (this.#builder as LongBuilder | DoubleBuilder).append(value);
@@ -153,7 +153,7 @@ export class InferredColumn extends ValueColumn {
     else if (BigInt.asIntN(64, value) !== value) {
       this.context.warnBeyondLong(this.path, value);
       return this.addDouble(Number(value));
-    } else if (this.#addKind(kinds.long)) {
+    } else if (this.#addKind(kindBits.long)) {
       this.#builder ??= new LongBuilder(this.#as('long'));
       this.#builder.padTo(this.length);
       if (this.#builder instanceof DoubleBuilder) this.#builder.append(Number(value));
@@ -165,7 +165,7 @@ export class InferredColumn extends ValueColumn {
   addDouble(value: number): void {
     if (this.#becomesList) this.#becomeList();
     if (this.#list) this.#single().addDouble(value);
-    else if (this.#addKind(kinds.double)) {
+    else if (this.#addKind(kindBits.double)) {
       this.#becomeDoubles();
       this.#builder!.padTo(this.length);
       (this.#builder as DoubleBuilder).append(value);
@@ -177,17 +177,17 @@ export class InferredColumn extends ValueColumn {
     if (this.#becomesList) this.#becomeList();
     if (this.#list) this.#single().addString(bytes, from, to);
     else if (this.#isJson) {
-      this.#kinds = kinds.nested;
+      this.#kinds = kindBits.nested;
       this.#builder ??= new Utf8Builder(this.#as('json'));
       this.#builder.padTo(this.length);
       (this.#builder as Utf8Builder).appendBytes(bytes, from, to);
     } else {
       if (this.#areDates && isoMicros(bytes, from, to) === undefined) this.#areDates = false;
       if (to - from > budgets.stringBytes && !this.context.isLenient) {
-        this.context.warn(codes.stringLength, this.path, becomesText(to - from));
+        this.context.warn(codes.stringLength, this.path, becomesTextWarning(to - from));
         this.#hasLongText = true;
       }
-      if (this.#addKind(kinds.text)) {
+      if (this.#addKind(kindBits.text)) {
         this.#builder ??= new Utf8Builder(this.#as('string'));
         this.#builder.padTo(this.length);
         (this.#builder as Utf8Builder).appendBytes(bytes, from, to);
@@ -203,8 +203,8 @@ export class InferredColumn extends ValueColumn {
       if (fields === null) this.#end();
       return fields;
     }
-    if (this.#spec.depth >= maxLevels) this.#kinds |= kinds.nested;
-    if (!this.#addKind(kinds.object)) {
+    if (this.#spec.depth >= maxLevels) this.#kinds |= kindBits.nested;
+    if (!this.#addKind(kindBits.object)) {
       this.#end();
       return null;
     }
@@ -219,12 +219,12 @@ export class InferredColumn extends ValueColumn {
 
   beginList(): ValueColumn | null {
     if (this.#spec.isElement || this.#listRow >= 0) {
-      this.#addKind(kinds.nested);
+      this.#addKind(kindBits.nested);
       this.length++;
       return null;
     }
     if (this.#isList === false) {
-      this.context.warn(codes.unexpectedList, this.path, firstIsStored);
+      this.context.warn(codes.unexpectedList, this.path, firstOfListWarning);
       this.#listRow = this.length;
       return this;
     }
@@ -252,10 +252,10 @@ export class InferredColumn extends ValueColumn {
   finish(length: number): Data {
     if (this.#list) return this.#list.finish(length);
     if (this.#object) return this.#object.finish(length);
-    // Only the elements of lists that have all been empty have no builder.
+    // There is no builder only if the column has the elements of lists that have all been empty.
     const builder = (this.#builder ??= new Utf8Builder(this.#as('string')));
     const data = builder.finish(length);
-    return this.#kinds === kinds.text && this.#areDates ? this.#toDates(data, length) : data;
+    return this.#kinds === kindBits.text && this.#areDates ? this.#toDates(data, length) : data;
   }
 
   override release(): void {
@@ -265,8 +265,8 @@ export class InferredColumn extends ValueColumn {
   }
 
   /**
-   * Records the kind of the values of a run; returns false, and changes nothing, if they cannot be stored as they are: with values of other
-   * kinds than theirs and `others`.
+   * Records the kind of a run of values. Returns false, and changes nothing, if the run cannot be stored directly, because the column has
+   * values of kinds other than `kind` and `others`.
    */
   #startRun(kind: number, others = 0): boolean {
     const isFree = (this.#kinds & ~(kind | others)) === 0 && !this.#isMixed;
@@ -275,7 +275,7 @@ export class InferredColumn extends ValueColumn {
     return true;
   }
 
-  /** Returns the column of the objects, padded to this one. */
+  /** Returns the column of the objects, padded to the length of this column. */
   #objects(): ObjectColumn {
     const { members: children, depth, hint } = this.#spec;
     this.#object ??= new ObjectColumn({
@@ -290,39 +290,39 @@ export class InferredColumn extends ValueColumn {
     return this.#object;
   }
 
-  /** Records the kind of a value; returns whether values of this kind can be stored with the others. */
+  /** Records the kind of a value; returns whether a value of this kind can be stored with the other values. */
   #addKind(kind: number): boolean {
     if (this.#kinds === kind) return true;
     this.#kinds |= kind;
-    const isOne = this.#kinds === kind || this.#kinds === (kinds.long | kinds.double);
-    if (!isOne || kind === kinds.nested) this.#mix();
-    return isOne && kind !== kinds.nested;
+    const isOne = this.#kinds === kind || this.#kinds === (kindBits.long | kindBits.double);
+    if (!isOne || kind === kindBits.nested) this.#mix();
+    return isOne && kind !== kindBits.nested;
   }
 
-  /** Marks the column as mixed: its values share no builder. */
+  /** Marks the column as mixed, because no builder can store all its values. */
   #mix(): void {
-    if (!this.#isMixed) this.context.mixedColumns++;
+    if (!this.#isMixed) this.context.mixedColumnCount++;
     this.#isMixed = true;
   }
 
   #type(): StoredType {
     const found = this.#kinds;
-    if (found === kinds.object) return 'object';
-    if (found & (kinds.nested | kinds.object)) return 'json';
-    if (found === kinds.boolean) return 'boolean';
-    if (found === kinds.long) return 'long';
-    if ((found & ~(kinds.long | kinds.double)) === 0) return 'double';
+    if (found === kindBits.object) return 'object';
+    if (found & (kindBits.nested | kindBits.object)) return 'json';
+    if (found === kindBits.boolean) return 'boolean';
+    if (found === kindBits.long) return 'long';
+    if ((found & ~(kindBits.long | kindBits.double)) === 0) return 'double';
     if (this.#hasLongText) return 'text';
-    return found === kinds.text && this.#areDates ? 'date' : 'string';
+    return found === kindBits.text && this.#areDates ? 'date' : 'string';
   }
 
   #as(type: StoredType): Column {
     return { name: this.name, physical: this.#spec.physical, type, isList: false };
   }
 
-  /** Returns the column of the elements, for a single value that becomes a list of one. */
+  /** Returns the column of the elements, to store a single value as a list of one. */
   #single(): InferredColumn {
-    if (this.#isList === true) this.context.warn(codes.listExpected, this.path, listOfOneIsStored);
+    if (this.#isList === true) this.context.warn(codes.listExpected, this.path, listOfOneWarning);
     this.#list!.padTo(this.length);
     return this.#list!.items;
   }
@@ -332,7 +332,10 @@ export class InferredColumn extends ValueColumn {
     this.length++;
   }
 
-  /** Turns the column into one of lists. The kinds found so far pass to the elements; values stored before need a second pass. */
+  /**
+   * Turns the column into a column of lists. The kinds found so far are passed to the column of the elements; values that are already
+   * stored require a second pass.
+   */
   #becomeList(): void {
     const elements = new InferredColumn({ ...this.#spec, isElement: true }, this.#make);
     this.#becomesList = false;
@@ -345,8 +348,8 @@ export class InferredColumn extends ValueColumn {
       elements.#object.truncate(0);
     }
     if (this.#kinds !== 0) this.#mix();
-    // Integers and doubles together are stored as doubles.
-    if (this.#kinds === (kinds.long | kinds.double))
+    // If the values are integers and doubles, all are stored as doubles.
+    if (this.#kinds === (kindBits.long | kindBits.double))
       elements.#builder = new DoubleBuilder(this.#as('double'));
     this.#builder?.release();
     this.#builder = null;
@@ -354,7 +357,7 @@ export class InferredColumn extends ValueColumn {
     this.#list = new ListBuilder(elements);
   }
 
-  /** Makes the builder one of doubles; integers that are stored become doubles. */
+  /** Replaces the builder by one of doubles; integers that are already stored become doubles. */
   #becomeDoubles(): void {
     if (this.#builder instanceof LongBuilder) this.#toDoubles(this.#builder);
     this.#builder ??= new DoubleBuilder(this.#as('double'));

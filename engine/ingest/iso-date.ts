@@ -1,10 +1,9 @@
 /**
  * Parses the ISO 8601 date or time `bytes[from..to)`: returns microseconds since 1970 UTC, or undefined for other text. A time without a
  * zone is UTC.
- *
- * The strict form, by which the type of a field is inferred, is `YYYY-MM-DD` or `YYYY-MM-DDTHH:MM:SS[.f]`, the latter with or without `Z`
- * or an offset such as `+02:00`, and with up to six digits of fraction. The lenient form, for fields declared as dates, also allows a
- * space instead of `T`, no seconds, and more digits of fraction (which are cut off).
+ * In the strict form, by which the type of a field is inferred, a date is `YYYY-MM-DD` and a time `YYYY-MM-DDTHH:MM:SS[.f]`, with or
+ * without `Z` or an offset such as `+02:00`, and with up to six digits of fraction. The lenient form, for fields declared as dates, also
+ * allows a space instead of `T`, omitted seconds, and more digits of fraction (which are cut off).
  */
 export function isoMicros(
   bytes: Uint8Array,
@@ -15,10 +14,14 @@ export function isoMicros(
   const length = to - from;
   if (length < 10 || length > 35 || bytes[from + 4] !== dash || bytes[from + 7] !== dash)
     return undefined;
-  const year = digits(bytes, from, 4);
-  const month = digits(bytes, from + 5, 2);
-  const day = digits(bytes, from + 8, 2);
-  if (!(year >= 0) || !(month >= 1 && month <= 12) || !(day >= 1 && day <= daysIn(year, month)))
+  const year = parseDigits(bytes, from, 4);
+  const month = parseDigits(bytes, from + 5, 2);
+  const day = parseDigits(bytes, from + 8, 2);
+  if (
+    !(year >= 0) ||
+    !(month >= 1 && month <= 12) ||
+    !(day >= 1 && day <= daysInMonth(year, month))
+  )
     return undefined;
   const days = dayNumber(year, month, day);
   if (length === 10) return microsecondsOf(days * 86_400, 0);
@@ -26,14 +29,14 @@ export function isoMicros(
   let at = from + 10;
   const separator = bytes[at++];
   if (separator !== letterT && !(isLenient && separator === space)) return undefined;
-  const hour = digits(bytes, at, 2);
-  const minute = digits(bytes, at + 3, 2);
+  const hour = parseDigits(bytes, at, 2);
+  const minute = parseDigits(bytes, at + 3, 2);
   if (bytes[at + 2] !== colon || at + 5 > to || !(hour <= 23) || !(minute <= 59)) return undefined;
   at += 5;
   let second = 0;
   let fraction = 0;
   if (at < to && bytes[at] === colon) {
-    second = digits(bytes, at + 1, 2);
+    second = parseDigits(bytes, at + 1, 2);
     if (at + 3 > to || !(second <= 59)) return undefined;
     at += 3;
     if (at < to && bytes[at] === dot) {
@@ -46,7 +49,7 @@ export function isoMicros(
       if (at === start || (!isLenient && at - start > 6)) return undefined;
     }
   } else if (!isLenient) return undefined;
-  const offset = at === to ? 0 : zone(bytes, at, to);
+  const offset = at === to ? 0 : zoneEnd(bytes, at, to);
   if (offset === undefined) return undefined;
   return microsecondsOf(days * 86_400 + hour * 3_600 + minute * 60 + second - offset, fraction);
 }
@@ -64,8 +67,8 @@ function isDigit(byte: number): boolean {
   return byte >= 48 && byte <= 57;
 }
 
-/** The number that `count` digits represent; NaN for other characters. */
-function digits(bytes: Uint8Array, from: number, count: number): number {
+/** Returns the number that `count` digits represent; NaN if there are other characters. */
+function parseDigits(bytes: Uint8Array, from: number, count: number): number {
   let value = 0;
   for (let i = from; i < from + count; i++) {
     const byte = bytes[i] ?? 0;
@@ -75,24 +78,27 @@ function digits(bytes: Uint8Array, from: number, count: number): number {
   return value;
 }
 
-/** The offset from UTC in seconds, positive in the east; undefined for other text. */
-function zone(bytes: Uint8Array, at: number, to: number): number | undefined {
+/** Returns the offset from UTC in seconds, positive in the east; undefined for other text. */
+function zoneEnd(bytes: Uint8Array, at: number, to: number): number | undefined {
   if (bytes[at] === letterZ) return at + 1 === to ? 0 : undefined;
   const sign = bytes[at] === plus ? 1 : bytes[at] === dash ? -1 : 0;
   if (sign === 0) return undefined;
-  const hour = digits(bytes, at + 1, 2);
+  const hour = parseDigits(bytes, at + 1, 2);
   const minuteAt = bytes[at + 3] === colon ? at + 4 : at + 3;
-  const minute = at + 3 === to ? 0 : digits(bytes, minuteAt, 2);
+  const minute = at + 3 === to ? 0 : parseDigits(bytes, minuteAt, 2);
   const end = at + 3 === to ? to : minuteAt + 2;
   return hour <= 14 && minute <= 59 && end === to ? sign * (hour * 3_600 + minute * 60) : undefined;
 }
 
-function daysIn(year: number, month: number): number {
+function daysInMonth(year: number, month: number): number {
   if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
 }
 
-/** Days since 1970-01-01 in the Gregorian calendar. The computation lets years begin in March, so that the leap day comes last. */
+/**
+ * Returns the number of days since 1970-01-01 in the Gregorian calendar. The computation lets years begin in March, so that the leap day is
+ * the last day.
+ */
 function dayNumber(year: number, month: number, day: number): number {
   const y = month <= 2 ? year - 1 : year;
   const era = Math.floor(y / 400);

@@ -8,8 +8,8 @@ import { ListColumn, ScalarColumn } from './typed-column.js';
 import type { ValueColumn } from './value-column.js';
 
 /*
- * An object column contains columns of all classes, and two of these classes can contain objects. To avoid import circles, the classes
- * create each other through `MakeColumn`, which is implemented here and passed to them.
+ * A column of objects contains columns of all classes, and two of these classes can in turn contain objects. To avoid circular imports, the
+ * classes create each other through `MakeColumn`, which is implemented here and passed to them.
  */
 
 /** Creates the column of a field: values are cast to its declared type, or else the type is inferred from the values. */
@@ -38,12 +38,15 @@ export function typedColumn(
   return new ScalarColumn(column, path, context);
 }
 
-/** Creates the fields of a record: those of `declared` with their types, others with inferred types; `onNew` is called for each. */
+/**
+ * Creates the fields of a record: the fields in `declared` with their types, others with inferred types; `onNew` is called for each new
+ * field.
+ */
 export function recordFields(options: {
   readonly declared: Columns;
   readonly context: RecordContext;
   readonly onNew: (column: ValueColumn) => void;
-  /** The types inferred from earlier chunks: values are stored with them from the start. */
+  /** The types inferred from earlier chunks: values are stored as these types from the start. */
   readonly hints?: Columns;
 }): FieldColumns {
   return new FieldColumns({ hints: [], ...options, prefix: '', depth: 0, make: makeColumn });

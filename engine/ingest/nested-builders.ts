@@ -1,7 +1,7 @@
 import { Field, List, makeData, Struct, type Data } from 'apache-arrow';
 import type { Column } from '../core/types.js';
-import { allSet, withBit } from './bitmap.js';
-import { acquire, growBuffer, release } from '../core/buffers.js';
+import { bitmapOfOnes, setBit } from './bitmap.js';
+import { acquireBuffer, growBuffer, releaseBuffer } from '../core/buffers.js';
 import {
   BooleanBuilder,
   DoubleBuilder,
@@ -14,7 +14,7 @@ import { ColumnBuilder } from './column-builder.js';
 /** A list column: append the elements to `items`, then call `endList`. */
 export class ListBuilder<B extends ColumnBuilder = ColumnBuilder> extends ColumnBuilder {
   readonly items: B;
-  #offsets = acquire(Int32Array, 1024);
+  #offsets = acquireBuffer(Int32Array, 1024);
 
   constructor(items: B) {
     super();
@@ -23,7 +23,7 @@ export class ListBuilder<B extends ColumnBuilder = ColumnBuilder> extends Column
   }
 
   override release(): void {
-    release(this.#offsets);
+    releaseBuffer(this.#offsets);
     this.items.release();
   }
 
@@ -40,12 +40,12 @@ export class ListBuilder<B extends ColumnBuilder = ColumnBuilder> extends Column
   endList(): void {
     const i = this.length;
     if (i + 1 >= this.#offsets.length) this.#offsets = growBuffer(this.#offsets, i + 2);
-    if (this.valid !== null) this.valid = withBit(this.valid, i);
+    if (this.validityBits !== null) this.validityBits = setBit(this.validityBits, i);
     this.#offsets[i + 1] = this.items.length;
     this.length = i + 1;
   }
 
-  /** Ends several lists whose elements have been appended: list i has `counts[i]` elements, or is null if that is negative. */
+  /** Ends several lists whose elements have been appended: list i has `counts[i]` elements, or is null if `counts[i]` is negative. */
   endLists(counts: Int32Array): void {
     this.reserveRows(this.length + counts.length);
     for (let i = 0; i < counts.length; i++) {
@@ -55,7 +55,7 @@ export class ListBuilder<B extends ColumnBuilder = ColumnBuilder> extends Column
         continue;
       }
       const at = this.length;
-      if (this.valid !== null) this.valid = withBit(this.valid, at);
+      if (this.validityBits !== null) this.validityBits = setBit(this.validityBits, at);
       this.#offsets[at + 1] = this.#offsets[at]! + count;
       this.length = at + 1;
     }
@@ -64,7 +64,7 @@ export class ListBuilder<B extends ColumnBuilder = ColumnBuilder> extends Column
   appendNull(): void {
     const i = this.length;
     if (i + 1 >= this.#offsets.length) this.#offsets = growBuffer(this.#offsets, i + 2);
-    this.valid ??= allSet(i);
+    this.validityBits ??= bitmapOfOnes(i);
     this.nullCount++;
     this.#offsets[i + 1] = this.#offsets[i]!;
     this.length = i + 1;
@@ -76,7 +76,7 @@ export class ListBuilder<B extends ColumnBuilder = ColumnBuilder> extends Column
 
   override truncate(length: number): void {
     super.truncate(length);
-    // The elements of an unfinished list are removed as well.
+    // Elements of an unfinished list are removed as well.
     this.items.truncate(this.#offsets[this.length]!);
   }
 
@@ -85,7 +85,7 @@ export class ListBuilder<B extends ColumnBuilder = ColumnBuilder> extends Column
     const child = this.items.finish(this.#offsets[length]!);
     return makeData({
       type: new List(new Field('element', child.type, true)),
-      ...this.nulls(),
+      ...this.validityData(),
       valueOffsets: this.#offsets.subarray(0, length + 1),
       child,
     });
@@ -128,18 +128,18 @@ export class StructBuilder extends ColumnBuilder {
 
   endObject(): void {
     const i = this.length;
-    if (this.valid !== null) this.valid = withBit(this.valid, i);
+    if (this.validityBits !== null) this.validityBits = setBit(this.validityBits, i);
     this.length = i + 1;
   }
 
-  /** Ends `count` objects whose children have been appended; missing ones are padded later. */
+  /** Ends `count` objects whose children have been appended; missing children are padded later. */
   endObjects(count: number): void {
-    if (this.valid === null) this.length += count;
+    if (this.validityBits === null) this.length += count;
     else for (let i = 0; i < count; i++) this.endObject();
   }
 
   appendNull(): void {
-    this.valid ??= allSet(this.length);
+    this.validityBits ??= bitmapOfOnes(this.length);
     this.nullCount++;
     this.length++;
   }
@@ -154,11 +154,11 @@ export class StructBuilder extends ColumnBuilder {
     const children = [...this.children.values()].map((child) => child.finish(length));
     const columns = this.column().children!;
     const fields = children.map((data, i) => new Field(columns[i]!.physical, data.type, true));
-    return makeData({ type: new Struct(fields), ...this.nulls(), children });
+    return makeData({ type: new Struct(fields), ...this.validityData(), children });
   }
 }
 
-/** Creates the builder for a column's type, or for a list of that type when the column is a list. */
+/** Creates the builder for a column: for its type, or for a list of that type. */
 export function makeBuilder(column: Column): ColumnBuilder {
   if (column.isList) return new ListBuilder(makeBuilder({ ...column, isList: false }));
   switch (column.type) {

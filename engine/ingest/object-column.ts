@@ -1,7 +1,7 @@
 import { Field, makeData, Struct, type Data } from 'apache-arrow';
 import { budgets } from '../core/budgets.js';
 import type { Column, Columns } from '../core/types.js';
-import { enlargedBitmap } from '../core/buffers.js';
+import { growBitmap } from '../core/buffers.js';
 import { DiscardedColumn } from './discarded-column.js';
 import { PhysicalNames, reservedNames } from './physical-names.js';
 import type { RecordContext } from './record-context.js';
@@ -19,14 +19,14 @@ export interface ColumnSpec {
   readonly physical: string;
   /** The dotted name, for messages. */
   readonly path: string;
-  /** Objects around the field: 0 for the fields of a record. */
+  /** The number of objects around the field: 0 for the fields of a record. */
   readonly depth: number;
   readonly context: RecordContext;
   /** The declaration of the field: values are cast to its type, unless `Column.open` leaves the type to the values. */
   readonly declared: Column | undefined;
   /** Members with a declared type, for a field that may turn out to hold objects. */
   readonly members: Columns;
-  /** The type that the same field was inferred to have in other values of the import. */
+  /** The type that was inferred for the same field from other values of the import. */
   readonly hint: Column | undefined;
   /** Whether the column holds the elements of a list. */
   readonly isElement: boolean;
@@ -41,7 +41,7 @@ export interface FieldOptions {
   readonly context: RecordContext;
   /** The path of the object followed by a dot; empty for the fields of a record. */
   readonly prefix: string;
-  /** Objects around the fields: 0 for the fields of a record. */
+  /** The number of objects around the fields: 0 for the fields of a record. */
   readonly depth: number;
   readonly make: MakeColumn;
   readonly onNew?: (column: ValueColumn) => void;
@@ -51,7 +51,7 @@ export interface FieldOptions {
 /** The columns of the members of an object, or of the fields of a record, created on first use. */
 export class FieldColumns implements ObjectFields {
   row = 0;
-  first: ValueColumn | null = null;
+  firstField: ValueColumn | null = null;
   readonly columns: ValueColumn[] = [];
   readonly #byName = new Map<string, ValueColumn>();
   readonly #declared: ReadonlyMap<string, Column>;
@@ -74,7 +74,7 @@ export class FieldColumns implements ObjectFields {
     return this.#byName.get(name) ?? this.#add(name);
   }
 
-  /** Creates the columns of declared fields that no record had. */
+  /** Creates the columns of those declared fields that occurred in no record. */
   addDeclared(): void {
     for (const name of this.#declared.keys()) this.field(name);
   }
@@ -87,7 +87,7 @@ export class FieldColumns implements ObjectFields {
     const { context, prefix, depth, make, onNew } = this.#options;
     const declared = this.#declared.get(name);
     const path = prefix + name;
-    if (declared === undefined && ++context.newFields > budgets.columnsPerImport) {
+    if (declared === undefined && ++context.newFieldCount > budgets.columnsPerImport) {
       context.reject(
         codes.tooManyColumns,
         null,
@@ -125,7 +125,7 @@ export class ObjectColumn extends ValueColumn implements ObjectRun {
   #hasObjects = false;
   /** A bitmap with 1 for each row that has an object. */
   #present: Uint8Array = new Uint8Array(128);
-  /** The row of a list whose first element becomes the value; -1 outside of a list. */
+  /** The row of the current list if its first element becomes the value of the field; -1 outside of a list. */
   #listRow = -1;
 
   constructor(options: {
@@ -152,7 +152,7 @@ export class ObjectColumn extends ValueColumn implements ObjectRun {
 
   column(): Column {
     let children = this.fields.columns.map((child) => child.column());
-    // Parquet has no struct without members, so an object whose members were all null gets its declared ones.
+    // Parquet has no struct without members, so a column of objects whose members were all null gets its declared members.
     if (children.every(({ seen }) => seen !== undefined)) {
       this.fields.addDeclared();
       children = this.fields.columns.map((child) => child.column());
@@ -179,7 +179,7 @@ export class ObjectColumn extends ValueColumn implements ObjectRun {
   }
 
   #refuse(found: string): void {
-    this.context.fault(codes.invalidValue, this.path, `${found} is not an object`);
+    this.context.rejectUnlessLenient(codes.invalidValue, this.path, `${found} is not an object`);
     this.appendNull();
   }
 
@@ -201,7 +201,7 @@ export class ObjectColumn extends ValueColumn implements ObjectRun {
   endObject(): void {
     this.#hasObjects = true;
     const byte = this.length >> 3;
-    if (byte >= this.#present.length) this.#present = enlargedBitmap(this.#present, byte + 1);
+    if (byte >= this.#present.length) this.#present = growBitmap(this.#present, byte + 1);
     this.#present[byte]! |= 1 << (this.length & 7);
     this.length++;
   }
@@ -251,8 +251,7 @@ export class ObjectColumn extends ValueColumn implements ObjectRun {
       fields.push(new Field(physical, data.type, true));
     }
     const bytes = (length + 7) >> 3;
-    const present =
-      this.#present.length < bytes ? enlargedBitmap(this.#present, bytes) : this.#present;
+    const present = this.#present.length < bytes ? growBitmap(this.#present, bytes) : this.#present;
     return makeData({
       type: new Struct(fields),
       length,

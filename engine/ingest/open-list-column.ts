@@ -5,9 +5,9 @@ import type { RecordContext } from './record-context.js';
 import { type ObjectFields, ValueColumn } from './value-column.js';
 
 /**
- * A column of a declared type whose values decide whether it holds lists. It stores single values until the first list comes, and from
- * then on lists, in which a single value is a list of one. If there were single values before, the column is mixed: the chunk is
- * read again with a column of lists.
+ * A column of a declared type whose values decide whether it holds lists. It stores single values until the first list comes; from then on
+ * it stores lists, with a single value as a list of one. If there were single values before the first list, the column is mixed, and the
+ * chunk is read again with a column of lists.
  */
 export class OpenListColumn extends ValueColumn {
   /** The single values, or the elements of the lists. */
@@ -16,7 +16,7 @@ export class OpenListColumn extends ValueColumn {
   #hasSingle = false;
   #isMixed = false;
 
-  /** `values` is the column of the declared type, no list. */
+  /** `values` is the column for single values of the declared type. */
   constructor(values: ValueColumn, path: string, context: RecordContext) {
     super(values.name, path, context);
     this.#values = values;
@@ -61,9 +61,9 @@ export class OpenListColumn extends ValueColumn {
 
   beginList(): ValueColumn {
     if (this.#list === null) {
-      if (this.#hasSingle && !this.#isMixed) this.context.mixedColumns++;
+      if (this.#hasSingle && !this.#isMixed) this.context.mixedColumnCount++;
       this.#isMixed = this.#hasSingle;
-      // The inferred types of the members remain.
+      // The inferred types of the members are kept.
       this.#values.truncate(0);
       this.#list = new ListBuilder(this.#values);
     }

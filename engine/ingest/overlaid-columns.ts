@@ -1,21 +1,21 @@
 import { type Column, type Columns, mayWiden } from '../core/types.js';
 import { PhysicalNames } from './physical-names.js';
 
-/** Whether the values decide about the type of a field: nothing is declared about it, or not its type. */
+/** Whether the values decide the type of a field, because nothing, or at least not its type, is declared. */
 export function hasOpenType(
   declared: Column | undefined,
 ): declared is undefined | (Column & { readonly open: 'type' | 'both' }) {
   return declared === undefined || declared.open === 'type' || declared.open === 'both';
 }
 
-/** Whether values may widen the type of a field, because nobody declared it. */
+/** Whether values may widen the type of a field, because no user declared it. */
 export function hasUndeclaredType(known: Column | undefined): boolean {
   return known?.isDeclared !== true;
 }
 
 /**
- * The columns of a format with what the dataset or the request has fixed about them in `known`. Columns that only `known` has are left
- * out; their physical names remain in use.
+ * Returns the columns of a format, adapted to what the dataset or the request has fixed about them in `known`. Columns that only `known`
+ * has are left out; their physical names stay in use.
  */
 export function overlaidColumns(columns: Columns, known: Columns): Columns {
   const byName = new Map(known.map((column) => [column.name, column]));
@@ -32,7 +32,8 @@ export function overlaidColumns(columns: Columns, known: Columns): Columns {
 }
 
 /**
- * A column of a format, adapted to the existing column `known`: its physical name, and its type and list property unless these are open.
+ * Adapts a column of a format to the existing column `known`: the column takes its physical name, and, unless these are open, its type and
+ * whether it is a list.
  */
 export function overlayColumn(column: Column, known: Column | undefined): Column {
   if (known === undefined) return column;

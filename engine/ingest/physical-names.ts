@@ -1,11 +1,11 @@
 import type { Column } from '../core/types.js';
 import { rowIdColumn } from '../store/row-ids.js';
 
-/** The columns that the platform adds to every segment; fields of a record with these names are discarded. */
+/** The columns that the server adds to every segment; fields of a record with these names are discarded. */
 export const reservedNames: readonly string[] = ['_id', '_commit'];
 
-/** The column in which an import keeps the ids that its records have been given, until it knows which records they replace. */
-export const givenId: Column = {
+/** The column in which an import stores the ids given in its records, until it knows which records they replace. */
+export const givenIdColumn: Column = {
   name: '_id',
   physical: '_strandlake_given_id',
   type: 'string',
@@ -14,17 +14,18 @@ export const givenId: Column = {
 };
 
 /**
- * The names in Parquet of the columns of one level. Query engines compare column names case-insensitively, refuse empty ones
- * and lose control characters and byte order marks, so each column gets a name that differs in more than letter case.
+ * The names in Parquet of the columns of one level. Query engines compare column names case-insensitively, refuse empty names, and lose
+ * control characters and byte order marks. Therefore, each column gets a name without these that differs from the others not only in letter
+ * case.
  */
 export class PhysicalNames {
   readonly #taken = new Set<string>();
 
-  /** `physical`: names already in use; at the top level the reserved names are too. */
+  /** `physical` has the names already in use; at the top level, the reserved names are in use as well. */
   constructor(physical: Iterable<string>, isTop: boolean) {
     for (const name of physical) this.#taken.add(name.toLowerCase());
     if (isTop)
-      for (const name of [...reservedNames, rowIdColumn.physical, givenId.physical])
+      for (const name of [...reservedNames, rowIdColumn.physical, givenIdColumn.physical])
         this.#taken.add(name);
   }
 

@@ -1,6 +1,6 @@
 import { makeData, RecordBatch, Schema, Struct, Utf8, type Data } from 'apache-arrow';
 import { Field } from 'apache-arrow';
-import { acquire, release } from '../core/buffers.js';
+import { acquireBuffer, releaseBuffer } from '../core/buffers.js';
 import { AppError } from '../core/errors.js';
 import { reservedColumns } from '../store/arrow.js';
 import type { Batch } from './batch.js';
@@ -14,37 +14,37 @@ export const chunkLength = commitDigits + chunkDigits;
 /** Length of a record's `_id` in characters. */
 export const idLength = chunkLength + rowDigits;
 
-/** A batch with the columns `_id` and `_commit`, which have buffers of their own. */
+/** A batch with the columns `_id` and `_commit`, which have their own buffers. */
 export interface IdentifiedBatch extends Batch {
-  /** Releases the buffers of `_id` and `_commit`; the batch must not be used afterwards. */
+  /** Releases the buffers of `_id` and `_commit`; the batch must not be used after this call. */
   release(): void;
 }
 
 /**
- * Adds the reserved columns in front: `_id`, unique in the platform and in order of insertion (commit, chunk and row in base 36, each of
- * fixed width), and `_commit`, the commit's id as a string.
+ * Adds the reserved columns in front: `_id`, which is unique on the server and ascends in order of insertion (commit, chunk and row in base
+ * 36, each of fixed width), and `_commit`, the commit's id as a string.
  */
 export function withRecordIds(batch: Batch, commitId: number, chunk: number): IdentifiedBatch {
   const { rows } = batch;
-  const own = [ids(rows, commitId, chunk), commitsOf(rows, commitId)];
+  const own = [recordIdColumn(rows, commitId, chunk), commitColumn(rows, commitId)];
   return {
     ...withReservedColumns(batch, own.map(({ data }) => data)),
     release: () => own.forEach(releaseColumn),
   }; // prettier-ignore
 }
 
-/** The column `_commit` of records of one commit, whose buffers `releaseColumn` releases. */
-export function commitsOf(rows: number, commitId: number): OwnColumn {
+/** Returns the column `_commit` of records of one commit; `releaseColumn` releases its buffers. */
+export function commitColumn(rows: number, commitId: number): PooledColumn {
   return repeatedColumn(rows, String(commitId));
 }
 
-/** Releases the buffers of a column, which must not be used afterwards. */
-export function releaseColumn({ bytes, offsets }: OwnColumn): void {
-  release(bytes);
-  release(offsets);
+/** Releases the buffers of a column, which must not be used after this call. */
+export function releaseColumn({ bytes, offsets }: PooledColumn): void {
+  releaseBuffer(bytes);
+  releaseBuffer(offsets);
 }
 
-/** Adds the reserved columns in front of the others, with these values. */
+/** Adds the reserved columns, with these values, in front of the other columns. */
 export function withReservedColumns(batch: Batch, reserved: readonly Data[]): Batch {
   const { rows, data } = batch;
   const fields = [
@@ -61,14 +61,16 @@ export function firstRecordId(commitId: number, chunk: number): string {
   return base36(commitId, commitDigits) + base36(chunk, chunkDigits) + '0'.repeat(rowDigits);
 }
 
-/** The chunk of a record, as the first part of its `_id`, and its row; undefined for an `_id` of another form. */
-export function placeOfRecord(id: string): readonly [chunk: string, row: number] | undefined {
+/**
+ * Returns the chunk of a record, which is the first part of its `_id`, and its row in the chunk; undefined for an `_id` of another form.
+ */
+export function parseRecordId(id: string): readonly [chunk: string, row: number] | undefined {
   if (id.length !== idLength || !/^[0-9a-z]+$/.test(id)) return undefined;
   return [id.slice(0, chunkLength), parseInt(id.slice(chunkLength), 36)];
 }
 
-/** The row of a record whose `_id` of this form begins at `start`; -1 if a character of the row is no digit. */
-export function rowOfRecord(bytes: Uint8Array, start: number): number {
+/** Returns the row in its chunk of a record whose `_id` begins at `start`; -1 if a character of the row is not a digit of base 36. */
+export function rowOfRecordId(bytes: Uint8Array, start: number): number {
   let row = 0;
   for (let at = start + chunkLength; at < start + idLength; at++) {
     const code = bytes[at]!;
@@ -79,27 +81,27 @@ export function rowOfRecord(bytes: Uint8Array, start: number): number {
   return row;
 }
 
-/** The `_id` of the record that is `rows` rows behind another one in its chunk. */
-export function idAfter(id: string, rows: number): string {
-  const [chunk, row] = placeOfRecord(id)!;
+/** Returns the `_id` of the record that is `rows` rows after the record `id` in the same chunk. */
+export function recordIdAfterRows(id: string, rows: number): string {
+  const [chunk, row] = parseRecordId(id)!;
   return chunk + base36(row + rows, rowDigits);
 }
 
-/** A string column and its buffers. */
-export interface OwnColumn {
+/** A string column with buffers of its own. */
+export interface PooledColumn {
   readonly data: Data;
   readonly bytes: Uint8Array;
   readonly offsets: Int32Array;
 }
 
-function ids(rows: number, commitId: number, chunk: number): OwnColumn {
+function recordIdColumn(rows: number, commitId: number, chunk: number): PooledColumn {
   const prefix = base36(commitId, commitDigits) + base36(chunk, chunkDigits);
   if (rows > 36 ** rowDigits) throw new AppError('internal', `${rows} records in one chunk`);
   const current = new TextEncoder().encode(prefix + '0'.repeat(rowDigits));
   const bytes = repeatBytes(rows, current);
   for (let row = 0, at = chunkLength; row < rows; row++, at += idLength) {
     for (let i = 0; i < rowDigits; i++) bytes[at + i] = current[chunkLength + i]!;
-    // Increments the number in place: 9 is followed by a, z by 0 with a carry.
+    // Increments the number in base 36 in place: 9 is followed by a, z by 0 with a carry.
     for (let i = idLength - 1; i >= 0; i--) {
       const c = current[i]!;
       if (c === 122) current[i] = 48;
@@ -112,23 +114,23 @@ function ids(rows: number, commitId: number, chunk: number): OwnColumn {
   return stringColumn(rows, idLength, bytes);
 }
 
-function repeatedColumn(rows: number, value: string): OwnColumn {
+function repeatedColumn(rows: number, value: string): PooledColumn {
   const one = new TextEncoder().encode(value);
   return stringColumn(rows, one.length, repeatBytes(rows, one));
 }
 
-/** Returns a buffer with `rows` copies of `one`, copied in doubling steps. */
+/** Returns a buffer with `rows` copies of `one`; each step doubles the number of copies. */
 function repeatBytes(rows: number, one: Uint8Array): Uint8Array {
   const size = rows * one.length;
-  const bytes = acquire(Uint8Array, Math.max(1, size));
+  const bytes = acquireBuffer(Uint8Array, Math.max(1, size));
   if (rows > 0) bytes.set(one);
   for (let done = one.length; done < size; done *= 2)
     bytes.copyWithin(done, 0, Math.min(done, size - done));
   return bytes;
 }
 
-function stringColumn(rows: number, width: number, bytes: Uint8Array): OwnColumn {
-  const offsets = acquire(Int32Array, rows + 1);
+function stringColumn(rows: number, width: number, bytes: Uint8Array): PooledColumn {
+  const offsets = acquireBuffer(Int32Array, rows + 1);
   for (let row = 0; row <= rows; row++) offsets[row] = row * width;
   const data = makeData({
     type: new Utf8(),

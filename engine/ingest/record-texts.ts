@@ -1,11 +1,11 @@
 /** The texts of the records of a chunk, by their lines. */
 export interface RecordTexts {
-  /** The text of the record on a line, up to `maxBytes`, and the size of the whole text in bytes. */
-  textOf(line: number, maxBytes: number): TextStart;
+  /** Returns the text of the record that begins on a line, up to `maxBytes`, and the size of the whole text in bytes. */
+  textOf(line: number, maxBytes: number): TruncatedText;
 }
 
 /** The beginning of a text, and the size of the whole text in bytes. */
-export interface TextStart {
+export interface TruncatedText {
   readonly text: string;
   readonly bytes: number;
 }
@@ -14,18 +14,18 @@ export interface TextStart {
 export class RecordLines implements RecordTexts {
   readonly #text: Uint8Array;
   readonly #endsAtReturn: boolean;
-  /** A line of the text whose start is known. */
+  /** The line whose start was found last; the search for another line continues there. */
   #known = { line: 1, at: 0 };
 
-  /** `endsAtReturn`: a carriage return ends a line, too. */
+  /** `endsAtReturn` says whether a carriage return ends a line, too. */
   constructor(text: Uint8Array, endsAtReturn: boolean) {
     this.#text = text;
     this.#endsAtReturn = endsAtReturn;
   }
 
-  textOf(line: number, maxBytes: number): TextStart {
+  textOf(line: number, maxBytes: number): TruncatedText {
     const from = this.#startOf(line);
-    return textStart(this.#text.subarray(from, this.#endOf(from)), maxBytes);
+    return truncateText(this.#text.subarray(from, this.#endOf(from)), maxBytes);
   }
 
   #startOf(line: number): number {
@@ -36,7 +36,7 @@ export class RecordLines implements RecordTexts {
     return at;
   }
 
-  /** The start of the line after the one that starts at `at`. */
+  /** Returns the start of the line after the one that starts at `at`. */
   #next(at: number): number {
     const end = this.#text.indexOf(10, at);
     const next = end < 0 ? this.#text.length : end + 1;
@@ -47,7 +47,7 @@ export class RecordLines implements RecordTexts {
     return this.#text[after] === 10 ? after + 1 : after;
   }
 
-  /** The end of the line that starts at `from`, without its line end. */
+  /** Returns the end of the line that starts at `from`, without the line break. */
   #endOf(from: number): number {
     let end = this.#next(from);
     if (end > from && this.#text[end - 1] === 10) end--;
@@ -56,10 +56,10 @@ export class RecordLines implements RecordTexts {
   }
 }
 
-/** The first `maxBytes` of a text in UTF-8, or a few less if they end within a character. */
-export function textStart(text: Uint8Array, maxBytes: number): TextStart {
+/** Returns the first `maxBytes` of a text in UTF-8; fewer if the limit is within a character. */
+export function truncateText(text: Uint8Array, maxBytes: number): TruncatedText {
   let to = Math.min(text.length, maxBytes);
-  // Do not cut within a character, whose continuation bytes are 10xxxxxx.
+  // The continuation bytes of a character are 10xxxxxx; the text is not cut before one of them.
   while (to < text.length && to > 0 && (text[to]! & 0xc0) === 0x80) to--;
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   return { text: decoder.decode(text.subarray(0, to)), bytes: text.length };

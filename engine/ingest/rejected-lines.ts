@@ -1,9 +1,9 @@
 import type { RecordTexts } from './record-texts.js';
 
-/** Receives the errors of a chunk one by one, in addition to the findings, which count them. */
+/** Receives the errors of a chunk one by one, in addition to the findings, which only count them. */
 export interface RejectionSink {
   add(line: number, code: number, field: string | null, message: string): void;
-  /** Discards all errors: the reader starts the chunk again. */
+  /** Discards all errors, because the reader starts the chunk again. */
   clear(): void;
 }
 
@@ -14,38 +14,39 @@ interface Rejection {
   readonly message: string;
 }
 
-/** The rejected records of one chunk: `records` lines of JSON, in blocks of whole lines. */
+/** The rejected records of one chunk: `records` JSON lines, in blocks of whole lines. */
 export interface RejectedBytes {
   readonly blocks: readonly Uint8Array[];
   readonly records: number;
 }
 
-/** Errors of a record that are written after the first; `errors` counts all. */
+/** Maximum number of errors of a record that are written after the first error; `errors` counts all of them. */
 const maxFurtherErrors = 20;
 const blockBytes = 1 << 20;
 
-/** The errors of one record: the first ones, and the number of all. */
+/** The errors of one record: the first of them, and the number of all. */
 export class RecordErrors {
-  readonly kept: Rejection[] = [];
-  count = 0;
+  readonly firstErrors: Rejection[] = [];
+  errorCount = 0;
 
   add(code: number, field: string | null, message: string): void {
-    this.count++;
-    if (this.kept.length <= maxFurtherErrors) this.kept.push({ code, field, message });
+    this.errorCount++;
+    if (this.firstErrors.length <= maxFurtherErrors)
+      this.firstErrors.push({ code, field, message });
   }
 }
 
 /**
- * Writes the rejected records of one chunk as lines of JSON, each with its errors and its text, up to `maxBytes` in all; the first record
- * that does not fit and all after it are left out. Each line begins with `{"line":<number in the chunk>`, which `shiftedLine` replaces
- * when the chunks are joined. `add` takes the errors of one record one after the other.
+ * Writes the rejected records of one chunk as JSON lines, each with its errors and its text, up to `maxBytes` in total; the first record
+ * that does not fit, and all after it, are left out. Each line begins with `{"line":<number in the chunk>`, which `shiftedLine` replaces
+ * when the chunks are joined. `add` is called with the errors of one record one after the other.
  */
 export class RejectedLines implements RejectionSink {
   readonly #texts: RecordTexts;
   readonly #maxBytes: number;
   readonly #maxTextBytes: number;
   #blocks: Uint8Array[] = [];
-  /** Lines of JSON that are not part of a block yet. */
+  /** JSON lines that are not yet part of a block. */
   #rows: Uint8Array[] = [];
   #rowBytes = 0;
   #bytes = 0;
@@ -77,7 +78,10 @@ export class RejectedLines implements RejectionSink {
   }
 
   /** Adds a record with all of its errors. */
-  addRecord(line: number, { kept: [first, ...more], count: errors }: RecordErrors): void {
+  addRecord(
+    line: number,
+    { firstErrors: [first, ...more], errorCount: errors }: RecordErrors,
+  ): void {
     if (first === undefined || this.#isFull) return;
     const { text, bytes } = this.#texts.textOf(line, this.#maxTextBytes);
     const row = { line, ...first, errors, more, text, text_bytes: bytes };
@@ -124,7 +128,7 @@ export class RejectedLines implements RejectionSink {
 
 const lineOpening = Buffer.from('{"line":');
 
-/** Replaces the line number of a line of `RejectedLines` by the file's name and the line number in the file. */
+/** Replaces the line number at the beginning of a JSON line of `RejectedLines` by the name of the file and the line number in the file. */
 export function shiftedLine(row: Uint8Array, file: string, linesBefore: number): Uint8Array {
   const comma = row.indexOf(44, lineOpening.length);
   const line =

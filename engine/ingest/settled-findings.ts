@@ -4,17 +4,21 @@ import { joinColumns } from './unify-columns.js';
 import { codes } from './validation-codes.js';
 
 /**
- * Settles the warnings that depend on the type of a field in all chunks of a file, which one chunk does not know. NaN and infinity are
- * not stored as null in a field of strings, a field of whole numbers becomes a `long` only if all chunks hold whole numbers, which
- * is reported once, and a long string makes no `text` of a field that other values make JSON. `chunks` are the columns that the chunks have seen.
+ * Corrects the warnings that depend on the type of a field in all chunks of a file, which the reader of one chunk does not know. In a field
+ * of strings, NaN and infinity are not stored as null. A field of whole numbers becomes a `long` only if all chunks contain whole numbers,
+ * which is reported once. A long string does not change a field to `text` if other values make it JSON. `chunks` are the columns found in
+ * the chunks.
  */
-export function settledFindings(findings: Findings, chunks: readonly Columns[]): Findings {
+export function resolveTypeDependentWarnings(
+  findings: Findings,
+  chunks: readonly Columns[],
+): Findings {
   const counts = { ...findings.counts };
   let { warnings } = findings;
   const examples: Finding[] = [];
   const joined = chunks.reduce(joinColumns, []);
   for (const example of findings.examples) {
-    const count = settledCount(example, chunks, joined);
+    const count = resolvedWarningCount(example, chunks, joined);
     const { code } = example;
     const removed = example.count - count;
     counts[code] = counts[code]! - removed;
@@ -25,13 +29,13 @@ export function settledFindings(findings: Findings, chunks: readonly Columns[]):
   return { ...findings, counts, warnings, examples };
 }
 
-function settledCount(
+function resolvedWarningCount(
   { code, level, line, field, count }: Finding,
   chunks: readonly Columns[],
   joined: Columns,
 ): number {
   if (level === 'warning' && code === codes.stringLength && field !== null)
-    return isWithinJson(joined, field) ? 0 : count;
+    return isWithinJsonField(joined, field) ? 0 : count;
   const isOfType = line === 0 && code === codes.invalidValue;
   if (level !== 'warning' || !(isOfType || code === codes.nan || code === codes.infinity))
     return count;
@@ -43,10 +47,10 @@ function settledCount(
   return seen.every(({ type }) => type === 'string') ? 0 : count;
 }
 
-/** Whether a field, by its dotted name, is of JSON texts or within one. */
-function isWithinJson(columns: Columns, field: string): boolean {
+/** Whether a field, given by its dotted name, is stored as JSON text or inside of such a field. */
+function isWithinJsonField(columns: Columns, field: string): boolean {
   return columns.some(({ name, type, children }) => {
     if (field !== name && !field.startsWith(`${name}.`)) return false;
-    return type === 'json' || isWithinJson(children ?? [], field.slice(name.length + 1));
+    return type === 'json' || isWithinJsonField(children ?? [], field.slice(name.length + 1));
   });
 }

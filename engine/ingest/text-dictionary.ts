@@ -1,17 +1,17 @@
 import { isoMicros } from './iso-date.js';
 
-/** Different texts in UTF-8, of which columns store many copies. */
+/** Distinct texts in UTF-8, of which columns store many copies. */
 export interface TextDictionary {
-  /** The texts one after the other, followed by spare bytes, so that whole words can be copied. */
+  /** The texts one after the other, followed by unused bytes, so that whole words can be copied. */
   readonly bytes: DataView;
-  /** The offset of each text. */
+  /** The offset of the first byte of each text. */
   readonly begins: Int32Array;
   readonly ends: Int32Array;
-  /** 0 for entries that are not null; null if none is. */
+  /** For each entry, 0 if it is not null, otherwise 1; the array is null if no entry is. */
   readonly nulls: Uint8Array | null;
 }
 
-/** The bytes of a word, which is what `Utf8Builder.appendDictionary` copies at once. */
+/** The number of bytes that `Utf8Builder.appendDictionary` copies at a time. */
 export const wordBytes = 4;
 
 /** Creates a dictionary of texts; null and undefined entries are null. */
@@ -20,7 +20,7 @@ export function textDictionary(texts: readonly (string | null | undefined)[]): T
   const ends = new Int32Array(texts.length);
   let nulls: Uint8Array | null = null;
   let most = 0;
-  // A code unit takes three bytes at most.
+  // A code unit takes at most three bytes in UTF-8.
   for (const text of texts) most += 3 * (text?.length ?? 0);
   const bytes = new Uint8Array(most + wordBytes);
   let end = 0;
@@ -40,8 +40,8 @@ export function longestText({ begins, ends }: TextDictionary): number {
   return longest;
 }
 
-/** Whether one of the texts, or of the texts with these numbers, is no date. */
-export function hasPlainText(
+/** Whether one of the texts is not a date; if numbers are given, only the texts with these numbers are tested. */
+export function hasTextOtherThanDate(
   { bytes, begins, ends, nulls }: TextDictionary,
   some: Iterable<number> = begins.keys(),
 ): boolean {

@@ -11,12 +11,12 @@ import { Utf8Builder } from './utf8-builder.js';
 import type { ColumnBuilder } from './column-builder.js';
 import { ListBuilder, makeBuilder } from './nested-builders.js';
 import {
-  becomesText,
+  becomesTextWarning,
   castScalar,
-  isMisfit,
+  isCastError,
   type CastError,
   type InputScalar,
-  tooLong,
+  tooLongError,
 } from './cast.js';
 import { isoMicros } from './iso-date.js';
 import type { RecordContext } from './record-context.js';
@@ -26,14 +26,14 @@ import {
   type ObjectFields,
   ValueColumn,
 } from './value-column.js';
-import { codes, firstIsStored, listOfOneIsStored } from './validation-codes.js';
+import { codes, firstOfListWarning, listOfOneWarning } from './validation-codes.js';
 
 /** A column of a declared scalar type, or of `json`, which stores every value as JSON text. */
 export class ScalarColumn extends ValueColumn {
   readonly #column: Column;
   readonly #builder: ColumnBuilder;
   readonly #maxBytes: number;
-  /** The wider type that a number has needed. */
+  /** The wider type that a number needs; null if none has needed one. */
   #wider: StoredType | null = null;
   #listRow = -1;
 
@@ -101,9 +101,9 @@ export class ScalarColumn extends ValueColumn {
     const builder = this.#builder;
     if (builder instanceof Utf8Builder) {
       if (to - from > this.#maxBytes) {
-        if (this.#column.isDeclared) return this.#refuse(tooLong(to - from));
-        this.context.warn(codes.stringLength, this.path, becomesText(to - from));
-        builder.becomeText();
+        if (this.#column.isDeclared) return this.#refuse(tooLongError(to - from));
+        this.context.warn(codes.stringLength, this.path, becomesTextWarning(to - from));
+        builder.convertToTextType();
       }
       builder.padTo(this.length++);
       builder.appendBytes(bytes, from, to);
@@ -132,7 +132,7 @@ export class ScalarColumn extends ValueColumn {
       });
       return null;
     }
-    this.context.warn(codes.unexpectedList, this.path, firstIsStored);
+    this.context.warn(codes.unexpectedList, this.path, firstOfListWarning);
     this.#listRow = this.length;
     return this;
   }
@@ -160,25 +160,25 @@ export class ScalarColumn extends ValueColumn {
 
   #add(value: InputScalar): void {
     const cast = castScalar(this.#column.type, value);
-    if (isMisfit(cast)) {
+    if (isCastError(cast)) {
       if (!this.#widens(value, cast)) this.#refuse(cast);
     } else if (cast === null) this.appendNull();
     else this.#append(cast);
   }
 
   /**
-   * Notes the wider type of a column that nobody declared, if a number needs one, and returns whether it does. The chunk is then read
-   * again with the types unified over all chunks.
+   * If a number needs a wider type and the type of the column is not declared, notes that type. Returns whether that is so: the chunk is
+   * then read again with the types unified over all chunks.
    */
   #widens(value: InputScalar, misfit: CastError): boolean {
     const { type, isDeclared } = this.#column;
     const wider = (['long', 'double'] as const).find(
-      (one) => mayWiden(type, one) && !isMisfit(castScalar(one, value)),
+      (one) => mayWiden(type, one) && !isCastError(castScalar(one, value)),
     );
     if (isDeclared || this.context.isLenient || wider === undefined) return false;
     const message = `${misfit.message}: the field becomes a ${wider}`;
     this.context.warn(misfit.code, this.path, message);
-    if (this.#wider === null) this.context.mixedColumns++;
+    if (this.#wider === null) this.context.mixedColumnCount++;
     if (this.#wider !== 'double') this.#wider = wider;
     this.appendNull();
     return true;
@@ -196,12 +196,12 @@ export class ScalarColumn extends ValueColumn {
   }
 
   #refuse(misfit: CastError): void {
-    this.context.fault(misfit.code, this.path, misfit.message);
+    this.context.rejectUnlessLenient(misfit.code, this.path, misfit.message);
     this.appendNull();
   }
 }
 
-/** The runs that a column of a type stores unchanged. */
+/** The kinds of runs of numbers that a column of each type stores unchanged. */
 const numberRuns: Partial<Record<StoredType, readonly NumberRunKind[]>> = {
   boolean: ['boolean'],
   integer: ['integer'],
@@ -295,7 +295,7 @@ export class ListColumn extends ValueColumn {
   }
 
   #expectList(): void {
-    this.context.warn(codes.listExpected, this.path, listOfOneIsStored);
+    this.context.warn(codes.listExpected, this.path, listOfOneWarning);
     this.#list.padTo(this.length);
   }
 }

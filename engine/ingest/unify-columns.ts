@@ -3,10 +3,9 @@ import { PhysicalNames } from './physical-names.js';
 
 /**
  * Unifies the columns found in the chunks of an import (`seen`) with the existing columns of the dataset.
- *
- * The types form a lattice: two types are joined to the smallest type that holds the values of both without loss. So the result depends
- * neither on how the source was split into chunks nor on their order, except for the order of the columns. Values are cast to the types of
- * existing columns, which do not change unless nobody declared them and they can be widened (`mayWiden`).
+ * The types form a lattice: two types are joined to the smallest type that holds the values of both without loss. Therefore, the result
+ * depends neither on how the source was divided into chunks nor on the order of the chunks, except for the order of the columns. Values are
+ * cast to the types of existing columns; these types change only if they are undeclared and can be widened (`mayWiden`).
  */
 export function unifyColumns(existing: Columns, seen: readonly Columns[]): UnifiedColumns {
   const conflicts: Conflict[] = [];
@@ -16,9 +15,9 @@ export function unifyColumns(existing: Columns, seen: readonly Columns[]): Unifi
 
 /** The result of `unifyColumns`. */
 export interface UnifiedColumns {
-  /** All columns of the dataset after the import, beginning with the existing ones. */
+  /** All columns of the dataset after the import, the existing columns first. */
   readonly columns: Columns;
-  /** Existing columns for which a chunk stored values of another type; that chunk has to be read again. */
+  /** Existing columns for which a chunk stored values of another type; the chunk has to be read again. */
   readonly conflicts: readonly Conflict[];
 }
 
@@ -33,7 +32,7 @@ export interface Conflict {
 export function needsRewrite(chunk: Columns, final: Columns): boolean {
   const byName = new Map(final.map((column) => [column.name, column]));
   return chunk.some((column) => {
-    if (column.seen === 'null') return column.isList; // empty lists are not nulls
+    if (column.seen === 'null') return column.isList; // empty lists are not nulls, and the segment would lack them
     const other = byName.get(column.name);
     if (column.seen === 'missing' && other !== undefined && isNumeric(other)) return false;
     return (
@@ -62,7 +61,7 @@ export function storedColumns(seen: Columns): Columns {
 }
 
 const stringTypes: readonly StoredType[] = ['string', 'text', 'blob', 'json'];
-/** The upper bounds of each type, including itself, smallest first; every value can be stored as `json`. */
+/** The types that can hold all values of each type, itself included, smallest first; every value can be stored as `json`. */
 const upperBounds: Readonly<Record<StoredType, readonly StoredType[]>> = {
   boolean: ['boolean', ...stringTypes],
   date: ['date', ...stringTypes],
@@ -82,7 +81,7 @@ export function joinTypes(a: StoredType, b: StoredType): StoredType {
   return upperBounds[a].find((type) => upperBounds[b].includes(type)) ?? 'json';
 }
 
-/** Joins the columns found in two chunks; the result can be joined with further ones. */
+/** Joins the columns found in two chunks; the result can be joined with those of further chunks. */
 export function joinColumns(a: Columns, b: Columns): Columns {
   const joined = new Map(a.map((column) => [column.name, column]));
   for (const column of b) {
@@ -122,7 +121,7 @@ function isMissing({ seen }: Column): boolean {
   return seen === 'missing' || seen === 'null';
 }
 
-/** Whether the values of a column do not matter for the type that it gets together with another. */
+/** Whether a column does not affect the type that it and another column get when they are joined. */
 function isAbsorbed(column: Column, other: Column): boolean {
   return column.seen === 'null' || (column.seen === 'missing' && isNumeric(other));
 }
@@ -131,7 +130,7 @@ function isNumeric({ type, seen, isList }: Column): boolean {
   return seen !== 'missing' && !isList && joinTypes(type, 'double') === 'double';
 }
 
-/** Merges the columns found with the existing ones and assigns physical names to the new ones. */
+/** Merges the columns found with the existing ones and assigns physical names to new columns. */
 function mergeColumns(
   existing: Columns,
   seen: Columns,
@@ -155,7 +154,7 @@ function mergeColumns(
   return [...merged, ...added];
 }
 
-/** A declared object that no record has: its members, and so its column, are still unknown. */
+/** Whether a column is of declared objects that no record has: its members, and therefore the column to store, are not known yet. */
 function isUnusedObject({ type, seen }: Column): boolean {
   return type === 'object' && seen === 'null';
 }
@@ -191,7 +190,7 @@ function isWidened(column: Column, seen: Column): boolean {
   );
 }
 
-/** The columns without the marks of declared types. */
+/** Returns the columns without the marks of declared types. */
 function unmarkColumns(columns: Columns): Columns {
   return columns.map((column) => {
     const { name, physical, type, isList, children } = column;

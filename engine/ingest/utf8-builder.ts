@@ -1,20 +1,20 @@
 import { makeData, Utf8, type Data } from 'apache-arrow';
-import { acquire, growBuffer, release } from '../core/buffers.js';
+import { acquireBuffer, growBuffer, releaseBuffer } from '../core/buffers.js';
 import type { PackedTexts } from '../core/packed-texts.js';
 import type { Column } from '../core/types.js';
-import { allSet, withBit, withRoom } from './bitmap.js';
+import { bitmapOfOnes, setBit, growBitmapTo } from './bitmap.js';
 import { ColumnBuilder } from './column-builder.js';
 import { wordBytes, type TextDictionary } from './text-dictionary.js';
 
 /** Strings: `string`, `text`, `blob` and `json`. */
 export class Utf8Builder extends ColumnBuilder {
   /** Total size of the values in bytes. Arrow's 32-bit offsets limit it to 2 GiB; chunks are far smaller. */
-  end = 0;
-  #offsets = acquire(Int32Array, 1024);
-  #bytes = acquire(Uint8Array, 8192);
+  usedBytes = 0;
+  #offsets = acquireBuffer(Int32Array, 1024);
+  #bytes = acquireBuffer(Uint8Array, 8192);
   #column: Column;
-  /** A value was longer than a string may be, so that the column has become one of type `text`. */
-  becameText = false;
+  /** Whether a value was longer than the type `string` allows, so that the column now has the type `text`. */
+  wasConvertedToText = false;
 
   constructor(column: Column) {
     super();
@@ -26,8 +26,8 @@ export class Utf8Builder extends ColumnBuilder {
     return this.#column;
   }
 
-  becomeText(): void {
-    this.becameText = true;
+  convertToTextType(): void {
+    this.wasConvertedToText = true;
     this.#column = { ...this.#column, type: 'text' };
   }
 
@@ -38,16 +38,16 @@ export class Utf8Builder extends ColumnBuilder {
   /** Appends `source[from..to)`, which must be UTF-8. */
   appendBytes(source: Uint8Array, from: number, to: number): void {
     const size = to - from;
-    const end = this.end + size;
+    const end = this.usedBytes + size;
     if (end > this.#bytes.length) this.#bytes = growBuffer(this.#bytes, end);
     const bytes = this.#bytes;
-    // For up to about forty bytes, a loop is faster than `set`, which needs a view and a call into the runtime.
-    if (size <= 40) for (let i = from, at = this.end; i < to; i++) bytes[at++] = source[i]!;
-    else bytes.set(source.subarray(from, to), this.end);
-    this.commit(end);
+    // For up to about forty bytes, a loop is faster than `set`, which needs a view and a call of the runtime.
+    if (size <= 40) for (let i = from, at = this.usedBytes; i < to; i++) bytes[at++] = source[i]!;
+    else bytes.set(source.subarray(from, to), this.usedBytes);
+    this.endValue(end);
   }
 
-  /** Appends an entry of a dictionary for each code. */
+  /** For each code, appends the entry of the dictionary that has this number. */
   appendDictionary({ bytes, begins, ends, nulls }: TextDictionary, codes: Int32Array): void {
     const from = this.length;
     let size = wordBytes;
@@ -56,24 +56,24 @@ export class Utf8Builder extends ColumnBuilder {
     const words = new DataView(target.buffer, target.byteOffset, target.byteLength);
     this.reserveRows(from + codes.length);
     const offsets = this.#offsets;
-    let { end } = this;
+    let { usedBytes } = this;
     for (let k = 0; k < codes.length; k++) {
       const code = codes[k]!;
       const start = begins[code]!;
       const length = ends[code]! - start;
-      // Bytes beyond the end of a text are overwritten by the next one.
+      // Copying whole words writes bytes after the end of a text; the next text overwrites them.
       for (let i = 0; i < length; i += wordBytes)
-        words.setInt32(end + i, bytes.getInt32(start + i, true), true);
-      end += length;
-      offsets[from + k + 1] = end;
+        words.setInt32(usedBytes + i, bytes.getInt32(start + i, true), true);
+      usedBytes += length;
+      offsets[from + k + 1] = usedBytes;
     }
-    this.end = end;
+    this.usedBytes = usedBytes;
     this.length += codes.length;
     if (nulls !== null) this.#mark(from, (k) => nulls[codes[k]!] === 0);
-    else if (this.valid !== null) this.#mark(from, () => true);
+    else if (this.validityBits !== null) this.#mark(from, () => true);
   }
 
-  /** Appends the first `count` texts; `isValid` has 1 for texts that are not null, or is null if all are. */
+  /** Appends the first `count` texts. `isValid` has 1 for each text that is not null; it is null if all texts are valid. */
   appendConsecutive(
     { bytes, offsets }: PackedTexts,
     count: number,
@@ -82,45 +82,47 @@ export class Utf8Builder extends ColumnBuilder {
     const from = this.length;
     const first = offsets[0]!;
     const size = offsets[count]! - first;
-    const shift = this.end - first;
-    this.reserve(size).set(bytes.subarray(first, first + size), this.end);
+    const shift = this.usedBytes - first;
+    this.reserve(size).set(bytes.subarray(first, first + size), this.usedBytes);
     this.reserveRows(from + count);
     const ends = this.#offsets;
     for (let k = 1; k <= count; k++) ends[from + k] = offsets[k]! + shift;
-    this.end += size;
+    this.usedBytes += size;
     this.length += count;
-    if (isValid !== null || this.valid !== null) this.#mark(from, isValid ?? (() => true));
+    if (isValid !== null || this.validityBits !== null) this.#mark(from, isValid ?? (() => true));
   }
 
-  /** Notes which of the values from `from` on are null. */
+  /** Records which of the values from `from` on are null. */
   #mark(from: number, isValid: (k: number) => boolean): void {
-    this.valid = withRoom(this.valid ?? allSet(from), this.length);
+    this.validityBits = growBitmapTo(this.validityBits ?? bitmapOfOnes(from), this.length);
     for (let i = from; i < this.length; i++)
-      if (isValid(i - from)) this.valid[i >> 3]! |= 1 << (i & 7);
+      if (isValid(i - from)) this.validityBits[i >> 3]! |= 1 << (i & 7);
       else this.nullCount++;
   }
 
-  /** Reserves `size` bytes and returns the buffer; the caller writes a value from `end` on and then calls `commit`. */
+  /** Reserves `size` bytes and returns the buffer; the caller writes a value from `end` on and then calls `endValue`. */
   reserve(size: number): Uint8Array {
-    if (this.end + size > this.#bytes.length)
-      this.#bytes = growBuffer(this.#bytes, this.end + size);
+    if (this.usedBytes + size > this.#bytes.length)
+      this.#bytes = growBuffer(this.#bytes, this.usedBytes + size);
     return this.#bytes;
   }
 
-  /** Ends a value written into reserved memory; `end` is the position after its last byte. */
-  commit(end: number): void {
+  /** Ends a value written to the reserved bytes; `end` is the position after its last byte. */
+  endValue(end: number): void {
     const i = this.length;
     if (i + 1 >= this.#offsets.length) this.#offsets = growBuffer(this.#offsets, i + 2);
-    if (this.valid !== null) this.valid = withBit(this.valid, i);
-    this.end = end;
+    if (this.validityBits !== null) this.validityBits = setBit(this.validityBits, i);
+    this.usedBytes = end;
     this.#offsets[i + 1] = end;
     this.length = i + 1;
   }
 
-  /** Appends `count` consecutive values, the first `size` bytes of `source`; value i ends at `ends[i]`. An empty value becomes null. */
+  /**
+   * Appends `count` adjacent values, which are the first `size` bytes of `source`; value i ends at `ends[i]`. An empty value becomes null.
+   */
   appendRun(source: Uint8Array, size: number, ends: Int32Array, count: number): void {
     const from = this.length;
-    const { end } = this;
+    const { usedBytes: end } = this;
     this.reserve(size).set(source.subarray(0, size), end);
     if (from + count >= this.#offsets.length)
       this.#offsets = growBuffer(this.#offsets, from + count + 1);
@@ -132,29 +134,29 @@ export class Utf8Builder extends ColumnBuilder {
       last = next;
       offsets[from + i + 1] = end + next;
     }
-    if (filled < count) this.valid ??= allSet(from);
-    if (this.valid !== null) {
-      const valid = (this.valid = withRoom(this.valid, from + count));
+    if (filled < count) this.validityBits ??= bitmapOfOnes(from);
+    if (this.validityBits !== null) {
+      const valid = (this.validityBits = growBitmapTo(this.validityBits, from + count));
       for (let i = from; i < from + count; i++)
         if (offsets[i]! < offsets[i + 1]!) valid[i >> 3]! |= 1 << (i & 7);
     }
     this.nullCount += count - filled;
-    this.end = end + size;
+    this.usedBytes = end + size;
     this.length = from + count;
   }
 
   appendString(value: string): void {
     const bytes = this.reserve(value.length * 3);
-    const { written } = encoder.encodeInto(value, bytes.subarray(this.end));
-    this.commit(this.end + written);
+    const { written } = encoder.encodeInto(value, bytes.subarray(this.usedBytes));
+    this.endValue(this.usedBytes + written);
   }
 
   appendNull(): void {
     const i = this.length;
     if (i + 1 >= this.#offsets.length) this.#offsets = growBuffer(this.#offsets, i + 2);
-    this.valid ??= allSet(i);
+    this.validityBits ??= bitmapOfOnes(i);
     this.nullCount++;
-    this.#offsets[i + 1] = this.end;
+    this.#offsets[i + 1] = this.usedBytes;
     this.length = i + 1;
   }
 
@@ -164,7 +166,7 @@ export class Utf8Builder extends ColumnBuilder {
 
   override truncate(length: number): void {
     if (this.length <= length) return;
-    this.end = this.#offsets[length]!;
+    this.usedBytes = this.#offsets[length]!;
     super.truncate(length);
   }
 
@@ -172,15 +174,15 @@ export class Utf8Builder extends ColumnBuilder {
     this.padTo(length);
     return makeData({
       type: new Utf8(),
-      ...this.nulls(),
+      ...this.validityData(),
       valueOffsets: this.#offsets.subarray(0, length + 1),
-      data: this.#bytes.subarray(0, this.end),
+      data: this.#bytes.subarray(0, this.usedBytes),
     });
   }
 
   override release(): void {
-    release(this.#offsets);
-    release(this.#bytes);
+    releaseBuffer(this.#offsets);
+    releaseBuffer(this.#bytes);
   }
 }
 

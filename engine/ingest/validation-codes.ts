@@ -10,7 +10,7 @@ export const codes = {
   infinity: 305,
   stringLength: 306,
   tooManyColumns: 400,
-  /** Choice: the specification has no code for an expression that fails. */
+  /** Choice: the specification has no code for an expression that fails, so code 500 is added. */
   expressionError: 500,
 } as const;
 
@@ -30,6 +30,6 @@ export const codeNames: ReadonlyMap<number, string> = new Map([
 ]);
 
 /** The message of a warning of code 302. */
-export const listOfOneIsStored = 'one value where a list is expected: a list of one is stored';
+export const listOfOneWarning = 'one value where a list is expected: a list of one is stored';
 /** The message of a warning of code 303 about values. */
-export const firstIsStored = 'a list where one value is expected: its first is stored';
+export const firstOfListWarning = 'a list where one value is expected: its first is stored';

@@ -1,23 +1,26 @@
 import type { Data } from 'apache-arrow';
 import { isNumeric, type Columns } from '../core/types.js';
 import type { Batch } from './batch.js';
-import { mayHoldIds } from './entities/detect.js';
+import { mayContainEntityIds } from './entities/detect.js';
 
 /** The size of a sample of the distinct values of a field. */
 export interface SampleSize {
-  /** The maximum number of values. */
+  /** The maximum number of sampled values. */
   readonly count: number;
-  /** Maximum share of the distinct values, above 0 and at most 1. */
+  /** The maximum share of the distinct values to sample, above 0 and at most 1. */
   readonly rate: number;
 }
 
-/** What is sampled of the fields of a chunk. */
-export interface Sampling extends SampleSize {
-  /** Dotted names of fields that are not sampled. */
+/** Which values of the fields of a chunk are sampled. */
+export interface SamplingOptions extends SampleSize {
+  /** Dotted names of fields of which no values are sampled. */
   readonly except?: readonly string[];
 }
 
-/** A sample of the distinct values of one field, of strings or of numbers that may be ids: those with the smallest hashes, in the order of their hashes. */
+/**
+ * A sample of the distinct values of one field of strings, or of numbers that may be ids: the values with the smallest hashes, in the order
+ * of their hashes.
+ */
 export interface FieldSample {
   readonly path: readonly string[];
   readonly hashes: readonly number[];
@@ -30,11 +33,11 @@ export interface FieldSample {
  * how the records are split into chunks: the sample of an import is merged from the samples of its chunks.
  */
 
-/** Bytes of a value that are sampled; further bytes do not help to detect its entity type. */
-const keyBytes = 48;
+/** Maximum number of bytes of a sampled value; further bytes do not help to detect its entity type. */
+const maxSampledValueBytes = 48;
 
 /** Samples the string columns of a chunk. */
-export function sampleBatch(batch: Batch, size: Sampling): readonly FieldSample[] {
+export function sampleBatch(batch: Batch, size: SamplingOptions): readonly FieldSample[] {
   const samples: FieldSample[] = [];
   const exceptNames = new Set(size.except);
   visit(batch.columns, batch.data.data.children, []);
@@ -47,21 +50,21 @@ export function sampleBatch(batch: Batch, size: Sampling): readonly FieldSample[
       if (column.type === 'object') visit(column.children ?? [], data.children, path);
       if (exceptNames.has(path.join('.'))) continue;
       if (column.type === 'string') samples.push({ path, ...sampleColumn(data, size) });
-      if (isNumeric(column.type) && mayHoldIds(column.name))
+      if (isNumeric(column.type) && mayContainEntityIds(column.name))
         samples.push({ path, ...sampleNumbers(data, size) });
     }
   }
 }
 
-/** Samples a column of numbers. Only columns with telling names are, so this need not be fast. */
+/** Samples a column of numbers. This is done only for columns whose names suggest ids, so it need not be fast. */
 function sampleNumbers(data: Data, size: SampleSize): Omit<FieldSample, 'path'> {
   const column = data.values as Int32Array | BigInt64Array | Float64Array;
-  const found = new Smallest<number>(size);
+  const found = new SmallestHashes<number>(size);
   for (let row = 0; row < data.length; row++) {
     if (!data.getValid(row)) continue;
     const mixed = Math.imul(Number(column[row]) ^ 0x9e3779b1, 0x85ebca6b);
     const hash = (mixed ^ (mixed >>> 15)) >>> 0;
-    if (hash <= found.limit) found.add(hash, row);
+    if (hash <= found.maxHash) found.add(hash, row);
   }
   const { hashes, values } = found.result();
   return { hashes, values: values.map((row) => String(column[row])) };
@@ -71,30 +74,38 @@ function sampleColumn(data: Data, size: SampleSize): Omit<FieldSample, 'path'> {
   const bytes = data.values as Uint8Array;
   const offsets = data.valueOffsets as Int32Array;
   const { length } = data;
-  const found = new Smallest<number>(size);
+  const found = new SmallestHashes<number>(size);
   // Most columns repeat values, so values whose hash was seen recently are skipped.
   const recent = new Float64Array(256).fill(-1);
   for (let row = 0; row < length; row++) {
     const from = offsets[row]!;
     const end = offsets[row + 1]!;
-    if (from === end) continue; // null or an empty string
-    const hash = hashOf(bytes, from, end - from > keyBytes ? from + keyBytes : end);
-    if (hash > found.limit || recent[hash & 255] === hash) continue;
+    if (from === end) continue; // a null or an empty string
+    const hash = sampleHash(
+      bytes,
+      from,
+      end - from > maxSampledValueBytes ? from + maxSampledValueBytes : end,
+    );
+    if (hash > found.maxHash || recent[hash & 255] === hash) continue;
     recent[hash & 255] = hash;
     found.add(hash, row);
   }
   const { hashes, values } = found.result();
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const value = (row: number): string =>
-    text.toString('utf8', offsets[row], Math.min(offsets[row + 1]!, offsets[row]! + keyBytes));
+    text.toString(
+      'utf8',
+      offsets[row],
+      Math.min(offsets[row + 1]!, offsets[row]! + maxSampledValueBytes),
+    );
   return { hashes, values: values.map(value) };
 }
 
 /**
- * Hashes the length of a value and five of its bytes: it is computed for every value, so it has to be fast. Values that agree in these
+ * Hashes the length of a value and five of its bytes: every value is hashed, so this has to be fast. Values with the same length and bytes
  * count as one, of which the first in the source is sampled.
  */
-function hashOf(bytes: Uint8Array, from: number, to: number): number {
+function sampleHash(bytes: Uint8Array, from: number, to: number): number {
   const last = to - 1;
   const middle = (from + to) >> 1;
   const ends = bytes[last]! | (bytes[last > from ? last - 1 : from]! << 8);
@@ -104,23 +115,23 @@ function hashOf(bytes: Uint8Array, from: number, to: number): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-/** A map of values by hash that retains the `count` smallest hashes. */
-class Smallest<T> {
-  /** Greater hashes are not part of the sample. */
-  limit: number;
+/** A map of values by hash that keeps those with the `count` smallest hashes. */
+class SmallestHashes<T> {
+  /** The greatest hash that can still be part of the sample. */
+  maxHash: number;
   readonly #values = new Map<number, T>();
   readonly #count: number;
 
   constructor({ count, rate }: SampleSize) {
     this.#count = count;
-    this.limit = Math.floor(rate * 0xffffffff);
+    this.maxHash = Math.floor(rate * 0xffffffff);
   }
 
-  /** Adds a value unless its hash is known. */
+  /** Adds a value unless there is one with the same hash. */
   add(hash: number, value: T): void {
-    if (hash > this.limit || this.#values.has(hash)) return;
+    if (hash > this.maxHash || this.#values.has(hash)) return;
     this.#values.set(hash, value);
-    // Trimmed in batches, which become rarer as the limit falls.
+    // The map is trimmed in batches, which become rarer as `maxHash` decreases.
     if (this.#values.size > 4 * this.#count) this.#trim();
   }
 
@@ -132,8 +143,8 @@ class Smallest<T> {
 
   #trim(): void {
     if (this.#values.size < this.#count) return;
-    this.limit = Float64Array.from(this.#values.keys()).sort()[this.#count - 1]!;
-    for (const hash of this.#values.keys()) if (hash > this.limit) this.#values.delete(hash);
+    this.maxHash = Float64Array.from(this.#values.keys()).sort()[this.#count - 1]!;
+    for (const hash of this.#values.keys()) if (hash > this.maxHash) this.#values.delete(hash);
   }
 }
 
@@ -142,7 +153,7 @@ export class SampleMerge {
   readonly #size: SampleSize;
   readonly #fields = new Map<
     string,
-    { readonly path: readonly string[]; readonly values: Smallest<string> }
+    { readonly path: readonly string[]; readonly values: SmallestHashes<string> }
   >();
 
   constructor(size: SampleSize) {
@@ -152,7 +163,10 @@ export class SampleMerge {
   add(samples: readonly FieldSample[]): void {
     for (const { path, hashes, values } of samples) {
       const key = JSON.stringify(path);
-      const field = this.#fields.get(key) ?? { path, values: new Smallest<string>(this.#size) };
+      const field = this.#fields.get(key) ?? {
+        path,
+        values: new SmallestHashes<string>(this.#size),
+      };
       this.#fields.set(key, field);
       for (const [i, hash] of hashes.entries()) field.values.add(hash, values[i]!);
     }

@@ -12,16 +12,16 @@ import type { LeafPart } from './read-chunk.js';
 import type { SchemaNode, ParquetSchema } from './schema.js';
 
 /*
- * Turns Parquet's levels back into Arrow's offsets and validity bits: the counterpart of levels.ts. A slot begins an item of a node if
- * its repetition level is not greater than the node's and if every list above the node has an element there.
+ * Turns Parquet's levels back into Arrow's offsets and validity bits: the counterpart of levels.ts. A slot begins an item of a node if its
+ * repetition level is not greater than the node's, and if every enclosing list has an element in this slot.
  */
 
-/** The levels of a node in the tree. */
+/** The levels of a node in the tree of the schema. */
 interface NodeLevels {
-  /** Number of optional and repeated ancestors: an item is null at this definition level, and present above it. */
+  /** Number of optional and repeated ancestors, the node included: an item is null at this definition level, and present above it. */
   readonly depth: number;
   readonly repetition: number;
-  /** Slots below this definition level have no item of the node. */
+  /** In slots with a lower definition level, there is no item of the node. */
   readonly floor: number;
 }
 
@@ -41,7 +41,7 @@ function buildData(
   parts: readonly (readonly LeafPart[])[],
   levels: NodeLevels,
 ): Data {
-  const own = parts[node.leaf]!; // a group has the levels of any leaf below it
+  const own = parts[node.leaf]!; // a group has the levels of any leaf inside of it
   if (node.column.isList) return listData(node, type as List, parts, levels);
   if (node.column.type !== 'group') return leafData(type, own, levels);
   const { length, nullCount, nullBitmap } = validity(own, levels);
@@ -90,7 +90,7 @@ interface Validity {
   readonly nullBitmap: Uint8Array | null;
 }
 
-/** The number of items of a node, and the bitmap of its present items. */
+/** Returns the number of items of a node, and the bitmap of the items that are not null. */
 function validity(
   parts: readonly LeafPart[],
   { depth, repetition: most, floor }: NodeLevels,
@@ -130,9 +130,9 @@ function leafData(type: ArrowType, parts: readonly LeafPart[], levels: NodeLevel
     });
     return makeData({ type, ...whole, data });
   }
-  const is64Bit = pages.some(({ kind }) => kind === 'int64s') || isWide(type);
+  const is64Bit = pages.some(({ kind }) => kind === 'int64s') || isStoredIn64Bits(type);
   const int32s = new Int32Array(is64Bit ? 2 * length : length);
-  if (nullBitmap === null) concatenate(pages, int32s);
+  if (nullBitmap === null) concatenateIntegers(pages, int32s);
   else
     scatter(pages, length, isPresent, (item, page, i) => {
       const { int32s: from } = page as DecodedIntegers;
@@ -175,7 +175,7 @@ function stringData(
   };
   scatter(pages, whole.length, isPresent, (at, page, i) => {
     const { offsets } = page as DecodedStrings;
-    close(at); // the nulls before it
+    close(at); // the null items before this one
     end += offsets[i + 1]! - offsets[i]!;
     close(at + 1);
   });
@@ -183,8 +183,8 @@ function stringData(
   return makeData({ type, ...whole, valueOffsets, data });
 }
 
-/** The values of all pages, where each item has one. */
-function concatenate(pages: readonly DecodedValues[], into: Int32Array): void {
+/** Concatenates the values of all pages, if each item has a value. */
+function concatenateIntegers(pages: readonly DecodedValues[], into: Int32Array): void {
   let at = 0;
   for (const page of pages) {
     const { int32s } = page as DecodedIntegers;
@@ -205,7 +205,7 @@ function sumOf<T>(values: readonly T[], number: (value: T) => number): number {
   return values.reduce((sum, value) => sum + number(value), 0);
 }
 
-/** Calls `put` with every present item, the page of its value, and the index of the value in that page. */
+/** Calls `put` for every item that is not null, with the page of its value and the index of the value in the page. */
 function scatter(
   pages: readonly DecodedValues[],
   length: number,
@@ -225,7 +225,7 @@ function scatter(
   if (item < length) throw new RangeError('a leaf has fewer values than slots for them');
 }
 
-function isWide(type: ArrowType): boolean {
+function isStoredIn64Bits(type: ArrowType): boolean {
   return (
     ArrowType.isTimestamp(type) ||
     (ArrowType.isInt(type) && type.bitWidth === 64) ||
@@ -239,5 +239,5 @@ function typedData(
 ): Int32Array | Float32Array | Float64Array | BigInt64Array {
   if (ArrowType.isFloat(type))
     return type.precision === 2 ? new Float64Array(int32s.buffer) : new Float32Array(int32s.buffer);
-  return isWide(type) ? new BigInt64Array(int32s.buffer) : int32s;
+  return isStoredIn64Bits(type) ? new BigInt64Array(int32s.buffer) : int32s;
 }

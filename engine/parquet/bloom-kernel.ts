@@ -3,14 +3,14 @@ import { primes } from './xxhash64.js';
 
 const [p1, p2, p3, p4, p5] = primes;
 
-/** The constants by which a block's bits are chosen (parquet-format, BloomFilter.md). */
+/** The constants that determine which bits of a block a string sets (parquet-format, BloomFilter.md). */
 export const salts = [
   0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31,
 ] as const;
 
 const lanes = ['$v1', '$v2', '$v3', '$v4'] as const;
 
-/** Instructions that replace a lane and an input on the stack by the new lane. */
+/** Instructions that replace an accumulator of xxHash and an input on the stack by the new accumulator. */
 const mixSource = `
   i64.const ${p2}
   i64.mul
@@ -20,8 +20,8 @@ const mixSource = `
   i64.const ${p1}
   i64.mul`;
 
-/** Instructions that rotate the 64-bit number on the stack, multiply it and add to it. */
-const advance = (by: number, factor: bigint, more: bigint): string => `
+/** Instructions that rotate the 64-bit number on the stack, multiply it by `factor` and add `more`. */
+const rotateMultiplyAddSource = (by: number, factor: bigint, more: bigint): string => `
   i64.const ${by}
   i64.rotl
   i64.const ${factor}
@@ -30,8 +30,8 @@ const advance = (by: number, factor: bigint, more: bigint): string => `
   i64.add
   local.set $hash`;
 
-/** Instructions that leave the inner of two enclosing blocks unless this many bytes remain. */
-const leaveUnless = (bytes: number): string => `
+/** Instructions that leave the inner of two nested blocks unless this many bytes remain. */
+const breakUnlessBytesRemain = (bytes: number): string => `
   local.get $at
   i32.const ${bytes}
   i32.add
@@ -39,14 +39,14 @@ const leaveUnless = (bytes: number): string => `
   i32.gt_u
   br_if 1`;
 
-const step = (bytes: number): string => `
+const advanceAddress = (bytes: number): string => `
   local.get $at
   i32.const ${bytes}
   i32.add
   local.set $at`;
 
-/** Instructions that shift the hash and multiply the result. */
-const scatter = (by: number, factor: bigint): string => `
+/** Instructions of xxHash that shift the hash by `by` bits, combine it with the result and multiply it by `factor`. */
+const shiftMultiplySource = (by: number, factor: bigint): string => `
   local.get $hash
   local.get $hash
   i64.const ${by}
@@ -56,8 +56,8 @@ const scatter = (by: number, factor: bigint): string => `
   i64.mul
   local.set $hash`;
 
-/** The hash of the strings of 32 bytes and more, up to their last incomplete 32 bytes. */
-const stripes = `
+/** Hashes strings of 32 bytes and more, except for their last incomplete 32 bytes. */
+const stripesSource = `
   i64.const ${p1 + p2}
   local.set $v1
   i64.const ${p2}
@@ -79,7 +79,7 @@ const stripes = `
     local.set ${lane}`,
       )
       .join('')}
-    ${step(32)}
+    ${advanceAddress(32)}
     local.get $at
     i32.const 32
     i32.add
@@ -105,11 +105,11 @@ const stripes = `
   local.get ${lane}
   ${mixSource}
   i64.xor
-  ${advance(0, p1, p4)}`,
+  ${rotateMultiplyAddSource(0, p1, p4)}`,
     )
     .join('')}`;
 
-/** Adds strings to a split-block bloom filter of some blocks of 32 bytes; `$offsets` has one entry more than there are strings. */
+/** Adds strings to a split-block bloom filter; `$offsets` has one entry more than there are strings. */
 export const insertKernel: Kernel = {
   name: 'insert',
   params: ['strings', 'offsets', 'count', 'filter', 'blocks'],
@@ -144,7 +144,7 @@ export const insertKernel: Kernel = {
           i32.const 32
           i32.lt_u
           br_if 0
-          ${stripes}
+          ${stripesSource}
         end
         local.get $hash
         local.get $end
@@ -155,48 +155,48 @@ export const insertKernel: Kernel = {
         local.set $hash
         block
           loop
-            ${leaveUnless(8)}
+            ${breakUnlessBytesRemain(8)}
             local.get $hash
             i64.const 0
             local.get $at
             i64.load
             ${mixSource}
             i64.xor
-            ${advance(27, p1, p4)}
-            ${step(8)}
+            ${rotateMultiplyAddSource(27, p1, p4)}
+            ${advanceAddress(8)}
             br 0
           end
         end
         block
           block
-            ${leaveUnless(4)}
+            ${breakUnlessBytesRemain(4)}
             local.get $hash
             local.get $at
             i64.load32_u
             i64.const ${p1}
             i64.mul
             i64.xor
-            ${advance(23, p2, p3)}
-            ${step(4)}
+            ${rotateMultiplyAddSource(23, p2, p3)}
+            ${advanceAddress(4)}
           end
         end
         block
           loop
-            ${leaveUnless(1)}
+            ${breakUnlessBytesRemain(1)}
             local.get $hash
             local.get $at
             i64.load8_u
             i64.const ${p5}
             i64.mul
             i64.xor
-            ${advance(11, p1, 0n)}
-            ${step(1)}
+            ${rotateMultiplyAddSource(11, p1, 0n)}
+            ${advanceAddress(1)}
             br 0
           end
         end
-        ${scatter(33, p2)}
-        ${scatter(29, p3)}
-        ${scatter(32, 1n)}
+        ${shiftMultiplySource(33, p2)}
+        ${shiftMultiplySource(29, p3)}
+        ${shiftMultiplySource(32, 1n)}
         local.get $hash           ;; the upper half chooses the block
         i64.const 32
         i64.shr_u

@@ -1,14 +1,14 @@
 import { physicalType, type ParquetLeaf } from './schema.js';
-import type { Bound, Extremes, Range } from './statistics.js';
+import type { Bound, Extremes, ExtremeValues } from './statistics.js';
 
-/** A bound in the form of the footer: PLAIN, for strings without the length. */
+/** A bound as the footer stores it: in the encoding PLAIN, but for strings without the length. */
 export interface WrittenBound {
   readonly bytes: Uint8Array;
   /** Whether the value is exact; false if it was truncated. */
   readonly isExact: boolean;
 }
 
-/** Encodes a bound for the metadata; undefined if a string longer than `maxStringBytes` has no upper bound of that length. */
+/** Encodes a bound for the metadata; undefined if a string is longer than `maxStringBytes` and has no upper bound of that length. */
 export function boundBytes(
   leaf: ParquetLeaf,
   value: Bound,
@@ -35,10 +35,10 @@ export function boundBytes(
 const maxPageStringBytes = 32;
 
 /**
- * The bounds of a page in the page index; undefined for a page without values, or of strings too long for an upper bound. Strings are
- * copies, because the memory of the values may be reused.
+ * Returns the bounds of a page for the page index; undefined for a page without values, and for strings so long that there is no upper
+ * bound. Strings are copied, because the memory of the values may be reused.
  */
-export function pageBounds(leaf: ParquetLeaf, { extremes }: Range): Extremes | undefined {
+export function pageBounds(leaf: ParquetLeaf, { extremes }: ExtremeValues): Extremes | undefined {
   if (extremes === undefined || leaf.physical !== physicalType.byteArray) return extremes;
   const min = boundBytes(leaf, extremes.min, false, maxPageStringBytes);
   const max = boundBytes(leaf, extremes.max, true, maxPageStringBytes);

@@ -6,8 +6,8 @@ import { unpackBits } from './decode-hybrid.js';
  * differences above that minimum.
  */
 
-/** The unpacked numbers of one miniblock; longer if a file has larger miniblocks than this encoder writes. */
-let packedValues = new Int32Array(32);
+/** The unpacked numbers of one miniblock; enlarged if a file has larger miniblocks than this code writes. */
+let unpackedMiniblock = new Int32Array(32);
 
 /** Decodes `count` integers to `out[to]` and following: 32-bit ones, or the low half of 64-bit ones. */
 export function readDeltaInts(
@@ -16,26 +16,27 @@ export function readDeltaInts(
   out: Int32Array,
   to: number,
 ): void {
-  const { miniblocks, size, first } = head(source, count);
+  const { miniblocks, size, first } = readDeltaHeader(source, count);
   if (count === 0) return;
   let value = first | 0;
   out[to] = value;
   const end = to + count;
   for (let i = to + 1; i < end;) {
-    const least = source.zigzag() | 0;
-    const { at: widths } = source;
+    const least = source.readZigzag() | 0;
+    const { readOffset: widths } = source;
     source.skip(miniblocks);
     for (let m = 0; m < miniblocks && i < end; m++) {
       const width = source.bytes[widths + m]!;
-      const { at } = source;
+      const { readOffset } = source;
       source.skip((size / 8) * width);
       const stop = i + size < end ? i + size : end;
       if (width === 0) {
         for (; i < stop; i++) out[i] = value = (value + least) | 0;
         continue;
       }
-      unpackBits(source, at, width, size, packedValues, 0);
-      for (let k = 0; i < stop; i++, k++) out[i] = value = (value + least + packedValues[k]!) | 0;
+      unpackBits(source, readOffset, width, size, unpackedMiniblock, 0);
+      for (let k = 0; i < stop; i++, k++)
+        out[i] = value = (value + least + unpackedMiniblock[k]!) | 0;
     }
   }
 }
@@ -47,33 +48,33 @@ export function readDeltaDoubles(
   out: Float64Array,
   to: number,
 ): void {
-  const { miniblocks, size, first } = head(source, count);
+  const { miniblocks, size, first } = readDeltaHeader(source, count);
   if (count === 0) return;
   let value = first;
   out[to] = value;
   const end = to + count;
   for (let i = to + 1; i < end;) {
-    const least = source.zigzag();
-    const { at: widths } = source;
+    const least = source.readZigzag();
+    const { readOffset: widths } = source;
     source.skip(miniblocks);
     for (let m = 0; m < miniblocks && i < end; m++) {
       const width = source.bytes[widths + m]!;
-      const { at } = source;
+      const { readOffset: at } = source;
       source.skip((size / 8) * width);
       const stop = i + size < end ? i + size : end;
-      unpackBits(source, at, width, size, packedValues, 0);
-      for (let k = 0; i < stop; i++, k++) out[i] = value += least + (packedValues[k]! >>> 0);
+      unpackBits(source, at, width, size, unpackedMiniblock, 0);
+      for (let k = 0; i < stop; i++, k++) out[i] = value += least + (unpackedMiniblock[k]! >>> 0);
     }
   }
 }
 
-function head(
+function readDeltaHeader(
   source: ByteSource,
   count: number,
 ): { readonly miniblocks: number; readonly size: number; readonly first: number } {
-  const blockValues = source.varint();
-  const miniblocks = source.varint();
-  const total = source.varint();
+  const blockValues = source.readVarint();
+  const miniblocks = source.readVarint();
+  const total = source.readVarint();
   if (total !== count) throw new RangeError(`a page with ${count} values has ${total} differences`);
   const size = blockValues / miniblocks;
   if (!Number.isInteger(size) || size % 8 !== 0 || size > 65_536) {
@@ -81,6 +82,6 @@ function head(
       `a miniblock has ${size} differences, must be a multiple of 8 up to 65536`,
     );
   }
-  if (packedValues.length < size) packedValues = new Int32Array(size);
-  return { miniblocks, size, first: source.zigzag() };
+  if (unpackedMiniblock.length < size) unpackedMiniblock = new Int32Array(size);
+  return { miniblocks, size, first: source.readZigzag() };
 }

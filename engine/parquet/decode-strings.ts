@@ -1,21 +1,27 @@
-import { acquire, release } from '../core/buffers.js';
+import { acquireBuffer, releaseBuffer } from '../core/buffers.js';
 import type { ByteSource } from './byte-source.js';
 import { readDeltaInts } from './decode-delta.js';
 
-/** The destination of decoded strings: string i is `bytes[offsets[i]..offsets[i + 1])`. Writing beyond `bytes` throws a `RangeError`. */
+/**
+ * The destination of decoded strings: string i is `bytes[offsets[i]..offsets[i + 1])`. Writing after the end of `bytes` throws a
+ * `RangeError`.
+ */
 export interface StringTarget {
   readonly bytes: Uint8Array;
-  /** A view of `bytes` and of 8 more bytes, which `copyString` may overwrite. */
+  /** A view of `bytes` and of the 8 bytes after it, which `copyString` may overwrite. */
   readonly view: DataView;
-  /** Offsets to be read as unsigned (`>>> 0`). All callers use one array type, because a loop that sees two is slower. */
+  /**
+   * Offsets, to be read as unsigned numbers (`>>> 0`). All callers use the same type of array, because a loop is slower if it sees two
+   * types.
+   */
   readonly offsets: Int32Array;
 }
 
-const stepBytes = 8;
+const copyStepBytes = 8;
 
-/** A target for `count` strings of `byteLength` bytes together. */
+/** Creates a target for `count` strings with `byteLength` bytes in total. */
 export function stringTarget(count: number, byteLength: number): StringTarget {
-  const room = Buffer.allocUnsafeSlow(byteLength + stepBytes);
+  const room = Buffer.allocUnsafeSlow(byteLength + copyStepBytes);
   const view = new DataView(room.buffer, room.byteOffset, room.byteLength);
   return { bytes: room.subarray(0, byteLength), view, offsets: new Int32Array(count + 1) };
 }
@@ -31,10 +37,10 @@ export function readPlainStrings(
   const { offsets } = target;
   const last = to + count;
   for (let i = to; i < last; i++) {
-    const size = source.length();
-    const { at } = source;
+    const size = source.readLength();
+    const { readOffset } = source;
     source.skip(size);
-    copyString(source, at, size, target, end);
+    copyString(source, readOffset, size, target, end);
     end += size;
     offsets[i + 1] = end;
   }
@@ -42,8 +48,8 @@ export function readPlainStrings(
 }
 
 /**
- * Reads strings in the encoding DELTA_BYTE_ARRAY (Encodings.md, "Delta Strings"): the length of the shared prefix, and the suffix. `targetFor` is told the size of all strings
- * together before they are decoded.
+ * Reads strings in the encoding DELTA_BYTE_ARRAY (Encodings.md, "Delta Strings"): for each string, the length of the prefix shared with its
+ * predecessor, and the suffix. `targetFor` is called with the total size of the strings before they are decoded.
  */
 export function readDeltaStrings(
   source: ByteSource,
@@ -52,8 +58,8 @@ export function readDeltaStrings(
   to: number,
   end: number,
 ): number {
-  const prefixes = acquire(Int32Array, count);
-  const suffixes = acquire(Int32Array, count);
+  const prefixes = acquireBuffer(Int32Array, count);
+  const suffixes = acquireBuffer(Int32Array, count);
   try {
     readDeltaInts(source, count, prefixes, 0);
     readDeltaInts(source, count, suffixes, 0);
@@ -67,12 +73,12 @@ export function readDeltaStrings(
     if (shared === 0) return copyStrings(source, suffixes, count, target, to, end);
     return joinDeltaStrings(source, prefixes, suffixes, count, target, to, end);
   } finally {
-    release(prefixes);
-    release(suffixes);
+    releaseBuffer(prefixes);
+    releaseBuffer(suffixes);
   }
 }
 
-/** Copies consecutive strings of these lengths; `source` is at the first string. */
+/** Copies adjacent strings of these lengths; `source` is at the first string. */
 function copyStrings(
   source: ByteSource,
   lengths: Int32Array,
@@ -87,13 +93,13 @@ function copyStrings(
     size += lengths[i]!;
     offsets[to + i + 1] = end + size;
   }
-  const joined = source.take(size);
+  const joined = source.readBytes(size);
   if (end + size > bytes.length) throw new RangeError('the strings are longer than announced');
   bytes.set(joined, end);
   return end + size;
 }
 
-/** Puts prefixes and suffixes together; `source` is at the first suffix. */
+/** Joins prefixes and suffixes; `source` is at the first suffix. */
 function joinDeltaStrings(
   source: ByteSource,
   prefixes: Int32Array,
@@ -113,7 +119,7 @@ function joinDeltaStrings(
       throw new RangeError(
         `a string shares ${shared} bytes with the one before, which has ${sizeBefore}`,
       );
-    const { at } = source;
+    const { readOffset: at } = source;
     source.skip(size);
     copyString(target, before, shared, target, end);
     copyString(source, at, size, target, end + shared);
@@ -148,12 +154,12 @@ export function gatherStrings(
   return end;
 }
 
-/** Longer strings are copied by `set`, which costs 40 ns for its view and little per byte. */
-const longString = 256;
+/** Longer strings are copied by `set`, which takes 40 ns for its view and little time per byte. */
+const longStringBytes = 256;
 
 /**
- * Copies eight bytes per step; the last step may write past the end, where the next string goes. 10 ns for 25 bytes, half the time of
- * steps of four bytes and then one; the engine allocates no bigint here.
+ * Copies eight bytes per step; the last step may write after the end of the string, where the next string follows. This takes 10 ns for 25
+ * bytes, half the time of steps of four bytes and then one; V8 allocates no bigint here.
  */
 function copyString(
   source: { readonly bytes: Uint8Array; readonly view: DataView },
@@ -165,16 +171,16 @@ function copyString(
   const { bytes, view: out } = target;
   const end = to + size;
   if (end > bytes.length) throw new RangeError('the strings are longer than announced');
-  if (size > longString) {
+  if (size > longStringBytes) {
     bytes.set(source.bytes.subarray(from, from + size), to);
     return;
   }
   const { view } = source;
-  if (from + size + stepBytes > view.byteLength) {
+  if (from + size + copyStepBytes > view.byteLength) {
     for (; to < end; to++, from++) bytes[to] = source.bytes[from]!;
     return;
   }
-  for (; to < end; to += stepBytes, from += stepBytes) {
+  for (; to < end; to += copyStepBytes, from += copyStepBytes) {
     out.setBigInt64(to, view.getBigInt64(from, true), true);
   }
 }

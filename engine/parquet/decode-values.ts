@@ -1,4 +1,4 @@
-import { acquire, release } from '../core/buffers.js';
+import { acquireBuffer, releaseBuffer } from '../core/buffers.js';
 import type { ByteSource } from './byte-source.js';
 import { readDeltaDoubles, readDeltaInts } from './decode-delta.js';
 import { readHybrid } from './decode-hybrid.js';
@@ -12,11 +12,14 @@ import {
 import { encodingId } from './encoding.js';
 import { physicalType } from './schema.js';
 
-/** The values of a page without its nulls: as `Values` (values.ts), but with one byte per boolean. */
+/** The values of a page without its nulls: like `Values` (values.ts), but with one byte per boolean. */
 export type DecodedValues =
   | { readonly kind: 'booleans'; readonly booleans: Uint8Array }
   | { readonly kind: 'int32s'; readonly int32s: Int32Array }
-  | { readonly kind: 'int64s'; /** Low and high half of each value. */ readonly int32s: Int32Array }
+  | {
+      readonly kind: 'int64s';
+      /** the low and the high half of each value */ readonly int32s: Int32Array;
+    }
   | { readonly kind: 'strings'; readonly bytes: Uint8Array; readonly offsets: Int32Array };
 
 /** The number of values. */
@@ -27,8 +30,8 @@ export function valueCount(values: DecodedValues): number {
 }
 
 /**
- * Decodes `count` values of a page in the encodings that this encoder writes; throws a `RangeError` for any other. `dictionary` holds
- * the entries of the chunk's dictionary page, if it has one.
+ * Decodes `count` values of a page in the encodings that Strandlake writes; throws a `RangeError` for any other encoding. `dictionary`
+ * contains the entries of the column chunk's dictionary page, if there is one.
  */
 export function readValues(
   source: ByteSource,
@@ -50,12 +53,12 @@ export function readValues(
       return deltaStrings(source, count);
     case encodingId.rleDictionary: {
       if (dictionary === undefined) throw new RangeError('a page needs a dictionary');
-      const indices = acquire(Int32Array, count);
+      const indices = acquireBuffer(Int32Array, count);
       try {
-        readHybrid(source, source.byte(), count, indices);
+        readHybrid(source, source.readByte(), count, indices);
         return gatherValues(dictionary, indices, count);
       } finally {
-        release(indices);
+        releaseBuffer(indices);
       }
     }
     default:
@@ -66,17 +69,17 @@ export function readValues(
 function plainValues(source: ByteSource, physical: number, count: number): DecodedValues {
   switch (physical) {
     case physicalType.boolean: {
-      const bits = source.take(Math.ceil(count / 8));
+      const bits = source.readBytes(Math.ceil(count / 8));
       return { kind: 'booleans', booleans: Uint8Array.from({ length: count }, (_, i) => (bits[i >> 3]! >> (i & 7)) & 1) }; // prettier-ignore
     }
     case physicalType.int32:
     case physicalType.float:
-      return { kind: 'int32s', int32s: alignedIntegers(source.take(4 * count)) };
+      return { kind: 'int32s', int32s: alignedIntegers(source.readBytes(4 * count)) };
     case physicalType.int64:
     case physicalType.double:
-      return { kind: 'int64s', int32s: alignedIntegers(source.take(8 * count)) };
+      return { kind: 'int64s', int32s: alignedIntegers(source.readBytes(8 * count)) };
     case physicalType.byteArray: {
-      const rest = source.bytes.length - source.at - 4 * count;
+      const rest = source.bytes.length - source.readOffset - 4 * count;
       if (rest < 0) throw new RangeError('strings end after their page');
       const target = stringTarget(count, rest);
       return stringsOf(target, readPlainStrings(source, count, target, 0, 0));
@@ -86,7 +89,7 @@ function plainValues(source: ByteSource, physical: number, count: number): Decod
   }
 }
 
-/** A copy, because the position of the bytes may not be a multiple of four. */
+/** Copies bytes to an array of integers, because their position may not be a multiple of four. */
 function alignedIntegers(bytes: Uint8Array): Int32Array {
   return new Int32Array(new Uint8Array(bytes).buffer);
 }
@@ -95,17 +98,17 @@ function stringsOf({ bytes, offsets }: StringTarget, end: number): DecodedValues
   return { kind: 'strings', bytes: bytes.subarray(0, end), offsets };
 }
 
-/** Booleans in RLE, with their length in front. */
+/** Reads booleans in the encoding RLE, preceded by the length in bytes. */
 function readBooleans(source: ByteSource, count: number): Uint8Array {
-  source.length();
-  const bits = acquire(Int32Array, count);
+  source.readLength();
+  const bits = acquireBuffer(Int32Array, count);
   try {
     readHybrid(source, 1, count, bits);
     const booleans = new Uint8Array(count);
     for (let i = 0; i < count; i++) booleans[i] = bits[i]!;
     return booleans;
   } finally {
-    release(bits);
+    releaseBuffer(bits);
   }
 }
 
@@ -115,19 +118,19 @@ function deltaInt32s(source: ByteSource, count: number): DecodedValues {
   return { kind: 'int32s', int32s };
 }
 
-/** This encoder writes deltas only for integers that a double holds exactly. */
+/** Strandlake writes deltas only for 64-bit integers that a double represents exactly. */
 function deltaInt64s(source: ByteSource, count: number): DecodedValues {
-  const values = acquire(Float64Array, count);
+  const values = acquireBuffer(Float64Array, count);
   try {
     readDeltaDoubles(source, count, values, 0);
     const int32s = new Int32Array(2 * count);
     for (let i = 0; i < count; i++) {
-      int32s[2 * i] = values[i]!; // modulo 2^32
+      int32s[2 * i] = values[i]!; // the low half: the assignment takes the number modulo 2^32
       int32s[2 * i + 1] = Math.floor(values[i]! / 2 ** 32);
     }
     return { kind: 'int64s', int32s };
   } finally {
-    release(values);
+    releaseBuffer(values);
   }
 }
 

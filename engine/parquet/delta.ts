@@ -1,16 +1,16 @@
-import { acquire, release } from '../core/buffers.js';
+import { acquireBuffer, releaseBuffer } from '../core/buffers.js';
 import { bitWidth, packBits } from './hybrid.js';
 import type { ByteSink } from './byte-sink.js';
 import type { Strings } from './values.js';
 
-const blockValues = 128;
-const miniblocks = 4;
-const miniblockValues = blockValues / miniblocks;
-const deltas = new Int32Array(blockValues);
+const valuesPerBlock = 128;
+const miniblocksPerBlock = 4;
+const valuesPerMiniblock = valuesPerBlock / miniblocksPerBlock;
+const blockDeltas = new Int32Array(valuesPerBlock);
 
 /**
- * Writes `base + values[from..to)` in DELTA_BINARY_PACKED (Encodings.md, "Delta Encoding"). The values must lie within 2^31 of each
- * other, so that their differences are exact in 32 bits.
+ * Writes `base + values[from..to)` in DELTA_BINARY_PACKED (Encodings.md, "Delta Encoding"). The values must lie within 2^31 of each other,
+ * so that their differences fit into 32 bits.
  */
 export function writeDeltas(
   sink: ByteSink,
@@ -19,12 +19,12 @@ export function writeDeltas(
   to: number,
   base: number,
 ): void {
-  sink.varint(blockValues);
-  sink.varint(miniblocks);
-  sink.varint(to - from);
-  sink.zigzag(from < to ? base + values[from]! : 0);
-  for (let start = from + 1; start < to; start += blockValues) {
-    writeBlock(sink, values, start, Math.min(to, start + blockValues));
+  sink.writeVarint(valuesPerBlock);
+  sink.writeVarint(miniblocksPerBlock);
+  sink.writeVarint(to - from);
+  sink.writeZigzag(from < to ? base + values[from]! : 0);
+  for (let start = from + 1; start < to; start += valuesPerBlock) {
+    writeBlock(sink, values, start, Math.min(to, start + valuesPerBlock));
   }
 }
 
@@ -35,27 +35,31 @@ function writeBlock(sink: ByteSink, values: Int32Array, from: number, to: number
     const value = values[i]!;
     const delta = (value - before) | 0;
     before = value;
-    deltas[i - from] = delta;
+    blockDeltas[i - from] = delta;
     if (delta < least) least = delta;
   }
-  sink.zigzag(least);
+  sink.writeZigzag(least);
   const count = to - from;
-  for (let i = 0; i < count; i++) deltas[i]! -= least;
-  sink.reserve(miniblocks + 4 * (blockValues + 2));
-  const widths = sink.end;
-  sink.end += miniblocks;
-  for (let m = 0; m < miniblocks; m++) {
-    const first = m * miniblockValues;
-    const last = Math.min(count, first + miniblockValues);
+  for (let i = 0; i < count; i++) blockDeltas[i]! -= least;
+  sink.reserve(miniblocksPerBlock + 4 * (valuesPerBlock + 2));
+  const widths = sink.endOffset;
+  sink.endOffset += miniblocksPerBlock;
+  for (let m = 0; m < miniblocksPerBlock; m++) {
+    const first = m * valuesPerMiniblock;
+    const last = Math.min(count, first + valuesPerMiniblock);
     let any = 0;
-    for (let i = first; i < last; i++) any |= deltas[i]!;
+    for (let i = first; i < last; i++) any |= blockDeltas[i]!;
     const width = bitWidth(any);
     sink.bytes[widths + m] = width;
-    if (width > 0) packBits(sink, deltas, first, last, width, (miniblockValues / 8) * width);
+    if (width > 0)
+      packBits(sink, blockDeltas, first, last, width, (valuesPerMiniblock / 8) * width);
   }
 }
 
-/** Writes the strings `from` to `to` in DELTA_BYTE_ARRAY (Encodings.md, "Delta Strings"): shared prefix lengths, then suffixes. */
+/**
+ * Writes the strings from `from` to before `to` in DELTA_BYTE_ARRAY (Encodings.md, "Delta Strings"): the lengths of shared prefixes, then
+ * the suffixes.
+ */
 export function writeDeltaStrings(
   sink: ByteSink,
   strings: Strings,
@@ -64,8 +68,8 @@ export function writeDeltaStrings(
 ): void {
   const { offsets, bytes } = strings;
   const count = to - from;
-  const prefixes = acquire(Int32Array, count);
-  const suffixes = acquire(Int32Array, count);
+  const prefixes = acquireBuffer(Int32Array, count);
+  const suffixes = acquireBuffer(Int32Array, count);
   for (let i = from; i < to; i++) {
     const shared = i === from ? 0 : sharedPrefix(strings, i);
     prefixes[i - from] = shared;
@@ -75,17 +79,17 @@ export function writeDeltaStrings(
   writeDeltas(sink, suffixes, 0, count, 0);
   sink.reserve(offsets[to]! - offsets[from]!);
   const out = sink.bytes;
-  let at = sink.end;
+  let at = sink.endOffset;
   for (let i = from; i < to; i++) {
     const end = offsets[i + 1]!;
     for (let k = end - suffixes[i - from]!; k < end; k++) out[at++] = bytes[k]!;
   }
-  sink.end = at;
-  release(prefixes);
-  release(suffixes);
+  sink.endOffset = at;
+  releaseBuffer(prefixes);
+  releaseBuffer(suffixes);
 }
 
-/** Writes strings without shared prefixes: the lengths of all strings, then their bytes, which is fast to write and to read. */
+/** Writes strings without shared prefixes, as the lengths of all strings and then their bytes, which is fast to write and to read. */
 export function writeUnsharedStrings(
   sink: ByteSink,
   { offsets, bytes }: Strings,
@@ -93,12 +97,12 @@ export function writeUnsharedStrings(
   to: number,
 ): void {
   const count = to - from;
-  const lengths = acquire(Int32Array, count);
+  const lengths = acquireBuffer(Int32Array, count);
   lengths.fill(0, 0, count);
   writeDeltas(sink, lengths, 0, count, 0);
   for (let i = 0; i < count; i++) lengths[i] = offsets[from + i + 1]! - offsets[from + i]!;
   writeDeltas(sink, lengths, 0, count, 0);
-  release(lengths);
+  releaseBuffer(lengths);
   sink.append(bytes.subarray(offsets[from], offsets[to]));
 }
 

@@ -1,6 +1,6 @@
-import { acquire, growBuffer, release } from '../core/buffers.js';
+import { acquireBuffer, growBuffer, releaseBuffer } from '../core/buffers.js';
 import { bitWidth } from './hybrid.js';
-import { hashBytes, isConstant, isSame, finalMix } from './hash.js';
+import { hashBytes, isConstant, areStringsEqual, finalMix } from './hash.js';
 import type { Int32s, Int64s, Strings } from './values.js';
 
 /** The distinct values in order of first occurrence, and the entry of each value. */
@@ -12,8 +12,8 @@ export interface DictionaryEncoding {
   readonly indices: Int32Array;
 }
 
-/** Integers in a range narrower than 2^31, as distances from the smallest of them, `base`. */
-export interface NearIntegers {
+/** Integers in a range narrower than 2^31, as distances from the smallest one, `base`. */
+export interface FrameOfReference {
   readonly distances: Int32Array;
   readonly base: number;
   /** The largest distance from `base`. */
@@ -22,21 +22,21 @@ export interface NearIntegers {
 
 const maxEntries = 1 << 16;
 /** Number of values before the size of the dictionary is estimated for the first time, and between two estimates. */
-const firstCheck = 4096;
-const checkInterval = 16_384;
-/** Size of the alternative encodings, compressed, as a share of PLAIN: a dictionary has to be smaller than that. */
-const alternative = { int32s: 0.8, int64s: 0.9, strings: 0.5 };
+const valuesBeforeFirstEstimate = 4096;
+const valuesBetweenEstimates = 16_384;
+/** The compressed size of the alternative encoding of each type, as a share of PLAIN. A dictionary is used only if it is smaller. */
+const alternativeSizeShare = { int32s: 0.8, int64s: 0.9, strings: 0.5 };
 
 /**
- * Builds the dictionary of a column's values; undefined if another encoding would be smaller. `near` holds the same values as small
- * distances, if they are integers in a narrow range. Pass the result to `releaseDictionary` after use.
+ * Builds the dictionary of a column's values; undefined if another encoding would be smaller. If the values are integers in a narrow range,
+ * `near` contains them as small distances. Pass the result to `releaseDictionary` after use.
  */
 export function buildDictionary(
   values: Int32s | Int64s | Strings,
-  near: NearIntegers | undefined,
+  near: FrameOfReference | undefined,
 ): DictionaryEncoding | undefined {
   const builder = new DictionaryBuilder(values);
-  if (near !== undefined && near.span < maxEntries) builder.addNear(near);
+  if (near !== undefined && near.span < maxEntries) builder.addFrameOfReference(near);
   else if (near !== undefined) builder.addInt32s(near.distances, values.count);
   else if (values.kind === 'int32s') builder.addInt32s(values.int32s, values.count);
   else if (values.kind === 'int64s') builder.addInt64s(values);
@@ -47,33 +47,36 @@ export function buildDictionary(
 
 /** Releases the buffers of a dictionary. */
 export function releaseDictionary(dictionary: DictionaryEncoding): void {
-  release(dictionary.firsts);
-  release(dictionary.indices);
+  releaseBuffer(dictionary.firsts);
+  releaseBuffer(dictionary.indices);
 }
 
-/** For each byte, 1 + the entry of the string of that byte alone, or 0. Most alleles are such strings, and need no hashing. */
-const singleBytes = new Int32Array(256);
+/**
+ * For each byte, 1 + the index of the entry that is a string of only this byte, or 0. Most alleles are such strings, which need no hashing.
+ */
+const singleByteEntries = new Int32Array(256);
 
 /**
- * A hash table with open addressing: a slot holds 1 + the number of an entry, or 0. Each type has its own loop, which allocates nothing per value.
+ * A hash table with open addressing: a slot contains 1 + the index of an entry, or 0. Each type has a loop of its own, which allocates
+ * nothing per value.
  */
 class DictionaryBuilder {
   #entries = 0;
-  #firsts = acquire(Int32Array, 1024);
-  #hashes = acquire(Int32Array, 1024);
-  /** Strings only, by entry: the entry of the value that came after its last occurrence, which is tried first for the next value. */
+  #firsts = acquireBuffer(Int32Array, 1024);
+  #hashes = acquireBuffer(Int32Array, 1024);
+  /** Only for strings: for each entry, the entry that followed its last occurrence; it is tried first for the next value. */
   #followers = zeroedIntegers(1024);
   #slots = zeroedIntegers(1024);
   #mask = 1023;
   #isAbandoned = false;
   readonly #indices: Int32Array;
   readonly #values: Int32s | Int64s | Strings;
-  /** Bytes of a value in PLAIN, on average. */
+  /** The average number of bytes of a value in PLAIN. */
   readonly #bytes: number;
 
   constructor(values: Int32s | Int64s | Strings) {
     this.#values = values;
-    this.#indices = acquire(Int32Array, values.count);
+    this.#indices = acquireBuffer(Int32Array, values.count);
     this.#bytes = plainBytes(values) / Math.max(1, values.count);
   }
 
@@ -84,11 +87,11 @@ class DictionaryBuilder {
   }
 
   /** Adds integers in a narrow range, which need no hashing. */
-  addNear({ distances, span }: NearIntegers): void {
+  addFrameOfReference({ distances, span }: FrameOfReference): void {
     const { count } = this.#values;
     const entryOf = zeroedIntegers(span + 1);
     const indices = this.#indices;
-    let checkAt = firstCheck;
+    let checkAt = valuesBeforeFirstEstimate;
     for (let i = 0; i < count; i++) {
       const distance = distances[i]!;
       let entry = entryOf[distance]! - 1;
@@ -98,16 +101,16 @@ class DictionaryBuilder {
       }
       indices[i] = entry;
       if (i === checkAt) {
-        checkAt += checkInterval;
+        checkAt += valuesBetweenEstimates;
         if (!this.#isWorthwhile(i)) break;
       }
     }
-    release(entryOf);
+    releaseBuffer(entryOf);
   }
 
   addInt32s(int32s: Int32Array, count: number): void {
     const indices = this.#indices;
-    let checkAt = firstCheck;
+    let checkAt = valuesBeforeFirstEstimate;
     for (let i = 0; i < count; i++) {
       const value = int32s[i]!;
       const hash = finalMix(value);
@@ -125,7 +128,7 @@ class DictionaryBuilder {
       }
       indices[i] = entry;
       if (i === checkAt) {
-        checkAt += checkInterval;
+        checkAt += valuesBetweenEstimates;
         if (!this.#isWorthwhile(i)) return;
       }
     }
@@ -133,7 +136,7 @@ class DictionaryBuilder {
 
   addInt64s({ count, halves }: Int64s): void {
     const indices = this.#indices;
-    let checkAt = firstCheck;
+    let checkAt = valuesBeforeFirstEstimate;
     for (let i = 0; i < count; i++) {
       const low = halves[2 * i]!;
       const high = halves[2 * i + 1]!;
@@ -154,7 +157,7 @@ class DictionaryBuilder {
       }
       indices[i] = entry;
       if (i === checkAt) {
-        checkAt += checkInterval;
+        checkAt += valuesBetweenEstimates;
         if (!this.#isWorthwhile(i)) return;
       }
     }
@@ -163,24 +166,24 @@ class DictionaryBuilder {
   addStrings(strings: Strings): void {
     const { count, bytes, view, offsets } = strings;
     const indices = this.#indices;
-    let checkAt = firstCheck;
-    singleBytes.fill(0);
+    let checkAt = valuesBeforeFirstEstimate;
+    singleByteEntries.fill(0);
     let before = 0;
     for (let i = 0; i < count; i++) {
       const from = offsets[i]!;
       const to = offsets[i + 1]!;
       if (to - from === 1) {
-        let entry = singleBytes[bytes[from]!]! - 1;
+        let entry = singleByteEntries[bytes[from]!]! - 1;
         if (entry < 0) {
           entry = this.#enter(i, 0);
-          singleBytes[bytes[from]!] = entry + 1;
+          singleByteEntries[bytes[from]!] = entry + 1;
         }
         indices[i] = entry;
         continue;
       }
-      // Guess that the value follows its predecessor again: right for runs, and for the samples of each record.
+      // The guess is that the same value follows as after the last occurrence, which is right for runs and for the samples of each record.
       const guess = this.#followers[before]!;
-      if (guess < this.#entries && isSame(strings, i, this.#firsts[guess]!)) {
+      if (guess < this.#entries && areStringsEqual(strings, i, this.#firsts[guess]!)) {
         indices[i] = before = guess;
         continue;
       }
@@ -189,7 +192,8 @@ class DictionaryBuilder {
       let slot = hash & mask;
       let entry = this.#slots[slot]! - 1;
       while (entry >= 0) {
-        if (this.#hashes[entry] === hash && isSame(strings, i, this.#firsts[entry]!)) break;
+        if (this.#hashes[entry] === hash && areStringsEqual(strings, i, this.#firsts[entry]!))
+          break;
         slot = (slot + 1) & mask;
         entry = this.#slots[slot]! - 1;
       }
@@ -201,17 +205,17 @@ class DictionaryBuilder {
       this.#followers[before] = entry;
       indices[i] = before = entry;
       if (i >= checkAt) {
-        checkAt = i + checkInterval;
+        checkAt = i + valuesBetweenEstimates;
         if (!this.#isWorthwhile(i)) return;
       }
     }
   }
 
-  /** The dictionary, if it is smaller than the alternative; the builder is used up. */
+  /** Returns the dictionary if it is smaller than the alternative, otherwise undefined. The builder must not be used after this call. */
   finish(): DictionaryEncoding | undefined {
-    release(this.#hashes);
-    release(this.#followers);
-    release(this.#slots);
+    releaseBuffer(this.#hashes);
+    releaseBuffer(this.#followers);
+    releaseBuffer(this.#slots);
     const { count } = this.#values;
     const dictionary = {
       entries: this.#entries,
@@ -223,16 +227,20 @@ class DictionaryBuilder {
     return undefined;
   }
 
-  /** The size with a dictionary, as a share of the size in another encoding. */
+  /** Returns the size of the dictionary encoding as a share of the size in another encoding. */
   #size(seen: number): number {
     const indices = (seen * bitWidth(this.#entries - 1)) / 8;
-    const other = seen * this.#bytes * alternative[this.#values.kind];
+    const other = seen * this.#bytes * alternativeSizeShare[this.#values.kind];
     return (this.#entries * this.#bytes + indices) / other;
   }
 
-  /** Whether to go on. New entries become rarer with time, so the dictionary may still be a little too large. */
+  /**
+   * Whether to continue building the dictionary. New entries become rarer with more values, so at this point the dictionary may still be a
+   * little too large.
+   */
   #isWorthwhile(seen: number): boolean {
-    const isSmall = seen < checkInterval ? this.#entries < seen * 0.95 : this.#size(seen) < 1.2;
+    const isSmall =
+      seen < valuesBetweenEstimates ? this.#entries < seen * 0.95 : this.#size(seen) < 1.2;
     this.#isAbandoned = !isSmall || this.#entries > maxEntries;
     return !this.#isAbandoned;
   }
@@ -256,17 +264,17 @@ class DictionaryBuilder {
       while (slots[slot] !== 0) slot = (slot + 1) & mask;
       slots[slot] = entry + 1;
     }
-    release(this.#slots);
+    releaseBuffer(this.#slots);
     this.#slots = slots;
     this.#mask = mask;
   }
 }
 
 function zeroedIntegers(length: number): Int32Array {
-  return acquire(Int32Array, length).fill(0, 0, length);
+  return acquireBuffer(Int32Array, length).fill(0, 0, length);
 }
 
-/** The number of bytes of the values in the encoding PLAIN. */
+/** Returns the number of bytes of the values in the encoding PLAIN. */
 function plainBytes(values: Int32s | Int64s | Strings): number {
   const { kind, count } = values;
   if (kind !== 'strings') return count * (kind === 'int64s' ? 8 : 4);

@@ -1,18 +1,18 @@
 import { valueCount, type DecodedValues } from './decode-values.js';
 import type { LeafPart } from './read-chunk.js';
 
-/** A part without the dropped rows, and the range and size of the dropped values. */
+/** A part of a leaf without the dropped rows, and the range and size of the dropped values. */
 export interface ReducedPart {
   readonly part: LeafPart;
-  /** Number of values that were dropped. */
+  /** The number of dropped values. */
   readonly values: number;
-  /** Number of bytes of the kept strings. */
+  /** The number of bytes of the strings that are kept. */
   readonly stringBytes: number;
 }
 
 /**
- * The part of a leaf without some rows, given by their ascending numbers, of which the part's first row is `first`. `maxDefinition` is the
- * definition level of a slot that has a value.
+ * Returns a part of a leaf without some rows. The dropped rows are given by ascending numbers; the first row of the part has the number
+ * `first`. `maxDefinition` is the definition level of a slot that has a value.
  */
 export function withoutRows(
   part: LeafPart,
@@ -25,7 +25,7 @@ export function withoutRows(
   const { slots, definition, repetition } = part;
   const keptDefinition = new Uint16Array(slots);
   const keptRepetition = repetition && new Uint16Array(slots);
-  /** One byte per value: 1 for a value that is kept, 0 for others. */
+  /** One byte per value: 1 for a value that is kept, 0 for a dropped value. */
   const stays = new Uint8Array(slots);
   let next = lowerBound(rows, first);
   let [kept, value, dropped] = [0, 0, 0];
@@ -58,19 +58,19 @@ export function withoutRows(
     const reduced = selectValues(page, stays.subarray(begin, begin + count));
     begin += count;
     if (page.kind === 'strings' && reduced.kind === 'strings')
-      stringBytes += lengthOf(page.offsets) - lengthOf(reduced.offsets);
+      stringBytes += totalStringBytes(page.offsets) - totalStringBytes(reduced.offsets);
     return reduced;
   });
   const own = {
     slots: kept,
-    definition: prefix(keptDefinition, kept),
-    repetition: keptRepetition && prefix(keptRepetition, kept),
+    definition: truncateArray(keptDefinition, kept),
+    repetition: keptRepetition && truncateArray(keptRepetition, kept),
     values,
   };
   return { part: own, values: dropped, stringBytes };
 }
 
-/** The index of the first element that is not below `least`. */
+/** Returns the index of the first element that is not less than `least`. */
 export function lowerBound(ascending: Int32Array, least: number): number {
   let [low, high] = [0, ascending.length];
   while (low < high) {
@@ -81,7 +81,7 @@ export function lowerBound(ascending: Int32Array, least: number): number {
   return low;
 }
 
-function lengthOf(offsets: Int32Array): number {
+function totalStringBytes(offsets: Int32Array): number {
   return offsets[offsets.length - 1]! - offsets[0]!;
 }
 
@@ -98,7 +98,7 @@ function selectValues(values: DecodedValues, stays: Uint8Array): DecodedValues {
   }
 }
 
-/** The values, of one or two 32-bit words each, that stay. */
+/** Returns the kept values, which have one or two 32-bit words each. */
 function selectedWords(from: Int32Array, stays: Uint8Array, words: 1 | 2): Int32Array {
   const kept = new Int32Array(from.length);
   let count = 0;
@@ -107,17 +107,17 @@ function selectedWords(from: Int32Array, stays: Uint8Array, words: 1 | 2): Int32
     kept[count++] = from[words * i]!;
     if (words === 2) kept[count++] = from[2 * i + 1]!;
   }
-  return prefix(kept, count);
+  return truncateArray(kept, count);
 }
 
 function selectedStrings(from: Uint8Array, starts: Int32Array, stays: Uint8Array): DecodedValues {
-  const bytes = new Uint8Array(lengthOf(starts));
+  const bytes = new Uint8Array(totalStringBytes(starts));
   const offsets = new Int32Array(stays.length + 1);
   let [count, end] = [0, 0];
   for (let i = 0; i < stays.length; i++) {
     if (stays[i] === 0) continue;
     const last = starts[i + 1]!;
-    // A view for each short text would take longer than copying it.
+    // For a short text, creating a view would take longer than copying the bytes.
     if (last - starts[i]! > 64) {
       bytes.set(from.subarray(starts[i]!, last), end);
       end += last - starts[i]!;
@@ -126,13 +126,19 @@ function selectedStrings(from: Uint8Array, starts: Int32Array, stays: Uint8Array
   }
   return {
     kind: 'strings',
-    bytes: prefix(bytes, end),
-    offsets: prefix(offsets, count + 1),
+    bytes: truncateArray(bytes, end),
+    offsets: truncateArray(offsets, count + 1),
   };
 }
 
-/** The first elements. A short prefix is copied, so that it does not keep the whole memory: parts of many files may be collected. */
-function prefix<T extends Uint8Array | Uint16Array | Int32Array>(array: T, length: number): T {
+/**
+ * Returns the first elements of an array. A short prefix is copied, so that it does not keep the memory of the whole array: parts of many
+ * files may be collected.
+ */
+function truncateArray<T extends Uint8Array | Uint16Array | Int32Array>(
+  array: T,
+  length: number,
+): T {
   const isMost = length > array.length / 2;
   return (isMost ? array.subarray(0, length) : array.slice(0, length)) as T;
 }

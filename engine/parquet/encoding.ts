@@ -1,8 +1,8 @@
 import { writeRleBitPacked, writeRun, bitWidth } from './hybrid.js';
 import { releaseDictionary, type DictionaryEncoding } from './dictionary.js';
 import type { ByteSink } from './byte-sink.js';
-import { plainInt32s, plainStrings } from './plain.js';
-import type { Range } from './statistics.js';
+import { writePlainInt32s, writePlainStrings } from './plain.js';
+import type { ExtremeValues } from './statistics.js';
 import type { Int32s, Int64s, Strings } from './values.js';
 
 /** Encodings by their number in parquet.thrift (`Encoding`). */
@@ -14,8 +14,8 @@ export const encodingId = {
   rleDictionary: 8,
 } as const;
 
-/** The values of a page: `value` to `valueEnd`, without the latter. */
-export interface PageValues {
+/** The values of a page: from `value` to before `valueEnd`. */
+export interface PageValueRange {
   readonly value: number;
   readonly valueEnd: number;
 }
@@ -24,9 +24,9 @@ export interface PageValues {
 export interface Encoder {
   /** The id of the encoding, one of `encodingId`. */
   readonly encoding: number;
-  /** The extremes of the values of each page. */
-  readonly ranges: readonly Range[];
-  /** Writes the values `from` to `to`: the part of a page that follows its levels. */
+  /** The smallest and the largest value of each page. */
+  readonly ranges: readonly ExtremeValues[];
+  /** Writes the values from `from` to before `to`: the part of a page that follows its levels. */
   write(sink: ByteSink, from: number, to: number): void;
   /** Number of dictionary entries; 0 without a dictionary. */
   readonly entries: number;
@@ -35,27 +35,30 @@ export interface Encoder {
   release(): void;
 }
 
-/** The members of an encoder that has no dictionary and no buffers. */
+/** The members of an encoder that has neither a dictionary nor buffers. */
 export const plainEncoderMembers = { entries: 0, writeDictionary: () => {}, release: () => {} };
 
-/** PLAIN (Encodings.md): stores values as they are. */
-export function plainEncoder(values: Strings | Int32s | Int64s, ranges: readonly Range[]): Encoder {
+/** The encoding PLAIN (Encodings.md), which stores values unchanged. */
+export function plainEncoder(
+  values: Strings | Int32s | Int64s,
+  ranges: readonly ExtremeValues[],
+): Encoder {
   return {
     ...plainEncoderMembers,
     encoding: encodingId.plain,
     ranges,
     write(sink, from, to) {
-      if (values.kind === 'strings') plainStrings(sink, values, from, to);
-      else if (values.kind === 'int32s') plainInt32s(sink, values.int32s, from, to);
-      else plainInt32s(sink, values.halves, 2 * from, 2 * to);
+      if (values.kind === 'strings') writePlainStrings(sink, values, from, to);
+      else if (values.kind === 'int32s') writePlainInt32s(sink, values.int32s, from, to);
+      else writePlainInt32s(sink, values.halves, 2 * from, 2 * to);
     },
   };
 }
 
-/** RLE_DICTIONARY (Encodings.md, "Dictionary Encoding"): one byte for the bit width of the indices, then the indices. */
+/** The encoding RLE_DICTIONARY (Encodings.md, "Dictionary Encoding"): one byte for the bit width of the indices, then the indices. */
 export function dictionaryEncoder(
   dictionary: DictionaryEncoding,
-  ranges: readonly Range[],
+  ranges: readonly ExtremeValues[],
   writeDictionary: (sink: ByteSink) => void,
 ): Encoder {
   const { entries, indices } = dictionary;
@@ -66,7 +69,7 @@ export function dictionaryEncoder(
     entries,
     writeDictionary,
     write(sink, from, to) {
-      sink.byte(width);
+      sink.writeByte(width);
       if (entries === 1) writeRun(sink, 0, to - from, width);
       else writeRleBitPacked(sink, indices, from, to, width);
     },

@@ -1,7 +1,7 @@
 import type { Data, RecordBatch } from 'apache-arrow';
-import { writeChunk, type ChunkMeta, type ChunkOutput, type RowPages } from './write-chunk.js';
+import { writeChunk, type ChunkMeta, type ChunkOutput, type RowPaging } from './write-chunk.js';
 import { writeIndexes } from './page-index.js';
-import { magic, writeFooter, type KeyValue, type RowGroupMeta } from './write-footer.js';
+import { magicBytes, writeFooter, type KeyValue, type RowGroupMeta } from './write-footer.js';
 import {
   parentLevels,
   listFrame,
@@ -9,7 +9,7 @@ import {
   releaseFrame,
   releaseLevels,
   rowFrame,
-  type Frame,
+  type SlotFrame,
 } from './levels.js';
 import { rowsPerPage } from './page-rows.js';
 import {
@@ -23,26 +23,26 @@ import { ByteSink } from './byte-sink.js';
 import { compareBounds, type Bound } from './statistics.js';
 import { leafValues, releaseValues } from './values.js';
 
-/** Rows per row group: as many as DuckDB uses. One row group at a time is encoded in memory. */
+/** Rows per row group, the same number as in DuckDB. A row group is encoded in memory before it is written. */
 export const rowGroupRows = 122_880;
 
 /** Approximate size of the pieces of a file, in bytes. */
-const pieceBytes = 1 << 20;
+const flushBytes = 1 << 20;
 
 /** Statistics of a leaf over all row groups, counted from the batches while they are encoded. */
-export interface LeafCount {
+export interface EncodedLeafStatistics {
   readonly leaf: ParquetLeaf;
-  /** Number of slots without a value. */
+  /** The number of slots without a value. */
   nulls: number;
   min: Bound | undefined;
   max: Bound | undefined;
   hasNaN: boolean;
-  /** Strings only: bytes of all values, without their lengths. */
+  /** Only for strings: the bytes of all values, without their lengths. */
   stringBytes: number;
 }
 
 /** The number of nulls in a column of lists that is not itself inside a list. */
-export interface ListCount {
+export interface ListNullCount {
   readonly path: readonly string[];
   nulls: number;
 }
@@ -53,17 +53,17 @@ export interface EncodedRowGroup {
   readonly meta: RowGroupMeta;
 }
 
-/** Encodes a batch of these columns as one row group of a file that `joinRowGroups` makes. */
+/** Encodes a batch of these columns as one row group, for a file that `joinRowGroups` writes. */
 export function encodeRowGroup(
   columns: readonly ParquetColumn[],
   batch: RecordBatch,
 ): EncodedRowGroup {
-  return new ParquetEncoder(columns, '').rowGroup(batch);
+  return new ParquetEncoder(columns, '').encodeAsRowGroup(batch);
 }
 
 /**
- * The bytes of a Parquet file, from row groups that may have been encoded in several threads. `metadata` becomes the key-value metadata of the
- * footer.
+ * Yields the bytes of a Parquet file, from row groups that may have been encoded in several threads. `metadata` becomes the key-value
+ * metadata of the footer.
  */
 export async function* joinRowGroups(
   columns: readonly ParquetColumn[],
@@ -71,11 +71,14 @@ export async function* joinRowGroups(
   createdBy: string,
   metadata: readonly KeyValue[] = [],
 ): AsyncGenerator<Uint8Array> {
-  yield magic;
-  let offset = magic.length;
+  yield magicBytes;
+  let offset = magicBytes.length;
   const metas: RowGroupMeta[] = [];
   for await (const { bytes, meta } of groups) {
-    metas.push({ rows: meta.rows, chunks: meta.chunks.map((chunk) => moveChunk(chunk, offset)) });
+    metas.push({
+      rows: meta.rows,
+      chunks: meta.chunks.map((chunk) => shiftChunkOffsets(chunk, offset)),
+    });
     yield bytes;
     offset += bytes.length;
   }
@@ -83,13 +86,13 @@ export async function* joinRowGroups(
   try {
     const indexes = writeIndexes(end, offset, chunksOf(metas));
     writeFooter(end, parquetSchema(columns), metas, indexes, createdBy, metadata);
-    yield end.written().slice();
+    yield end.writtenBytes().slice();
   } finally {
     end.release();
   }
 }
 
-function moveChunk(chunk: ChunkMeta, by: number): ChunkMeta {
+function shiftChunkOffsets(chunk: ChunkMeta, by: number): ChunkMeta {
   const { dictionaryOffset, dataOffset, pages } = chunk;
   return {
     ...chunk,
@@ -100,22 +103,22 @@ function moveChunk(chunk: ChunkMeta, by: number): ChunkMeta {
 }
 
 /**
- * Encodes record batches as one Parquet file. Row groups are handed out as soon as they are encoded; only the footer's data stays in
- * memory. `leaves` and `lists` are complete when `pieces` has ended.
+ * Encodes record batches as one Parquet file. Row groups are yielded as soon as they are encoded; only the data of the footer stay in
+ * memory. `leaves` and `lists` are complete when `encodeBatches` has ended.
  */
 export class ParquetEncoder {
-  readonly leaves: readonly LeafCount[];
-  readonly lists: readonly ListCount[];
+  readonly leaves: readonly EncodedLeafStatistics[];
+  readonly lists: readonly ListNullCount[];
   readonly #schema: ParquetSchema;
-  readonly #listOf = new Map<SchemaNode, ListCount>();
+  readonly #listOf = new Map<SchemaNode, ListNullCount>();
   readonly #groups: RowGroupMeta[] = [];
   readonly #createdBy: string;
   readonly #isIntermediate: boolean;
-  #rowPages: RowPages = { rows: 0, rowsPerPage: 0 };
+  #rowPages: RowPaging = { rows: 0, rowsPerPage: 0 };
 
   /**
-   * `createdBy` names the application in the footer. An intermediate file is written fast, because it is read once: it is not compressed and has no
-   * extremes and no filters.
+   * `createdBy` names the application in the footer. An intermediate file is read only once, so it is written as fast as possible: without
+   * compression, bounds and bloom filters.
    */
   constructor(columns: readonly ParquetColumn[], createdBy: string, isIntermediate = false) {
     this.#createdBy = createdBy;
@@ -136,60 +139,61 @@ export class ParquetEncoder {
   }
 
   /**
-   * The bytes of the file, in order. What `extra` makes, given the number of bytes before it, is inserted before the footer, where Parquet readers
-   * ignore it. The columns of each batch must be those of the encoder. A piece is valid until the next one is requested.
+   * Yields the bytes of the file, in order. `extra` is called with the number of bytes so far; the bytes that it returns are inserted
+   * before the footer, where Parquet readers ignore them. The columns of each batch must be those of the encoder. A piece is valid until
+   * the next one is requested.
    */
-  *pieces(
+  *encodeBatches(
     batches: readonly RecordBatch[],
     extra: (bytes: number) => readonly Uint8Array[] = () => [],
   ): Generator<Uint8Array> {
-    const file = new ByteSink(2 * pieceBytes);
+    const file = new ByteSink(2 * flushBytes);
     const output: ChunkOutput = {
       file,
       dictionary: new ByteSink(64 << 10),
-      page: new ByteSink(2 * pieceBytes),
+      page: new ByteSink(2 * flushBytes),
       hasFilters: !this.#isIntermediate,
       isPlain: this.#isIntermediate,
       offset: 0,
     };
     try {
-      file.append(magic);
+      file.append(magicBytes);
       for (const batch of batches) {
         for (let row = 0; row < batch.numRows; row += rowGroupRows) {
           const rows = Math.min(rowGroupRows, batch.numRows - row);
           const chunks: ChunkMeta[] = [];
           for (const chunk of this.#rowGroup(output, batch, row, rows)) {
             chunks.push(chunk);
-            if (file.end >= pieceBytes) yield* writtenPiece(output);
+            if (file.endOffset >= flushBytes) yield* flushOutput(output);
           }
           this.#groups.push({ rows, chunks });
         }
       }
       const indexes = writeIndexes(file, output.offset, chunksOf(this.#groups));
       // The footer is a separate piece: until it is written, the file is recognisably incomplete.
-      yield* writtenPiece(output);
+      yield* flushOutput(output);
       yield* extra(output.offset);
       writeFooter(file, this.#schema, this.#groups, indexes, this.#createdBy);
-      yield file.written();
+      yield file.writtenBytes();
     } finally {
       for (const sink of [file, output.dictionary, output.page]) sink.release();
     }
   }
 
-  /** A whole batch as one row group. */
-  rowGroup(batch: RecordBatch): EncodedRowGroup {
+  /** Encodes a whole batch as one row group. */
+  encodeAsRowGroup(batch: RecordBatch): EncodedRowGroup {
     const output: ChunkOutput = {
-      file: new ByteSink(2 * pieceBytes),
+      file: new ByteSink(2 * flushBytes),
       dictionary: new ByteSink(64 << 10),
-      page: new ByteSink(2 * pieceBytes),
-      // Filters stay in memory until the end of the file, which has any number of row groups.
+      page: new ByteSink(2 * flushBytes),
+      // There are no bloom filters, because they stay in memory until the end of the file, which may have any number of row groups.
       hasFilters: false,
       isPlain: false,
       offset: 0,
     };
     try {
       const chunks = [...this.#rowGroup(output, batch, 0, batch.numRows)];
-      return { bytes: output.file.written().slice(), meta: { rows: batch.numRows, chunks } };
+      return { bytes: output.file.writtenBytes().slice(), meta: { rows: batch.numRows, chunks } };
     } finally {
       for (const sink of [output.file, output.dictionary, output.page]) sink.release();
     }
@@ -208,11 +212,16 @@ export class ParquetEncoder {
       yield* this.#column(output, node, columns[i]!, rowFrame(row, row + rows));
   }
 
-  /** Encodes the leaves of a column for the rows of the frame. */
-  *#column(output: ChunkOutput, node: SchemaNode, data: Data, frame: Frame): Generator<ChunkMeta> {
+  /** Encodes the leaves of a column for the rows of a frame. */
+  *#column(
+    output: ChunkOutput,
+    node: SchemaNode,
+    data: Data,
+    frame: SlotFrame,
+  ): Generator<ChunkMeta> {
     let items = data;
     let below = frame;
-    let inside: Frame | undefined;
+    let inside: SlotFrame | undefined;
     if (node.column.isList) {
       const { elements, nulls } = listFrame(frame, data);
       const count = this.#listOf.get(node);
@@ -222,27 +231,27 @@ export class ParquetEncoder {
     }
     try {
       if (node.column.type === 'group') {
-        // The entries of a map are no level of their own.
+        // In a map, the entries have no level of their own, so their frame is that of the list.
         inside = node.column.isMap === true ? below : groupFrame(below, items);
         for (const [i, member] of node.members.entries()) {
           yield* this.#column(output, member, items.children[i]!, inside);
         }
       } else yield this.#leaf(output, node.leaf, items, below);
     } finally {
-      // The buffers are also released if the caller stops in the middle of a file.
+      // In `finally`, so that the buffers are also released if the caller stops in the middle of a file.
       if (inside !== undefined && inside !== below) releaseFrame(inside, below);
       releaseFrame(below, frame);
     }
   }
 
-  #leaf(output: ChunkOutput, index: number, data: Data, frame: Frame): ChunkMeta {
+  #leaf(output: ChunkOutput, index: number, data: Data, frame: SlotFrame): ChunkMeta {
     const leaf = this.#schema.leaves[index]!;
     const levels = parentLevels(frame, data);
-    if (leaf.maxDefinition === frame.depth) clamp(levels.definition, leaf.maxDefinition);
+    if (leaf.maxDefinition === frame.depth) clampLevels(levels.definition, leaf.maxDefinition);
     const values = leafValues(leaf, data, levels);
     try {
       const chunk = writeChunk(output, leaf, levels, values, this.#rowPages);
-      addChunk(this.leaves[index]!, chunk);
+      addChunkStatistics(this.leaves[index]!, chunk);
       return chunk;
     } finally {
       releaseValues(values, levels);
@@ -252,7 +261,7 @@ export class ParquetEncoder {
 }
 
 /** Limits definition levels to those of a leaf that cannot be null, such as the key of a map. */
-function clamp(levels: Int32Array | undefined, most: number): void {
+function clampLevels(levels: Int32Array | undefined, most: number): void {
   if (levels === undefined) return;
   for (let slot = 0; slot < levels.length; slot++) if (levels[slot]! > most) levels[slot] = most;
 }
@@ -261,15 +270,15 @@ function chunksOf(groups: readonly RowGroupMeta[]): readonly ChunkMeta[] {
   return groups.flatMap(({ chunks }) => chunks);
 }
 
-/** Yields the bytes written since the last piece. */
-function* writtenPiece(output: ChunkOutput): Generator<Uint8Array> {
+/** Yields the bytes written since the last piece was yielded. */
+function* flushOutput(output: ChunkOutput): Generator<Uint8Array> {
   const { file } = output;
-  yield file.written();
-  output.offset += file.end;
-  file.end = 0;
+  yield file.writtenBytes();
+  output.offset += file.endOffset;
+  file.endOffset = 0;
 }
 
-function addChunk(leaf: LeafCount, chunk: ChunkMeta): void {
+function addChunkStatistics(leaf: EncodedLeafStatistics, chunk: ChunkMeta): void {
   const { extremes, hasNaN } = chunk.range;
   leaf.nulls += chunk.nulls;
   leaf.stringBytes += chunk.stringBytes ?? 0;

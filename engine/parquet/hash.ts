@@ -1,12 +1,15 @@
 import type { Strings } from './values.js';
 
-/** Finalises a hash: spreads its bits over the low ones, which choose the slot of a hash table. */
+/** Finalises a hash: mixes its high bits into its low bits, which choose the slot of a hash table. */
 export function finalMix(hash: number): number {
   const product = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   return product ^ (product >>> 13) ^ (product >>> 22);
 }
 
-/** The hash of `bytes[from..to)`, read four bytes at a time; the last four may overlap those before them. `view` is a view of `bytes`. */
+/**
+ * Returns the hash of `bytes[from..to)`, which is read four bytes at a time; the last read may overlap the one before it. `view` is a view
+ * of `bytes`.
+ */
 export function hashBytes(view: DataView, bytes: Uint8Array, from: number, to: number): number {
   let hash = to - from;
   if (hash < 4) {
@@ -17,13 +20,13 @@ export function hashBytes(view: DataView, bytes: Uint8Array, from: number, to: n
   return finalMix(mixWord(hash, view.getInt32(to - 4, true)));
 }
 
-/** Adds the next four bytes to a hash. */
+/** Returns the hash with the next four bytes, `word`, mixed in. */
 export function mixWord(hash: number, word: number): number {
   return Math.imul(((hash << 5) | (hash >>> 27)) ^ word, 0x9e3779b1);
 }
 
-/** Whether the strings `a` and `b` are equal. */
-export function isSame({ view, bytes, offsets }: Strings, a: number, b: number): boolean {
+/** Returns whether two strings are equal. `a` and `b` are their indices. */
+export function areStringsEqual({ view, bytes, offsets }: Strings, a: number, b: number): boolean {
   let p = offsets[a]!;
   let q = offsets[b]!;
   const end = offsets[a + 1]!;
@@ -34,7 +37,7 @@ export function isSame({ view, bytes, offsets }: Strings, a: number, b: number):
     for (; p < end; p++, q++) if (bytes[p] !== bytes[q]) return false;
     return true;
   }
-  // The last four bytes first: many strings differ in their ends alone.
+  // The last four bytes are compared first, because many strings differ only at their ends.
   if (view.getInt32(end - 4, true) !== view.getInt32(endB - 4, true)) return false;
   for (; p + 4 < end; p += 4, q += 4) {
     if (view.getInt32(p, true) !== view.getInt32(q, true)) return false;
@@ -42,7 +45,7 @@ export function isSame({ view, bytes, offsets }: Strings, a: number, b: number):
   return true;
 }
 
-/** Whether all strings are equal; false if there are none. */
+/** Returns whether all strings are equal; false if there are none. */
 export function isConstant({ count, bytes, offsets }: Strings): boolean {
   if (count === 0) return false;
   const from = offsets[0]!;
@@ -50,6 +53,6 @@ export function isConstant({ count, bytes, offsets }: Strings): boolean {
   const size = offsets[1]! - from;
   if (to - from !== size * count) return false;
   for (let i = 1; i < count; i++) if (offsets[i]! - from !== size * i) return false;
-  // The bytes equal themselves shifted by one value.
+  // All strings have the same length, so they are equal if the bytes equal themselves shifted by that length.
   return Buffer.compare(bytes.subarray(from, to - size), bytes.subarray(from + size, to)) === 0;
 }

@@ -1,6 +1,6 @@
 import type { ByteSink } from './byte-sink.js';
 
-/** Bit width of the numbers from 0 to `most`. */
+/** Returns the number of bits that the numbers from 0 to `most` need. */
 export function bitWidth(most: number): number {
   return 32 - Math.clz32(most);
 }
@@ -16,7 +16,8 @@ export function writeRleBitPacked(
   to: number,
   width: number,
 ): void {
-  // A run costs its header, its value and the header of the packed run that follows; shorter ones are smaller packed.
+  // A run costs its header, its value and the header of the bit-packed run after it. Bit packing is smaller for fewer equal values than
+  // this.
   const shortest = Math.max(8, Math.ceil(48 / width));
   let packed = from;
   let i = from;
@@ -26,7 +27,7 @@ export function writeRleBitPacked(
     let end = i + 1;
     while (end < stop && values[end] === value) end++;
     if (end - i < shortest) {
-      // No run begins before `end`. The values packed before a run must fill whole groups.
+      // No run of equal values begins before `end`. The values that are bit-packed before a run must fill whole groups of eight.
       i += (end - i + 7) & ~7;
       continue;
     }
@@ -40,8 +41,8 @@ export function writeRleBitPacked(
 
 /** Writes a run of `count` equal values. */
 export function writeRun(sink: ByteSink, value: number, count: number, width: number): void {
-  sink.varint(count * 2);
-  for (let shift = 0; shift < width; shift += 8) sink.byte((value >>> shift) & 255);
+  sink.writeVarint(count * 2);
+  for (let shift = 0; shift < width; shift += 8) sink.writeByte((value >>> shift) & 255);
 }
 
 function writePacked(
@@ -52,7 +53,7 @@ function writePacked(
   width: number,
 ): void {
   const groups = (to - from + 7) >> 3;
-  sink.varint(groups * 2 + 1);
+  sink.writeVarint(groups * 2 + 1);
   packBits(sink, values, from, to, width, groups * width);
 }
 
@@ -66,15 +67,15 @@ export function packBits(
   length: number,
 ): void {
   sink.reserve(length + 8);
-  const { view, end } = sink;
-  let at = end;
+  const { view, endOffset } = sink;
+  let at = endOffset;
   let word = 0;
   let bits = 0;
   let i = from;
   while (i < to) {
     let value = values[i]!;
     let taken = 1;
-    // Narrow values are combined before they are shifted in: a third of the time for levels.
+    // Two or four narrow values are combined before they are shifted into the word: this takes a third of the time for levels.
     if (width <= 7 && i + 4 <= to) {
       value |=
         (values[i + 1]! << width) |
@@ -96,11 +97,11 @@ export function packBits(
       word = bits === 0 ? 0 : value >>> (size - bits);
     }
   }
-  const stop = end + length;
+  const stop = endOffset + length;
   if (bits > 0) {
     view.setInt32(at, word, true);
     at += 4;
   }
   if (at < stop) sink.bytes.fill(0, at, stop);
-  sink.end = stop;
+  sink.endOffset = stop;
 }

@@ -2,21 +2,21 @@ import type { DecodedValues } from './decode-values.js';
 import type { LeafPart } from './read-chunk.js';
 import type { SchemaNode, ParquetSchema } from './schema.js';
 
-/** Reads the part of leaf `leaf` of the source file. */
+/** Reads one leaf of the source file; `leaf` is its index. */
 type ReadLeaf = (leaf: number) => LeafPart;
 
-/** A leaf from which the levels of a missing leaf follow: one of the group that the missing leaf belongs to. */
+/** Describes how the levels of a leaf that a file lacks follow from those of a stored leaf of the same group. */
 interface MissingLeaf {
   readonly leaf: number;
-  /** The definition level at which the group is present. */
+  /** The definition level at which the group that contains the leaf is present. */
   readonly depth: number;
-  /** Number of lists that the group is in. */
+  /** Number of lists that contain the group of the leaf. */
   readonly lists: number;
 }
 
 /**
- * The parts of all leaves of `schema`, taken from one row group of a file with the schema `source`. Columns and members of groups that
- * the file lacks are null, and numbers of a narrower type are widened. Throws a `RangeError` if a column has another type in the file.
+ * Returns all leaves of `schema`, read from one row group of a file with the schema `source`. Columns and members of groups that the file
+ * lacks are null, and numbers of a narrower type are widened. Throws a `RangeError` if a column has an incompatible type in the file.
  */
 export function leafParts(
   schema: ParquetSchema,
@@ -44,7 +44,7 @@ export function leafParts(
         const { maxRepetition } = schema.leaves[node.leaf]!;
         parts[node.leaf] =
           stub === undefined
-            ? nulls(rows, maxRepetition)
+            ? nullLeafPart(rows, maxRepetition)
             : levelsOfMissing(readOnce(stub.leaf), stub, maxRepetition);
       }
       return;
@@ -68,12 +68,12 @@ function matchingNode(
   const found = nodes?.find(({ column }) => column.name === node.column.name);
   if (found === undefined) return undefined;
   const [a, b] = [found.column, node.column];
-  const fits = a.type === b.type || conversions[`${a.type} ${b.type}`] !== undefined;
+  const fits = a.type === b.type || valueConversions[`${a.type} ${b.type}`] !== undefined;
   if (fits && a.isList === b.isList) return found;
   throw new RangeError(`column ${a.name} has another type in this file`);
 }
 
-function nulls(rows: number, maxRepetition: number): LeafPart {
+function nullLeafPart(rows: number, maxRepetition: number): LeafPart {
   return {
     slots: rows,
     definition: new Uint16Array(rows),
@@ -82,7 +82,10 @@ function nulls(rows: number, maxRepetition: number): LeafPart {
   };
 }
 
-/** The levels of a column that an object does not have in this file, so that all are null, from those of a sibling. */
+/**
+ * Returns the levels of a member that the file lacks, so that all its values are null, from the levels `part` of another member of the
+ * group.
+ */
 function levelsOfMissing(part: LeafPart, stub: MissingLeaf, maxRepetition: number): LeafPart {
   const definition = new Uint16Array(part.slots);
   const repetition = maxRepetition > 0 ? new Uint16Array(part.slots) : undefined;
@@ -102,10 +105,10 @@ function levelsOfMissing(part: LeafPart, stub: MissingLeaf, maxRepetition: numbe
   };
 }
 
-type Convert = (int32s: Int32Array) => Int32Array;
+type ConvertValues = (int32s: Int32Array) => Int32Array;
 
 /** Conversions of values of a narrower type to a wider one; 64-bit values are pairs of 32-bit halves. */
-const conversions: Readonly<Record<string, Convert>> = {
+const valueConversions: Readonly<Record<string, ConvertValues>> = {
   'int32 int64': (from) =>
     Int32Array.from({ length: 2 * from.length }, (_, i) => from[i >> 1]! >> (i % 2 === 1 ? 31 : 0)),
   'int32 double': (from) => halvesOf(Float64Array.from(from)),
@@ -123,9 +126,9 @@ function halvesOf({ buffer }: Float64Array): Int32Array {
   return new Int32Array(buffer);
 }
 
-/** The part with its values converted from the type `from` to the type `to`. */
+/** Returns `part` with its values converted from the type `from` to the type `to`. */
 function widenPart(part: LeafPart, from: string, to: string): LeafPart {
-  const convert = conversions[`${from} ${to}`];
+  const convert = valueConversions[`${from} ${to}`];
   if (convert === undefined) return part;
   const values = part.values.map((some): DecodedValues => {
     if (some.kind !== 'int32s' && some.kind !== 'int64s') return some;

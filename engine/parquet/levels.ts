@@ -1,5 +1,5 @@
 import type { Data } from 'apache-arrow';
-import { acquire, release } from '../core/buffers.js';
+import { acquireBuffer, releaseBuffer } from '../core/buffers.js';
 
 /*
  * Turns Arrow's offsets and validity bits into Parquet's repetition and definition levels (parquet-format README, "Nested Encoding",
@@ -8,27 +8,29 @@ import { acquire, release } from '../core/buffers.js';
  * its members share.
  */
 
-/** The slots above one node of the tree. Pass it to `releaseFrame` after use. */
-export interface Frame {
+/** The slots (entries of the level streams) of one node of the tree. Pass it to `releaseFrame` after use. */
+export interface SlotFrame {
   readonly slots: number;
-  /** For each slot, `openLevel` or the definition level at which an ancestor is null or empty; undefined if all are open. */
+  /**
+   * For each slot, the definition level at which an ancestor is null or empty, or `openLevel` if none is; undefined if all slots are open.
+   */
   readonly ended: Int32Array | undefined;
-  /** Repetition levels; undefined if all are 0. */
+  /** The repetition level of each slot; undefined if all are 0. */
   readonly repetition: Int32Array | undefined;
-  /** The definition level of an open slot: the number of optional and repeated ancestors. */
+  /** The definition level of a slot in which no ancestor is null or empty: the number of optional and repeated ancestors. */
   readonly depth: number;
   readonly repetitionDepth: number;
-  /** Slots that ended below this level have no item in the node's arrays: a list above them has no element. */
+  /** Slots whose `ended` level is lower have no item in the node's arrays, because a list above the node is null or empty. */
   readonly floor: number;
-  /** Index of the first item in the node's arrays. The items are consecutive, unless `positions` lists their indices. */
+  /** Index of the node's first item in its Arrow arrays. The items are consecutive, unless `positions` lists their indices. */
   readonly first: number;
   readonly positions: Int32Array | undefined;
 }
 
 const openLevel = -1;
 
-/** The frame of top-level columns: rows `from` to `to`. */
-export function rowFrame(from: number, to: number): Frame {
+/** Returns the frame (the slots of a node) of top-level columns for the rows `from` to `to` (exclusive). */
+export function rowFrame(from: number, to: number): SlotFrame {
   return {
     slots: to - from,
     ended: undefined,
@@ -41,12 +43,12 @@ export function rowFrame(from: number, to: number): Frame {
   };
 }
 
-/** The frame of a group's members. */
-export function groupFrame(frame: Frame, data: Data): Frame {
+/** Returns the frame of the members of the group that `data` holds. */
+export function groupFrame(frame: SlotFrame, data: Data): SlotFrame {
   const { slots, ended, depth, floor, first, positions } = frame;
   if (data.nullCount === 0) return { ...frame, depth: depth + 1 };
   const { nullBitmap: bits, offset } = data;
-  const out = acquire(Int32Array, slots);
+  const out = acquireBuffer(Int32Array, slots);
   let item = 0;
   for (let slot = 0; slot < slots; slot++) {
     const level = ended === undefined ? openLevel : ended[slot]!;
@@ -62,22 +64,25 @@ export function groupFrame(frame: Frame, data: Data): Frame {
   return { ...frame, ended: out, depth: depth + 1 };
 }
 
-/** The frame of a list's elements, and the number of lists that are null, those below a null ancestor included. */
-export function listFrame(frame: Frame, data: Data): { elements: Frame; nulls: number } {
+/** Returns the frame of a list's elements, and the number of lists that are null or below a null ancestor. */
+export function listFrame(frame: SlotFrame, data: Data): { elements: SlotFrame; nulls: number } {
   const below = {
     depth: frame.depth + 2,
     repetitionDepth: frame.repetitionDepth + 1,
     floor: frame.depth + 2,
   };
   const offsets = data.valueOffsets as Int32Array;
-  if (data.nullCount === 0 && haveOneEach(frame, offsets)) {
+  if (data.nullCount === 0 && haveOneElementEach(frame, offsets)) {
     return { elements: { ...frame, ...below, first: offsets[frame.first]! }, nulls: 0 };
   }
-  return expand(frame, data, below);
+  return expandLists(frame, data, below);
 }
 
-/** Whether each list has exactly one element, so that the slots stay as they are: most lists of a VCF with one allele per record. */
-function haveOneEach(frame: Frame, offsets: Int32Array): boolean {
+/**
+ * Returns whether each list has exactly one element, so that the slots stay the same. This holds for most lists of a VCF file with one
+ * alternate allele per record.
+ */
+function haveOneElementEach(frame: SlotFrame, offsets: Int32Array): boolean {
   if (frame.ended !== undefined || frame.positions !== undefined) return false;
   const to = frame.first + frame.slots;
   if (offsets[to]! - offsets[frame.first]! !== frame.slots) return false;
@@ -86,21 +91,21 @@ function haveOneEach(frame: Frame, offsets: Int32Array): boolean {
   return true;
 }
 
-function expand(
-  frame: Frame,
+function expandLists(
+  frame: SlotFrame,
   data: Data,
   below: { depth: number; repetitionDepth: number; floor: number },
-): { elements: Frame; nulls: number } {
+): { elements: SlotFrame; nulls: number } {
   const { slots, ended, repetition, depth, floor, first, positions } = frame;
   const { nullBitmap: bits, offset } = data;
   const hasNulls = data.nullCount > 0;
   const offsets = data.valueOffsets as Int32Array;
-  const most = slots + elementsBelow(frame, data);
-  const outEnded = acquire(Int32Array, most);
-  const outRepetition = acquire(Int32Array, most);
+  const most = slots + maxElementCount(frame, data);
+  const outEnded = acquireBuffer(Int32Array, most);
+  const outRepetition = acquireBuffer(Int32Array, most);
   let outPositions: Int32Array | undefined;
-  let begin = 0; // index of the first element
-  let next = 0; // index after the last element so far
+  let begin = 0; // index of the first list element
+  let next = 0; // index after the last list element so far
   let elements = 0;
   let hasEnded = false;
   let hasRepeated = false;
@@ -134,8 +139,8 @@ function expand(
       continue;
     }
     if (elements === 0) begin = from;
-    // Arrow allows elements that belong to no list, after a null list or in a slice.
-    else if (from !== next) outPositions ??= consecutive(begin, elements, most);
+    // Arrow allows elements that belong to no list: after a null list, or in a slice. The elements of the lists are then not consecutive.
+    else if (from !== next) outPositions ??= consecutivePositions(begin, elements, most);
     if (outPositions !== undefined) {
       for (let i = from; i < to; i++) outPositions[elements + i - from] = i;
     }
@@ -157,8 +162,8 @@ function expand(
     }
   }
   const keepsRepetition = repetition !== undefined || hasRepeated;
-  if (!hasEnded) release(outEnded);
-  if (!keepsRepetition) release(outRepetition);
+  if (!hasEnded) releaseBuffer(outEnded);
+  if (!keepsRepetition) releaseBuffer(outRepetition);
   const elementFrame = {
     ...below,
     slots: end,
@@ -170,45 +175,45 @@ function expand(
   return { elements: elementFrame, nulls };
 }
 
-/** An upper limit for the number of elements in all lists of the frame. */
-function elementsBelow({ first, slots, positions }: Frame, data: Data): number {
+/** Returns an upper limit for the number of elements in all lists of the frame. */
+function maxElementCount({ first, slots, positions }: SlotFrame, data: Data): number {
   const offsets = data.valueOffsets as Int32Array;
-  if (data.length === 0) return 0; // the offsets may be missing
+  if (data.length === 0) return 0; // without rows, the offsets may be missing
   if (positions !== undefined) return offsets[data.length]! - offsets[0]!;
   return offsets[Math.min(data.length, first + slots)]! - offsets[first]!;
 }
 
-function consecutive(first: number, length: number, room: number): Int32Array {
-  const positions = acquire(Int32Array, room);
+function consecutivePositions(first: number, length: number, room: number): Int32Array {
+  const positions = acquireBuffer(Int32Array, room);
   for (let i = 0; i < length; i++) positions[i] = first + i;
   return positions;
 }
 
-/** Releases the buffers of a frame except those that belong to the frame above it. */
-export function releaseFrame(frame: Frame, above: Frame): void {
-  if (frame.ended !== undefined && frame.ended !== above.ended) release(frame.ended);
+/** Releases the buffers of a frame except those that it shares with the frame above it. */
+export function releaseFrame(frame: SlotFrame, above: SlotFrame): void {
+  if (frame.ended !== undefined && frame.ended !== above.ended) releaseBuffer(frame.ended);
   if (frame.repetition !== undefined && frame.repetition !== above.repetition)
-    release(frame.repetition);
+    releaseBuffer(frame.repetition);
   if (frame.positions !== undefined && frame.positions !== above.positions)
-    release(frame.positions);
+    releaseBuffer(frame.positions);
 }
 
-/** The level streams of a leaf, and the items that are values. Pass it to `releaseLevels` after use. */
+/** The definition and repetition levels of a leaf, and which of its items are values. Pass it to `releaseLevels` after use. */
 export interface LeafLevels {
   readonly slots: number;
-  /** Undefined if every slot has a value. */
+  /** Definition levels; undefined if every slot has a value. */
   readonly definition: Int32Array | undefined;
-  /** Undefined if every slot begins a row. */
+  /** Repetition levels; undefined if every slot begins a row. */
   readonly repetition: Int32Array | undefined;
-  /** The number of slots with a value. */
+  /** The number of slots (level entries) that have a value. */
   readonly values: number;
-  /** Index of the item of the first value. The items are consecutive, unless `picks` lists their indices. */
+  /** Index of the first value's item in the Arrow arrays. The items are consecutive, unless `picks` lists their indices. */
   readonly first: number;
   readonly picks: Int32Array | undefined;
 }
 
-/** The levels of a leaf below this frame. */
-export function parentLevels(frame: Frame, data: Data): LeafLevels {
+/** Returns the levels of the leaf that `data` holds. */
+export function parentLevels(frame: SlotFrame, data: Data): LeafLevels {
   const { slots, ended, repetition, depth, floor, first, positions } = frame;
   const hasNulls = data.nullCount > 0;
   if (!hasNulls && ended === undefined) {
@@ -216,11 +221,12 @@ export function parentLevels(frame: Frame, data: Data): LeafLevels {
     return { ...levels, definition: undefined };
   }
   const { nullBitmap: bits, offset } = data;
-  const definition = acquire(Int32Array, slots);
-  const picks = acquire(Int32Array, slots);
+  const definition = acquireBuffer(Int32Array, slots);
+  const picks = acquireBuffer(Int32Array, slots);
   let values = 0;
   if (ended === undefined && positions === undefined) {
-    // The loop below, specialised for the most frequent case. Columns with many nulls have bytes without values, which are skipped.
+    // The loop at the end of this function, specialised for the most frequent case. A byte of the bitmap without values is skipped at once,
+    // because many columns are mostly null.
     definition.fill(depth, 0, slots);
     for (let slot = 0; slot < slots;) {
       const bit = offset + first + slot;
@@ -260,8 +266,8 @@ export function parentLevels(frame: Frame, data: Data): LeafLevels {
   return { slots, definition, repetition, values, first, picks };
 }
 
-/** Releases the buffers of a leaf's levels except those of its frame. */
-export function releaseLevels(levels: LeafLevels, frame: Frame): void {
-  if (levels.definition !== undefined) release(levels.definition);
-  if (levels.picks !== undefined && levels.picks !== frame.positions) release(levels.picks);
+/** Releases the buffers of a leaf's levels except those that belong to its frame. */
+export function releaseLevels(levels: LeafLevels, frame: SlotFrame): void {
+  if (levels.definition !== undefined) releaseBuffer(levels.definition);
+  if (levels.picks !== undefined && levels.picks !== frame.positions) releaseBuffer(levels.picks);
 }

@@ -1,63 +1,78 @@
-import { acquire, release } from '../core/buffers.js';
+import { acquireBuffer, releaseBuffer } from '../core/buffers.js';
 import { writeDeltas } from './delta.js';
-import { buildDictionary, type NearIntegers } from './dictionary.js';
+import { buildDictionary, type FrameOfReference } from './dictionary.js';
 import {
   dictionaryEncoder,
   encodingId,
   plainEncoder,
   plainEncoderMembers,
   type Encoder,
-  type PageValues,
+  type PageValueRange,
 } from './encoding.js';
 import { bitWidth } from './hybrid.js';
-import { plainInt32sAt, plainInt64sAt } from './plain.js';
+import { writePlainInt32sAt, writePlainInt64sAt } from './plain.js';
 import { physicalType, type ParquetLeaf } from './schema.js';
-import { joinedRange, noValues, rangeOf, type Extremes, type Range } from './statistics.js';
+import {
+  joinedRange,
+  emptyRange,
+  rangeOf,
+  type Extremes,
+  type ExtremeValues,
+} from './statistics.js';
 import type { Int32s, Int64s } from './values.js';
 
 /**
- * The encoder of a column of numbers: DELTA_BINARY_PACKED for integers that mostly increase (positions), else a dictionary if that is
- * smaller, else DELTA_BINARY_PACKED for integers in a narrow range, else PLAIN.
+ * Returns the encoder of a column of numbers: DELTA_BINARY_PACKED for integers that mostly increase (such as positions), else a dictionary
+ * if that is smaller, else DELTA_BINARY_PACKED for integers in a narrow range, else PLAIN.
  */
 export function numberEncoder(
   leaf: ParquetLeaf,
   values: Int32s | Int64s,
-  pages: readonly PageValues[],
+  pages: readonly PageValueRange[],
 ): Encoder {
   const ranges = pages.map(({ value, valueEnd }) => rangeOf(leaf, values, value, valueEnd));
   const isWhole = leaf.physical === physicalType.int32 || leaf.physical === physicalType.int64;
-  const near = isWhole ? nearOf(values, ranges.reduce(joinedRange, noValues).extremes) : undefined;
+  const near = isWhole
+    ? frameOfReferenceOf(values, ranges.reduce(joinedRange, emptyRange).extremes)
+    : undefined;
   if (near !== undefined && isIncreasing(near.distances, values.count))
     return deltaEncoder(near, ranges);
   const dictionary = buildDictionary(values, near);
   if (dictionary !== undefined) {
-    if (near !== undefined) release(near.distances);
+    if (near !== undefined) releaseBuffer(near.distances);
     const { firsts, entries } = dictionary;
     return dictionaryEncoder(dictionary, ranges, (sink) =>
       values.kind === 'int32s'
-        ? plainInt32sAt(sink, values.int32s, firsts, entries)
-        : plainInt64sAt(sink, values.halves, firsts, entries),
+        ? writePlainInt32sAt(sink, values.int32s, firsts, entries)
+        : writePlainInt64sAt(sink, values.halves, firsts, entries),
     );
   }
   if (near !== undefined && bitWidth(near.span) < maxDeltaBits[values.kind])
     return deltaEncoder(near, ranges);
-  if (near !== undefined) release(near.distances);
+  if (near !== undefined) releaseBuffer(near.distances);
   return plainEncoder(values, ranges);
 }
 
-/** Unordered integers of fewer bits are smaller as differences, which take one bit more; with more bits, PLAIN compresses as well. */
+/**
+ * If the numbers have fewer bits, delta encoding, which takes one bit more per number, is smaller than PLAIN; with more bits, PLAIN
+ * compresses as well.
+ */
 const maxDeltaBits = { int32s: 24, int64s: 48 };
 
-/** The limit up to which the number and its double, which the zigzag encoding needs, are exact in a double. */
-const maxExact = 2 ** 52;
+/** Up to this limit, a number and twice that number, which the zigzag encoding needs, are exact as JavaScript numbers. */
+const maxExactInteger = 2 ** 52;
 
-function nearOf(values: Int32s | Int64s, extremes: Extremes | undefined): NearIntegers | undefined {
+function frameOfReferenceOf(
+  values: Int32s | Int64s,
+  extremes: Extremes | undefined,
+): FrameOfReference | undefined {
   if (extremes === undefined) return undefined;
   const base = Number(extremes.min);
   const span = Number(extremes.max) - base;
-  if (span >= 2 ** 31 || Math.abs(base) > maxExact || base + span > maxExact) return undefined;
+  if (span >= 2 ** 31 || Math.abs(base) > maxExactInteger || base + span > maxExactInteger)
+    return undefined;
   const { count } = values;
-  const distances = acquire(Int32Array, count);
+  const distances = acquireBuffer(Int32Array, count);
   const low = Number(BigInt.asIntN(32, BigInt(base)));
   if (values.kind === 'int32s') {
     const { int32s } = values;
@@ -72,7 +87,7 @@ function nearOf(values: Int32s | Int64s, extremes: Extremes | undefined): NearIn
 const sampleBlocks = 16;
 const sampleBlockValues = 64;
 
-/** Whether at least 80 % of the values are above their predecessor; judged from a sample. */
+/** Returns whether at least 80 % of the values are greater than their predecessor, judged from a sample. */
 function isIncreasing(values: Int32Array, count: number): boolean {
   const step = Math.max(sampleBlockValues, Math.floor(count / sampleBlocks));
   let increasing = 0;
@@ -87,13 +102,13 @@ function isIncreasing(values: Int32Array, count: number): boolean {
   return sampled > 0 && increasing >= sampled * 0.8;
 }
 
-function deltaEncoder(near: NearIntegers, ranges: readonly Range[]): Encoder {
+function deltaEncoder(near: FrameOfReference, ranges: readonly ExtremeValues[]): Encoder {
   const { distances, base } = near;
   return {
     ...plainEncoderMembers,
     encoding: encodingId.deltaBinaryPacked,
     ranges,
     write: (sink, from, to) => writeDeltas(sink, distances, from, to, base),
-    release: () => release(distances),
+    release: () => releaseBuffer(distances),
   };
 }

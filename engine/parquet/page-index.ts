@@ -5,13 +5,13 @@ import { compareBounds } from './statistics.js';
 import { ThriftWriter, thriftType } from './thrift.js';
 import type { ChunkMeta, PageMeta } from './write-chunk.js';
 
-/** Position in the file of an index; `bytes` is 0 for one that a column chunk does not have. */
+/** The position of an index in the file; `bytes` is 0 if the column chunk does not have the index. */
 export interface IndexLocation {
   readonly offset: number;
   readonly bytes: number;
 }
 
-/** The locations of the bloom filter and of the page index of a column chunk. */
+/** The locations in the file of a column chunk's bloom filter and page index. */
 export interface ChunkIndexLocation {
   readonly filter: IndexLocation;
   readonly columnIndex: IndexLocation;
@@ -28,9 +28,9 @@ export function writeIndexes(
   chunks: readonly ChunkMeta[],
 ): readonly ChunkIndexLocation[] {
   const placed = (write: () => void): IndexLocation => {
-    const from = sink.end;
+    const from = sink.endOffset;
     write();
-    return { offset: offset + from, bytes: sink.end - from };
+    return { offset: offset + from, bytes: sink.endOffset - from };
   };
   const filters = chunks.map(({ filter }) =>
     placed(() => filter && writeBloomFilter(sink, filter)),
@@ -43,9 +43,9 @@ export function writeIndexes(
   }));
 }
 
-/** Writes `ColumnIndex`; nothing for a chunk of which some page has values but no bounds. */
+/** Writes the `ColumnIndex` of a chunk; writes nothing if some page has values but no bounds. */
 function writeColumnIndex(sink: ByteSink, { leaf, pages, range }: ChunkMeta): void {
-  // NaN lies within no bounds, so bounds would make readers skip pages that contain it.
+  // NaN lies outside any bounds, so with bounds readers would skip pages that contain NaN.
   if (range.hasNaN || pages.length === 0) return;
   if (pages.some(({ bounds, slots, nulls }) => bounds === undefined && slots > nulls)) return;
   const thrift = new ThriftWriter(sink);
@@ -62,12 +62,12 @@ function writeColumnIndex(sink: ByteSink, { leaf, pages, range }: ChunkMeta): vo
   thrift.i32(4, boundaryOrder(pages));
   thrift.list(5, thriftType.i64, pages.length);
   for (const { nulls } of pages) thrift.itemI64(nulls);
-  thrift.end();
+  thrift.endStruct();
 }
 
 const noBytes = new Uint8Array(0);
 
-/** `BoundaryOrder`: whether both bounds of the pages with values ascend (1) or descend (2), or neither (0). */
+/** Returns the `BoundaryOrder`: 1 if both bounds of the pages ascend, 2 if both descend, 0 otherwise. Pages without values are ignored. */
 function boundaryOrder(pages: readonly PageMeta[]): number {
   const bounds = pages.flatMap((page) => page.bounds ?? []);
   const signs = new Set<number>();
@@ -88,7 +88,7 @@ function writeOffsetIndex(sink: ByteSink, pages: readonly PageMeta[]): void {
     thrift.i64(1, offset);
     thrift.i32(2, bytes);
     thrift.i64(3, firstRow);
-    thrift.end();
+    thrift.endStruct();
   }
-  thrift.end();
+  thrift.endStruct();
 }

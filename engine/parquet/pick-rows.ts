@@ -1,13 +1,14 @@
-import { acquire, growBuffer, release } from '../core/buffers.js';
+import { acquireBuffer, growBuffer, releaseBuffer } from '../core/buffers.js';
 import { ValuePicker } from './pick-values.js';
 import { fillLevels, readLevels, type LeafPart } from './read-chunk.js';
 import type { DecompressedPage } from './read-pages.js';
 import type { ParquetLeaf } from './schema.js';
 
 /**
- * Some rows of pages of one column chunk: ascending numbers, counted from the first row of the first page. The chunk's dictionary comes first if it
- * has one. Only the values of these rows are copied, and the values of a page without any of them are not decoded. Throws a `RangeError` for a page
- * that cannot be decoded, and for rows that the pages do not have. `areLasting` says that no page overwrites the one before it.
+ * Reads some rows from the pages of one column chunk. `rows` are ascending numbers, counted from the first row of the first page. The
+ * chunk's dictionary page, if any, comes first. Only the values of these rows are copied, and a page with none of them is not decoded.
+ * Throws a `RangeError` for a page that cannot be decoded, and for rows that the pages do not have. `areLasting` says that no page
+ * overwrites the one before it.
  */
 export function pickRows(
   pages: Iterable<DecompressedPage>,
@@ -22,12 +23,12 @@ export function pickRows(
     slots: 0,
   };
   const values = new ValuePicker(physical, rows.length);
-  let picks = acquire(Int32Array, 1);
+  let picks = acquireBuffer(Int32Array, 1);
   let [first, next] = [0, 0];
   try {
     for (const page of pages) {
       if (page.isDictionary) {
-        values.dictionary(page, areLasting);
+        values.setDictionary(page, areLasting);
         continue;
       }
       if (page.count > picks.length) picks = growBuffer(picks, page.count);
@@ -45,42 +46,42 @@ export function pickRows(
       values: [values.finish()],
     };
   } finally {
-    release(picks);
+    releaseBuffer(picks);
     values.release();
   }
 }
 
-/** What the decoding of a leaf depends on. */
+/** The properties of a leaf on which decoding depends. */
 type PickedLeaf = Pick<ParquetLeaf, 'physical' | 'maxDefinition' | 'maxRepetition'>;
 
-/** The rows that are wanted: those from index `next` on are not among the pages before, which end at row `first`. */
+/** The numbers of the requested rows. Those before index `next` were found in earlier pages; the current page begins at row `first`. */
 interface WantedRows {
   readonly rows: Int32Array;
   readonly next: number;
   readonly first: number;
 }
 
-/** The levels of the slots of the wanted rows, of which there are `slots` so far. */
+/** The levels collected so far for the requested rows: `slots` entries. */
 interface PickedLevels {
   definition: Uint16Array;
   repetition: Uint16Array | undefined;
   slots: number;
 }
 
-/** A page of which the wanted slots were picked. */
+/** What was found in one page. */
 interface PickedPage {
-  /** Number of rows and of values that the page has. */
+  /** Number of rows, and of values, in the page. */
   readonly rows: number;
   readonly present: number;
-  /** Number of values that are wanted. */
+  /** Number of requested values. */
   readonly picked: number;
-  /** The index of the first row that is wanted and in a later page. */
+  /** Index in `WantedRows.rows` of the first row that lies in a later page. */
   readonly next: number;
 }
 
 /**
- * Reads the levels of a page, and adds those that are wanted to `levels`. The numbers of the values that are wanted, counted from its first value, become
- * the first of `picks`.
+ * Reads the levels of a page, and adds those of the requested rows to `levels`. Writes the numbers of the requested values, counted from
+ * the page's first value, to the start of `picks`.
  */
 function pickLevels(
   { body, count }: DecompressedPage,
@@ -90,23 +91,23 @@ function pickLevels(
   levels: PickedLevels,
 ): PickedPage {
   const { maxDefinition, maxRepetition } = leaf;
-  const repetition = maxRepetition > 0 ? acquire(Int32Array, count) : undefined;
-  const definition = acquire(Int32Array, count);
+  const repetition = maxRepetition > 0 ? acquireBuffer(Int32Array, count) : undefined;
+  const definition = acquireBuffer(Int32Array, count);
   try {
     if (repetition !== undefined) fillLevels(body, maxRepetition, count, repetition);
     const constant = readLevels(body, maxDefinition, count, definition);
     if (constant === maxDefinition && repetition === undefined)
-      return allPresent(count, maxDefinition, wanted, picks, levels);
+      return pickPresentRows(count, maxDefinition, wanted, picks, levels);
     if (constant !== undefined) definition.fill(constant, 0, count);
     return scanLevels(definition, repetition, count, maxDefinition, wanted, picks, levels);
   } finally {
-    release(definition);
-    if (repetition !== undefined) release(repetition);
+    releaseBuffer(definition);
+    if (repetition !== undefined) releaseBuffer(repetition);
   }
 }
 
-/** Like `pickLevels`, for a page in which each slot is a row with a value, as in nearly all pages. */
-function allPresent(
+/** Does the same as `pickLevels` for a page in which each slot is a row with a value. Nearly all pages are of this kind. */
+function pickPresentRows(
   count: number,
   level: number,
   { rows, next, first }: WantedRows,
@@ -132,7 +133,7 @@ function scanLevels(
   let [slot, value, picked] = [0, 0, 0];
   let row = first;
   for (; next < rows.length; next++) {
-    // The slots before the wanted row are passed over.
+    // Skips the slots before the requested row.
     const wanted = rows[next]!;
     if (repetition === undefined) {
       const end = Math.min(count, slot + wanted - row);
@@ -147,7 +148,7 @@ function scanLevels(
     if (slot === count) break;
     let end = slot + 1;
     if (repetition !== undefined) while (end < count && repetition[end] !== 0) end++;
-    makeRoom(levels, end - slot);
+    reserveSlots(levels, end - slot);
     for (; slot < end; slot++) {
       levels.definition[levels.slots] = definition[slot]!;
       if (levels.repetition !== undefined) levels.repetition[levels.slots] = repetition![slot]!;
@@ -163,8 +164,8 @@ function scanLevels(
   return { rows: row - first, present: value, picked, next };
 }
 
-/** Makes room for `count` more slots, because a row of a list has any number of them. */
-function makeRoom(levels: PickedLevels, count: number): void {
+/** Makes room for `count` more level entries: a row of a list has any number of them. */
+function reserveSlots(levels: PickedLevels, count: number): void {
   const needed = levels.slots + count;
   if (levels.repetition === undefined || needed <= levels.definition.length) return;
   const enlarged = (before: Uint16Array): Uint16Array => {

@@ -1,4 +1,4 @@
-import { acquire, growBuffer, release } from '../core/buffers.js';
+import { acquireBuffer, growBuffer, releaseBuffer } from '../core/buffers.js';
 import type { ByteSource } from './byte-source.js';
 import { readDeltaDoubles, readDeltaInts } from './decode-delta.js';
 import { readHybrid } from './decode-hybrid.js';
@@ -7,33 +7,42 @@ import { encodingId } from './encoding.js';
 import type { DecompressedPage } from './read-pages.js';
 import { physicalType } from './schema.js';
 
-/** Collects some of the values of pages of one leaf. The others are passed over, as far as their encoding allows that. Call `release` after use. */
+/**
+ * Collects selected values from the pages of one leaf. The other values are skipped without decoding where the encoding allows it. Call
+ * `release` after use.
+ */
 export class ValuePicker {
   readonly #physical: number;
-  /** The values, or the halves of 64-bit ones, or the ends of strings. */
+  /** Depending on the type: the values, the halves of 64-bit values, or the end offsets of strings. */
   #words: Int32Array;
-  #bytes = acquire(Uint8Array, 1 << 12);
+  #bytes = acquireBuffer(Uint8Array, 1 << 12);
   #dictionary: DecodedValues | undefined;
-  /** A dictionary of which only the picked entries are decoded. */
+  /** The dictionary page, if only its picked entries are decoded; otherwise undefined. */
   #dictionaryPage: DecompressedPage | undefined;
-  /** Number of words that are in use, and of bytes. */
+  /** Number of used entries of `#words`, and of used bytes of `#bytes`. */
   #count = 0;
   #end = 0;
 
-  /** `physical` is one of `physicalType`; about `most` values are going to be picked. */
+  /** `physical` is one of `physicalType`; `most` is approximately the number of values that will be picked. */
   constructor(physical: number, most: number) {
     this.#physical = physical;
-    this.#words = acquire(Int32Array, 2 * most);
+    this.#words = acquireBuffer(Int32Array, 2 * most);
   }
 
-  /** Takes the dictionary of the next pages. If its bytes stay as they are (`isLasting`), only the entries that are picked are decoded. */
-  dictionary(page: DecompressedPage, isLasting = false): void {
+  /**
+   * Sets the dictionary of the pages that follow. If its bytes are never overwritten (`isLasting`), only the entries that are picked are
+   * decoded.
+   */
+  setDictionary(page: DecompressedPage, isLasting = false): void {
     const { body, encoding, count } = page;
     this.#dictionaryPage = isLasting ? page : undefined;
     if (!isLasting) this.#dictionary = readValues(body, this.#physical, encoding, count, undefined);
   }
 
-  /** Adds the values at the first `picked` of the ascending positions `picks`, of a page with `count` values. Throws a `RangeError`. */
+  /**
+   * Adds the values of one page at the first `picked` entries of `picks`, which are ascending positions; the page has `count` values.
+   * Throws a `RangeError` if the page cannot be decoded.
+   */
   pick(
     { body, encoding }: DecompressedPage,
     count: number,
@@ -49,7 +58,7 @@ export class ValuePicker {
       case encodingId.deltaByteArray:
         return this.#deltaStrings(body, count, picks, picked);
       case encodingId.rle:
-        body.length();
+        body.readLength();
         return this.#withInts(count, picks, picked, (ints) => readHybrid(body, 1, count, ints));
       case encodingId.deltaBinaryPacked:
         if (this.#physical !== physicalType.int32)
@@ -57,7 +66,9 @@ export class ValuePicker {
         return this.#withInts(count, picks, picked, (ints) => readDeltaInts(body, count, ints, 0));
       case encodingId.rleDictionary: {
         const first = this.#count;
-        this.#withInts(count, picks, picked, (ints) => readHybrid(body, body.byte(), count, ints));
+        this.#withInts(count, picks, picked, (ints) =>
+          readHybrid(body, body.readByte(), count, ints),
+        );
         return this.#entries(first);
       }
       default:
@@ -65,7 +76,7 @@ export class ValuePicker {
     }
   }
 
-  /** The picked values. */
+  /** Returns copies of the picked values. */
   finish(): DecodedValues {
     const words = this.#words.slice(0, this.#count);
     switch (this.#physical) {
@@ -85,12 +96,12 @@ export class ValuePicker {
   }
 
   release(): void {
-    release(this.#words);
-    release(this.#bytes);
+    releaseBuffer(this.#words);
+    releaseBuffer(this.#bytes);
   }
 
   #plain(source: ByteSource, count: number, picks: Int32Array, picked: number): void {
-    const { view, at } = source;
+    const { view, readOffset } = source;
     const words = this.#words;
     let to = this.#count;
     switch (this.#physical) {
@@ -98,28 +109,33 @@ export class ValuePicker {
         source.skip(Math.ceil(count / 8));
         for (let i = 0; i < picked; i++) {
           const pick = picks[i]!;
-          words[to++] = (view.getUint8(at + (pick >> 3)) >> (pick & 7)) & 1;
+          words[to++] = (view.getUint8(readOffset + (pick >> 3)) >> (pick & 7)) & 1;
         }
         break;
       case physicalType.int32:
       case physicalType.float:
         source.skip(4 * count);
-        for (let i = 0; i < picked; i++) words[to++] = view.getInt32(at + 4 * picks[i]!, true);
+        for (let i = 0; i < picked; i++)
+          words[to++] = view.getInt32(readOffset + 4 * picks[i]!, true);
         break;
       case physicalType.byteArray:
         return this.#plainStrings(source, picks, picked);
       default:
         source.skip(8 * count);
         for (let i = 0; i < picked; i++) {
-          words[to++] = view.getInt32(at + 8 * picks[i]!, true);
-          words[to++] = view.getInt32(at + 8 * picks[i]! + 4, true);
+          words[to++] = view.getInt32(readOffset + 8 * picks[i]!, true);
+          words[to++] = view.getInt32(readOffset + 8 * picks[i]! + 4, true);
         }
     }
     this.#count = to;
   }
 
-  /** Each string is preceded by its length, so the strings before a picked one have to be skipped. */
-  #plainStrings({ bytes, view, at }: ByteSource, picks: Int32Array, picked: number): void {
+  /** Picks strings in the encoding PLAIN. A length precedes each string, so the strings before a picked one must be skipped one by one. */
+  #plainStrings(
+    { bytes, view, readOffset: at }: ByteSource,
+    picks: Int32Array,
+    picked: number,
+  ): void {
     let string = 0;
     for (let i = 0; i < picked; i++) {
       for (; string < picks[i]!; string++) at += 4 + view.getUint32(at, true);
@@ -129,16 +145,16 @@ export class ValuePicker {
   }
 
   /**
-   * DELTA_BYTE_ARRAY (Encodings.md, "Delta Strings"). A string is put together backwards from the suffixes of those before it, until it is complete
-   * or the one that was picked last is reached: what follows of that is in both.
+   * Reads DELTA_BYTE_ARRAY (Encodings.md, "Delta Strings"). A string is built backwards, from its own suffix and those of earlier strings,
+   * until it is complete or the previously picked string is reached; the prefix that is still missing is the same in both.
    */
   #deltaStrings(source: ByteSource, count: number, picks: Int32Array, picked: number): void {
-    const prefixes = acquire(Int32Array, count);
-    const ends = acquire(Int32Array, count);
+    const prefixes = acquireBuffer(Int32Array, count);
+    const ends = acquireBuffer(Int32Array, count);
     try {
       readDeltaInts(source, count, prefixes, 0);
       readDeltaInts(source, count, ends, 0);
-      const { bytes, at: first } = source;
+      const { bytes, readOffset: first } = source;
       const last = picks[picked - 1]!;
       let [at, size] = [first, 0];
       for (let i = 0; i <= last; i++) {
@@ -170,8 +186,8 @@ export class ValuePicker {
         beforeAt = own;
       }
     } finally {
-      release(prefixes);
-      release(ends);
+      releaseBuffer(prefixes);
+      releaseBuffer(ends);
     }
   }
 
@@ -181,30 +197,30 @@ export class ValuePicker {
     picked: number,
     read: (ints: Int32Array) => void,
   ): void {
-    const ints = acquire(Int32Array, count);
+    const ints = acquireBuffer(Int32Array, count);
     try {
       read(ints);
       for (let i = 0; i < picked; i++) this.#words[this.#count++] = ints[picks[i]!]!;
     } finally {
-      release(ints);
+      releaseBuffer(ints);
     }
   }
 
   #deltaLongs(source: ByteSource, count: number, picks: Int32Array, picked: number): void {
-    const values = acquire(Float64Array, count);
+    const values = acquireBuffer(Float64Array, count);
     try {
       readDeltaDoubles(source, count, values, 0);
       for (let i = 0; i < picked; i++) {
         const value = values[picks[i]!]!;
-        this.#words[this.#count++] = value; // modulo 2^32
+        this.#words[this.#count++] = value; // stores the value modulo 2^32
         this.#words[this.#count++] = Math.floor(value / 2 ** 32);
       }
     } finally {
-      release(values);
+      releaseBuffer(values);
     }
   }
 
-  /** Replaces the indices of entries, which are the words from `first` on, by the entries. */
+  /** Replaces the dictionary indices, which are the words from `first` on, by the entries. */
   #entries(first: number): void {
     if (this.#dictionaryPage !== undefined) return this.#storedEntries(first, this.#dictionaryPage);
     const entries = this.#dictionary;
@@ -226,14 +242,14 @@ export class ValuePicker {
     }
   }
 
-  /** As `#entries`, for a dictionary that is not decoded. */
+  /** Does the same as `#entries` with a dictionary page that is not decoded as a whole. */
   #storedEntries(first: number, page: DecompressedPage): void {
     const indices = this.#words.slice(first, this.#count);
     this.#count = first;
     for (let i = 0; i < indices.length; i++) {
       if (indices[i]! < 0 || indices[i]! >= page.count)
         throw new RangeError(`the dictionary has no entry ${indices[i]}`);
-      page.body.at = 0;
+      page.body.readOffset = 0;
       this.pick(page, page.count, indices.subarray(i, i + 1), 1);
     }
   }
@@ -242,12 +258,12 @@ export class ValuePicker {
     if (at + size > from.length) throw new RangeError('strings end after their page');
     const end = this.#end;
     const to = this.#reserve(size);
-    // A view for each short string would take longer than copying it.
+    // Creating a view for a short string would take longer than copying it byte by byte.
     if (size > 64) to.set(from.subarray(at, at + size), end);
     else for (let i = 0; i < size; i++) to[end + i] = from[at + i]!;
   }
 
-  /** Makes room for a string of this size; the caller writes its bytes behind the strings before it. */
+  /** Makes room for a string of `size` bytes at the end of `#bytes`. The caller writes the bytes. */
   #reserve(size: number): Uint8Array {
     this.#end += size;
     if (this.#end > 0x7fff_ffff) throw new RangeError('more than 2 GB of strings in one column');

@@ -4,11 +4,11 @@ import type { LeafPart } from './read-chunk.js';
 import type { ParquetColumn, ParquetSchema, SchemaNode } from './schema.js';
 
 /*
- * Rows as plain values, for small files that hold no records: a group is an object, a list an array, a map a list of its entries, and an `int64` a
- * number below 2^53. Record assembly follows the Dremel paper.
+ * Rows as plain JavaScript values, for small files that hold no records. A group is an object, a list an array, a map a list of its
+ * entries, and an `int64` a number below 2^53. Rows are assembled as in the Dremel paper.
  */
 
-/** A value of a row. */
+/** The value of a column, list element or member in a row. */
 export type ParquetValue =
   | null
   | string
@@ -17,10 +17,13 @@ export type ParquetValue =
   | readonly ParquetValue[]
   | { readonly [name: string]: ParquetValue };
 
-/** A row by the names of the columns; a column without a value may be absent. */
+/** A row as an object from column name to value; a column without a value may be absent. */
 export type ParquetRow = Readonly<Record<string, ParquetValue>>;
 
-/** The Arrow form of rows. Throws a `RangeError` for a key or a type that the columns do not have. */
+/**
+ * Converts rows to an Arrow record batch. Throws a `RangeError` for a key that is no column and for a value of another type than its
+ * column.
+ */
 export function batchOfRows(
   columns: readonly ParquetColumn[],
   rows: readonly ParquetRow[],
@@ -49,7 +52,7 @@ function dataOf(column: ParquetColumn, values: readonly ParquetValue[]): TypedDa
     const valueOffsets = new Int32Array(length + 1);
     const elements: ParquetValue[] = [];
     for (const [i, value] of values.entries()) {
-      if (value !== null) elements.push(...listOf(column, value));
+      if (value !== null) elements.push(...requireList(column, value));
       valueOffsets[i + 1] = elements.length;
     }
     const child = dataOf({ ...column, isList: false, isMap: false }, elements);
@@ -58,7 +61,7 @@ function dataOf(column: ParquetColumn, values: readonly ParquetValue[]): TypedDa
   }
   if (column.type === 'group') {
     const members = column.children ?? [];
-    for (const value of values) refuseOthers(column, members, value);
+    for (const value of values) refuseUnknownMembers(column, members, value);
     const parts = members.map(
       (member) =>
       dataOf(member, values.map((value) => (value as ParquetRow | null)?.[member.name] ?? null)), // prettier-ignore
@@ -67,7 +70,7 @@ function dataOf(column: ParquetColumn, values: readonly ParquetValue[]): TypedDa
     return { type, data: makeData({ type, ...whole, children: parts.map(({ data }) => data) }) };
   }
   for (const value of values)
-    if (value !== null && typeof value !== kinds[column.type])
+    if (value !== null && typeof value !== javaScriptTypes[column.type])
       throw new RangeError(`column ${column.name} holds a ${typeof value}`);
   switch (column.type) {
     case 'string': {
@@ -96,19 +99,19 @@ function dataOf(column: ParquetColumn, values: readonly ParquetValue[]): TypedDa
   }
 }
 
-const kinds: Readonly<Record<string, string>> = {
+const javaScriptTypes: Readonly<Record<string, string>> = {
   string: 'string',
   boolean: 'boolean',
   int32: 'number',
   int64: 'number',
 };
 
-function listOf({ name }: ParquetColumn, value: ParquetValue): readonly ParquetValue[] {
+function requireList({ name }: ParquetColumn, value: ParquetValue): readonly ParquetValue[] {
   if (Array.isArray(value)) return value as readonly ParquetValue[];
   throw new RangeError(`column ${name} is a list and holds a ${typeof value}`);
 }
 
-function refuseOthers(
+function refuseUnknownMembers(
   { name }: ParquetColumn,
   members: readonly ParquetColumn[],
   value: ParquetValue,
@@ -119,14 +122,14 @@ function refuseOthers(
       throw new RangeError(`${name} has no column ${key}`);
 }
 
-/** The rows of a row group from the parts of all its leaves. Members without a value are absent. */
+/** Returns the rows of a row group from all its leaves. Members without a value are absent. */
 export function rowsOfParts(
   { nodes, leaves }: ParquetSchema,
   parts: readonly LeafPart[],
   rows: number,
 ): readonly ParquetRow[] {
   const cursors = parts.map((part, i) => new SlotCursor(part, leaves[i]!.maxDefinition));
-  const read = nodes.map((node) => [node.column.name, readerOf(node, cursors, 0, 0)] as const);
+  const read = nodes.map((node) => [node.column.name, rowReader(node, cursors, 0, 0)] as const);
   return Array.from({ length: rows }, () => objectOf(read));
 }
 
@@ -141,8 +144,11 @@ function objectOf(members: readonly (readonly [string, ReadValue])[]): ParquetRo
   return found;
 }
 
-/** Reads the values of a node below `depth` definition levels and `lists` repetition levels, one with each call. */
-function readerOf(
+/**
+ * Returns a function that reads the next value of a node with each call. The node is below `depth` definition levels and `lists` repetition
+ * levels.
+ */
+function rowReader(
   node: SchemaNode,
   cursors: readonly SlotCursor[],
   depth: number,
@@ -150,9 +156,9 @@ function readerOf(
 ): ReadValue {
   const { column, leaf, members } = node;
   const first = cursors[leaf]!;
-  /** Takes the slot that stands for a missing or empty value from every leaf below. */
+  /** Skips one slot, which stands for a missing or empty value, in every leaf below the node. */
   const skip = (below: SchemaNode = node): void => {
-    if (below.column.type !== 'group') cursors[below.leaf]!.take();
+    if (below.column.type !== 'group') cursors[below.leaf]!.takeValue();
     else for (const member of below.members) skip(member);
   };
   if (column.isList) {
@@ -160,7 +166,7 @@ function readerOf(
     const read =
       column.isMap === true
         ? membersOf(members, cursors, depth + 2, lists + 1)
-        : readerOf(element, cursors, depth + 2, lists + 1);
+        : rowReader(element, cursors, depth + 2, lists + 1);
     return () => {
       if (first.definition < depth + 2) {
         const isEmpty = first.definition === depth + 1;
@@ -172,7 +178,7 @@ function readerOf(
       return found;
     };
   }
-  if (column.type !== 'group') return () => first.take();
+  if (column.type !== 'group') return () => first.takeValue();
   const read = membersOf(members, cursors, depth + 1, lists);
   return () => {
     if (first.definition > depth) return read();
@@ -187,11 +193,11 @@ function membersOf(
   depth: number,
   lists: number,
 ): ReadValue {
-  const read = members.map((one) => [one.column.name, readerOf(one, cursors, depth, lists)] as const); // prettier-ignore
+  const read = members.map((one) => [one.column.name, rowReader(one, cursors, depth, lists)] as const); // prettier-ignore
   return () => objectOf(read);
 }
 
-/** The slots of a leaf, one after another. */
+/** Iterates over the slots of a leaf. */
 class SlotCursor {
   readonly #part: LeafPart;
   readonly #values: Iterator<string | number | boolean>;
@@ -216,7 +222,7 @@ class SlotCursor {
     return this.#part.repetition?.[this.#slot] ?? 0;
   }
 
-  take(): string | number | boolean | null {
+  takeValue(): string | number | boolean | null {
     const isNull = this.definition < this.#most;
     this.#slot++;
     if (isNull) return null;

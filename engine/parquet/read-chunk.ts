@@ -1,6 +1,6 @@
-import { acquire, release } from '../core/buffers.js';
+import { acquireBuffer, releaseBuffer } from '../core/buffers.js';
 import type { ByteSource } from './byte-source.js';
-import { chunkPages, type DecompressedPage } from './read-pages.js';
+import { decompressChunkPages, type DecompressedPage } from './read-pages.js';
 import { readConstant, readHybrid } from './decode-hybrid.js';
 import { readValues, type DecodedValues } from './decode-values.js';
 import { bitWidth } from './hybrid.js';
@@ -10,19 +10,19 @@ import type { ParquetLeaf } from './schema.js';
 export interface LeafPart {
   readonly slots: number;
   readonly definition: Uint16Array;
-  /** Undefined if every slot begins a row. */
+  /** Repetition levels; undefined if every slot begins a row. */
   readonly repetition: Uint16Array | undefined;
   /** The values of each page. */
   readonly values: readonly DecodedValues[];
 }
 
-/** Decodes a column chunk that this encoder wrote. `bytes` is the chunk from its first byte to its last. */
+/** Decodes a column chunk that this encoder wrote. `bytes` is the whole chunk. */
 export function readChunk(
   bytes: Uint8Array,
   leaf: ParquetLeaf,
   chunk: { readonly slots: number; readonly isCompressed: boolean },
 ): LeafPart {
-  return decodeLeaf(chunkPages(bytes, chunk), leaf, chunk.slots);
+  return decodeLeaf(decompressChunkPages(bytes, chunk), leaf, chunk.slots);
 }
 
 function decodeLeaf(pages: Iterable<DecompressedPage>, leaf: ParquetLeaf, slots: number): LeafPart {
@@ -37,7 +37,7 @@ function decodeLeaf(pages: Iterable<DecompressedPage>, leaf: ParquetLeaf, slots:
       dictionary = readValues(body, physical, encoding, count, undefined);
       continue;
     }
-    const levels = acquire(Int32Array, count);
+    const levels = acquireBuffer(Int32Array, count);
     let present = 0;
     try {
       if (repetition !== undefined) {
@@ -51,7 +51,7 @@ function decodeLeaf(pages: Iterable<DecompressedPage>, leaf: ParquetLeaf, slots:
         if (level === maxDefinition) present++;
       }
     } finally {
-      release(levels);
+      releaseBuffer(levels);
     }
     values.push(readValues(body, physical, encoding, present, dictionary));
     done += count;
@@ -59,15 +59,15 @@ function decodeLeaf(pages: Iterable<DecompressedPage>, leaf: ParquetLeaf, slots:
   return { slots, definition, repetition, values };
 }
 
-/** Reads the levels of a page: `count` numbers up to `most`, with their length in front. */
+/** Reads the levels of a page, which their length precedes: `count` numbers from 0 to `most`. */
 export function fillLevels(page: ByteSource, most: number, count: number, out: Int32Array): void {
   const constant = readLevels(page, most, count, out);
   if (constant !== undefined) out.fill(constant, 0, count);
 }
 
 /**
- * Reads the levels of a page: `count` numbers up to `most`, with their length in front. If all are equal, returns that level and leaves
- * `out` unchanged; else fills `out` and returns undefined.
+ * Reads the levels of a page, which their length precedes: `count` numbers from 0 to `most`. If all are equal, returns that level and
+ * leaves `out` unchanged; otherwise fills `out` and returns undefined.
  */
 export function readLevels(
   page: ByteSource,
@@ -75,11 +75,11 @@ export function readLevels(
   count: number,
   out: Int32Array,
 ): number | undefined {
-  const end = page.length() + page.at;
+  const end = page.readLength() + page.readOffset;
   const width = bitWidth(most);
   const constant = readConstant(page, width, count);
   if (constant === undefined) readHybrid(page, width, count, out);
-  if (page.at !== end)
+  if (page.readOffset !== end)
     throw new RangeError('the levels of a page do not have the length that it gives');
   return constant;
 }

@@ -4,18 +4,18 @@ import type { Bound } from './statistics.js';
 import { ThriftReader } from './thrift.js';
 
 /*
- * Reads the metadata of a Parquet file (parquet.thrift): the footer and the page index. A server reads those of all segments of a
- * dataset for its first query. The caller reads the bytes, with or without promises.
+ * Parses the metadata of a Parquet file (parquet.thrift): the footer and the page index. For the first query of a dataset, the server
+ * parses the metadata of all its segments. The caller reads the bytes, synchronously or not.
  */
 
-/** Bytes after the footer: its length in four bytes, then `PAR1`. */
+/** Number of bytes after the metadata in the footer: its length in four bytes, then `PAR1`. */
 export const tailBytes = 8;
 const magicNumber = 0x31524150;
 
 /** The parts of `FileMetaData` that queries need. */
 export interface FooterMetadata {
   readonly rows: number;
-  /** The tree, walked depth first, with its root. */
+  /** The schema tree in depth-first order, including the root. */
   readonly schema: readonly FooterElement[];
   readonly groups: readonly FooterGroup[];
 }
@@ -24,12 +24,12 @@ export interface FooterMetadata {
 export interface FooterElement {
   readonly name: string;
   readonly repetition: 'required' | 'optional' | 'repeated';
-  /** Leaves only: one of `physicalType`. */
+  /** For a leaf, one of `physicalType`; undefined for a group. */
   readonly physical: number | undefined;
-  /** Groups only: number of direct children. */
+  /** For a group, the number of direct children; undefined for a leaf. */
   readonly children: number | undefined;
   readonly isList: boolean;
-  /** Whether values are microseconds since 1970, UTC. */
+  /** Whether the values are timestamps: microseconds since 1970, UTC. */
   readonly isTimestamp: boolean;
 }
 
@@ -45,34 +45,34 @@ export interface FooterChunk {
   /** The Thrift type `CompressionCodec`. */
   readonly codec: number;
   readonly slots: number;
-  /** The size of the dictionary page and the data pages, headers included. */
+  /** Size in bytes of the dictionary page and the data pages in the file, page headers included. */
   readonly storedBytes: number;
-  /** The size of the pages before compression. */
+  /** Size in bytes of the pages before compression. */
   readonly plainBytes: number;
   readonly dataOffset: number;
   readonly dictionaryOffset: number | undefined;
   readonly nulls: number;
-  /** The minimum in the encoding PLAIN. */
+  /** The smallest value of the chunk, in the encoding PLAIN. */
   readonly min: Uint8Array | undefined;
   readonly max: Uint8Array | undefined;
-  /** Whether `min` and `max` are exact; false if one is a truncated string. */
+  /** Whether `min` and `max` are exact; false if one of them is a truncated string. */
   readonly areBoundsExact: boolean;
   /** For strings, the total size of all values in bytes. */
   readonly stringBytes: number;
-  readonly filter: Extent | undefined;
-  readonly offsetIndex: Extent | undefined;
-  readonly columnIndex: Extent | undefined;
+  readonly filter: ByteExtent | undefined;
+  readonly offsetIndex: ByteExtent | undefined;
+  readonly columnIndex: ByteExtent | undefined;
 }
 
 /** A range of bytes of a file. */
-export interface Extent {
+export interface ByteExtent {
   readonly begin: number;
   readonly bytes: number;
 }
 
 /**
- * The length of the footer including the tail, from the last bytes of a file of `fileBytes` bytes. Throws a `RangeError` if they are
- * not the end of a Parquet file.
+ * Returns the length of the footer, tail included. `end` holds the last bytes of a file of `fileBytes` bytes. Throws a `RangeError` if they
+ * are not the end of a Parquet file.
  */
 export function footerLength(end: Uint8Array, fileBytes: number): number {
   const at = end.byteLength - tailBytes;
@@ -85,15 +85,15 @@ export function footerLength(end: Uint8Array, fileBytes: number): number {
   return length;
 }
 
-/** Parses the last `footerLength` bytes of a file: `FileMetaData`. Throws a `RangeError`. */
+/** Parses `FileMetaData` from the last `footerLength` bytes of a file. Throws a `RangeError` if they are invalid. */
 export function parseFooter(bytes: Uint8Array): FooterMetadata {
   const reader = readerOf(bytes);
   let [rows, schema, groups] = [0, noElements, noGroups];
   reader.start();
-  for (let id = reader.next(); id !== 0; id = reader.next()) {
-    if (id === 2) schema = items(reader, readElement);
+  for (let id = reader.nextFieldId(); id !== 0; id = reader.nextFieldId()) {
+    if (id === 2) schema = readItems(reader, readElement);
     else if (id === 3) rows = reader.integer();
-    else if (id === 4) groups = items(reader, readGroup);
+    else if (id === 4) groups = readItems(reader, readGroup);
     else reader.skip();
   }
   return { rows, schema, groups };
@@ -111,7 +111,7 @@ function readElement(reader: ThriftReader): FooterElement {
   let name = '';
   let [physical, repetition, children, converted] = [-1, 0, -1, -1];
   reader.start();
-  for (let id = reader.next(); id !== 0; id = reader.next()) {
+  for (let id = reader.nextFieldId(); id !== 0; id = reader.nextFieldId()) {
     if (id === 1) physical = reader.integer();
     else if (id === 3) repetition = reader.integer();
     else if (id === 4) name = textOf(reader.binary());
@@ -132,8 +132,8 @@ function readElement(reader: ThriftReader): FooterElement {
 function readGroup(reader: ThriftReader): FooterGroup {
   let [rows, chunks] = [0, noChunks];
   reader.start();
-  for (let id = reader.next(); id !== 0; id = reader.next()) {
-    if (id === 1) chunks = items(reader, readChunk);
+  for (let id = reader.nextFieldId(); id !== 0; id = reader.nextFieldId()) {
+    if (id === 1) chunks = readItems(reader, readChunk);
     else if (id === 3) rows = reader.integer();
     else reader.skip();
   }
@@ -144,7 +144,7 @@ function readChunk(reader: ThriftReader): FooterChunk {
   let metadata: ChunkMetadata | undefined;
   let [offsetAt, offsetBytes, columnAt, columnBytes] = [0, 0, 0, 0];
   reader.start();
-  for (let id = reader.next(); id !== 0; id = reader.next()) {
+  for (let id = reader.nextFieldId(); id !== 0; id = reader.nextFieldId()) {
     if (id === 3) metadata = readChunkMetadata(reader);
     else if (id === 4) offsetAt = reader.integer();
     else if (id === 5) offsetBytes = reader.integer();
@@ -163,10 +163,10 @@ function readChunkMetadata(reader: ThriftReader): ChunkMetadata {
   let path: readonly string[] = [];
   let [codec, slots, plainBytes, storedBytes, dataOffset, dictionaryOffset] = [0, 0, 0, 0, 0, 0];
   let [filterAt, filterBytes, stringBytes] = [0, 0, 0];
-  let range = noRange;
+  let range = noStatistics;
   reader.start();
-  for (let id = reader.next(); id !== 0; id = reader.next()) {
-    if (id === 3) path = items(reader, (from) => textOf(from.binary()));
+  for (let id = reader.nextFieldId(); id !== 0; id = reader.nextFieldId()) {
+    if (id === 3) path = readItems(reader, (from) => textOf(from.binary()));
     else if (id === 4) codec = reader.integer();
     else if (id === 5) slots = reader.integer();
     else if (id === 6) plainBytes = reader.integer();
@@ -195,14 +195,14 @@ function readChunkMetadata(reader: ThriftReader): ChunkMetadata {
 
 type Statistics = Pick<FooterChunk, 'nulls' | 'min' | 'max' | 'areBoundsExact'>;
 
-const noRange: Statistics = { nulls: 0, min: undefined, max: undefined, areBoundsExact: true };
+const noStatistics: Statistics = { nulls: 0, min: undefined, max: undefined, areBoundsExact: true };
 
 function readStatistics(reader: ThriftReader): Statistics {
   let nulls = 0;
   let [min, max]: (Uint8Array | undefined)[] = [];
   let areBoundsExact = true;
   reader.start();
-  for (let id = reader.next(); id !== 0; id = reader.next()) {
+  for (let id = reader.nextFieldId(); id !== 0; id = reader.nextFieldId()) {
     if (id === 3) nulls = reader.integer();
     else if (id === 5) max = reader.binary();
     else if (id === 6) min = reader.binary();
@@ -212,11 +212,11 @@ function readStatistics(reader: ThriftReader): Statistics {
   return { nulls, min, max, areBoundsExact };
 }
 
-/** The Thrift type `SizeStatistics`. */
+/** Reads the Thrift type `SizeStatistics` and returns the total size of the strings. */
 function readStringBytes(reader: ThriftReader): number {
   let bytes = 0;
   reader.start();
-  for (let id = reader.next(); id !== 0; id = reader.next()) {
+  for (let id = reader.nextFieldId(); id !== 0; id = reader.nextFieldId()) {
     if (id === 1) bytes = reader.integer();
     else reader.skip();
   }
@@ -224,24 +224,24 @@ function readStringBytes(reader: ThriftReader): number {
 }
 
 /**
- * The data pages of a column chunk (OffsetIndex in the Parquet format). Page i holds the rows `firstRows[i]` to `firstRows[i + 1]` of
- * its row group.
+ * The data pages of a column chunk (OffsetIndex in the Parquet format). Page i holds the rows `firstRows[i]` to `firstRows[i + 1]`
+ * (exclusive) of its row group.
  */
 export interface OffsetIndex {
   readonly offsets: Float64Array;
-  /** The size of each page, header included. */
+  /** The size in bytes of each page, page header included. */
   readonly bytes: Int32Array;
-  /** The first row of each page, followed by the number of rows. */
+  /** The first row of each page, followed by the number of rows in the row group. */
   readonly firstRows: Int32Array;
 }
 
-/** Parses the `OffsetIndex` of a column chunk of a row group with this number of rows. Throws a `RangeError`. */
+/** Parses the `OffsetIndex` of a column chunk; `rows` is the number of rows of its row group. Throws a `RangeError` for invalid bytes. */
 export function parseOffsetIndex(bytes: Uint8Array, rows: number): OffsetIndex {
   const reader = readerOf(bytes);
   let pages = 0;
   let index = newOffsetIndex(0);
   reader.start();
-  for (let id = reader.next(); id !== 0; id = reader.next()) {
+  for (let id = reader.nextFieldId(); id !== 0; id = reader.nextFieldId()) {
     if (id !== 1) {
       reader.skip();
       continue;
@@ -263,14 +263,14 @@ function newOffsetIndex(pages: number): OffsetIndex {
   };
 }
 
-/** Reads a `PageLocation` of Thrift. */
+/** Reads the Thrift type `PageLocation`. */
 function readLocation(
   reader: ThriftReader,
   { offsets, bytes, firstRows }: OffsetIndex,
   page: number,
 ): void {
   reader.start();
-  for (let id = reader.next(); id !== 0; id = reader.next()) {
+  for (let id = reader.nextFieldId(); id !== 0; id = reader.nextFieldId()) {
     if (id === 1) offsets[page] = reader.integer();
     else if (id === 2) bytes[page] = reader.integer();
     else if (id === 3) firstRows[page] = reader.integer();
@@ -281,12 +281,15 @@ function readLocation(
 /** The statistics of a page in the `ColumnIndex` of its column chunk. */
 export interface PageStatistics {
   readonly nulls: number;
-  /** Undefined for a page without values. Strings may be truncated, downwards and upwards. */
+  /**
+   * The lower bound; undefined for a page without values. Bounds of strings may be truncated, the minimum downwards and the maximum
+   * upwards.
+   */
   readonly min: Bound | undefined;
   readonly max: Bound | undefined;
 }
 
-/** Parses the `ColumnIndex` of a column chunk of this physical type. Throws a `RangeError`. */
+/** Parses the `ColumnIndex` of a column chunk of this physical type. Throws a `RangeError` for invalid bytes. */
 export function parseColumnIndex(bytes: Uint8Array, physical: number): readonly PageStatistics[] {
   const reader = readerOf(bytes);
   let areEmpty: readonly boolean[] = [];
@@ -294,11 +297,11 @@ export function parseColumnIndex(bytes: Uint8Array, physical: number): readonly 
   let nulls: readonly number[] = [];
   const binary = (from: ThriftReader): Uint8Array => from.binary();
   reader.start();
-  for (let id = reader.next(); id !== 0; id = reader.next()) {
-    if (id === 1) areEmpty = items(reader, (from) => from.itemBool());
-    else if (id === 2) mins = items(reader, binary);
-    else if (id === 3) maxes = items(reader, binary);
-    else if (id === 5) nulls = items(reader, (from) => from.integer());
+  for (let id = reader.nextFieldId(); id !== 0; id = reader.nextFieldId()) {
+    if (id === 1) areEmpty = readItems(reader, (from) => from.itemBool());
+    else if (id === 2) mins = readItems(reader, binary);
+    else if (id === 3) maxes = readItems(reader, binary);
+    else if (id === 5) nulls = readItems(reader, (from) => from.integer());
     else reader.skip();
   }
   if ([mins, maxes, nulls].some((list) => list?.length !== areEmpty.length))
@@ -310,7 +313,7 @@ export function parseColumnIndex(bytes: Uint8Array, physical: number): readonly 
   }));
 }
 
-/** A PLAIN encoded bound as a value; strings become copies. Throws a `RangeError` if it is too short. */
+/** Returns a bound in the encoding PLAIN as a value; strings are copied. Throws a `RangeError` if there are too few bytes. */
 export function boundOf(bytes: Uint8Array, physical: number): Bound {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   switch (physical) {
@@ -333,7 +336,7 @@ function readerOf(bytes: Uint8Array): ThriftReader {
   return new ThriftReader(new ByteSource(bytes));
 }
 
-function items<T>(reader: ThriftReader, read: (reader: ThriftReader) => T): readonly T[] {
+function readItems<T>(reader: ThriftReader, read: (reader: ThriftReader) => T): readonly T[] {
   const size = reader.list();
   const list: T[] = [];
   for (let i = 0; i < size; i++) list.push(read(reader));
@@ -344,7 +347,7 @@ function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
 }
 
-/** Zero stands for an absent part: no such part begins at the first byte of a file. */
-function extentOf(begin: number, bytes: number): Extent | undefined {
+/** An offset of 0 means that the part is absent, because no part of a file begins at its first byte. */
+function extentOf(begin: number, bytes: number): ByteExtent | undefined {
   return begin === 0 || bytes === 0 ? undefined : { begin, bytes };
 }

@@ -1,4 +1,4 @@
-import { acquire, growBuffer, release } from '../core/buffers.js';
+import { acquireBuffer, growBuffer, releaseBuffer } from '../core/buffers.js';
 import { ByteSource } from './byte-source.js';
 import { encodingId } from './encoding.js';
 import { ThriftReader } from './thrift.js';
@@ -8,35 +8,33 @@ import { decompressFrames } from './zstd.js';
 /** A page of a column chunk after decompression. */
 export interface DecompressedPage {
   readonly isDictionary: boolean;
-  /** Slots of a data page, entries of a dictionary. */
+  /** Number of slots of a data page, or of entries of a dictionary page. */
   readonly count: number;
   readonly encoding: number;
-  /** Levels, then values; of a dictionary page, the entries. */
+  /** The levels and then the values of a data page, or the entries of a dictionary page. */
   readonly body: ByteSource;
 }
 
-/**
- * The pages of a column chunk that this encoder wrote, in turn, as `pagesInTurn` gives them. `bytes` is the chunk from its first byte to its last.
- */
-export function chunkPages(
+/** Returns the pages of a column chunk that this encoder wrote, one by one as in `decompressOneByOne`. `bytes` is the whole chunk. */
+export function decompressChunkPages(
   bytes: Uint8Array,
   chunk: { readonly slots: number; readonly isCompressed: boolean },
 ): Generator<DecompressedPage> {
-  return inTurn(storedPages(bytes, chunk));
+  return decompressIntoSharedBuffer(splitChunkPages(bytes, chunk));
 }
 
-function* storedPages(
+function* splitChunkPages(
   bytes: Uint8Array,
   { slots, isCompressed }: { readonly slots: number; readonly isCompressed: boolean },
 ): Generator<StoredPage> {
   const source = new ByteSource(bytes);
   let done = 0;
   while (done < slots) {
-    const page = storedPage(source, isCompressed);
+    const page = readStoredPage(source, isCompressed);
     if (page.type === pageType.data) done += page.count;
     yield page;
   }
-  if (done > slots || source.at !== bytes.length)
+  if (done > slots || source.readOffset !== bytes.length)
     throw new RangeError('pages do not end with their column chunk');
 }
 
@@ -49,54 +47,54 @@ export interface PageExtent {
   readonly encoding: number;
 }
 
-/** The pages of a column chunk by their headers alone, from its first byte to its last: nothing is unpacked. */
+/** Yields the position of every page of a whole column chunk. Only the page headers are read; nothing is decompressed. */
 export function* pageExtents(
   bytes: Uint8Array,
   chunk: { readonly slots: number; readonly isCompressed: boolean },
 ): Generator<PageExtent> {
   const source = new ByteSource(bytes);
   for (let done = 0; done < chunk.slots;) {
-    const begin = source.at;
-    const { type, count, encoding } = storedPage(source, chunk.isCompressed);
+    const begin = source.readOffset;
+    const { type, count, encoding } = readStoredPage(source, chunk.isCompressed);
     const isDictionary = type === pageType.dictionary;
     if (!isDictionary) done += count;
-    yield { begin, end: source.at, isDictionary, count, encoding };
+    yield { begin, end: source.readOffset, isDictionary, count, encoding };
   }
 }
 
-/** Decompresses single pages of any chunks; the bytes of each begin with its header. */
+/** Decompresses single pages, which may belong to different chunks. The bytes of each begin with its header. */
 export function decompressPages(pages: readonly SinglePage[]): readonly DecompressedPage[] {
-  return [...decompressedPages(pages.map(singlePage))];
+  return [...decompressedPages(pages.map(readSinglePage))];
 }
 
-/** Calls `use` with pages that are decompressed to memory of the pool: they are valid until it returns. */
+/** Calls `use` with decompressed pages. Their memory belongs to a pool, so they are valid only until `use` returns. */
 export function withPages<T>(
   pages: readonly SinglePage[],
   use: (pages: readonly DecompressedPage[]) => T,
 ): T {
-  const stored = pages.map(singlePage);
-  const plain = acquire(Uint8Array, plainBytesOf(stored) + 1);
+  const stored = pages.map(readSinglePage);
+  const plain = acquireBuffer(Uint8Array, plainBytesOf(stored) + 1);
   try {
     return use([...decompressedPages(stored, plain)]);
   } finally {
-    release(plain);
+    releaseBuffer(plain);
   }
 }
 
 /**
- * The pages one by one. The body of a page is valid until the next page is taken: all are decompressed to the same memory, which stays in the cache
- * of the processor and is no garbage.
+ * Yields the decompressed pages one by one. The body of a page is valid until the next page is taken: all are decompressed into the same
+ * memory, which stays in the processor's cache and causes no garbage collection.
  */
-export function pagesInTurn(pages: Iterable<SinglePage>): Generator<DecompressedPage> {
-  return inTurn(singlePages(pages));
+export function decompressOneByOne(pages: Iterable<SinglePage>): Generator<DecompressedPage> {
+  return decompressIntoSharedBuffer(splitSinglePages(pages));
 }
 
-function* singlePages(pages: Iterable<SinglePage>): Generator<StoredPage> {
-  for (const page of pages) yield singlePage(page);
+function* splitSinglePages(pages: Iterable<SinglePage>): Generator<StoredPage> {
+  for (const page of pages) yield readSinglePage(page);
 }
 
-function* inTurn(pages: Iterable<StoredPage>): Generator<DecompressedPage> {
-  let buffer = acquire(Uint8Array, 1 << 16);
+function* decompressIntoSharedBuffer(pages: Iterable<StoredPage>): Generator<DecompressedPage> {
+  let buffer = acquireBuffer(Uint8Array, 1 << 16);
   try {
     for (const { type, body, isCompressed, plainBytes, count, encoding } of pages) {
       if (plainBytes >= buffer.length) buffer = growBuffer(buffer, plainBytes + 1);
@@ -105,20 +103,20 @@ function* inTurn(pages: Iterable<StoredPage>): Generator<DecompressedPage> {
       yield { isDictionary, count, encoding, body: new ByteSource(plain) };
     }
   } finally {
-    release(buffer);
+    releaseBuffer(buffer);
   }
 }
 
-/** A page of any chunk; its bytes begin with its header. */
+/** A page by itself; its bytes begin with its header. */
 interface SinglePage {
   readonly bytes: Uint8Array;
   readonly isCompressed: boolean;
 }
 
-function singlePage({ bytes, isCompressed }: SinglePage): StoredPage {
+function readSinglePage({ bytes, isCompressed }: SinglePage): StoredPage {
   const source = new ByteSource(bytes);
-  const page = storedPage(source, isCompressed);
-  if (source.at !== bytes.length)
+  const page = readStoredPage(source, isCompressed);
+  if (source.readOffset !== bytes.length)
     throw new RangeError('a page does not have the length that the offset index gives');
   return page;
 }
@@ -132,12 +130,12 @@ interface StoredPage {
   readonly encoding: number;
 }
 
-/** The bytes of all compressed pages after decompression. */
+/** Returns the total size of all compressed pages after decompression. */
 function plainBytesOf(pages: readonly StoredPage[]): number {
   return pages.reduce((sum, { isCompressed, plainBytes }) => sum + (isCompressed ? plainBytes : 0), 0); // prettier-ignore
 }
 
-/** `output` has one byte more than they need, if it is given. */
+/** Yields the decompressed pages. `output`, if given, must have one byte more than they need. */
 function* decompressedPages(
   pages: readonly StoredPage[],
   output?: Uint8Array,
@@ -152,16 +150,16 @@ function* decompressedPages(
   }
 }
 
-/** Whether a chunk is compressed with zstd; throws a `RangeError` for a codec other than zstd and none. */
+/** Returns whether a chunk is compressed with zstd; false if it is uncompressed. Throws a `RangeError` for any other codec. */
 export function isZstd(codec: string | number): boolean {
   if (codec === 'ZSTD' || codec === codecId.zstd) return true;
   if (codec === 'UNCOMPRESSED' || codec === codecId.none) return false;
   throw new RangeError(`codec ${codec} is not supported`);
 }
 
-function storedPage(source: ByteSource, isCompressed: boolean): StoredPage {
-  const { storedBytes, ...header } = pageHeader(source);
-  return { ...header, isCompressed, body: source.take(storedBytes) };
+function readStoredPage(source: ByteSource, isCompressed: boolean): StoredPage {
+  const { storedBytes, ...header } = readPageHeader(source);
+  return { ...header, isCompressed, body: source.readBytes(storedBytes) };
 }
 
 interface PageHeader {
@@ -172,18 +170,18 @@ interface PageHeader {
   readonly encoding: number;
 }
 
-/** Reads a `PageHeader` (parquet.thrift) of a dictionary page or a data page of version 1; the source is then at the body. */
-function pageHeader(source: ByteSource): PageHeader {
+/** Reads the `PageHeader` (parquet.thrift) of a dictionary page or a data page of version 1. The source then points at the body. */
+function readPageHeader(source: ByteSource): PageHeader {
   const reader = new ThriftReader(source);
   let [type, plainBytes, storedBytes, count, encoding] = [-1, -1, -1, -1, -1];
   reader.start();
-  for (let id = reader.next(); id !== 0; id = reader.next()) {
+  for (let id = reader.nextFieldId(); id !== 0; id = reader.nextFieldId()) {
     if (id === 1) type = reader.integer();
     else if (id === 2) plainBytes = reader.integer();
     else if (id === 3) storedBytes = reader.integer();
     else if (id === (type === pageType.dictionary ? 7 : 5)) {
       reader.start();
-      for (let inner = reader.next(); inner !== 0; inner = reader.next()) {
+      for (let inner = reader.nextFieldId(); inner !== 0; inner = reader.nextFieldId()) {
         if (inner === 1) count = reader.integer();
         else if (inner === 2) encoding = reader.integer();
         else reader.skip();
@@ -195,10 +193,10 @@ function pageHeader(source: ByteSource): PageHeader {
   return { type, plainBytes, storedBytes, count, encoding: encodingOf(encoding, type) };
 }
 
-/** Other writers use the older name of the dictionary encoding on both kinds of pages (PLAIN_DICTIONARY). */
+/** Other writers give dictionary pages and dictionary-encoded data pages the older encoding name PLAIN_DICTIONARY. */
 function encodingOf(encoding: number, type: number): number {
-  if (encoding !== plainDictionary) return encoding;
+  if (encoding !== plainDictionaryEncoding) return encoding;
   return type === pageType.dictionary ? encodingId.plain : encodingId.rleDictionary;
 }
 
-const plainDictionary = 2;
+const plainDictionaryEncoding = 2;

@@ -4,10 +4,10 @@ export const physicalType = { boolean: 0, int32: 1, int64: 2, float: 4, double: 
 /** The logical type of a group or a leaf, beyond its physical type (parquet.thrift, `LogicalType`). */
 export type LogicalType = 'string' | 'timestamp' | 'list' | 'map';
 
-/** The types of values: a physical type, or one with a logical type; `timestamp` is in microseconds, UTC. */
-export type LeafType = keyof typeof scalars;
+/** The types of values: a physical type, or a logical type that stands for one; `timestamp` is in microseconds, UTC. */
+export type LeafType = keyof typeof leafPhysicalTypes;
 
-const scalars = {
+const leafPhysicalTypes = {
   boolean: [physicalType.boolean],
   int32: [physicalType.int32],
   int64: [physicalType.int64],
@@ -17,25 +17,25 @@ const scalars = {
   string: [physicalType.byteArray, 'string'],
 } as const satisfies Record<string, readonly [number, LogicalType?]>;
 
-/** A column of a file. All columns, list elements and members of groups may be null, but for the keys of maps. */
+/** A column of a file. All columns, list elements and members of groups may be null, except the keys of maps. */
 export interface ParquetColumn {
   readonly name: string;
   readonly type: LeafType | 'group';
-  /** Whether the column is a list of `type`. */
+  /** Whether the column is a list, whose elements are of the type `type`. */
   readonly isList: boolean;
-  /** Whether a list of groups with two members, `key` and `value`, is annotated as a map. */
+  /** Whether the column, a list of groups with two members, `key` and `value`, is annotated as a map. */
   readonly isMap?: boolean;
   /** The members of a group: at least one. */
   readonly children?: readonly ParquetColumn[];
 }
 
-/** An element of the flat schema that the footer holds: the tree, walked depth first. */
+/** An element of the flat schema in the footer, which lists the tree in depth-first order. */
 export interface SchemaElement {
   readonly name: string;
   readonly repetition: 'required' | 'optional' | 'repeated';
-  /** Leaves only: one of `physicalType`. */
+  /** For a leaf, one of `physicalType`; absent for a group. */
   readonly physical?: number;
-  /** Groups only: number of direct children. */
+  /** For a group, the number of direct children; absent for a leaf. */
   readonly children?: number;
   readonly logical?: LogicalType;
 }
@@ -47,7 +47,7 @@ export interface ParquetLeaf {
   readonly path: readonly string[];
   /** The id of the physical type, one of `physicalType`. */
   readonly physical: number;
-  /** The definition level of a slot that has a value. */
+  /** The definition level of a slot (level entry) that has a value. */
   readonly maxDefinition: number;
   readonly maxRepetition: number;
 }
@@ -63,7 +63,7 @@ export interface SchemaNode {
   readonly isInList: boolean;
 }
 
-/** A schema in the three forms that reading and writing need. */
+/** A schema in the three forms that reading and writing need: as a tree, as its leaves, and as the flat list of the footer. */
 export interface ParquetSchema {
   readonly elements: readonly SchemaElement[];
   readonly leaves: readonly ParquetLeaf[];
@@ -71,12 +71,12 @@ export interface ParquetSchema {
   readonly nodes: readonly SchemaNode[];
 }
 
-/** The physical type of a scalar: one of `physicalType`. */
+/** Returns the physical type of a scalar type: one of `physicalType`. */
 export function physicalOf(type: LeafType): number {
-  return scalars[type][0];
+  return leafPhysicalTypes[type][0];
 }
 
-/** The schema of a file with these columns; throws a `RangeError` for a group without members, which Parquet cannot express. */
+/** Returns the schema of a file with these columns. Throws a `RangeError` for a group without members, which Parquet cannot express. */
 export function parquetSchema(columns: readonly ParquetColumn[]): ParquetSchema {
   const schema: GrowingSchema = { elements: [], leaves: [] };
   const root: ParentLevels = { path: [], definition: 0, repetition: 0 };
@@ -89,14 +89,14 @@ interface GrowingSchema {
   readonly leaves: ParquetLeaf[];
 }
 
-/** The path of a column's parent, and the maximum levels there. */
+/** The path of a column's parent, and the maximum definition and repetition level there. */
 interface ParentLevels {
   readonly path: readonly string[];
   readonly definition: number;
   readonly repetition: number;
 }
 
-/** Appends the elements and leaves of a column. Lists have the three levels of LogicalTypes.md ("Lists"). */
+/** Appends the schema elements and leaves of a column. A list has the three levels that LogicalTypes.md ("Lists") prescribes. */
 function addColumn(
   schema: GrowingSchema,
   column: ParquetColumn,
@@ -129,13 +129,13 @@ function addColumn(
     const members = children.map((child) => addColumn(schema, child, child.name, below));
     return { column, path, leaf, members, isInList };
   }
-  const [physical, logical] = scalars[column.type] as readonly [number, LogicalType?];
+  const [physical, logical] = leafPhysicalTypes[column.type] as readonly [number, LogicalType?];
   elements.push({ name, repetition: 'optional', physical, ...(logical && { logical }) });
   leaves.push({ column, path, physical, maxDefinition: definition, maxRepetition: repetition });
   return { column, path, leaf, members: [], isInList };
 }
 
-/** Appends the elements and leaves of a map: a list whose entries are never null, with a key in each (LogicalTypes.md, "Maps"). */
+/** Appends the schema elements and leaves of a map: a list whose entries and keys are never null (LogicalTypes.md, "Maps"). */
 function addMap(
   schema: GrowingSchema,
   column: ParquetColumn,

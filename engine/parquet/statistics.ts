@@ -5,30 +5,30 @@ import type { Booleans, Int32s, Int64s, Strings } from './values.js';
 /** A lower or upper bound in the order of its type: 64-bit integers are bigints, strings are their bytes. */
 export type Bound = number | bigint | Uint8Array;
 
-/** The smallest and the largest value. */
+/** The smallest and the largest of some values. */
 export interface Extremes {
   readonly min: Bound;
   readonly max: Bound;
 }
 
-/** The extremes of the values that have an order; NaN has none, and is in no bound. */
-export interface Range {
+/** The extremes of some values, without NaN, which has no order. */
+export interface ExtremeValues {
   readonly extremes: Extremes | undefined;
   readonly hasNaN: boolean;
 }
 
 /** The range of no values. */
-export const noValues: Range = { extremes: undefined, hasNaN: false };
+export const emptyRange: ExtremeValues = { extremes: undefined, hasNaN: false };
 
-/** The extremes of the numbers or booleans `from` to `to` in the order of their type (parquet.thrift, `ColumnOrder`). */
+/** Returns the extremes of the numbers or booleans `from` to `to` in the order of their type (parquet.thrift, `ColumnOrder`). */
 export function rangeOf(
   leaf: ParquetLeaf,
   values: Booleans | Int32s | Int64s,
   from: number,
   to: number,
-): Range {
+): ExtremeValues {
   const count = to - from;
-  if (count === 0) return noValues;
+  if (count === 0) return emptyRange;
   switch (values.kind) {
     case 'booleans':
       return booleanRange(values.booleans.subarray(from, to));
@@ -47,8 +47,8 @@ export function rangeOf(
   }
 }
 
-/** The extremes of two ranges together. */
-export function joinedRange(a: Range, b: Range): Range {
+/** Returns the range that covers both ranges. */
+export function joinedRange(a: ExtremeValues, b: ExtremeValues): ExtremeValues {
   const hasNaN = a.hasNaN || b.hasNaN;
   if (a.extremes === undefined || b.extremes === undefined)
     return { extremes: a.extremes ?? b.extremes, hasNaN };
@@ -57,12 +57,12 @@ export function joinedRange(a: Range, b: Range): Range {
   return { extremes: { min, max }, hasNaN };
 }
 
-function booleanRange(all: Int32Array): Range {
+function booleanRange(all: Int32Array): ExtremeValues {
   const extremes = { min: all.includes(0) ? 0 : 1, max: all.includes(1) ? 1 : 0 };
   return { extremes, hasNaN: false };
 }
 
-function int32Range(int32s: Int32Array, from: number, to: number): Range {
+function int32Range(int32s: Int32Array, from: number, to: number): ExtremeValues {
   let min = int32s[from]!;
   let max = min;
   for (let i = from + 1; i < to; i++) {
@@ -73,8 +73,8 @@ function int32Range(int32s: Int32Array, from: number, to: number): Range {
   return { extremes: { min, max }, hasNaN: false };
 }
 
-/** Like `doubleRange`, which would be slower if its loop saw two kinds of typed arrays. */
-function floatRange(values: Float32Array): Range {
+/** Does the same as `doubleRange` for floats. Each function sees one kind of typed array, which keeps its loop fast. */
+function floatRange(values: Float32Array): ExtremeValues {
   let min = Infinity;
   let max = -Infinity;
   let hasNaN = false;
@@ -84,10 +84,10 @@ function floatRange(values: Float32Array): Range {
     if (value > max) max = value;
     if (value !== value) hasNaN = true;
   }
-  return { extremes: signedZeros(min, max), hasNaN };
+  return { extremes: extremesWithSignedZeros(min, max), hasNaN };
 }
 
-function doubleRange(values: Float64Array): Range {
+function doubleRange(values: Float64Array): ExtremeValues {
   let min = Infinity;
   let max = -Infinity;
   let hasNaN = false;
@@ -97,16 +97,19 @@ function doubleRange(values: Float64Array): Range {
     if (value > max) max = value;
     if (value !== value) hasNaN = true;
   }
-  return { extremes: signedZeros(min, max), hasNaN };
+  return { extremes: extremesWithSignedZeros(min, max), hasNaN };
 }
 
-/** A minimum of zero is written as -0 and a maximum of zero as +0 (parquet.thrift, `ColumnOrder`, floating point). */
-function signedZeros(min: number, max: number): Extremes | undefined {
+/**
+ * Returns the extremes with the signs of zero that Parquet requires: a minimum of zero becomes -0, and a maximum of zero becomes +0
+ * (parquet.thrift, `ColumnOrder`, floating point).
+ */
+function extremesWithSignedZeros(min: number, max: number): Extremes | undefined {
   if (min > max) return undefined; // all values are NaN
   return { min: min === 0 ? -0 : min, max: max === 0 ? 0 : max };
 }
 
-function int64Range(halves: Int32Array, from: number, to: number): Range {
+function int64Range(halves: Int32Array, from: number, to: number): ExtremeValues {
   let minLow = halves[2 * from]! >>> 0;
   let minHigh = halves[2 * from + 1]!;
   let maxLow = minLow;
@@ -133,14 +136,14 @@ function int64Of(low: number, high: number): bigint {
   return BigInt(high) * 0x1_0000_0000n + BigInt(low);
 }
 
-/** The extremes of the strings `from` to `to`, compared as unsigned bytes. */
-export function stringRange(strings: Strings, from: number, to: number): Range {
+/** Returns the extremes of the strings `from` to `to`, compared as unsigned bytes. */
+export function stringRange(strings: Strings, from: number, to: number): ExtremeValues {
   const { view, offsets } = strings;
-  if (from === to) return noValues;
+  if (from === to) return emptyRange;
   let min = from;
   let max = from;
   for (let at = from + 1; at < to; at++) {
-    // The maximum first: in an ascending column the second comparison never runs.
+    // The maximum is tested first: in an ascending column, the comparison with the minimum then never runs.
     if (compareStrings(view, offsets, at, max) > 0) max = at;
     else if (compareStrings(view, offsets, at, min) < 0) min = at;
   }
@@ -148,19 +151,19 @@ export function stringRange(strings: Strings, from: number, to: number): Range {
 }
 
 /**
- * Returns a function that gives the extremes of the strings `from` to `to` of a column, whose distinct strings are `firsts` and
- * whose entries are `indices`: each distinct string is compared once per call.
+ * Returns a function that gives the extremes of the strings `from` to `to` of a dictionary-encoded column: `firsts` are its distinct
+ * strings, `indices` its entries. Each call compares a distinct string once.
  */
 export function dictionaryRanges(
   strings: Strings,
   { firsts, indices, entries }: DictionaryEncoding,
-): (from: number, to: number) => Range {
+): (from: number, to: number) => ExtremeValues {
   const { view, offsets } = strings;
-  /** For each entry, the number of the last call that has seen it. */
+  /** For each dictionary entry, the number of the last call that has seen it. */
   const seen = new Int32Array(entries);
   let call = 0;
   return (from, to) => {
-    if (from === to) return noValues;
+    if (from === to) return emptyRange;
     call++;
     let min = firsts[indices[from]!]!;
     let max = min;
@@ -178,12 +181,12 @@ export function dictionaryRanges(
   };
 }
 
-function extremesOf({ bytes, offsets }: Strings, min: number, max: number): Range {
+function extremesOf({ bytes, offsets }: Strings, min: number, max: number): ExtremeValues {
   const string = (i: number) => bytes.subarray(offsets[i]!, offsets[i + 1]!);
   return { extremes: { min: string(min), max: string(max) }, hasNaN: false };
 }
 
-/** Compares four bytes at a time: read as big-endian numbers they have the order of their bytes. */
+/** Compares strings four bytes at a time: big-endian numbers have the same order as their bytes. */
 function compareStrings(view: DataView, offsets: Int32Array, a: number, b: number): number {
   let p = offsets[a]!;
   let q = offsets[b]!;
@@ -204,7 +207,7 @@ function compareStrings(view: DataView, offsets: Int32Array, a: number, b: numbe
   return size - sizeB;
 }
 
-/** Negative, zero or positive if `a` is less than, equal to or greater than `b`. */
+/** Returns a negative number, zero or a positive number if `a` is less than, equal to or greater than `b`. */
 export function compareBounds(a: Bound, b: Bound): number {
   if (typeof a === 'object' && typeof b === 'object') return Buffer.compare(a, b);
   return a < b ? -1 : a > b ? 1 : 0;

@@ -6,21 +6,21 @@ import {
   plainEncoder,
   plainEncoderMembers,
   type Encoder,
-  type PageValues,
+  type PageValueRange,
 } from './encoding.js';
-import { plainStringsAt } from './plain.js';
-import { dictionaryRanges, stringRange, type Range } from './statistics.js';
+import { writePlainStringsAt } from './plain.js';
+import { dictionaryRanges, stringRange, type ExtremeValues } from './statistics.js';
 import type { Strings } from './values.js';
 
 /**
- * The encoder of a column of strings: DELTA_BYTE_ARRAY if neighbours share long prefixes (ids that count up), else a dictionary if
- * that is smaller, else PLAIN.
+ * Returns the encoder of a column of strings: DELTA_BYTE_ARRAY if neighbours share long prefixes (such as ids that count up), else a
+ * dictionary if that is smaller, else PLAIN.
  */
-export function stringEncoder(strings: Strings, pages: readonly PageValues[]): Encoder {
-  const rangesBy = (range: StringRange): Range[] =>
+export function stringEncoder(strings: Strings, pages: readonly PageValueRange[]): Encoder {
+  const rangesBy = (range: StringRangeOf): ExtremeValues[] =>
     pages.map(({ value, valueEnd }) => range(value, valueEnd));
-  const compared: StringRange = (from, to) => stringRange(strings, from, to);
-  if (sharePrefixes(strings)) {
+  const compared: StringRangeOf = (from, to) => stringRange(strings, from, to);
+  if (doNeighboursSharePrefixes(strings)) {
     return {
       ...plainEncoderMembers,
       encoding: encodingId.deltaByteArray,
@@ -32,14 +32,14 @@ export function stringEncoder(strings: Strings, pages: readonly PageValues[]): E
   if (dictionary !== undefined) {
     const { firsts, entries } = dictionary;
     return dictionaryEncoder(dictionary, rangesBy(dictionaryRanges(strings, dictionary)), (sink) =>
-      plainStringsAt(sink, strings, firsts, entries),
+      writePlainStringsAt(sink, strings, firsts, entries),
     );
   }
   return plainEncoder(strings, rangesBy(compared));
 }
 
-/** DELTA_BYTE_ARRAY without shared prefixes, for files that are read once. */
-export function unsharedEncoder(strings: Strings, ranges: readonly Range[]): Encoder {
+/** Returns an encoder that writes DELTA_BYTE_ARRAY with empty prefixes: fast to write, for files that are read once. */
+export function unsharedEncoder(strings: Strings, ranges: readonly ExtremeValues[]): Encoder {
   return {
     ...plainEncoderMembers,
     encoding: encodingId.deltaByteArray,
@@ -48,13 +48,13 @@ export function unsharedEncoder(strings: Strings, ranges: readonly Range[]): Enc
   };
 }
 
-type StringRange = (from: number, to: number) => Range;
+type StringRangeOf = (from: number, to: number) => ExtremeValues;
 
 const sampleBlocks = 16;
 const sampleBlockValues = 64;
 
-/** Whether most strings differ from their predecessor, and share two thirds of their bytes with it; judged from a sample. */
-function sharePrefixes(strings: Strings): boolean {
+/** Returns whether most strings differ from their predecessor and share two thirds of their bytes with it, judged from a sample. */
+function doNeighboursSharePrefixes(strings: Strings): boolean {
   const { count, offsets } = strings;
   const step = Math.max(sampleBlockValues, Math.floor(count / sampleBlocks));
   let bytes = 0;

@@ -30,12 +30,12 @@ export class ThriftWriter {
 
   i32(id: number, value: number): void {
     this.#field(id, thriftType.i32);
-    this.#sink.zigzag(value);
+    this.#sink.writeZigzag(value);
   }
 
   i64(id: number, value: number): void {
     this.#field(id, thriftType.i64);
-    this.#sink.zigzag(value);
+    this.#sink.writeZigzag(value);
   }
 
   binary(id: number, value: Uint8Array): void {
@@ -47,8 +47,8 @@ export class ThriftWriter {
     this.binary(id, Buffer.from(value));
   }
 
-  /** Begins a field that is a struct: write its fields, then call `end`. */
-  struct(id: number): void {
+  /** Begins a field that is a struct: write its fields, then call `endStruct`. */
+  startStruct(id: number): void {
     this.#field(id, thriftType.struct);
     this.start();
   }
@@ -56,25 +56,25 @@ export class ThriftWriter {
   /** Begins a field that is a list: write exactly `size` items. */
   list(id: number, type: number, size: number): void {
     this.#field(id, listType);
-    if (size < 15) return this.#sink.byte((size << 4) | type);
-    this.#sink.byte(0xf0 | type);
-    this.#sink.varint(size);
+    if (size < 15) return this.#sink.writeByte((size << 4) | type);
+    this.#sink.writeByte(0xf0 | type);
+    this.#sink.writeVarint(size);
   }
 
   itemBool(value: boolean): void {
-    this.#sink.byte(value ? trueType : falseType);
+    this.#sink.writeByte(value ? trueType : falseType);
   }
 
   itemI64(value: number): void {
-    this.#sink.zigzag(value);
+    this.#sink.writeZigzag(value);
   }
 
   itemI32(value: number): void {
-    this.#sink.zigzag(value);
+    this.#sink.writeZigzag(value);
   }
 
   itemBinary(value: Uint8Array): void {
-    this.#sink.varint(value.length);
+    this.#sink.writeVarint(value.length);
     this.#sink.append(value);
   }
 
@@ -85,30 +85,30 @@ export class ThriftWriter {
   }
 
   /** Ends a struct. */
-  end(): void {
-    this.#sink.byte(0);
+  endStruct(): void {
+    this.#sink.writeByte(0);
     this.#last = this.#above.pop()!;
   }
 
   #field(id: number, type: number): void {
     const step = id - this.#last;
     if (step <= 15) {
-      this.#sink.byte((step << 4) | type);
+      this.#sink.writeByte((step << 4) | type);
     } else {
-      this.#sink.byte(type);
-      this.#sink.zigzag(id);
+      this.#sink.writeByte(type);
+      this.#sink.writeZigzag(id);
     }
     this.#last = id;
   }
 }
 
 /**
- * Reads what `ThriftWriter` writes, and what other programs write of Thrift's compact protocol. A loop over the fields of a struct asks
- * `next` for the id of each, and then either reads or skips its value. Bytes that cannot be read throw a `RangeError`.
+ * Reads Thrift's compact protocol, as written by `ThriftWriter` or another program. A loop over the fields of a struct calls `nextFieldId` for the
+ * id of each, and then either reads or skips its value. Bytes that cannot be read throw a `RangeError`.
  */
 export class ThriftReader {
   readonly #source: ByteSource;
-  /** The type of the field that `next` has found. */
+  /** The type of the field that `nextFieldId` has found. */
   #type = 0;
   #last = 0;
   readonly #above: number[] = [];
@@ -117,15 +117,15 @@ export class ThriftReader {
     this.#source = source;
   }
 
-  /** The id of the next field of the struct that was started last; 0 at its end. */
-  next(): number {
-    const head = this.#source.byte();
+  /** Returns the id of the next field of the struct that was started last; 0 at its end. */
+  nextFieldId(): number {
+    const head = this.#source.readByte();
     if (head === 0) {
       this.#last = this.#above.pop() ?? 0;
       return 0;
     }
     this.#type = head & 0x0f;
-    this.#last = head >> 4 === 0 ? this.#source.zigzag() : this.#last + (head >> 4);
+    this.#last = head >> 4 === 0 ? this.#source.readZigzag() : this.#last + (head >> 4);
     return this.#last;
   }
 
@@ -141,23 +141,23 @@ export class ThriftReader {
 
   /** Reads an integer between -2^53 and 2^53. */
   integer(): number {
-    return this.#source.zigzag();
+    return this.#source.readZigzag();
   }
 
-  /** A view of the bytes, not a copy. */
+  /** Reads bytes and returns a view of them, not a copy. */
   binary(): Uint8Array {
-    return this.#source.take(this.#source.varint());
+    return this.#source.readBytes(this.#source.readVarint());
   }
 
   /** Begins a list, whose items the caller has to read or skip; returns their number. */
   list(): number {
-    const head = this.#source.byte();
+    const head = this.#source.readByte();
     this.#type = head & 0x0f;
-    return head >> 4 === 15 ? this.#source.varint() : head >> 4;
+    return head >> 4 === 15 ? this.#source.readVarint() : head >> 4;
   }
 
   itemBool(): boolean {
-    return this.#source.byte() === trueType;
+    return this.#source.readByte() === trueType;
   }
 
   /** Skips the value of a field. */
@@ -174,11 +174,11 @@ export class ThriftReader {
       case i16Type:
       case thriftType.i32:
       case thriftType.i64:
-        return void this.#source.varint();
+        return void this.#source.readVarint();
       case doubleType:
         return this.#source.skip(8);
       case thriftType.binary:
-        return this.#source.skip(this.#source.varint());
+        return this.#source.skip(this.#source.readVarint());
       case listType:
       case setType: {
         const size = this.list();
@@ -188,7 +188,7 @@ export class ThriftReader {
       }
       case thriftType.struct:
         this.start();
-        while (this.next() !== 0) this.skip();
+        while (this.nextFieldId() !== 0) this.skip();
         return;
       default:
         throw new RangeError(`there is no type ${type}`);

@@ -1,12 +1,12 @@
 import type { Data } from 'apache-arrow';
-import { acquire, release } from '../core/buffers.js';
+import { acquireBuffer, releaseBuffer } from '../core/buffers.js';
 import type { LeafLevels } from './levels.js';
 import { physicalType, type ParquetLeaf } from './schema.js';
 
 /** The values of a leaf without its nulls: the input of all encodings. */
-export type Values = Booleans | Int32s | Int64s | Strings;
+export type EncoderValues = Booleans | Int32s | Int64s | Strings;
 
-/** Booleans, as 0 and 1. */
+/** Booleans, each as 0 or 1. */
 export interface Booleans {
   readonly kind: 'booleans';
   readonly count: number;
@@ -20,7 +20,10 @@ export interface Int32s {
   readonly int32s: Int32Array;
 }
 
-/** 64-bit integers, or the bits of doubles. Value i is `halves[2 * i]` (low) and `halves[2 * i + 1]` (high): many times faster than bigints. */
+/**
+ * 64-bit integers, or the bits of doubles. Value i is `halves[2 * i]` (low) and `halves[2 * i + 1]` (high): halves are many times faster
+ * than bigints.
+ */
 export interface Int64s {
   readonly kind: 'int64s';
   readonly count: number;
@@ -38,10 +41,10 @@ export interface Strings {
 }
 
 /**
- * The values of a leaf: views of the Arrow data if no item has to be skipped, else copies in acquired buffers. Pass the result to
+ * Returns the values of a leaf: views of the Arrow data if no item has to be skipped, else copies in acquired buffers. Pass the result to
  * `releaseValues` after use.
  */
-export function leafValues(leaf: ParquetLeaf, data: Data, levels: LeafLevels): Values {
+export function leafValues(leaf: ParquetLeaf, data: Data, levels: LeafLevels): EncoderValues {
   const { values: count, first, picks } = levels;
   switch (leaf.physical) {
     case physicalType.boolean:
@@ -51,7 +54,7 @@ export function leafValues(leaf: ParquetLeaf, data: Data, levels: LeafLevels): V
       const all = int32View(data.values as Int32Array | Float32Array);
       if (picks === undefined)
         return { kind: 'int32s', count, int32s: all.subarray(first, first + count) };
-      const int32s = acquire(Int32Array, count);
+      const int32s = acquireBuffer(Int32Array, count);
       for (let i = 0; i < count; i++) int32s[i] = all[picks[i]!]!;
       return { kind: 'int32s', count, int32s };
     }
@@ -60,7 +63,7 @@ export function leafValues(leaf: ParquetLeaf, data: Data, levels: LeafLevels): V
       const all = int32View(data.values as BigInt64Array | Float64Array);
       if (picks === undefined)
         return { kind: 'int64s', count, halves: all.subarray(2 * first, 2 * (first + count)) };
-      const halves = acquire(Int32Array, 2 * count);
+      const halves = acquireBuffer(Int32Array, 2 * count);
       for (let i = 0; i < count; i++) {
         const at = 2 * picks[i]!;
         halves[2 * i] = all[at]!;
@@ -74,12 +77,12 @@ export function leafValues(leaf: ParquetLeaf, data: Data, levels: LeafLevels): V
 }
 
 /** Releases the buffers that `leafValues` acquired. */
-export function releaseValues(values: Values, levels: LeafLevels): void {
-  if (values.kind === 'booleans') return release(values.booleans);
+export function releaseValues(values: EncoderValues, levels: LeafLevels): void {
+  if (values.kind === 'booleans') return releaseBuffer(values.booleans);
   if (levels.picks === undefined) return;
-  if (values.kind === 'int32s') return release(values.int32s);
-  if (values.kind === 'int64s') return release(values.halves);
-  release(values.offsets);
+  if (values.kind === 'int32s') return releaseBuffer(values.int32s);
+  if (values.kind === 'int64s') return releaseBuffer(values.halves);
+  releaseBuffer(values.offsets);
 }
 
 function int32View(values: Int32Array | Float32Array | BigInt64Array | Float64Array): Int32Array {
@@ -87,7 +90,7 @@ function int32View(values: Int32Array | Float32Array | BigInt64Array | Float64Ar
 }
 
 function booleansOf(data: Data, { values, first, picks }: LeafLevels): Int32Array {
-  const booleans = acquire(Int32Array, values);
+  const booleans = acquireBuffer(Int32Array, values);
   const bits = data.values as Uint8Array;
   const { offset } = data;
   for (let i = 0; i < values; i++) {
@@ -100,8 +103,9 @@ function booleansOf(data: Data, { values, first, picks }: LeafLevels): Int32Arra
 function stringsOf(data: Data, { values: count, first, picks }: LeafLevels): Strings {
   const bytes = data.values as Uint8Array;
   const all = data.valueOffsets as Int32Array;
-  if (picks === undefined) return strings(count, bytes, all.subarray(first, first + count + 1));
-  const offsets = acquire(Int32Array, count + 1);
+  if (picks === undefined)
+    return stringsWithView(count, bytes, all.subarray(first, first + count + 1));
+  const offsets = acquireBuffer(Int32Array, count + 1);
   let end = count === 0 ? 0 : all[picks[0]!]!;
   let isGapless = true;
   for (let i = 0; i < count; i++) {
@@ -111,10 +115,12 @@ function stringsOf(data: Data, { values: count, first, picks }: LeafLevels): Str
     end = all[at + 1]!;
   }
   offsets[count] = end;
-  return isGapless ? strings(count, bytes, offsets) : compactStrings(count, data, picks, offsets);
+  return isGapless
+    ? stringsWithView(count, bytes, offsets)
+    : compactStrings(count, data, picks, offsets);
 }
 
-/** Copies the values together: Arrow allows bytes under a null, and Parquet does not. */
+/** Copies the strings without gaps: Arrow allows bytes under a null, and Parquet does not. */
 function compactStrings(
   count: number,
   data: Data,
@@ -127,10 +133,10 @@ function compactStrings(
   );
   offsets[0] = 0;
   for (const [i, part] of parts.entries()) offsets[i + 1] = offsets[i]! + part.length;
-  return strings(count, Buffer.concat(parts), offsets);
+  return stringsWithView(count, Buffer.concat(parts), offsets);
 }
 
-function strings(count: number, bytes: Uint8Array, offsets: Int32Array): Strings {
+function stringsWithView(count: number, bytes: Uint8Array, offsets: Int32Array): Strings {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return { kind: 'strings', count, bytes, view, offsets };
 }

@@ -5,7 +5,7 @@ import {
   plainEncoder,
   plainEncoderMembers,
   type Encoder,
-  type PageValues,
+  type PageValueRange,
 } from './encoding.js';
 import { bitWidth, writeRleBitPacked, writeRun } from './hybrid.js';
 import type { LeafLevels } from './levels.js';
@@ -23,13 +23,13 @@ import { numberEncoder } from './number-encoder.js';
 import {
   compareBounds,
   joinedRange,
-  noValues,
+  emptyRange,
   rangeOf,
   type Extremes,
-  type Range,
+  type ExtremeValues,
 } from './statistics.js';
 import { stringEncoder, unsharedEncoder } from './string-encoder.js';
-import type { Booleans, Strings, Values } from './values.js';
+import type { Booleans, Strings, EncoderValues } from './values.js';
 
 /** The footer's metadata of a column chunk, which holds the values of one leaf in one row group. */
 export interface ChunkMeta {
@@ -38,17 +38,17 @@ export interface ChunkMeta {
   readonly codec: number;
   readonly slots: number;
   readonly nulls: number;
-  /** Bytes with page headers, before compression. */
+  /** Size in bytes before compression, page headers included. */
   readonly plainBytes: number;
-  /** Bytes with page headers, as they are in the file. */
+  /** Size in bytes in the file, page headers included. */
   readonly storedBytes: number;
   readonly dictionaryOffset: number | undefined;
   readonly dataOffset: number;
   readonly pages: readonly PageMeta[];
-  readonly range: Range;
-  /** Strings only: bytes of all values, without their lengths. */
+  readonly range: ExtremeValues;
+  /** Total size of all strings in bytes, without their lengths; undefined for other types. */
   readonly stringBytes: number | undefined;
-  /** The blocks of the bloom filter of a chunk that has one. */
+  /** The blocks of the chunk's bloom filter; undefined if it has none. */
   readonly filter: Uint8Array | undefined;
 }
 
@@ -68,16 +68,16 @@ export interface ChunkOutput {
   readonly file: ByteSink;
   readonly dictionary: ByteSink;
   readonly page: ByteSink;
-  /** True if chunks of strings in no order get bloom filters. */
+  /** True if chunks of unsorted strings get bloom filters. */
   readonly hasFilters: boolean;
-  /** True if values are stored as they are, without compression, and without extremes. */
+  /** True if values are stored uncompressed and without statistics. */
   readonly isPlain: boolean;
-  /** Position in the file of the first byte of `file`. */
+  /** Position in the Parquet file of the first byte of the sink `file`. */
   offset: number;
 }
 
 /** The rows of a row group, and the number of rows in each page of its chunks. */
-export interface RowPages {
+export interface RowPaging {
   readonly rows: number;
   readonly rowsPerPage: number;
 }
@@ -87,10 +87,10 @@ export function writeChunk(
   output: ChunkOutput,
   leaf: ParquetLeaf,
   levels: LeafLevels,
-  values: Values,
-  rowPages: RowPages,
+  values: EncoderValues,
+  rowPages: RowPaging,
 ): ChunkMeta {
-  const cuts = cutPages(leaf, levels, values.count, rowPages);
+  const cuts = splitIntoPages(leaf, levels, values.count, rowPages);
   const encoder = output.isPlain
     ? fastEncoder(leaf, values, cuts)
     : chooseEncoder(leaf, values, cuts);
@@ -101,35 +101,43 @@ export function writeChunk(
   }
 }
 
-/** The encoding that is fastest to write and to read. */
-function fastEncoder(leaf: ParquetLeaf, values: Values, pages: readonly PageValues[]): Encoder {
+/** Returns the encoder that is fastest to write and to read. */
+function fastEncoder(
+  leaf: ParquetLeaf,
+  values: EncoderValues,
+  pages: readonly PageValueRange[],
+): Encoder {
   if (values.kind === 'booleans') return booleanEncoder(leaf, values, pages);
-  const ranges = pages.map(() => noValues);
+  const ranges = pages.map(() => emptyRange);
   return values.kind === 'strings' ? unsharedEncoder(values, ranges) : plainEncoder(values, ranges);
 }
 
-/** Chooses the encoding from the values. */
-function chooseEncoder(leaf: ParquetLeaf, values: Values, pages: readonly PageValues[]): Encoder {
+/** Returns the encoder for the encoding that suits the values best. */
+function chooseEncoder(
+  leaf: ParquetLeaf,
+  values: EncoderValues,
+  pages: readonly PageValueRange[],
+): Encoder {
   if (values.kind === 'booleans') return booleanEncoder(leaf, values, pages);
   return values.kind === 'strings'
     ? stringEncoder(values, pages)
     : numberEncoder(leaf, values, pages);
 }
 
-/** RLE (Encodings.md, allowed for booleans): a column that is always true takes a few bytes. */
+/** Returns an encoder that writes RLE (Encodings.md, allowed for booleans): a column that is always true takes a few bytes. */
 function booleanEncoder(
   leaf: ParquetLeaf,
   values: Booleans,
-  pages: readonly PageValues[],
+  pages: readonly PageValueRange[],
 ): Encoder {
   return {
     ...plainEncoderMembers,
     encoding: encodingId.rle,
     ranges: pages.map(({ value, valueEnd }) => rangeOf(leaf, values, value, valueEnd)),
     write(sink, from, to) {
-      const start = sink.startLength();
+      const start = sink.reserveLengthPrefix();
       writeRleBitPacked(sink, values.booleans, from, to, 1);
-      sink.endLength(start);
+      sink.writeLengthPrefix(start);
     },
   };
 }
@@ -138,31 +146,33 @@ function writePages(
   { file, dictionary, page, hasFilters, isPlain, offset }: ChunkOutput,
   leaf: ParquetLeaf,
   levels: LeafLevels,
-  values: Values,
-  cuts: readonly PageCut[],
+  values: EncoderValues,
+  cuts: readonly PageSlotRange[],
   rowsPerPage: number,
   encoder: Encoder,
 ): ChunkMeta {
-  const begin = file.end;
-  dictionary.end = 0;
+  const begin = file.endOffset;
+  dictionary.endOffset = 0;
   encoder.writeDictionary(dictionary);
-  // Compression is tried on a page of the middle, because the first one is often not typical.
+  // Compression is tried on a page in the middle of the chunk, because the first page is often not typical.
   const middle = cuts.length >> 1;
-  const sample = pageBody(page, leaf, levels, encoder, cuts[middle]!);
-  const tried = isPlain ? undefined : tryCompression(dictionary.written(), sample, cuts.length);
+  const sample = writePageBody(page, leaf, levels, encoder, cuts[middle]!);
+  const tried = isPlain
+    ? undefined
+    : tryCompression(dictionary.writtenBytes(), sample, cuts.length);
   let plainBytes = 0;
   if (encoder.entries > 0) {
-    const body = tried?.dictionary ?? uncompressedBody(dictionary.written());
+    const body = tried?.dictionary ?? uncompressedBody(dictionary.writtenBytes());
     plainBytes += writeDictionaryPage(file, body, encoder);
   }
-  const dataOffset = file.end;
+  const dataOffset = file.endOffset;
   const pages: PageMeta[] = [];
-  let range = noValues;
+  let range = emptyRange;
   for (const [i, cut] of cuts.entries()) {
-    const from = file.end;
+    const from = file.endOffset;
     let body = i === middle ? tried?.page : undefined;
     if (body === undefined) {
-      const plain = pageBody(page, leaf, levels, encoder, cut);
+      const plain = writePageBody(page, leaf, levels, encoder, cut);
       body = tried === undefined ? uncompressedBody(plain) : compressedBody(plain);
     }
     const pageRange = encoder.ranges[i]!;
@@ -171,7 +181,7 @@ function writePages(
     plainBytes += writeDataPage(file, body, slots, encoder);
     pages.push({
       offset: offset + from,
-      bytes: file.end - from,
+      bytes: file.endOffset - from,
       firstRow: i * rowsPerPage,
       slots,
       nulls: slots - (cut.valueEnd - cut.value),
@@ -185,30 +195,34 @@ function writePages(
     slots: levels.slots,
     nulls: levels.slots - values.count,
     plainBytes,
-    storedBytes: file.end - begin,
+    storedBytes: file.endOffset - begin,
     dictionaryOffset: encoder.entries > 0 ? offset + begin : undefined,
     dataOffset: offset + dataOffset,
     pages,
     range,
-    stringBytes: values.kind === 'strings' ? bytesOf(values) : undefined,
-    filter: hasFilters && encoder.entries === 0 ? filterOf(values, pages) : undefined,
+    stringBytes: values.kind === 'strings' ? totalStringBytes(values) : undefined,
+    filter: hasFilters && encoder.entries === 0 ? bloomFilterOf(values, pages) : undefined,
   };
 }
 
-/** Chunks of fewer pages are read as fast as a filter. */
-const fewPages = 8;
-/** Maximum mean length of strings that get a bloom filter: longer ones are texts, which queries do not look up as a whole. */
-const mostMeanBytes = 128;
+/** A chunk of fewer pages gets no bloom filter: reading the chunk is as fast as reading the filter. */
+const minFilteredPages = 8;
+/** Maximum mean length in bytes of strings that get a bloom filter: longer strings are texts, which queries do not look up as a whole. */
+const maxMeanFilteredBytes = 128;
 
-/** The bloom filter of strings of which the bounds of pages rule out few; undefined for others. */
-function filterOf(values: Values, pages: readonly PageMeta[]): Uint8Array | undefined {
-  if (values.kind !== 'strings' || pages.length < fewPages) return undefined;
-  if (bytesOf(values) > mostMeanBytes * values.count || areOrdered(pages)) return undefined;
+/**
+ * Returns the bloom filter of a chunk of strings; undefined if it needs none, for example because the bounds of its pages already rule out
+ * most pages.
+ */
+function bloomFilterOf(values: EncoderValues, pages: readonly PageMeta[]): Uint8Array | undefined {
+  if (values.kind !== 'strings' || pages.length < minFilteredPages) return undefined;
+  if (totalStringBytes(values) > maxMeanFilteredBytes * values.count || arePageBoundsOrdered(pages))
+    return undefined;
   return bloomFilter(values);
 }
 
-/** Whether the bounds of the pages overlap so little that a string lies within those of less than an eighth, judged by samples. */
-function areOrdered(pages: readonly PageMeta[]): boolean {
+/** Returns whether the pages are nearly sorted: a sampled string lies within the bounds of less than an eighth of the pages. */
+function arePageBoundsOrdered(pages: readonly PageMeta[]): boolean {
   const bounds = pages.flatMap((one) => one.bounds ?? []);
   const probes = bounds.filter((_, i) => i % Math.ceil(bounds.length / 16) === 0);
   let hits = 0;
@@ -218,27 +232,27 @@ function areOrdered(pages: readonly PageMeta[]): boolean {
   return hits * 8 < probes.length * bounds.length;
 }
 
-function bytesOf({ offsets, count }: Strings): number {
+function totalStringBytes({ offsets, count }: Strings): number {
   return offsets[count]! - offsets[0]!;
 }
 
-/** A data page: slots `slot` to `end`, which hold the values `value` to `valueEnd`. */
-interface PageCut extends PageValues {
+/** A data page: the slots (level entries) `slot` to `end`, which hold the values `value` to `valueEnd`. */
+interface PageSlotRange extends PageValueRange {
   readonly slot: number;
   readonly end: number;
 }
 
-/** The pages of a leaf. All leaves of a row group are cut at the same rows, so that page i of each holds the same records. */
-function cutPages(
+/** Cuts a leaf into pages. All leaves of a row group are cut at the same rows, so page i of each leaf holds the same records. */
+function splitIntoPages(
   leaf: ParquetLeaf,
   levels: LeafLevels,
   values: number,
-  { rows, rowsPerPage }: RowPages,
-): readonly PageCut[] {
+  { rows, rowsPerPage }: RowPaging,
+): readonly PageSlotRange[] {
   const { slots, repetition } = levels;
   if (rows <= rowsPerPage && slots > 0)
     return [{ slot: 0, end: slots, value: 0, valueEnd: values }];
-  const pages: PageCut[] = [];
+  const pages: PageSlotRange[] = [];
   let value = 0;
   for (let slot = 0; slot < slots;) {
     let end = Math.min(slots, slot + rowsPerPage);
@@ -251,7 +265,7 @@ function cutPages(
   return pages;
 }
 
-/** The slot that follows `rows` rows, counted from the row that begins at `slot`. */
+/** Returns the slot (level entry) that follows the `rows` rows that begin at `slot`. */
 function slotAfterRows(repetition: Int32Array, slot: number, slots: number, rows: number): number {
   let left = rows;
   let end = slot + 1;
@@ -259,7 +273,7 @@ function slotAfterRows(repetition: Int32Array, slot: number, slots: number, rows
   return end;
 }
 
-/** Number of values in the slots `slot` to `end`; `before` is the number of values in the slots before them. */
+/** Returns the number of values in the slots `slot` to `end`; `before` is the number of values in the slots before them. */
 function countValues(
   { maxDefinition, maxRepetition }: ParquetLeaf,
   { definition, picks, first, values }: LeafLevels,
@@ -273,7 +287,7 @@ function countValues(
     for (let i = slot; i < end; i++) if (definition[i] === maxDefinition) count++;
     return count;
   }
-  // Outside lists each slot is one item, so a binary search in `picks` finds the count.
+  // Outside lists, each slot is one Arrow item, so a binary search in `picks` finds the number of values.
   let low = before;
   let high = values;
   while (low < high) {
@@ -284,23 +298,23 @@ function countValues(
   return low - before;
 }
 
-/** The body of a data page: repetition levels, definition levels, values (parquet-format README, "Data Pages"). */
-function pageBody(
+/** Returns the body of a data page: repetition levels, definition levels, values (parquet-format README, "Data Pages"). */
+function writePageBody(
   page: ByteSink,
   leaf: ParquetLeaf,
   levels: LeafLevels,
   encoder: Encoder,
-  { slot, end, value, valueEnd }: PageCut,
+  { slot, end, value, valueEnd }: PageSlotRange,
 ): Uint8Array {
-  page.end = 0;
+  page.endOffset = 0;
   const { maxDefinition, maxRepetition } = leaf;
   if (maxRepetition > 0) writeLevels(page, levels.repetition, 0, slot, end, maxRepetition);
   writeLevels(page, levels.definition, maxDefinition, slot, end, maxDefinition);
   encoder.write(page, value, valueEnd);
-  return page.written();
+  return page.writtenBytes();
 }
 
-/** Writes levels, prefixed with their length in bytes; without an array, every level is `constant`. */
+/** Writes levels, preceded by their length in bytes; if no array is given, every level is `constant`. */
 function writeLevels(
   page: ByteSink,
   levels: Int32Array | undefined,
@@ -309,8 +323,8 @@ function writeLevels(
   to: number,
   most: number,
 ): void {
-  const start = page.startLength();
+  const start = page.reserveLengthPrefix();
   if (levels === undefined) writeRun(page, constant, to - from, bitWidth(most));
   else writeRleBitPacked(page, levels, from, to, bitWidth(most));
-  page.endLength(start);
+  page.writeLengthPrefix(start);
 }

@@ -17,11 +17,11 @@ export interface RowGroupMeta {
 export type KeyValue = readonly [key: string, value: string];
 
 /** The first and the last four bytes of a Parquet file. */
-export const magic = Buffer.from('PAR1');
+export const magicBytes = Buffer.from('PAR1');
 
-/** `FileMetaData.version`: 2, because of the delta and RLE_DICTIONARY encodings. */
+/** The value of `FileMetaData.version`: 2, because of the delta and RLE_DICTIONARY encodings. */
 const formatVersion = 2;
-const repetition = { required: 0, optional: 1, repeated: 2 } as const;
+const repetitionId = { required: 0, optional: 1, repeated: 2 } as const;
 
 /**
  * Writes the end of a Parquet file: `FileMetaData` (parquet.thrift), its length and the magic bytes. `indexes` locates the
@@ -35,7 +35,7 @@ export function writeFooter(
   createdBy: string,
   metadata: readonly KeyValue[] = [],
 ): void {
-  const begin = sink.end;
+  const begin = sink.endOffset;
   const thrift = new ThriftWriter(sink);
   thrift.start();
   thrift.i32(1, formatVersion);
@@ -54,23 +54,23 @@ export function writeFooter(
     thrift.start();
     thrift.string(1, key);
     thrift.string(2, value);
-    thrift.end();
+    thrift.endStruct();
   }
   thrift.string(6, createdBy);
-  // Readers ignore the bounds of a column without a `ColumnOrder`; field 1 is `TYPE_ORDER`.
+  // Readers ignore the bounds of a column without a `ColumnOrder`, so `TYPE_ORDER` (field 1) is written for every leaf.
   thrift.list(7, thriftType.struct, schema.leaves.length);
   for (const _ of schema.leaves) {
     thrift.start();
-    thrift.struct(1);
-    thrift.end();
-    thrift.end();
+    thrift.startStruct(1);
+    thrift.endStruct();
+    thrift.endStruct();
   }
-  thrift.end();
-  const length = sink.end - begin;
+  thrift.endStruct();
+  const length = sink.endOffset - begin;
   sink.reserve(4);
-  sink.view.setInt32(sink.end, length, true);
-  sink.end += 4;
-  sink.append(magic);
+  sink.view.setInt32(sink.endOffset, length, true);
+  sink.endOffset += 4;
+  sink.append(magicBytes);
 }
 
 function writeSchema(thrift: ThriftWriter, { elements, nodes }: ParquetSchema): void {
@@ -78,11 +78,11 @@ function writeSchema(thrift: ThriftWriter, { elements, nodes }: ParquetSchema): 
   thrift.start();
   thrift.string(4, 'schema');
   thrift.i32(5, nodes.length);
-  thrift.end();
+  thrift.endStruct();
   for (const element of elements) writeElement(thrift, element);
 }
 
-/** The older annotation (`ConvertedType`), the newer one (`LogicalType`, a union), and the fields of the newer one. */
+/** Per logical type: the older annotation (`ConvertedType`), the newer one (`LogicalType`, a union), and the fields of the newer one. */
 const annotations: Readonly<
   Record<
     LogicalType,
@@ -97,10 +97,10 @@ const annotations: Readonly<
     logical: 8,
     write(thrift) {
       thrift.bool(1, true); // isAdjustedToUTC
-      thrift.struct(2);
-      thrift.struct(2); // MICROS
-      thrift.end();
-      thrift.end();
+      thrift.startStruct(2);
+      thrift.startStruct(2); // MICROS
+      thrift.endStruct();
+      thrift.endStruct();
     },
   },
 };
@@ -108,19 +108,19 @@ const annotations: Readonly<
 function writeElement(thrift: ThriftWriter, element: SchemaElement): void {
   thrift.start();
   if (element.physical !== undefined) thrift.i32(1, element.physical);
-  thrift.i32(3, repetition[element.repetition]);
+  thrift.i32(3, repetitionId[element.repetition]);
   thrift.string(4, element.name);
   if (element.children !== undefined) thrift.i32(5, element.children);
   if (element.logical !== undefined) {
     const { converted, logical, write } = annotations[element.logical];
     thrift.i32(6, converted);
-    thrift.struct(10);
-    thrift.struct(logical);
+    thrift.startStruct(10);
+    thrift.startStruct(logical);
     write?.(thrift);
-    thrift.end();
-    thrift.end();
+    thrift.endStruct();
+    thrift.endStruct();
   }
-  thrift.end();
+  thrift.endStruct();
 }
 
 function writeRowGroup(
@@ -141,7 +141,7 @@ function writeRowGroup(
     6,
     chunks.reduce((sum, chunk) => sum + chunk.storedBytes, 0),
   );
-  thrift.end();
+  thrift.endStruct();
 }
 
 function writeColumnChunk(
@@ -152,7 +152,7 @@ function writeColumnChunk(
   const { leaf, dictionaryOffset, stringBytes } = chunk;
   thrift.start();
   thrift.i64(2, 0); // `file_offset`, deprecated
-  thrift.struct(3);
+  thrift.startStruct(3);
   thrift.i32(1, leaf.physical);
   const encodings = encodingsOf(chunk);
   thrift.list(2, thriftType.i32, encodings.length);
@@ -172,18 +172,18 @@ function writeColumnChunk(
     thrift.i32(15, filter.bytes);
   }
   if (stringBytes !== undefined) {
-    thrift.struct(16); // SizeStatistics
+    thrift.startStruct(16); // SizeStatistics
     thrift.i64(1, stringBytes);
-    thrift.end();
+    thrift.endStruct();
   }
-  thrift.end();
+  thrift.endStruct();
   thrift.i64(4, offsetIndex.offset);
   thrift.i32(5, offsetIndex.bytes);
   if (columnIndex.bytes > 0) {
     thrift.i64(6, columnIndex.offset);
     thrift.i32(7, columnIndex.bytes);
   }
-  thrift.end();
+  thrift.endStruct();
 }
 
 function encodingsOf({ encoding, dictionaryOffset }: ChunkMeta): readonly number[] {
@@ -199,13 +199,13 @@ function writeStatistics(thrift: ThriftWriter, { leaf, nulls, range }: ChunkMeta
     min = boundBytes(leaf, extremes.min, false);
     max = boundBytes(leaf, extremes.max, true);
   }
-  thrift.struct(12);
+  thrift.startStruct(12);
   thrift.i64(3, nulls);
   if (max !== undefined) thrift.binary(5, max.bytes);
   if (min !== undefined) thrift.binary(6, min.bytes);
   if (max !== undefined) thrift.bool(7, max.isExact);
   if (min !== undefined) thrift.bool(8, min.isExact);
-  thrift.end();
+  thrift.endStruct();
 }
 
 /** Writes the number of pages of each encoding (`encoding_stats`), from which readers see that all data pages use the dictionary. */
@@ -221,5 +221,5 @@ function writePageCount(thrift: ThriftWriter, type: number, encoding: number, co
   thrift.i32(1, type);
   thrift.i32(2, encoding);
   thrift.i32(3, count);
-  thrift.end();
+  thrift.endStruct();
 }

@@ -1,6 +1,6 @@
 /*
- * XXH64 with seed 0 (xxHash, doc/xxhash_spec.md), the hash of Parquet's bloom filters: for single values in bigints, and as a kernel of
- * WebAssembly for the values of a column, where it takes 15 ns for a short string.
+ * XXH64 with seed 0 (xxHash, doc/xxhash_spec.md), the hash of Parquet's bloom filters. Single values are hashed with bigints; the values of
+ * a column by a WebAssembly kernel, which takes 15 ns for a short string.
  */
 
 export const primes = [
@@ -12,7 +12,7 @@ export const primes = [
 ] as const;
 const [p1, p2, p3, p4, p5] = primes;
 
-/** The hash of some bytes, unsigned. */
+/** Returns the hash of some bytes as an unsigned number. */
 export function xxHash64(bytes: Uint8Array): bigint {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let at = 0;
@@ -26,7 +26,7 @@ export function xxHash64(bytes: Uint8Array): bigint {
     hash = rotateLeft(a, 1n) + rotateLeft(b, 7n) + rotateLeft(c, 12n) + rotateLeft(d, 18n);
     for (const lane of lanes) hash = (hash ^ mixLane(0n, lane)) * p1 + p4;
   }
-  hash = word(hash + BigInt(bytes.length));
+  hash = toUint64(hash + BigInt(bytes.length));
   for (; at + 8 <= bytes.length; at += 8)
     hash = rotateLeft(hash ^ mixLane(0n, view.getBigUint64(at, true)), 27n) * p1 + p4;
   if (at + 4 <= bytes.length) {
@@ -34,21 +34,21 @@ export function xxHash64(bytes: Uint8Array): bigint {
     at += 4;
   }
   for (; at < bytes.length; at++) hash = rotateLeft(hash ^ (BigInt(bytes[at]!) * p5), 11n) * p1;
-  hash = word(hash);
-  hash = word((hash ^ (hash >> 33n)) * p2);
-  hash = word((hash ^ (hash >> 29n)) * p3);
+  hash = toUint64(hash);
+  hash = toUint64((hash ^ (hash >> 33n)) * p2);
+  hash = toUint64((hash ^ (hash >> 29n)) * p3);
   return hash ^ (hash >> 32n);
 }
 
-function word(value: bigint): bigint {
+function toUint64(value: bigint): bigint {
   return BigInt.asUintN(64, value);
 }
 
 function rotateLeft(value: bigint, by: bigint): bigint {
-  const bits = word(value);
-  return word(bits << by) | (bits >> (64n - by));
+  const bits = toUint64(value);
+  return toUint64(bits << by) | (bits >> (64n - by));
 }
 
 function mixLane(lane: bigint, input: bigint): bigint {
-  return word(rotateLeft(lane + input * p2, 31n) * p1);
+  return toUint64(rotateLeft(lane + input * p2, 31n) * p1);
 }

@@ -5,26 +5,27 @@ import {
   zstdCompressSync,
   zstdDecompressSync,
 } from 'node:zlib';
-import { acquire, release } from '../core/buffers.js';
+import { acquireBuffer, releaseBuffer } from '../core/buffers.js';
 
 /*
- * zstd for pages, which are about 32 KiB. Node's synchronous functions make a stream and a context of zstd for each call; that takes 20 µs,
- * as long as zstd takes for a page of 8 KiB. So each thread keeps a context for each direction, and calls the handle that these functions
- * call. The handle is not documented: without it, and whenever it does not do exactly what is asked, the documented function is called.
+ * Compression of pages, which have about 32 KiB, with zstd. Each call of Node's synchronous functions creates a stream and a zstd context,
+ * which takes 20 µs: as long as zstd itself takes for a page of 8 KiB. So each thread keeps one context per direction, and calls Node's
+ * internal zlib handle directly. The handle is not documented: where it is absent or behaves unexpectedly, the documented function is
+ * called.
  */
 
 /**
- * Level 1: higher levels take twice the time or more and save a few percent. Tables that fit in the first cache of the processor save
- * 15 % of the time and cost 1 % of the size.
+ * Compression level 1: higher levels take at least twice the time and save a few percent. Tables that fit in the processor's first-level
+ * cache save 15 % of the time and cost 1 % of the size.
  */
-const params = {
+const zstdParams = {
   [constants.ZSTD_c_compressionLevel]: 1,
   [constants.ZSTD_c_windowLog]: 17,
   [constants.ZSTD_c_hashLog]: 13,
 };
 
 /** The handle that Node's `processChunkSync` uses (lib/zlib.js). */
-interface Handle {
+interface ZstdHandle {
   writeSync(
     flush: number,
     input: Uint8Array,
@@ -36,34 +37,37 @@ interface Handle {
   ): void;
 }
 
-/** A stream of Node. After `writeSync`, its state holds the bytes of output and input that remain; after an error, what it held before. */
-interface Stream {
-  readonly _handle?: Handle;
+/**
+ * A zlib stream of Node. After `writeSync`, its state holds the number of bytes of output and input that remain; after an error, the state
+ * is unchanged.
+ */
+interface ZstdStream {
+  readonly _handle?: ZstdHandle;
   readonly _writeState?: Uint32Array;
 }
 
-/** A context of zstd that is used for one frame after the other. */
-class Context {
-  readonly #make: () => Stream;
+/** A zstd context that is reused for one frame after the other. */
+class ZstdContext {
+  readonly #make: () => ZstdStream;
   readonly #flush: number;
-  #handle: Handle | undefined;
+  #handle: ZstdHandle | undefined;
   #state: Uint32Array = new Uint32Array(2);
   #isMissing = false;
 
   constructor(make: () => unknown, flush: number) {
-    this.#make = make as () => Stream;
+    this.#make = make as () => ZstdStream;
     this.#flush = flush;
   }
 
-  /** Whether this runtime has the handle. */
-  get isThere(): boolean {
+  /** Whether this version of Node has the internal handle. */
+  get isAvailable(): boolean {
     return this.#open() !== undefined;
   }
 
   /**
-   * Writes the result for a whole input to `output`, beginning at `at`, and returns where it ends; undefined if that is not before
-   * the end of `output`, or if the input is no zstd. A context that was left in the middle of a frame refuses the next frame, because
-   * its magic number is not a valid block header.
+   * Compresses or decompresses a whole input into `output`, beginning at `at`. Returns the end of the result; undefined if that is not
+   * before the end of `output`, or if the input is not zstd. A context left in the middle of a frame refuses the next frame, because its
+   * magic number is not a valid block header.
    */
   write(input: Uint8Array, output: Uint8Array, at: number): number | undefined {
     const handle = this.#open();
@@ -74,11 +78,11 @@ class Context {
     do {
       const unread = input.length - from;
       const room = output.length - to;
-      state.fill(failed);
+      state.fill(failedState);
       handle.writeSync(this.#flush, input, from, unread, output, to, room);
       const roomLeft = state[0]!;
       const unreadLeft = state[1]!;
-      const hasFailed = roomLeft === failed || (unreadLeft > 0 && unreadLeft === unread);
+      const hasFailed = roomLeft === failedState || (unreadLeft > 0 && unreadLeft === unread);
       if (hasFailed) return this.#close();
       from += unread - unreadLeft;
       to += room - roomLeft;
@@ -86,54 +90,57 @@ class Context {
     return to < output.length ? to : this.#close();
   }
 
-  /** Forgets a context that has failed; the next input gets a new one. */
+  /** Drops a context that has failed; the next input gets a new one. */
   #close(): undefined {
     this.#handle = undefined;
   }
 
-  #open(): Handle | undefined {
+  #open(): ZstdHandle | undefined {
     if (this.#handle !== undefined || this.#isMissing) return this.#handle;
     const { _handle: handle, _writeState: state } = this.#make();
     this.#isMissing = typeof handle?.writeSync !== 'function' || !ArrayBuffer.isView(state);
     if (this.#isMissing) return undefined;
-    // Node's own handler would destroy the stream.
+    // Node's own error handler would destroy the stream.
     Object.assign(handle!, { onerror: () => {} });
     this.#state = state!;
     return (this.#handle = handle);
   }
 }
 
-const failed = 0xffff_ffff;
+const failedState = 0xffff_ffff;
 
-const compressor = new Context(() => createZstdCompress({ params }), constants.ZSTD_e_end);
-const decompressor = new Context(() => createZstdDecompress(), constants.ZSTD_e_continue);
+const compressor = new ZstdContext(
+  () => createZstdCompress({ params: zstdParams }),
+  constants.ZSTD_e_end,
+);
+const decompressor = new ZstdContext(() => createZstdDecompress(), constants.ZSTD_e_continue);
 
-/** Whether compression contexts are reused. */
-export function keepsContexts(): boolean {
-  return compressor.isThere && decompressor.isThere;
+/** Returns whether compression contexts are reused. */
+export function canReuseContexts(): boolean {
+  return compressor.isAvailable && decompressor.isAvailable;
 }
 
 /** Compresses a page to a zstd frame. */
 export function compressFrame(plain: Uint8Array): Uint8Array {
-  // The bound of zstd (ZSTD_COMPRESSBOUND), and more.
-  const output = acquire(Uint8Array, plain.length + (plain.length >> 8) + 128);
+  // The maximum size of the result by zstd (ZSTD_COMPRESSBOUND), and a margin.
+  const output = acquireBuffer(Uint8Array, plain.length + (plain.length >> 8) + 128);
   try {
     const end = compressor.write(plain, output, 0);
     if (end !== undefined) return output.slice(0, end);
   } finally {
-    release(output);
+    releaseBuffer(output);
   }
-  return zstdCompressSync(plain, { pledgedSrcSize: plain.length, params });
+  return zstdCompressSync(plain, { pledgedSrcSize: plain.length, params: zstdParams });
 }
 
 /**
- * The content of zstd frames, concatenated: `plainBytes` bytes, or a `RangeError`. It is a part of `output`, which has one byte more at least, if that is
- * given.
+ * Decompresses concatenated zstd frames to exactly `plainBytes` bytes, or throws a `RangeError`. The result is a view of `output`, which,
+ * if given, must have at least one byte more.
  */
 export function decompressFrames(
   frames: readonly Uint8Array[],
   plainBytes: number,
-  // Has one byte more than needed, which shows whether the frame has more.
+  // Has one byte more than needed: if that byte is written, the frame is longer than expected.
   output: Uint8Array = Buffer.allocUnsafeSlow(plainBytes + 1),
 ): Uint8Array {
   let end: number | undefined = 0;
@@ -141,12 +148,14 @@ export function decompressFrames(
     end = decompressor.write(frame, output, end);
     if (end === undefined) break;
   }
-  return end === plainBytes ? output.subarray(0, end) : decompressAnew(frames, plainBytes);
+  return end === plainBytes
+    ? output.subarray(0, end)
+    : decompressWithNewContext(frames, plainBytes);
 }
 
-/** Concatenated frames are a stream (RFC 8878, section 3.1). */
-function decompressAnew(frames: readonly Uint8Array[], plainBytes: number): Uint8Array {
-  // Is one byte larger than needed, so that zlib does not allocate a second buffer.
+/** Concatenated frames are a valid stream (RFC 8878, section 3.1), so one call decompresses all. */
+function decompressWithNewContext(frames: readonly Uint8Array[], plainBytes: number): Uint8Array {
+  // The buffer is one byte larger than needed, so that zlib does not allocate a second one.
   const chunkSize = Math.max(64, plainBytes + 1);
   const plain = zstdDecompressSync(Buffer.concat(frames), {
     maxOutputLength: chunkSize,

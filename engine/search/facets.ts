@@ -1,11 +1,11 @@
 import { budgets } from '../core/budgets.js';
 import { binKey, type Bins, type DateUnit } from '../query/request/facet-bins.js';
 import type { BucketFacet, Facet } from '../query/request/facets.js';
-import { tooManyBuckets } from '../query/results/facet-answer.js';
+import { tooManyBucketsError } from '../query/results/facet-answer.js';
 import { sortableText } from './top-documents.js';
 import { documentField, type DocumentField, type SearchDocument } from './document.js';
 
-type Single = string | number;
+type SingleValue = string | number;
 
 /** Accumulates one facet over the matching documents (query language 3.2). */
 export interface FacetCounter {
@@ -14,34 +14,34 @@ export interface FacetCounter {
 }
 
 /** Creates the counter of a facet. */
-export function facetCounter(facet: Facet): FacetCounter {
+export function createFacetCounter(facet: Facet): FacetCounter {
   const field = documentField(facet.field.name);
   switch (facet.kind) {
     case 'terms':
     case 'histogram':
-      return new Buckets(field, facet);
+      return new BucketCounter(field, facet);
     case 'count':
-      return new DistinctCount(field);
+      return new DistinctCounter(field);
     case 'stats':
       return new NumberStats(field, facet.extended);
     case 'percentiles':
-      return new Percentiles(field, facet.percents);
+      return new PercentileCounter(field, facet.percents);
   }
 }
 
-/** The distinct values of a field in one document. */
-function valuesOf(field: DocumentField, document: SearchDocument): readonly Single[] {
+/** Returns the distinct values of a field in one document. */
+function fieldValues(field: DocumentField, document: SearchDocument): readonly SingleValue[] {
   const value = field.read(document);
   if (value === null) return [];
   return typeof value === 'object' ? [...new Set(value)] : [value];
 }
 
 /** Counts documents per term or bin. */
-class Buckets implements FacetCounter {
+class BucketCounter implements FacetCounter {
   readonly #field: DocumentField;
   readonly #facet: BucketFacet;
   readonly #buckets = new Map<
-    Single,
+    SingleValue,
     { count: number; readonly nested: readonly FacetCounter[] }
   >();
 
@@ -52,11 +52,11 @@ class Buckets implements FacetCounter {
 
   add(document: SearchDocument): void {
     const facet = this.#facet;
-    for (const value of valuesOf(this.#field, document)) {
-      const key = facet.kind === 'terms' ? value : binOf(facet.bins, Number(value));
+    for (const value of fieldValues(this.#field, document)) {
+      const key = facet.kind === 'terms' ? value : binStartOf(facet.bins, Number(value));
       let bucket = this.#buckets.get(key);
       if (!bucket) {
-        bucket = { count: 0, nested: facet.nested.map(facetCounter) };
+        bucket = { count: 0, nested: facet.nested.map(createFacetCounter) };
         this.#buckets.set(key, bucket);
       }
       bucket.count += 1;
@@ -67,7 +67,7 @@ class Buckets implements FacetCounter {
   answer(): unknown {
     const facet = this.#facet;
     const limit = facet.kind === 'terms' ? facet.limit : Infinity;
-    checkCount(this.#field, facet.kind, Math.min(limit, this.#buckets.size));
+    checkBucketBudget(this.#field, facet.kind, Math.min(limit, this.#buckets.size));
     const isByCount = facet.kind === 'terms';
     return [...this.#buckets]
       .map(([key, bucket]) => ({
@@ -79,7 +79,9 @@ class Buckets implements FacetCounter {
       .slice(0, limit)
       .map(({ key, count, nested }) => {
         const shownKey =
-          facet.kind === 'terms' ? shownValue(this.#field, key) : shownBin(facet.bins, Number(key));
+          facet.kind === 'terms'
+            ? valueInAnswer(this.#field, key)
+            : binKeyInAnswer(facet.bins, Number(key));
         return nested.length === 0
           ? [shownKey, count]
           : [shownKey, count, facetResults(facet.nested, nested)];
@@ -87,28 +89,32 @@ class Buckets implements FacetCounter {
   }
 }
 
-function checkCount({ name }: DocumentField, kind: BucketFacet['kind'], count: number): void {
+function checkBucketBudget(
+  { name }: DocumentField,
+  kind: BucketFacet['kind'],
+  count: number,
+): void {
   const budget = kind === 'terms' ? 'facetTerms' : 'facetBuckets';
   if (count <= budgets[budget]) return;
-  throw tooManyBuckets(name, budget);
+  throw tooManyBucketsError(name, budget);
 }
 
-/** The results of several facets, by field name. */
+/** Returns the results of several facets, by field name. */
 export function facetResults(facets: readonly Facet[], counters: readonly FacetCounter[]): object {
   return Object.fromEntries(facets.map((facet, i) => [facet.field.name, counters[i]!.answer()]));
 }
 
-/** Counts distinct values. */
-class DistinctCount implements FacetCounter {
+/** Counts the distinct values of a field. */
+class DistinctCounter implements FacetCounter {
   readonly #field: DocumentField;
-  readonly #seen = new Set<Single>();
+  readonly #seen = new Set<SingleValue>();
 
   constructor(field: DocumentField) {
     this.#field = field;
   }
 
   add(document: SearchDocument): void {
-    for (const value of valuesOf(this.#field, document)) this.#seen.add(value);
+    for (const value of fieldValues(this.#field, document)) this.#seen.add(value);
   }
 
   answer(): number {
@@ -116,7 +122,7 @@ class DistinctCount implements FacetCounter {
   }
 }
 
-/** Statistics of numbers. The sum is a bigint, because a sum of ids exceeds 2^53. */
+/** Computes statistics of numbers. The sum is a bigint, because a sum of ids exceeds 2^53. */
 class NumberStats implements FacetCounter {
   readonly #field: DocumentField;
   readonly #isExtended: boolean;
@@ -128,7 +134,7 @@ class NumberStats implements FacetCounter {
   }
 
   add(document: SearchDocument): void {
-    this.#values.push(...(valuesOf(this.#field, document) as readonly number[]));
+    this.#values.push(...(fieldValues(this.#field, document) as readonly number[]));
   }
 
   answer(): object {
@@ -163,8 +169,8 @@ class NumberStats implements FacetCounter {
   }
 }
 
-/** Percentiles, with linear interpolation between the two nearest values. */
-class Percentiles implements FacetCounter {
+/** Computes percentiles, with linear interpolation between neighbouring values. */
+class PercentileCounter implements FacetCounter {
   readonly #field: DocumentField;
   readonly #percents: readonly number[];
   readonly #values: number[] = [];
@@ -175,7 +181,7 @@ class Percentiles implements FacetCounter {
   }
 
   add(document: SearchDocument): void {
-    this.#values.push(...(valuesOf(this.#field, document) as readonly number[]));
+    this.#values.push(...(fieldValues(this.#field, document) as readonly number[]));
   }
 
   answer(): object {
@@ -193,16 +199,16 @@ class Percentiles implements FacetCounter {
   }
 }
 
-/** A value in the form of results: times as ISO 8601 strings. */
-export function shownValue({ type }: DocumentField, value: Single): Single {
+/** Converts a value to the form of results: times become ISO 8601 strings. */
+export function valueInAnswer({ type }: DocumentField, value: SingleValue): SingleValue {
   return type === 'date' ? new Date(Number(value) / 1_000).toISOString() : value;
 }
 
-/** The number of the bin that contains a value; for dates the start of the bin, in microseconds. */
-function binOf(bins: Bins, value: number): number {
+/** Returns the number of the bin that contains a value; for dates, the start of the bin in microseconds. */
+function binStartOf(bins: Bins, value: number): number {
   switch (bins.kind) {
     case 'date':
-      return startOf(value, bins.unit);
+      return startOfDateUnit(value, bins.unit);
     case 'whole': {
       const [scaled, { digits }] = [BigInt(value) * 10n ** BigInt(bins.scale), bins];
       return Number((scaled - (((scaled % digits) + digits) % digits)) / digits);
@@ -216,7 +222,7 @@ function binOf(bins: Bins, value: number): number {
   }
 }
 
-function shownBin(bins: Bins, bin: number): Single {
+function binKeyInAnswer(bins: Bins, bin: number): SingleValue {
   if (bins.kind !== 'date') return Number(binKey(bins, String(bin)));
   const text = new Date(bin / 1_000).toISOString();
   return ['hour', 'minute', 'second'].includes(bins.unit) ? text : text.slice(0, 10);
@@ -225,11 +231,11 @@ function shownBin(bins: Bins, bin: number): Single {
 const dayMicros = 86_400_000_000;
 const unitMicros = { day: dayMicros, hour: 3_600_000_000, minute: 60_000_000, second: 1_000_000 };
 
-/** The start of the unit of time that contains a time, in microseconds; weeks start on Monday. */
-function startOf(time: number, unit: DateUnit): number {
+/** Returns the start of the unit of time that contains `time`, in microseconds; weeks start on Monday. */
+function startOfDateUnit(time: number, unit: DateUnit): number {
   if (unit === 'day' || unit === 'hour' || unit === 'minute' || unit === 'second')
     return Math.floor(time / unitMicros[unit]) * unitMicros[unit];
-  // 1 January 1970 was a Thursday.
+  // 1 January 1970 was a Thursday, so weeks are shifted by three days.
   if (unit === 'week')
     return Math.floor((time / dayMicros + 3) / 7) * 7 * dayMicros - 3 * dayMicros;
   const date = new Date(time / 1_000);

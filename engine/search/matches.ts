@@ -7,13 +7,13 @@ import { documentField, type SearchDocument } from './document.js';
 /** Tests whether a document satisfies a predicate. */
 export type DocumentTest = (document: SearchDocument) => boolean;
 
-/** Compiles a predicate to a test of documents, with the meaning that it has for records. */
-export function matcherOf(predicate: Predicate): DocumentTest {
-  return kindOf(predicate).document(predicate, documents);
+/** Compiles a predicate to a test of documents, with the same meaning as for records. */
+export function compileDocumentTest(predicate: Predicate): DocumentTest {
+  return kindOf(predicate).document(predicate, documentContext);
 }
 
-const documents: DocumentContext<SearchDocument> = {
-  matches: matcherOf,
+const documentContext: DocumentContext<SearchDocument> = {
+  matches: compileDocumentTest,
   anyValue({ name }, test) {
     const { read, isShared } = documentField(name);
     const check = isShared ? cacheResults(test) : test;
@@ -35,25 +35,25 @@ const documents: DocumentContext<SearchDocument> = {
 
 /** Compiles a condition to a test of one value of its field. */
 export function valueTest(condition: Condition): PlainTest {
-  return kindOf(condition).document(condition, singleValues);
+  return kindOf(condition).document(condition, singleValueContext);
 }
 
-const singleValues: DocumentContext<PlainValue> = {
-  matches: (item) => kindOf(item).document(item, singleValues),
+const singleValueContext: DocumentContext<PlainValue> = {
+  matches: (item) => kindOf(item).document(item, singleValueContext),
   anyValue: (_, test) => test,
   valueCount: (_, test) => () => test(1),
 };
 
 /** Maximum number of cached results per condition on a shared field. */
-const maxCached = 10_000;
+const maxCachedResults = 10_000;
 
-/** Caches the results of a test by value. */
+/** Returns a test that caches the results of `test` by value. */
 function cacheResults(test: PlainTest): PlainTest {
   const cachedResults = new Map<PlainValue, boolean>();
   return (value) => {
     const answer = cachedResults.get(value);
     if (answer !== undefined) return answer;
-    if (cachedResults.size >= maxCached) cachedResults.clear();
+    if (cachedResults.size >= maxCachedResults) cachedResults.clear();
     const found = test(value);
     cachedResults.set(value, found);
     return found;

@@ -2,48 +2,48 @@ import type { SearchCondition, SearchVault } from './table.js';
 import { foldText, lowerCase } from '../text/fold.js';
 import { kindOf } from '../query/predicate/kinds.js';
 import type { Condition, Predicate } from '../query/predicate/predicate.js';
-import { matcherOf, valueTest } from './matches.js';
+import { compileDocumentTest, valueTest } from './matches.js';
 
-/** Limits beyond which a condition costs SQLite more than it saves. */
-const maxIds = 100;
-const maxParts = 50;
+/** Maximum number of ids in a condition for SQLite: a longer one costs more than it saves. */
+const maxConditionIds = 100;
+const maxConditionParts = 50;
 
 const everyRow: SearchCondition = { kind: 'all' };
 const objectTypes = ['file', 'folder', 'dataset', 'shortcut'] as const;
 
 /**
- * A condition for SQLite that every matching object of these vaults meets, so that most other objects need not be read. Parts of the
- * predicate that cannot be expressed are replaced by true.
+ * Returns a condition for SQLite that every matching object of these vaults meets, so that most other objects need not be read. Parts of
+ * the predicate that SQLite cannot evaluate are replaced by true.
  */
 export function necessaryCondition(
   predicate: Predicate,
   vaults: readonly SearchVault[],
 ): SearchCondition {
   const readable = idCondition('vaultId', vaults.map(({ id }) => id)); // prettier-ignore
-  const askedCondition = conditionOf(predicate, vaults);
-  if (partsOf(askedCondition) > maxParts) return readable;
+  const askedCondition = searchConditionOf(predicate, vaults);
+  if (conditionPartCount(askedCondition) > maxConditionParts) return readable;
   return { kind: 'and', items: [readable, askedCondition] };
 }
 
-function partsOf(condition: SearchCondition): number {
+function conditionPartCount(condition: SearchCondition): number {
   return 'items' in condition
-    ? condition.items.reduce((sum, item) => sum + partsOf(item), 1)
+    ? condition.items.reduce((sum, item) => sum + conditionPartCount(item), 1)
     : 'ids' in condition
       ? condition.ids.length / 10
       : 1;
 }
 
-function conditionOf(predicate: Predicate, vaults: readonly SearchVault[]): SearchCondition {
+function searchConditionOf(predicate: Predicate, vaults: readonly SearchVault[]): SearchCondition {
   switch (predicate.kind) {
     case 'none':
       return { kind: 'or', items: [] };
     case 'and': {
-      const items = predicate.items.map((item) => conditionOf(item, vaults));
+      const items = predicate.items.map((item) => searchConditionOf(item, vaults));
       const restrictions = items.filter(({ kind }) => kind !== 'all');
       return restrictions.length === 0 ? everyRow : { kind: 'and', items: restrictions };
     }
     case 'or': {
-      const items = predicate.items.map((item) => conditionOf(item, vaults));
+      const items = predicate.items.map((item) => searchConditionOf(item, vaults));
       return items.some(({ kind }) => kind === 'all') ? everyRow : { kind: 'or', items };
     }
     case 'all':
@@ -63,7 +63,7 @@ function leafCondition(leaf: Condition, vaults: readonly SearchVault[]): SearchC
     }
     case 'vault':
     case 'vault_id': {
-      const matches = matcherOf(leaf);
+      const matches = compileDocumentTest(leaf);
       const ids = vaults.filter((vault) => matches({ vault, object: null })).map(({ id }) => id);
       return idCondition('vaultId', ids);
     }
@@ -81,7 +81,9 @@ function leafCondition(leaf: Condition, vaults: readonly SearchVault[]): SearchC
       return textCondition('path', leaf);
     case 'full_path':
     case 'path':
-      return leaf.kind === 'prefix' ? pathCondition(leaf.text, vaults) : inFullPath(leaf, vaults);
+      return leaf.kind === 'prefix'
+        ? pathPrefixCondition(leaf.text, vaults)
+        : fullPathCondition(leaf, vaults);
     case 'description':
     case 'tags':
       return textCondition(leaf.field.name, leaf);
@@ -90,12 +92,12 @@ function leafCondition(leaf: Condition, vaults: readonly SearchVault[]): SearchC
   }
 }
 
-/** True if the column is one of these ids; always true if there are too many to list. */
+/** Returns the condition that a column is one of these ids; always true if there are too many to list. */
 function idCondition(
   column: 'id' | 'vaultId' | 'parentId',
   ids: readonly number[],
 ): SearchCondition {
-  return ids.length > maxIds ? everyRow : { kind: 'ids', column, ids };
+  return ids.length > maxConditionIds ? everyRow : { kind: 'ids', column, ids };
 }
 
 function timeCondition(column: 'createdAt' | 'updatedAt', leaf: Condition): SearchCondition {
@@ -109,24 +111,24 @@ function timeCondition(column: 'createdAt' | 'updatedAt', leaf: Condition): Sear
   };
 }
 
-/** True for strings without characters that JSON escapes or that SQLite compares in another way. */
-function isPlain(text: string): boolean {
+/** Returns true for strings without characters that JSON escapes or that SQLite compares differently. */
+function isUnescapedInJson(text: string): boolean {
   return /^[A-Za-z0-9_ .-]+$/.test(text);
 }
 
 function textCondition(column: 'path' | 'description' | 'tags', leaf: Condition): SearchCondition {
   const items = kindOf(leaf)
     .requiredStrings(leaf)
-    .filter(isPlain)
+    .filter(isUnescapedInJson)
     .map((text): SearchCondition => ({ kind: 'text', column, text }));
   return items.length === 0 ? everyRow : { kind: 'and', items };
 }
 
-/** Each string occurs either in the object's path or in the full path of its vault. */
-function inFullPath(leaf: Condition, vaults: readonly SearchVault[]): SearchCondition {
+/** Returns the condition that each string occurs in the object's path or in the full path of its vault. */
+function fullPathCondition(leaf: Condition, vaults: readonly SearchVault[]): SearchCondition {
   const items = kindOf(leaf)
     .requiredStrings(leaf)
-    .filter(isPlain)
+    .filter(isUnescapedInJson)
     .map((text): SearchCondition => {
       const lowerText = text.toLowerCase();
       const roots = vaults.filter(({ fullPath }) =>
@@ -140,8 +142,8 @@ function inFullPath(leaf: Condition, vaults: readonly SearchVault[]): SearchCond
   return items.length === 0 ? everyRow : { kind: 'and', items };
 }
 
-/** The full path starts with this text: restricts the vaults, and the path if only one vault is possible. */
-function pathCondition(text: string, vaults: readonly SearchVault[]): SearchCondition {
+/** Returns the condition that the full path starts with this text: it restricts the vaults and, if only one vault is possible, the path. */
+function pathPrefixCondition(text: string, vaults: readonly SearchVault[]): SearchCondition {
   const roots = vaults.filter(({ fullPath }) => {
     const root = `${fullPath}:`;
     return text.startsWith(root) || root.startsWith(text);
@@ -149,7 +151,7 @@ function pathCondition(text: string, vaults: readonly SearchVault[]): SearchCond
   const ids = idCondition('vaultId', roots.map(({ id }) => id)); // prettier-ignore
   const [only] = roots;
   const restOfText = only && roots.length === 1 ? text.slice(only.fullPath.length + 1) : '';
-  const names = restOfText.split('/').filter(isPlain);
+  const names = restOfText.split('/').filter(isUnescapedInJson);
   if (names.length === 0) return ids;
   const conditionsInside = names.map((name): SearchCondition => ({ kind: 'text', column: 'path', text: name })); // prettier-ignore
   return { kind: 'and', items: [ids, ...conditionsInside] };

@@ -4,32 +4,32 @@ import { wildcardPattern } from '../query/predicate/patterns.js';
 import { countPhrase } from '../query/predicate/plain-values.js';
 import type { Predicate, ScoreTerm } from '../query/predicate/predicate.js';
 import { documentField, type SearchDocument } from './document.js';
-import { matcherOf } from './matches.js';
+import { compileDocumentTest } from './matches.js';
 
 /** The relevance of a document; higher is better. */
-export type Rank = (document: SearchDocument) => number;
+export type RankFunction = (document: SearchDocument) => number;
 
-/** The average length of BM25, in characters. */
-const averageLength = 60;
+/** The average text length that BM25 assumes, in characters. */
+const averageTextCharacters = 60;
 
 /**
- * Compiles the relevance function of a query (query language 4.4); undefined if no clause has a positive boost. A satisfied clause
- * scores 1, plus less than 1 for term frequency and text length by BM25's saturation (k1 1.2, b 0.75), so documents that satisfy more
- * clauses come first. Choice: searches rank names and paths as text, so a short name comes before a long path.
+ * Compiles the relevance function of a query (query language 4.4); undefined if no clause has a positive boost. A satisfied clause scores 1
+ * plus a value below 1 for term frequency and text length, by BM25's saturation (k1 1.2, b 0.75), so documents that satisfy more clauses
+ * come first. Choice: searches rank names and paths as text, so a short name comes before a long path.
  */
-export function rankOf(scores: readonly ScoreTerm[]): Rank | undefined {
+export function compileRank(scores: readonly ScoreTerm[]): RankFunction | undefined {
   const parts = scores
     .filter(({ boost }) => boost > 0)
-    .map((score) => partOf(score, scores.length));
+    .map((score) => clauseRank(score, scores.length));
   if (parts.length === 0) return undefined;
   return (document) => parts.reduce((sum, part) => sum + part(document), 0);
 }
 
-function partOf({ item, boost }: ScoreTerm, clauses: number): Rank {
-  const closeness = leavesOf(item).map(closenessOf);
+function clauseRank({ item, boost }: ScoreTerm, clauses: number): RankFunction {
+  const closeness = textLeavesOf(item).map(saturatedFrequency);
   const share = closeness.length === 0 ? 0 : 1 / (clauses * closeness.length);
-  // A clause of terms alone is satisfied if any of its terms occurs.
-  const matches = hasOnlyTerms(item) ? undefined : matcherOf(item);
+  // A clause that consists only of terms is satisfied if any of its terms occurs, so it needs no matcher.
+  const matches = hasOnlyTerms(item) ? undefined : compileDocumentTest(item);
   return (document) => {
     const sum = closeness.reduce((found, of) => found + of(document), 0);
     const isSatisfied = matches ? matches(document) : sum > 0;
@@ -45,28 +45,28 @@ function hasOnlyTerms(item: Predicate): boolean {
 
 type TextLeaf = Extract<Predicate, { kind: 'terms' | 'phrase' | 'wildcard' }>;
 
-/** The text leaves of a clause. A clause without a field has one leaf per searched field. */
-function leavesOf(item: Predicate): readonly TextLeaf[] {
-  if (item.kind === 'or' || item.kind === 'and') return item.items.flatMap(leavesOf);
+/** Returns the text conditions of a clause. A clause without a field has one condition per searched field. */
+function textLeavesOf(item: Predicate): readonly TextLeaf[] {
+  if (item.kind === 'or' || item.kind === 'and') return item.items.flatMap(textLeavesOf);
   return item.kind === 'terms' || item.kind === 'phrase' || item.kind === 'wildcard' ? [item] : [];
 }
 
-/** The saturated term frequency of a leaf, from 0 to 1. */
-function closenessOf(leaf: TextLeaf): Rank {
+/** Returns the rank function of one text condition: its saturated term frequency, from 0 to 1. */
+function saturatedFrequency(leaf: TextLeaf): RankFunction {
   const { read } = documentField(leaf.field.name);
-  const count = counterOf(leaf);
+  const count = occurrenceCounter(leaf);
   return (document) => {
     const value = read(document);
     if (value === null) return 0;
     const text = typeof value === 'object' ? value.join(' ') : String(value);
     const occurrenceCount = count(text);
     if (occurrenceCount === 0) return 0;
-    const length = text.length / averageLength;
+    const length = text.length / averageTextCharacters;
     return occurrenceCount / (occurrenceCount + 1.2 * (0.25 + 0.75 * length));
   };
 }
 
-function counterOf(leaf: TextLeaf): (text: string) => number {
+function occurrenceCounter(leaf: TextLeaf): (text: string) => number {
   if (leaf.kind === 'wildcard') {
     const pattern = RE2JS.compile(wildcardPattern(leaf.parts));
     return (text) => (pattern.test(text) ? 1 : 0);

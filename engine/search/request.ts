@@ -1,42 +1,42 @@
 import type { DatasetField } from '../core/dataset-field.js';
-import { invalid } from '../core/errors.js';
-import { readEntities, type AskedEntity, type GeneNames } from '../query/request/entities.js';
+import { invalidError } from '../core/errors.js';
+import { readEntities, type EntityCondition, type GeneNames } from '../query/request/entities.js';
 import { uncataloguedField, type FieldIndex } from '../query/request/fields.js';
-import { and, node } from '../query/predicate/predicate.js';
+import { and, freezePredicate } from '../query/predicate/predicate.js';
 import { parseDocumentQuery, type QueryRequest } from '../query/request/request.js';
-import { shownValue } from '../query/request/problem.js';
+import { valueForMessage } from '../query/request/problem.js';
 import { documentFields } from './document.js';
 
-/** A checked search. */
+/** A parsed and validated search. */
 export interface SearchRequest extends QueryRequest {
   /** Choice: `access` excludes vaults that are readable only because they are public; `all` and `any` are synonyms. */
   readonly vaultScope: 'all' | 'any' | 'access';
   readonly includeVaults: boolean;
   /** Entities that a dataset must contain to match; empty for no restriction. */
-  readonly entities: readonly AskedEntity[];
+  readonly entities: readonly EntityCondition[];
   /** Choice: without `entities_match`, a dataset matches if it contains any of the entities. */
   readonly entitiesMatch: 'any' | 'all';
   readonly includeSubjects: 'none' | 'some' | 'all';
 }
 
-/** The fields that a term without a field is searched in. */
+/** The fields in which a term without a field is searched. */
 const searchedFields = ['name', 'full_path', 'description', 'tags'];
 
-const rows: ReadonlyMap<string, DatasetField> = new Map(
+const fieldsByName: ReadonlyMap<string, DatasetField> = new Map(
   [...documentFields.values()].map(({ name, type, isList }) => [
     name,
     uncataloguedField([name], type, { isList }),
   ]),
 );
-const index: FieldIndex = {
-  find: (name) => rows.get(name),
-  rows: searchedFields.map((name) => rows.get(name)!),
-  names: () => [...rows.keys()],
+const documentFieldIndex: FieldIndex = {
+  find: (name) => fieldsByName.get(name),
+  rows: searchedFields.map((name) => fieldsByName.get(name)!),
+  names: () => [...fieldsByName.keys()],
 };
 
-/** Parses the body of a search (contract 8.7): a query over the fields of documents. Throws `invalid` with all mistakes found. */
+/** Parses the body of a search (contract 8.7): a query over the fields of documents. Throws an `invalid` error with all mistakes found. */
 export function parseSearch(body: unknown, genes?: GeneNames): SearchRequest {
-  const request = parseDocumentQuery(body, index);
+  const request = parseDocumentQuery(body, documentFieldIndex);
   const givenBody = (body ?? {}) as Readonly<Record<string, unknown>>;
   const isAll = readFlag('include_all_subjects', givenBody);
   return {
@@ -50,25 +50,33 @@ export function parseSearch(body: unknown, genes?: GeneNames): SearchRequest {
 }
 
 /**
- * Whether a text is meant as a query string: it has a word that combines terms, a field of documents with a value, or a wildcard.
- * Choice: the filter `query` of lists finds any other text as a part of names and paths.
+ * Returns whether a text is meant as a query string, because it has an operator such as AND, a field of documents with a value, or a
+ * wildcard.
+ * Choice: the filter `query` of lists searches any other text as a part of names and paths.
  */
 export function isQueryString(text: string): boolean {
   const combines = /(?:^|[\s)])(?:AND|OR|NOT)(?:[\s(]|$)/.test(text);
   const fieldNames = text.matchAll(/(?:^|[\s(+-])(\w+):\S/g);
-  return combines || text.includes('*') || [...fieldNames].some(([, name]) => rows.has(name!));
+  return (
+    combines || text.includes('*') || [...fieldNames].some(([, name]) => fieldsByName.has(name!))
+  );
 }
 
-/** The same search, restricted to these datasets. */
-export function amongDatasets(request: SearchRequest, ids: readonly number[]): SearchRequest {
+/** Returns the same search, restricted to these datasets. */
+export function restrictToDatasets(request: SearchRequest, ids: readonly number[]): SearchRequest {
   const field = { name: 'id', path: ['id'], type: 'long' } as const;
   const type = { name: 'type', path: ['type'], type: 'string' } as const;
-  const isOne = node({ kind: 'in', field, values: ids.map(BigInt), ignoreCase: false });
-  const isDataset = node({ kind: 'in', field: type, values: ['dataset'], ignoreCase: false });
+  const isOne = freezePredicate({ kind: 'in', field, values: ids.map(BigInt), ignoreCase: false });
+  const isDataset = freezePredicate({
+    kind: 'in',
+    field: type,
+    values: ['dataset'],
+    ignoreCase: false,
+  });
   return { ...request, predicate: and([isDataset, isOne, request.predicate]) };
 }
 
-/** The value of a key that must be one of these strings; the first string if the key is absent or empty. */
+/** Returns the value of a key that must be one of these strings; the first string if the key is absent or empty. */
 function readChoice<W extends string>(
   key: string,
   body: Readonly<Record<string, unknown>>,
@@ -79,16 +87,16 @@ function readChoice<W extends string>(
   const found = options.find((option) => option === value);
   if (found === undefined) {
     const expected = `${options.slice(0, -1).join(', ')} or ${options.at(-1)!}`;
-    throw invalid(key, `Expected ${expected}, not ${shownValue(value)}`);
+    throw invalidError(key, `Expected ${expected}, not ${valueForMessage(value)}`);
   }
   return found;
 }
 
-/** The value of a boolean key, which may also be a string or 0 or 1; false if absent. */
+/** Returns the value of a boolean key, which may also be a string or 0 or 1; false if absent. */
 function readFlag(key: string, body: Readonly<Record<string, unknown>>): boolean {
   const value = body[key] ?? false;
   const word = typeof value === 'string' ? value.toLowerCase() : value;
   if (word === true || word === 'true' || word === 1 || word === '1') return true;
   if (word === false || word === 'false' || word === '' || word === 0 || word === '0') return false;
-  throw invalid(key, `Expected true or false, not ${shownValue(value)}`);
+  throw invalidError(key, `Expected true or false, not ${valueForMessage(value)}`);
 }

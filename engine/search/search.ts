@@ -6,10 +6,10 @@ import { LeasePool } from '../query/sql/lease-pool.js';
 import type { Predicate } from '../query/predicate/predicate.js';
 import { TopDocuments } from './top-documents.js';
 import { documentField, type SearchDocument } from './document.js';
-import { facetResults, facetCounter } from './facets.js';
-import { matcherOf } from './matches.js';
+import { facetResults, createFacetCounter } from './facets.js';
+import { compileDocumentTest } from './matches.js';
 import { necessaryCondition } from './necessary-condition.js';
-import { rankOf } from './rank.js';
+import { compileRank } from './rank.js';
 import type { SearchRequest } from './request.js';
 import type { SearchColumn, SearchTable, SearchVault } from './table.js';
 
@@ -19,11 +19,11 @@ export interface SearchAnswer {
   readonly documents: readonly SearchDocument[];
   /** Offset of the next page; null on the last page. */
   readonly offset: number | null;
-  /** Absent if none were requested. */
+  /** The results of the facets; absent if none were requested. */
   readonly facets?: object;
   /** The vaults of the matches, with the number of matches in each; absent if not requested. */
   readonly vaults?: readonly { readonly vault: SearchVault; readonly count: number }[];
-  /** Duration in milliseconds. */
+  /** Duration of the search in milliseconds. */
   readonly took: number;
 }
 
@@ -33,13 +33,13 @@ export interface SearchOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-/** Objects read by one statement. */
+/** Number of objects that one statement reads. */
 const objectsPerSlice = 2_000;
-/** A search yields to other requests after this time. */
+/** Time in milliseconds after which a search yields to other requests. */
 const timeSliceMs = 5;
 
-/** Searches run on the API's thread, so only two run at a time, and the others wait. */
-const slots = new LeasePool(async () => null, 2);
+/** Searches run on the API's thread, so only two run at a time; other searches wait. */
+const searchSlots = new LeasePool(async () => null, 2);
 
 /**
  * Searches the vaults and objects that the user may read. Throws `canceled` if the signal is aborted and `budget` after the time
@@ -52,7 +52,9 @@ export async function searchCatalog<Access>(
   options: SearchOptions = {},
 ): Promise<SearchAnswer> {
   const startedAt = performance.now();
-  const answer = await runLimited(options, (abort) => runSearch(table, access, request, abort));
+  const answer = await runInSearchSlot(options, (abort) =>
+    runSearch(table, access, request, abort),
+  );
   return { ...answer, took: Math.round(performance.now() - startedAt) };
 }
 
@@ -62,14 +64,14 @@ export interface SearchedIds {
   readonly objects: readonly number[];
 }
 
-/** The ids of all vaults and objects that a search finds, on any page. Throws as `searchCatalog` does. */
+/** Returns the ids of all vaults and objects that a search finds, on any page. Throws the same errors as `searchCatalog`. */
 export function searchIds<Access>(
   table: SearchTable<Access>,
   access: Access,
   request: SearchRequest,
   options: SearchOptions = {},
 ): Promise<SearchedIds> {
-  return runLimited(options, async (abort) => {
+  return runInSearchSlot(options, async (abort) => {
     const found = { vaults: [] as number[], objects: [] as number[] };
     const vaults = await table.vaults(access, 'readable');
     await scanCatalog(table, vaults, request, abort, ({ vault, object }) => {
@@ -80,13 +82,13 @@ export function searchIds<Access>(
   });
 }
 
-/** Runs a search when its turn has come, within its limits. */
-function runLimited<T>(
+/** Runs a search, within its limits, as soon as one of the two slots is free. */
+function runInSearchSlot<T>(
   options: SearchOptions,
   run: (abort: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  return withinTime(options, async (abort) => {
-    const slot = await slots.acquire(false, abort);
+  return runWithinTimeLimit(options, async (abort) => {
+    const slot = await searchSlots.acquire(false, abort);
     try {
       return await run(abort);
     } finally {
@@ -95,8 +97,11 @@ function runLimited<T>(
   });
 }
 
-/** Does a part of a search until its time is up or the client leaves; then it has to end, and its error becomes one that says so. */
-export async function withinTime<T>(
+/**
+ * Does a part of a search until its time is up or the client leaves. The part must then end; its error is replaced by one that gives the
+ * reason.
+ */
+export async function runWithinTimeLimit<T>(
   { signal, timeoutMs = budgets.queryMs }: SearchOptions,
   run: (abort: AbortSignal) => Promise<T>,
 ): Promise<T> {
@@ -119,9 +124,9 @@ async function runSearch<Access>(
 ): Promise<Omit<SearchAnswer, 'took'>> {
   const scope = request.vaultScope === 'access' ? 'own' : 'readable';
   const vaults = await table.vaults(access, scope);
-  const rank = rankOf(request.scores);
+  const rank = compileRank(request.scores);
   const top = new TopDocuments(request.offset + request.limit, request.ordering, rank);
-  const counters = (request.facets ?? []).map(facetCounter);
+  const counters = (request.facets ?? []).map(createFacetCounter);
   const counts = new Map<number, number>();
   const onMatch = (document: SearchDocument): void => {
     top.add(document);
@@ -130,12 +135,12 @@ async function runSearch<Access>(
     if (request.includeVaults) counts.set(id, (counts.get(id) ?? 0) + 1);
   };
   await scanCatalog(table, vaults, request, abort, onMatch);
-  const page = top.from(request.offset);
+  const page = top.documentsFrom(request.offset);
   const next = request.offset + page.length;
   return {
-    total: top.found,
-    documents: await withAllColumns(table, page),
-    offset: page.length > 0 && next < top.found ? next : null,
+    total: top.addedCount,
+    documents: await readAllColumns(table, page),
+    offset: page.length > 0 && next < top.addedCount ? next : null,
     ...(request.facets && { facets: facetResults(request.facets, counters) }),
     ...(request.includeVaults && {
       vaults: vaults.flatMap((vault) => {
@@ -154,16 +159,16 @@ async function scanCatalog(
   abort: AbortSignal,
   onMatch: (document: SearchDocument) => void,
 ): Promise<void> {
-  const matches = matcherOf(request.predicate);
-  const slice = new YieldTimer(abort);
+  const matches = compileDocumentTest(request.predicate);
+  const slice = new SearchYieldTimer(abort);
   for (const vault of vaults) {
-    if (slice.isOver()) await slice.next();
+    if (slice.isSliceOver()) await slice.yieldToRequests();
     const document = { vault, object: null };
     if (matches(document)) onMatch(document);
   }
   const byId = new Map(vaults.map((vault) => [vault.id, vault]));
   const condition = necessaryCondition(request.predicate, vaults);
-  const columns = columnsOf(request);
+  const columns = usedColumns(request);
   let upTo: number | undefined;
   for (let after = 0; ; after = upTo) {
     upTo = await table.boundary(after, objectsPerSlice);
@@ -171,16 +176,16 @@ async function scanCatalog(
     for (const object of await table.objects({ after, upTo, condition, columns })) {
       const vault = byId.get(object.vaultId);
       if (vault === undefined) continue;
-      if (slice.isOver()) await slice.next();
+      if (slice.isSliceOver()) await slice.yieldToRequests();
       const document = { vault, object };
       if (matches(document)) onMatch(document);
     }
-    if (slice.isOver()) await slice.next();
+    if (slice.isSliceOver()) await slice.yieldToRequests();
   }
 }
 
 /** Measures the time since a search last yielded to other requests. */
-class YieldTimer {
+class SearchYieldTimer {
   readonly #abort: AbortSignal;
   #began = performance.now();
 
@@ -188,42 +193,42 @@ class YieldTimer {
     this.#abort = abort;
   }
 
-  isOver(): boolean {
+  isSliceOver(): boolean {
     return performance.now() - this.#began > timeSliceMs;
   }
 
-  /** Yields to other requests; then throws if the search was aborted. */
-  async next(): Promise<void> {
+  /** Yields to other requests, and then throws if the search was aborted. */
+  async yieldToRequests(): Promise<void> {
     await nextTick();
     this.#abort.throwIfAborted();
     this.#began = performance.now();
   }
 }
 
-/** The columns of objects that the request uses. */
-function columnsOf({ predicate, ordering, facets, scores }: SearchRequest): Set<SearchColumn> {
+/** Returns the columns of objects that the request uses. */
+function usedColumns({ predicate, ordering, facets, scores }: SearchRequest): Set<SearchColumn> {
   const names = [
-    ...fieldsOf(predicate),
-    ...scores.flatMap(({ item }) => fieldsOf(item)),
+    ...predicateFieldNames(predicate),
+    ...scores.flatMap(({ item }) => predicateFieldNames(item)),
     ...ordering.map(({ field }) => field.name),
-    ...(facets ?? []).flatMap(fieldsOfFacet),
+    ...(facets ?? []).flatMap(facetFieldNames),
   ];
   return new Set(names.flatMap((name) => documentField(name).columns));
 }
 
-function fieldsOf(predicate: Predicate): readonly string[] {
-  if ('items' in predicate) return predicate.items.flatMap(fieldsOf);
-  if (predicate.kind === 'not') return fieldsOf(predicate.item);
+function predicateFieldNames(predicate: Predicate): readonly string[] {
+  if ('items' in predicate) return predicate.items.flatMap(predicateFieldNames);
+  if (predicate.kind === 'not') return predicateFieldNames(predicate.item);
   return 'field' in predicate ? [predicate.field.name] : [];
 }
 
-function fieldsOfFacet(facet: Facet): readonly string[] {
+function facetFieldNames(facet: Facet): readonly string[] {
   const nested = 'nested' in facet ? facet.nested : [];
-  return [facet.field.name, ...nested.flatMap(fieldsOfFacet)];
+  return [facet.field.name, ...nested.flatMap(facetFieldNames)];
 }
 
-/** The documents of a page with all their columns, without objects that were deleted meanwhile. */
-async function withAllColumns(
+/** Returns the documents of a page with all their columns, without objects that were deleted since they were found. */
+async function readAllColumns(
   table: SearchTable<unknown>,
   page: readonly SearchDocument[],
 ): Promise<readonly SearchDocument[]> {

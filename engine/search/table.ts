@@ -6,7 +6,7 @@ export interface SearchVault {
   readonly fullPath: string;
   readonly description: string | null;
   readonly tags: readonly string[];
-  /** The full name of the owner. */
+  /** The full name of the vault's owner. */
   readonly user: string;
   readonly storageClass: string | null;
   readonly createdAt: number;
@@ -29,10 +29,10 @@ export interface SearchObject {
   readonly updatedAt?: number;
 }
 
-/** A column that is read only on request; id, vault and type always are. */
+/** A column of objects that is read only on request; id, vault and type are always read. */
 export type SearchColumn = Exclude<keyof SearchObject, 'id' | 'vaultId' | 'objectType'>;
 
-/** A necessary condition of a search that SQL can check; the search checks its whole predicate on the rows that remain. */
+/** A necessary condition of a search that SQL can check. The search then applies its whole predicate to the remaining rows. */
 export type SearchCondition =
   | { readonly kind: 'all' }
   | { readonly kind: 'and' | 'or'; readonly items: readonly SearchCondition[] }
@@ -55,7 +55,7 @@ export type SearchCondition =
       readonly text: string;
     };
 
-/** A range of objects: ids greater than `after` and up to `upTo`, of which those that meet the condition are read. */
+/** A range of objects: ids greater than `after` and up to `upTo`. Of these, only the objects that meet the condition are read. */
 export interface SearchSlice {
   readonly after: number;
   readonly upTo: number;
@@ -64,17 +64,20 @@ export interface SearchSlice {
 }
 
 /**
- * The vaults and objects that a search reads; the catalogue implements it. Objects are read in slices, so that a search of a
- * large catalogue does not block other requests; a change between two slices is seen by the later one alone.
+ * The vaults and objects that a search reads; implemented by the catalogue. Objects are read in slices, so that a search of a large
+ * catalogue does not block other requests; only slices read after a change see the change.
  * `Access` describes the user; a search only passes it on.
  */
 export interface SearchTable<Access> {
-  /** The vaults that the user may read, oldest first; `own` leaves out those that are only public. */
+  /** Returns the vaults that the user may read, oldest first; `own` leaves out vaults that are readable only because they are public. */
   vaults(access: Access, scope: 'readable' | 'own'): Promise<readonly SearchVault[]>;
-  /** The id of the last of the `count` objects that follow `after`; undefined if none follows. */
+  /** Returns the id of the last of the `count` objects after the id `after`; undefined if none follows. */
   boundary(after: number, count: number): Promise<number | undefined>;
-  /** The objects of a slice, oldest first, whether or not the user may read them: the caller keeps those in readable vaults. */
+  /**
+   * Returns the objects of a slice, oldest first, including objects that the user may not read: the caller must select those in readable
+   * vaults.
+   */
   objects(slice: SearchSlice): Promise<readonly SearchObject[]>;
-  /** Objects with all columns, in any order. */
+  /** Returns objects with all columns, in any order. */
   byIds(ids: readonly number[]): Promise<readonly SearchObject[]>;
 }

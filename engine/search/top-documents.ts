@@ -1,37 +1,40 @@
 import { compareCodePoints } from '../core/code-points.js';
 import type { OrderKey } from '../query/request/request.js';
 import { documentField, type DocumentValue, type SearchDocument } from './document.js';
-import type { Rank } from './rank.js';
+import type { RankFunction } from './rank.js';
 
 /** A matching document with its sort keys. */
 interface RankedDocument {
   readonly document: SearchDocument;
   readonly keys: readonly (string | number | null)[];
-  /** The number of matches that were found before it: documents with equal keys are in this order. */
+  /** The number of matches that were found before this one; documents with equal keys are in this order. */
   readonly position: number;
 }
 
-/** Entries that are collected before they are sorted and merged into the top documents. */
-const bufferLength = 2_000;
+/** Number of documents that are collected before they are sorted and merged into the top documents. */
+const maxBufferedDocuments = 2_000;
 
-/** Keeps the first `length` documents in an order. Ties keep the order of the calls: vaults, then objects, oldest first. */
+/**
+ * Keeps the first `length` documents in an order. Documents with equal keys stay in the order in which they were added: vaults, then
+ * objects, oldest first.
+ */
 export class TopDocuments {
   readonly #length: number;
   readonly #order: readonly OrderKey[];
-  readonly #rank: Rank | undefined;
+  readonly #rank: RankFunction | undefined;
   #top: RankedDocument[] = [];
   #buffer: RankedDocument[] = [];
   #found = 0;
 
-  /** The rank, if there is one, decides only without an ordering. */
-  constructor(length: number, order: readonly OrderKey[], rank: Rank | undefined) {
+  /** `rank`, if given, is used only without an ordering. */
+  constructor(length: number, order: readonly OrderKey[], rank: RankFunction | undefined) {
     this.#length = length;
     this.#order = order;
     this.#rank = order.length === 0 ? rank : undefined;
   }
 
   /** Number of documents added. */
-  get found(): number {
+  get addedCount(): number {
     return this.#found;
   }
 
@@ -41,11 +44,11 @@ export class TopDocuments {
     const isPlain = this.#order.length === 0 && this.#rank === undefined;
     if (isPlain && position >= this.#length) return;
     this.#buffer.push({ document, keys: this.#keysOf(document), position });
-    if (this.#buffer.length >= bufferLength) this.#merge();
+    if (this.#buffer.length >= maxBufferedDocuments) this.#merge();
   }
 
-  /** The kept documents from `offset` on. */
-  from(offset: number): readonly SearchDocument[] {
+  /** Returns the kept documents from `offset` on. */
+  documentsFrom(offset: number): readonly SearchDocument[] {
     this.#merge();
     return this.#top.slice(offset).map(({ document }) => document);
   }
@@ -53,7 +56,7 @@ export class TopDocuments {
   #keysOf(document: SearchDocument): readonly (string | number | null)[] {
     if (this.#rank) return [-this.#rank(document)];
     return this.#order.map(({ field, descending }) =>
-      keyOf(documentField(field.name).read(document), descending),
+      sortKeyOf(documentField(field.name).read(document), descending),
     );
   }
 
@@ -90,8 +93,8 @@ export class TopDocuments {
   }
 }
 
-/** Lists order by their smallest element ascending and their largest descending. */
-function keyOf(value: DocumentValue, descending: boolean): string | number | null {
+/** A list sorts by its smallest element ascending and by its largest descending. */
+function sortKeyOf(value: DocumentValue, descending: boolean): string | number | null {
   const best =
     value === null || typeof value !== 'object'
       ? value
@@ -99,7 +102,10 @@ function keyOf(value: DocumentValue, descending: boolean): string | number | nul
   return typeof best === 'string' ? sortableText(best) : best;
 }
 
-/** A sort key whose order by UTF-16 code units is the string's order by code points: it swaps surrogates with the code units above them. */
+/**
+ * Returns a sort key whose order by UTF-16 code units equals the string's order by code points: it swaps surrogates with the code units
+ * above them.
+ */
 export function sortableText(text: string): string {
   if (!/[\ud800-\uffff]/.test(text)) return text;
   return text.replaceAll(/[\ud800-\uffff]/g, (unit) => {

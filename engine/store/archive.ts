@@ -5,25 +5,26 @@ import { constants, createZstdCompress, createZstdDecompress } from 'node:zlib';
 import { temporaryPrefix } from '../core/atomic-files.js';
 import { crashpoint } from '../core/crashpoint.js';
 import { DataFolder, logEntryName } from '../core/data-folder.js';
-import { canceled } from '../core/errors.js';
+import { canceledError } from '../core/errors.js';
 import { createFile, type FileWriter } from '../core/file-writer.js';
 import { damagedFile } from '../core/file-steps.js';
-import { fileStats, list, makeFolder, openFile, syncFolder } from '../core/files.js';
+import { fileStats, listFolder, makeFolder, openFile, syncFolder } from '../core/files.js';
 import { parseJson, stringifyJson } from '../core/json.js';
 import type { Columns } from '../core/types.js';
 import { logVersions, readEntry } from './log.js';
 import { replayLog } from './snapshot.js';
 import type { Segment } from './store.js';
-import { tarEnd, tarEntries, tarHeader, tarPadding, type TarEntry } from './tar.js';
+import { tarEndBlocks, tarEntries, tarHeader, tarPadding, type TarEntry } from './tar.js';
 
 /*
- * The archive of a dataset: a tar file, compressed with zstd, of its log, its `_schema` and every segment that a version of the log names,
- * unless a vacuum has removed it, with its history therefore; unpacked it is a Delta table. The last entry, `manifest.json`, has the size and the SHA-256 of all others.
+ * The archive of a dataset is a tar file, compressed with zstd, of its log, its `_schema` folder, and every segment that any version of the
+ * log names and no vacuum has removed. So it includes the dataset's history; unpacked, it is a Delta table. The last entry,
+ * `manifest.json`, has the size and the SHA-256 of all other files.
  */
 
-/** A file of an archive, as its manifest has it. */
+/** A file of an archive, as listed in the manifest. */
 interface ArchivedFile {
-  /** The path as in the dataset's folder: `_delta_log/<version>.json`, `_schema/<hash>.parquet` or `<segment>.parquet`. */
+  /** The path of the file in the dataset's folder: `_delta_log/<version>.json`, `_schema/<hash>.parquet` or `<segment>.parquet`. */
   readonly path: string;
   readonly bytes: number;
   /** The SHA-256 in hexadecimal. */
@@ -34,76 +35,80 @@ interface ArchivedFile {
 interface ArchiveManifest {
   readonly format: 1;
   readonly dataset_id: number;
-  /** The last version of the log; -1 without one. */
+  /** The last version of the log; -1 if the log has no entry. */
   readonly version: number;
   readonly created_at: string;
   readonly files: readonly ArchivedFile[];
 }
 
-/** An archive that has been written or read as a whole. */
+/** An archive that has been completely written or read. */
 export interface ArchiveSummary {
   readonly bytes: number;
-  /** SHA-256 of the manifest in hex, and through it of every file. */
+  /** The SHA-256 of the manifest in hexadecimal; it covers every file, because the manifest contains the checksums of the files. */
   readonly checksum: string;
   readonly version: number;
 }
 
-/** The time that work on an archive may take, and the signal that stops it. */
-export interface ArchiveWork {
+/** A signal that stops work on an archive, and a function that receives its progress. */
+export interface ArchiveOptions {
   readonly signal?: AbortSignal;
   /** Called with the number of processed bytes and the total. */
   progress?(bytes: number, bytesTotal: number): void;
 }
 
-type Pieces = AsyncIterable<Uint8Array>;
+type ArchiveBytes = AsyncIterable<Uint8Array>;
 
 /**
- * Level 3 gains a hundredth of the size and takes two and a half times as long (decision 24). The window is that of level 3, because entries of
- * the log repeat earlier ones. Zstd's own checksum finds damage early.
+ * A higher compression level than this saves little: level 3 is one percent smaller and takes two and a half times as long (decision 24).
+ * The window is that of level 3, because entries of the log repeat earlier ones. Zstd's own checksum detects damage early.
  */
 const zstdParams = {
   [constants.ZSTD_c_compressionLevel]: 1,
   [constants.ZSTD_c_windowLog]: 21,
   [constants.ZSTD_c_checksumFlag]: 1,
 };
-const pieceBytes = 1 << 20;
+const streamChunkBytes = 1 << 20;
 const manifestPath = 'manifest.json';
 const maxManifestBytes = 512 << 20;
-/** The paths of an archive: an archive from elsewhere must not write outside its folder. */
-const pathPattern =
+/** Matches the permitted paths in an archive: an archive from elsewhere must not write outside its folder. */
+const archivedPathPattern =
   /^(_delta_log\/\d{20}\.json|_schema\/[0-9a-f]{32}\.parquet|[0-9a-z]+-[0-9a-f]{12}-\d{5,}\.parquet)$/;
 
-/** The files of a dataset's folder that its archive holds; a segment comes with what the log says about it. */
-interface NamedFiles {
+/** The files of a dataset's folder that its archive contains; a segment has its size and checksum from the log. */
+interface LoggedFiles {
   readonly version: number;
   readonly files: ReadonlyMap<string, { readonly bytes: number; readonly checksum: string } | null>;
 }
 
 /**
- * Writes the archive of a dataset to a new file, flushes it, and reads it back. A segment that is not what the log says is `damaged`.
- * Nothing may be committed to the dataset meanwhile.
+ * Writes the archive of a dataset to a new file, flushes it, and reads it back. Throws `damaged` for a segment that differs from its
+ * checksum in the log. Nothing may be committed to the dataset meanwhile.
  */
 export async function writeArchive(
   folder: DataFolder,
   datasetId: number,
   path: string,
-  { signal, progress }: ArchiveWork = {},
+  { signal, progress }: ArchiveOptions = {},
 ): Promise<ArchiveSummary> {
-  const filesNamed = await namedFiles(folder, datasetId);
+  const filesNamed = await listLoggedFiles(folder, datasetId);
   let total = 0;
   for (const name of filesNamed.files.keys())
     total += (await fileStats(folder.datasetFile(datasetId, name)))?.bytes ?? 0;
-  // Half of the progress is writing the archive, the other half reading it back.
+  // The first half of the progress is writing the archive; the second is reading it back.
   const work = {
     ...(signal && { signal }),
     progress: (bytes: number) => progress?.(bytes, 2 * total),
   };
   const writer = await createFile(path);
   try {
-    const compress = createZstdCompress({ params: zstdParams, chunkSize: pieceBytes });
-    await pipeline(tarOf(folder, datasetId, filesNamed, work), compress, async (pieces: Pieces) => {
-      for await (const piece of pieces) await writer.write(piece);
-    });
+    const compress = createZstdCompress({ params: zstdParams, chunkSize: streamChunkBytes });
+    await pipeline(
+      writeTar(folder, datasetId, filesNamed, work),
+      compress,
+      async (pieces: ArchiveBytes) => {
+        for await (const piece of pieces) await writer.write(piece);
+      },
+    );
     await writer.finish();
   } catch (error) {
     await writer.abort();
@@ -115,11 +120,11 @@ export async function writeArchive(
   });
 }
 
-/** The bytes of the tar file of a dataset. */
-async function* tarOf(
+/** Yields the bytes of the tar file of a dataset. */
+async function* writeTar(
   folder: DataFolder,
   datasetId: number,
-  { version, files }: NamedFiles,
+  { version, files }: LoggedFiles,
   { signal, progress }: { readonly signal?: AbortSignal; progress(bytes: number): void },
 ): AsyncGenerator<Uint8Array> {
   const archived: ArchivedFile[] = [];
@@ -131,7 +136,7 @@ async function* tarOf(
       yield tarHeader(path, bytes, source.modifiedAt);
       const digest = createHash('sha256');
       for await (const piece of source.stream()) {
-        if (signal?.aborted === true) throw canceled();
+        if (signal?.aborted === true) throw canceledError();
         digest.update(piece);
         yield piece;
         progress((done += piece.byteLength));
@@ -156,27 +161,27 @@ async function* tarOf(
   };
   const bytes = Buffer.from(`${stringifyJson(manifest)}\n`);
   yield tarHeader(manifestPath, bytes.byteLength, now);
-  yield* [bytes, tarPadding(bytes.byteLength), tarEnd];
+  yield* [bytes, tarPadding(bytes.byteLength), tarEndBlocks];
 }
 
-/** Compares every file of an archive with its checksum. Throws `damaged` for the first difference. */
+/** Compares every file of an archive with its checksum. Throws `damaged` at the first difference. */
 export function checkArchive(
   path: string,
   datasetId: number,
-  work: ArchiveWork = {},
+  work: ArchiveOptions = {},
 ): Promise<ArchiveSummary> {
   return readArchive(path, datasetId, work, () => Promise.resolve(undefined));
 }
 
 /**
- * Unpacks an archive into `datasets/<id>` below an existing folder, flushes it, and compares every file with the manifest, and the manifest
+ * Unpacks an archive into `datasets/<id>` in an existing folder and flushes it. Compares every file with the manifest, and the manifest
  * with the unpacked log. Returns the unpacked folder.
  */
 export async function unpackArchive(
   path: string,
   datasetId: number,
   into: string,
-  work: ArchiveWork = {},
+  work: ArchiveOptions = {},
 ): Promise<ArchiveSummary & { readonly folder: string }> {
   const target = new DataFolder(into);
   const folder = target.dataset(datasetId);
@@ -187,7 +192,7 @@ export async function unpackArchive(
   );
   const unpackedFiles = new Map(summary.files.map((file) => [file.path, file]));
   for (const part of [...parts, folder]) await syncFolder(part);
-  const { version, files } = await namedFiles(target, datasetId);
+  const { version, files } = await listLoggedFiles(target, datasetId);
   if (version !== summary.version) throw damagedFile(path, `has a log that ends at ${version}`);
   for (const [name, named] of files) {
     const file = unpackedFiles.get(name);
@@ -198,8 +203,8 @@ export async function unpackArchive(
   return { ...summary, folder };
 }
 
-/** The log, the schema files and the segments of all versions, but for those that a vacuum has removed. */
-async function namedFiles(folder: DataFolder, datasetId: number): Promise<NamedFiles> {
+/** Returns the log, the schema files and the segments of all versions, except segments that a vacuum has removed. */
+async function listLoggedFiles(folder: DataFolder, datasetId: number): Promise<LoggedFiles> {
   const files = new Map<string, { readonly bytes: number; readonly checksum: string } | null>();
   const segments: Segment[] = [];
   const versions = await logVersions(folder, datasetId);
@@ -210,7 +215,7 @@ async function namedFiles(folder: DataFolder, datasetId: number): Promise<NamedF
     columns = entry.columns ?? columns;
     segments.push(...entry.add);
   }
-  for (const { name } of await list(folder.datasetFile(datasetId, '_schema')))
+  for (const { name } of await listFolder(folder.datasetFile(datasetId, '_schema')))
     if (!name.startsWith(temporaryPrefix)) files.set(`_schema/${name}`, null);
   const { live, removed } = await replayLog(folder, datasetId);
   for (const { path, bytes, checksum } of segments)
@@ -219,11 +224,11 @@ async function namedFiles(folder: DataFolder, datasetId: number): Promise<NamedF
   return { version: versions.length - 1, files };
 }
 
-/** Reads all files of an archive and compares them with its manifest; writes each to the file that `target` creates, if it does. */
+/** Reads all files of an archive and compares them with its manifest. If `target` returns a writer for a file, the file is also written. */
 async function readArchive(
   path: string,
   datasetId: number,
-  { signal, progress }: ArchiveWork,
+  { signal, progress }: ArchiveOptions,
   target: (file: string) => Promise<FileWriter | undefined>,
 ): Promise<ArchiveSummary & { readonly files: readonly ArchivedFile[] }> {
   const archive = await openFile(path);
@@ -233,19 +238,19 @@ async function readArchive(
   async function* read(): AsyncGenerator<Uint8Array> {
     let done = 0;
     for await (const piece of archive.stream()) {
-      if (signal?.aborted === true) throw canceled();
+      if (signal?.aborted === true) throw canceledError();
       yield piece;
       progress?.((done += piece.byteLength), archive.bytes);
     }
   }
   try {
-    const decompress = createZstdDecompress({ chunkSize: pieceBytes });
-    await pipeline(read(), decompress, async (pieces: Pieces) => {
+    const decompress = createZstdDecompress({ chunkSize: streamChunkBytes });
+    await pipeline(read(), decompress, async (pieces: ArchiveBytes) => {
       for await (const entry of tarEntries(pieces, path)) {
         if (last !== undefined) throw damagedFile(path, `goes on after its ${manifestPath}`);
-        if (entry.path === manifestPath) last = await manifestBytes(path, entry);
-        else if (pathPattern.test(entry.path))
-          files.push(await readEntryOf(entry, target, flushes));
+        if (entry.path === manifestPath) last = await readManifestBytes(path, entry);
+        else if (archivedPathPattern.test(entry.path))
+          files.push(await readArchiveEntry(entry, target, flushes));
         else throw damagedFile(path, `holds ${entry.path}, which is no file of a dataset`);
       }
     }).catch((error: unknown) => {
@@ -254,7 +259,7 @@ async function readArchive(
     });
     await Promise.all(flushes);
     if (last === undefined) throw damagedFile(path, `has no ${manifestPath}`);
-    const manifest = manifestOf(path, last);
+    const manifest = parseManifest(path, last);
     if (manifest.dataset_id !== datasetId)
       throw damagedFile(path, `is the archive of dataset ${manifest.dataset_id}`);
     for (const [i, file] of manifest.files.entries())
@@ -270,16 +275,16 @@ async function readArchive(
   }
 }
 
-/** Files that are flushed at the same time while others are written. */
-const mostFlushes = 8;
+/** Maximum number of files that are being flushed while other files are written. */
+const maxConcurrentFlushes = 8;
 
-/** Reads one file, and writes it to the one that `target` creates, if it does. It is durable when its promise in `flushes` resolves. */
-async function readEntryOf(
+/** Reads one file and, if `target` returns a writer for it, writes it. The file is durable when its promise in `flushes` resolves. */
+async function readArchiveEntry(
   { path, content }: TarEntry,
   target: (file: string) => Promise<FileWriter | undefined>,
   flushes: Set<Promise<void>>,
 ): Promise<ArchivedFile> {
-  while (flushes.size >= mostFlushes) await Promise.race(flushes);
+  while (flushes.size >= maxConcurrentFlushes) await Promise.race(flushes);
   const writer = await target(path);
   const digest = createHash('sha256');
   let bytes = 0;
@@ -289,9 +294,9 @@ async function readEntryOf(
       await writing;
       digest.update(piece);
       bytes += piece.byteLength;
-      // The next piece is unpacked while this one is being written.
+      // The next piece is decompressed while this one is being written.
       writing = writer?.write(piece);
-      writing?.catch(() => undefined); // the next turn receives the error
+      writing?.catch(() => undefined); // the next iteration receives the error
       if (writer !== undefined) crashpoint('restore.partial');
     }
     await writing;
@@ -314,14 +319,14 @@ async function readEntryOf(
   return { path, bytes, sha256: digest.digest('hex') };
 }
 
-async function manifestBytes(path: string, { bytes, content }: TarEntry): Promise<Uint8Array> {
+async function readManifestBytes(path: string, { bytes, content }: TarEntry): Promise<Uint8Array> {
   if (bytes > maxManifestBytes) throw damagedFile(path, `has a ${manifestPath} without end`);
   const pieces: Uint8Array[] = [];
   for await (const piece of content) pieces.push(Uint8Array.from(piece));
   return Buffer.concat(pieces);
 }
 
-function manifestOf(path: string, bytes: Uint8Array): ArchiveManifest {
+function parseManifest(path: string, bytes: Uint8Array): ArchiveManifest {
   try {
     const manifest = parseJson(Buffer.from(bytes).toString()) as unknown as ArchiveManifest;
     if (manifest.format === 1 && Array.isArray(manifest.files)) return manifest;

@@ -17,24 +17,24 @@ import type { Column, Columns, StoredType } from '../core/types.js';
 import { physicalOf, type ParquetColumn, type LeafType } from '../parquet/schema.js';
 
 /*
- * The columns of a segment (engine/core/types.ts) as Arrow, Delta and Parquet schemas. These know fewer types and no logical names:
- * the metadata of Arrow and Delta fields holds the stored type and the name, which other readers ignore.
+ * Converts the columns of a segment (engine/core/types.ts) to Arrow, Delta and Parquet schemas. These formats have fewer types and no
+ * logical names, so the metadata of Arrow and Delta fields stores the stored type and the name; other readers ignore it.
  */
-const typeKey = 'strandlake.type';
-const nameKey = 'strandlake.name';
+const typeMetadataKey = 'strandlake.type';
+const nameMetadataKey = 'strandlake.name';
 
-const text: Column = { name: '', physical: '', type: 'string', isList: false };
+const stringColumnTemplate: Column = { name: '', physical: '', type: 'string', isList: false };
 
 /** The first two columns of every segment: the id of the record, and the id of the commit that added it. */
 export const reservedColumns: Columns = [
-  { ...text, name: '_id', physical: '_id' },
-  { ...text, name: '_commit', physical: '_commit' },
+  { ...stringColumnTemplate, name: '_id', physical: '_id' },
+  { ...stringColumnTemplate, name: '_commit', physical: '_commit' },
 ];
 
 type StoredScalar = Exclude<StoredType, 'object'>;
 
 /** The Arrow, Delta and Parquet types of each scalar type. */
-const scalars: Readonly<Record<StoredScalar, () => [ArrowType, string, LeafType]>> = {
+const scalarTypeMapping: Readonly<Record<StoredScalar, () => [ArrowType, string, LeafType]>> = {
   boolean: () => [new Bool(), 'boolean', 'boolean'],
   date: () => [new TimestampMicrosecond('UTC'), 'timestamp', 'timestamp'],
   double: () => [new Float64(), 'double', 'double'],
@@ -47,28 +47,28 @@ const scalars: Readonly<Record<StoredScalar, () => [ArrowType, string, LeafType]
   json: () => [new Utf8(), 'string', 'string'],
 };
 
-/** The Parquet columns of a segment with these columns, the reserved ones first. */
+/** Returns the Parquet columns of a segment with these columns, preceded by the reserved ones. */
 export function parquetColumns(columns: Columns): readonly ParquetColumn[] {
-  return plainParquetColumns([...reservedColumns, ...columns]);
+  return parquetColumnsWithoutReserved([...reservedColumns, ...columns]);
 }
 
-/** The Parquet columns of a file with exactly these columns. */
-export function plainParquetColumns(columns: Columns): readonly ParquetColumn[] {
+/** Returns the Parquet columns of a file with exactly these columns. */
+export function parquetColumnsWithoutReserved(columns: Columns): readonly ParquetColumn[] {
   return columns.map(parquetColumn);
 }
 
 function parquetColumn(column: Column): ParquetColumn {
   const { physical: name, type, isList } = column;
-  if (type !== 'object') return { name, type: scalars[type]()[2], isList };
+  if (type !== 'object') return { name, type: scalarTypeMapping[type]()[2], isList };
   return { name, type: 'group', isList, children: requireChildren(column).map(parquetColumn) };
 }
 
-/** The Parquet physical type of a stored type: one of `physicalType`. */
+/** Returns the Parquet physical type of a stored type: one of `physicalType`. */
 export function physicalOfStored(type: StoredScalar): number {
-  return physicalOf(scalars[type]()[2]);
+  return physicalOf(scalarTypeMapping[type]()[2]);
 }
 
-/** The Arrow schema of a segment with these columns, the reserved ones first. */
+/** Returns the Arrow schema of a segment with these columns, preceded by the reserved ones. */
 export function arrowSchema(columns: Columns): Schema {
   return new Schema([...reservedColumns, ...columns].map(arrowField));
 }
@@ -76,11 +76,11 @@ export function arrowSchema(columns: Columns): Schema {
 function arrowField(column: Column): Field {
   const item = arrowItem(column);
   const type = column.isList ? new List(new Field('element', item, true)) : item;
-  return new Field(column.physical, type, true, new Map(Object.entries(metadataOf(column))));
+  return new Field(column.physical, type, true, new Map(Object.entries(arrowMetadataOf(column))));
 }
 
 function arrowItem(column: Column): ArrowType {
-  if (column.type !== 'object') return scalars[column.type]()[0];
+  if (column.type !== 'object') return scalarTypeMapping[column.type]()[0];
   return new Struct(requireChildren(column).map(arrowField));
 }
 
@@ -96,7 +96,7 @@ type DeltaType =
   | { readonly type: 'struct'; readonly fields: readonly DeltaField[] }
   | { readonly type: 'array'; readonly elementType: DeltaType; readonly containsNull: boolean };
 
-/** The `schemaString` of a Delta table with these columns, the reserved ones first. */
+/** Returns the `schemaString` of a Delta table with these columns, preceded by the reserved ones. */
 export function deltaSchema(columns: Columns): string {
   const fields = [...reservedColumns, ...columns].map(deltaField);
   return JSON.stringify({ type: 'struct', fields });
@@ -108,16 +108,18 @@ function deltaField(column: Column): DeltaField {
     name: column.physical,
     type: column.isList ? { type: 'array', elementType, containsNull: true } : elementType,
     nullable: true,
-    metadata: metadataOf(column),
+    metadata: arrowMetadataOf(column),
   };
 }
 
 function deltaItem(column: Column): DeltaType {
-  if (column.type !== 'object') return scalars[column.type]()[1];
+  if (column.type !== 'object') return scalarTypeMapping[column.type]()[1];
   return { type: 'struct', fields: requireChildren(column).map(deltaField) };
 }
 
-/** The columns of a `schemaString`, without the reserved ones; throws an `Error` if the text is not a schema of ours. */
+/**
+ * Returns the columns of a `schemaString`, without the reserved ones. Throws an `Error` if the text is not a schema that Strandlake wrote.
+ */
 export function columnsOfDelta(schemaString: string): Columns {
   const schema = JSON.parse(schemaString) as DeltaType;
   if (typeof schema !== 'object' || schema.type !== 'struct') throw new Error('not a struct');
@@ -128,9 +130,9 @@ function columnOfDelta(field: DeltaField): Column {
   const isList = typeof field.type === 'object' && field.type.type === 'array';
   const item = isList ? (field.type as { elementType: DeltaType }).elementType : field.type;
   const column = {
-    name: (field.metadata?.[nameKey] as string | undefined) ?? field.name,
+    name: (field.metadata?.[nameMetadataKey] as string | undefined) ?? field.name,
     physical: field.name,
-    type: (field.metadata?.[typeKey] as StoredType | undefined) ?? plainDeltaType(item),
+    type: (field.metadata?.[typeMetadataKey] as StoredType | undefined) ?? plainDeltaType(item),
     isList,
   };
   if (typeof item !== 'object') return column;
@@ -140,18 +142,18 @@ function columnOfDelta(field: DeltaField): Column {
 
 function plainDeltaType(type: DeltaType): StoredType {
   if (typeof type === 'object') return 'object';
-  for (const [name, types] of Object.entries(scalars)) {
+  for (const [name, types] of Object.entries(scalarTypeMapping)) {
     if (types()[1] === type) return name as StoredType;
   }
   throw new Error(`unknown type ${type}`);
 }
 
-function metadataOf(column: Column): Record<string, string> {
-  const type = { [typeKey]: column.type };
-  return column.name === column.physical ? type : { ...type, [nameKey]: column.name };
+function arrowMetadataOf(column: Column): Record<string, string> {
+  const type = { [typeMetadataKey]: column.type };
+  return column.name === column.physical ? type : { ...type, [nameMetadataKey]: column.name };
 }
 
-/** The children of an object. Parquet cannot express a group without members. */
+/** Returns the children of an object; throws if there are none, because Parquet cannot express a group without members. */
 function requireChildren(column: Column): Columns {
   if (column.children === undefined || column.children.length === 0) {
     throw new AppError('internal', `object ${column.name} has no fields: store it as json`);

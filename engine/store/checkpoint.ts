@@ -13,18 +13,25 @@ import { isZstd } from '../parquet/read-pages.js';
 import { parquetSchema, type LeafType, type ParquetColumn } from '../parquet/schema.js';
 import { columnsOfDelta } from './arrow.js';
 import { readFooter } from './footer.js';
-import { addOf, metaDataOf, protocolOf, segmentOf, type LogAction } from './delta-actions.js';
+import {
+  addAction,
+  metaDataAction,
+  protocolAction,
+  segmentOfAddAction,
+  type LogAction,
+} from './delta-actions.js';
 import type { LogState } from './log-state.js';
 import { createdBy } from './segment.js';
 import type { Segment } from './store.js';
 import type { RemovedFile } from './vacuum-entry.js';
 
 /*
- * A checkpoint of Delta Lake (protocol, "Checkpoints", V1): a Parquet file with one row per action that makes up the state of a version. Tags of
- * `add` and `remove`, and `txn` actions, hold what the protocol lacks; one of these has the checksum of all others.
+ * A checkpoint of Delta Lake (protocol, "Checkpoints", V1): a Parquet file with one row per action; together, the actions make up the state
+ * of a version. The tags of `add` and `remove`, and `txn` actions, store what the protocol lacks; one `txn` action has the checksum of all
+ * other rows.
  */
 
-const maxBytes = 512 << 20;
+const maxCheckpointBytes = 512 << 20;
 
 function scalarColumn(name: string, type: LeafType): ParquetColumn {
   return { name, type, isList: false };
@@ -43,7 +50,7 @@ function stringsColumn(name: string): ParquetColumn {
   return { name, type: 'string', isList: true };
 }
 
-const deletionVector = groupColumn(
+const deletionVectorColumn = groupColumn(
   'deletionVector',
   scalarColumn('storageType', 'string'),
   scalarColumn('pathOrInlineDv', 'string'),
@@ -52,8 +59,8 @@ const deletionVector = groupColumn(
   scalarColumn('cardinality', 'int64'),
 );
 
-/** The columns of the schema that the protocol gives checkpoints. */
-const columns: readonly ParquetColumn[] = [
+/** The columns of the schema that the Delta protocol defines for checkpoints. */
+const checkpointColumns: readonly ParquetColumn[] = [
   groupColumn('txn', scalarColumn('appId', 'string'), scalarColumn('version', 'int64'), scalarColumn('lastUpdated', 'int64')), // prettier-ignore
   groupColumn(
     'add',
@@ -64,7 +71,7 @@ const columns: readonly ParquetColumn[] = [
     scalarColumn('dataChange', 'boolean'),
     scalarColumn('stats', 'string'),
     mapColumn('tags'),
-    deletionVector,
+    deletionVectorColumn,
     scalarColumn('baseRowId', 'int64'),
     scalarColumn('defaultRowCommitVersion', 'int64'),
   ),
@@ -77,7 +84,7 @@ const columns: readonly ParquetColumn[] = [
     mapColumn('partitionValues'),
     scalarColumn('size', 'int64'),
     mapColumn('tags'),
-    deletionVector,
+    deletionVectorColumn,
   ),
   groupColumn(
     'metaData',
@@ -99,41 +106,45 @@ const columns: readonly ParquetColumn[] = [
   ),
 ];
 
-const deletedAtTag = 'strandlake.deletedAt';
-const vacuumedTag = 'strandlake.vacuumed';
-const readableSinceId = 'strandlake.readableSince';
-const nextRowIdId = 'strandlake.nextRowId';
-const checksumId = 'strandlake.sha256.';
+const deletedAtTagKey = 'strandlake.deletedAt';
+const vacuumedTagKey = 'strandlake.vacuumed';
+const readableSinceAppId = 'strandlake.readableSince';
+const nextRowIdAppId = 'strandlake.nextRowId';
+const checksumAppIdPrefix = 'strandlake.sha256.';
 
-/** The bytes of a checkpoint, and the number of its rows. */
+/** Returns the bytes of a checkpoint and the number of its rows. */
 export function checkpointBytes(
   datasetId: number,
   state: LogState,
 ): { readonly bytes: Uint8Array; readonly rows: number } {
-  const rows = [...rowsOf(datasetId, state)];
-  const checksum = checksumOf(datasetId, state.version, rows);
-  rows.push({ txn: { appId: `${checksumId}${checksum}`, version: state.version } });
-  const encoder = new ParquetEncoder(columns, createdBy);
-  const pieces = Array.from(encoder.pieces([batchOfRows(columns, rows)]), (piece) => piece.slice());
+  const rows = [...checkpointRows(datasetId, state)];
+  const checksum = rowsChecksum(datasetId, state.version, rows);
+  rows.push({ txn: { appId: `${checksumAppIdPrefix}${checksum}`, version: state.version } });
+  const encoder = new ParquetEncoder(checkpointColumns, createdBy);
+  const pieces = Array.from(
+    encoder.encodeBatches([batchOfRows(checkpointColumns, rows)]),
+    (piece) => piece.slice(),
+  );
   return { bytes: Buffer.concat(pieces), rows: rows.length };
 }
 
-/** The SHA-256, in hexadecimal, of the rows that a checkpoint of the state has; equal states have equal checksums. */
+/** Returns the SHA-256, in hexadecimal, of the rows of a checkpoint of the state; equal states have equal checksums. */
 export function stateChecksum(datasetId: number, state: LogState): string {
-  return checksumOf(datasetId, state.version, rowsOf(datasetId, state));
+  return rowsChecksum(datasetId, state.version, checkpointRows(datasetId, state));
 }
 
-function rowsOf(datasetId: number, state: LogState): readonly ParquetRow[] {
+function checkpointRows(datasetId: number, state: LogState): readonly ParquetRow[] {
   const actions: LogAction[] = [
-    { protocol: protocolOf(state.hasDeletions) },
-    { metaData: metaDataOf(datasetId, state.columns, state.hasDeletions) },
-    { txn: { appId: readableSinceId, version: state.readableSince } },
-    { txn: { appId: nextRowIdId, version: state.nextRowId } },
+    { protocol: protocolAction(state.hasDeletions) },
+    { metaData: metaDataAction(datasetId, state.columns, state.hasDeletions) },
+    { txn: { appId: readableSinceAppId, version: state.readableSince } },
+    { txn: { appId: nextRowIdAppId, version: state.nextRowId } },
   ];
   for (const segment of state.live.values()) {
-    const { tags, ...add } = addOf(segment, state.columns, addedAt(segment.path));
+    const { tags, ...add } = addAction(segment, state.columns, addedAtMs(segment.path));
     const { deletion, deletedAt } = segment;
-    const datedTags = deletion && deletedAt !== undefined && { [deletedAtTag]: String(deletedAt) };
+    const datedTags = deletion &&
+      deletedAt !== undefined && { [deletedAtTagKey]: String(deletedAt) };
     actions.push({ add: { ...add, dataChange: false, tags: { ...tags, ...datedTags } } });
   }
   for (const [path, { bytes, removedAt, isVacuumed }] of state.removed)
@@ -145,20 +156,25 @@ function rowsOf(datasetId: number, state: LogState): readonly ParquetRow[] {
         extendedFileMetadata: true,
         partitionValues: {},
         size: bytes,
-        tags: isVacuumed ? { [vacuumedTag]: 'true' } : {},
+        tags: isVacuumed ? { [vacuumedTagKey]: 'true' } : {},
       },
     });
-  const row: ParquetColumn = { name: 'row', type: 'group', isList: false, children: columns };
-  return actions.map((action) => conformValue(row, action) as ParquetRow);
+  const row: ParquetColumn = {
+    name: 'row',
+    type: 'group',
+    isList: false,
+    children: checkpointColumns,
+  };
+  return actions.map((action) => toParquetValue(row, action) as ParquetRow);
 }
 
-/** When a segment was added, in milliseconds since 1970: its file name begins with the time (link-segments.ts). */
-function addedAt(path: string): number {
+/** Returns when a segment was added, in milliseconds since 1970: its file name begins with the time (link-segments.ts). */
+function addedAtMs(path: string): number {
   const time = parseInt(path, 36);
   return Number.isSafeInteger(time) ? time : 0;
 }
 
-/** Reads the checkpoint of a version. Throws if it is not exactly what `checkpointBytes` has written for this dataset and version. */
+/** Reads the checkpoint of a version. Throws if it is not exactly what `checkpointBytes` writes for this dataset and version. */
 export async function readCheckpoint(
   folder: DataFolder,
   datasetId: number,
@@ -166,12 +182,15 @@ export async function readCheckpoint(
 ): Promise<LogState> {
   const rows = await readRows(folder.checkpoint(datasetId, version));
   const last = rows.pop()?.['txn'] as LogAction | undefined;
-  if (last?.['appId'] !== `${checksumId}${checksumOf(datasetId, version, rows)}`)
+  if (last?.['appId'] !== `${checksumAppIdPrefix}${rowsChecksum(datasetId, version, rows)}`)
     throw new Error('does not match its checksum');
-  return stateOf(version, rows as readonly Readonly<Record<string, LogAction>>[]);
+  return stateOfRows(version, rows as readonly Readonly<Record<string, LogAction>>[]);
 }
 
-function stateOf(version: number, rows: readonly Readonly<Record<string, LogAction>>[]): LogState {
+function stateOfRows(
+  version: number,
+  rows: readonly Readonly<Record<string, LogAction>>[],
+): LogState {
   const find = (kind: string): LogAction => rows.find((row) => row[kind] !== undefined)![kind]!;
   const numberOf = (appId: string): number =>
     Number(rows.find(({ txn }) => txn?.['appId'] === appId)!['txn']!['version']);
@@ -180,16 +199,16 @@ function stateOf(version: number, rows: readonly Readonly<Record<string, LogActi
   const removedFiles = new Map<string, RemovedFile>();
   for (const { add, remove } of rows) {
     if (add !== undefined) {
-      const tags = objectOf(add['tags']);
-      const segment = segmentOf({ ...add, tags }, tableColumns);
-      const deletedAt = tags[deletedAtTag];
+      const tags = objectOfEntries(add['tags']);
+      const segment = segmentOfAddAction({ ...add, tags }, tableColumns);
+      const deletedAt = tags[deletedAtTagKey];
       liveSegments.set(segment.path, deletedAt === undefined ? segment : { ...segment, deletedAt: Number(deletedAt) }); // prettier-ignore
     }
     if (remove !== undefined)
       removedFiles.set(String(remove['path']), {
         bytes: Number(remove['size']),
         removedAt: Number(remove['deletionTimestamp']),
-        isVacuumed: objectOf(remove['tags'])[vacuumedTag] === 'true',
+        isVacuumed: objectOfEntries(remove['tags'])[vacuumedTagKey] === 'true',
       });
   }
   return {
@@ -197,16 +216,16 @@ function stateOf(version: number, rows: readonly Readonly<Record<string, LogActi
     columns: tableColumns,
     live: liveSegments,
     removed: removedFiles,
-    readableSince: numberOf(readableSinceId),
+    readableSince: numberOf(readableSinceAppId),
     hasDeletions: Number(find('protocol')['minReaderVersion']) === 3,
-    nextRowId: numberOf(nextRowIdId),
+    nextRowId: numberOf(nextRowIdAppId),
   };
 }
 
 async function readRows(path: string): Promise<ParquetRow[]> {
-  const bytes = await readFile(path, maxBytes);
+  const bytes = await readFile(path, maxCheckpointBytes);
   const footer = await readFooter(path);
-  const schema = parquetSchema(columns);
+  const schema = parquetSchema(checkpointColumns);
   return footer.row_groups.flatMap(({ num_rows: rows, columns: chunks }) => {
     if (chunks.length !== schema.leaves.length) throw new Error('has other columns');
     const parts = schema.leaves.map((leaf, i) => {
@@ -222,29 +241,29 @@ async function readRows(path: string): Promise<ParquetRow[]> {
   });
 }
 
-/** A value of an action in the form and the order that it has when it is read: objects of maps become lists of entries. */
-function conformValue(column: ParquetColumn, value: unknown): ParquetValue {
+/** Converts a value of an action to the form and order that it has after reading: a map, given as an object, becomes a list of entries. */
+function toParquetValue(column: ParquetColumn, value: unknown): ParquetValue {
   if (value === undefined || value === null) return null;
   if (column.isMap === true)
     return Object.entries(value).map(([key, one]) => ({ key, value: one as string }));
   if (column.isList)
-    return (value as unknown[]).map((one) => conformValue({ ...column, isList: false }, one));
+    return (value as unknown[]).map((one) => toParquetValue({ ...column, isList: false }, one));
   if (column.type !== 'group') return value as ParquetValue;
   const object = value as Readonly<Record<string, unknown>>;
   const names = new Set(column.children!.map(({ name }) => name));
   for (const key of Object.keys(object))
     if (!names.has(key)) throw new Error(`checkpoints have no column for ${column.name}.${key}`);
-  const members = column.children!.map((one) => [one.name, conformValue(one, object[one.name])] as const); // prettier-ignore
+  const members = column.children!.map((one) => [one.name, toParquetValue(one, object[one.name])] as const); // prettier-ignore
   return Object.fromEntries(members.filter(([, one]) => one !== null));
 }
 
-function objectOf(entries: unknown): Readonly<Record<string, string>> {
+function objectOfEntries(entries: unknown): Readonly<Record<string, string>> {
   const list = entries as readonly { readonly key: string; readonly value: string }[];
   return Object.fromEntries(list.map(({ key, value }) => [key, value]));
 }
 
-/** The SHA-256 of rows in hexadecimal. */
-function checksumOf(datasetId: number, version: number, rows: readonly ParquetRow[]): string {
+/** Returns the SHA-256 of rows in hexadecimal. */
+function rowsChecksum(datasetId: number, version: number, rows: readonly ParquetRow[]): string {
   const digest = createHash('sha256').update(`${datasetId} ${version}\n`);
   for (const row of rows) digest.update(`${JSON.stringify(row)}\n`);
   return digest.digest('hex');

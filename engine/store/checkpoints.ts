@@ -10,22 +10,22 @@ import { replayLog } from './snapshot.js';
 import type { SnapshotCache } from './snapshot-cache.js';
 import type { Checkpoint } from './store.js';
 
-/** A checkpoint is due after this many entries, or after entries of this many bytes, which a few large ones may have. */
-const maxEntries = 100;
-const maxBytes = 8 << 20;
-/** Older checkpoints are removed; the one before the newest stays, in case that one is damaged. */
-const keptCheckpoints = 2;
+/** A checkpoint is due after this many log entries, or after `maxEntryBytesPerCheckpoint` of entries, because a few entries may be large. */
+const maxEntriesPerCheckpoint = 100;
+const maxEntryBytesPerCheckpoint = 8 << 20;
+/** Number of checkpoints that are kept: the newest and the one before it, in case the newest is damaged. */
+const retainedCheckpoints = 2;
 
 /** The known checkpoints of a dataset. */
 interface KnownCheckpoints {
-  /** The version of the newest one; -1 without one. */
+  /** The version of the newest checkpoint; -1 without one. */
   readonly newest: number;
-  /** The bytes of the entries after it, up to the version `counted`. */
+  /** The version up to which `bytes` has the total size of the log entries after the newest checkpoint. */
   counted: number;
   bytes: number;
 }
 
-/** Tells when a checkpoint of a dataset's log is due, and publishes those that were written. */
+/** Tells when a checkpoint of a dataset's log is due, and publishes checkpoints that a worker has written. */
 export class Checkpoints {
   readonly #folder: DataFolder;
   readonly #snapshots: SnapshotCache;
@@ -36,7 +36,7 @@ export class Checkpoints {
     this.#snapshots = snapshots;
   }
 
-  /** Whether a checkpoint of the current version is due. */
+  /** Returns whether a checkpoint of the current version is due. */
   async isDue(datasetId: number): Promise<boolean> {
     const { version } = (await this.#snapshots.current(datasetId)).state;
     let knownCheckpoint = this.#known.get(datasetId);
@@ -45,18 +45,18 @@ export class Checkpoints {
       knownCheckpoint = { newest, counted: newest, bytes: 0 };
       this.#known.set(datasetId, knownCheckpoint);
     }
-    if (version - knownCheckpoint.newest >= maxEntries) return true;
+    if (version - knownCheckpoint.newest >= maxEntriesPerCheckpoint) return true;
     while (knownCheckpoint.counted < version)
       knownCheckpoint.bytes +=
         fileSize(this.#folder.logEntry(datasetId, ++knownCheckpoint.counted)) ?? 0;
-    return knownCheckpoint.bytes >= maxBytes;
+    return knownCheckpoint.bytes >= maxEntryBytesPerCheckpoint;
   }
 
   /** Implements `Store.publishCheckpoint`. */
   async publish(datasetId: number, file: string, checkpoint: Checkpoint): Promise<void> {
     const { version, rows, bytes, segments } = checkpoint;
-    await linkFile(this.#folder.checked(file), this.#folder.checkpoint(datasetId, version));
-    await syncFolder(this.#folder.log(datasetId));
+    await linkFile(this.#folder.requireInside(file), this.#folder.checkpoint(datasetId, version));
+    await syncFolder(this.#folder.deltaLog(datasetId));
     crashpoint('checkpoint.linked');
     const checkpointEntry = { version, size: rows, sizeInBytes: bytes, numOfAddFiles: segments };
     await replaceFile(
@@ -66,11 +66,11 @@ export class Checkpoints {
     crashpoint('checkpoint.named');
     this.#known.set(datasetId, { newest: version, counted: version, bytes: 0 });
     const { checkpoints } = await logContents(this.#folder, datasetId);
-    for (const old of checkpoints.slice(0, -keptCheckpoints))
+    for (const old of checkpoints.slice(0, -retainedCheckpoints))
       await removeFile(this.#folder.checkpoint(datasetId, old));
   }
 
-  /** Forgets a dataset that was dropped. */
+  /** Forgets what is known of a dropped dataset. */
   forget(datasetId: number): void {
     this.#known.delete(datasetId);
   }

@@ -1,54 +1,54 @@
 import { AppError } from '../core/errors.js';
 
 /*
- * The deleted rows of a segment, as an inline deletion vector of Delta (Delta protocol, "Deletion Vectors"): a magic number, then a
- * 64-bit Roaring bitmap in its portable format (RoaringFormatSpec), in Z85 (ZeroMQ RFC 32). A segment has fewer than 2^31 rows, so there is
- * one 32-bit bitmap, with the key 0.
+ * The deleted rows of a segment, as an inline deletion vector of Delta (Delta protocol, "Deletion Vectors"): a magic number, then a 64-bit
+ * Roaring bitmap in its portable format (RoaringFormatSpec), in Z85 (ZeroMQ RFC 32). A segment has fewer than 2^31 rows, so there is only
+ * one 32-bit bitmap, which has the key 0.
  */
 
-/** Rows of a segment that are deleted: never none. */
+/** The deleted rows of a segment: at least one. */
 export interface DeletionVector {
   /** The bitmap as Z85 text. */
   readonly encoded: string;
-  /** Number of bytes before they were encoded; the text encodes up to three more, which are zero. */
+  /** Number of bytes before encoding; the text encodes up to three more bytes, which are zero. */
   readonly bytes: number;
   /** The number of deleted rows. */
   readonly rows: number;
 }
 
-const magic = 1_681_511_377;
-/** Begins a 32-bit bitmap without containers of runs, and one that may have them. */
-const plainCookie = 12_346;
-const runCookie = 12_347;
-/** A container of more values is a bitmap, and one of fewer a list. */
-const maxListed = 4_096;
-const bitmapBytes = 8_192;
-/** Minimum number of containers for which the header has offsets, if some are runs. */
-const minOffsets = 4;
+const bitmapMagicNumber = 1_681_511_377;
+/** The first word of a 32-bit bitmap without run containers (`cookieWithoutRuns`), and of one that may have run containers. */
+const cookieWithoutRuns = 12_346;
+const cookieWithRuns = 12_347;
+/** A container with more values than this is a bitmap; one with fewer is a list. */
+const maxArrayContainerValues = 4_096;
+const bitmapContainerBytes = 8_192;
+/** Minimum number of containers from which on the header has offsets, if some containers are runs. */
+const minContainersForOffsets = 4;
 
-/** The vector of ascending, distinct row numbers, at least one. */
+/** Returns the vector of ascending, distinct row numbers, of which there must be at least one. */
 export function deletionVector(rows: Int32Array): DeletionVector {
   const bytes = serialisedBitmap(rows);
-  const vector = { encoded: z85(bytes), bytes: bytes.length, rows: rows.length };
-  decodedVectors.set(vector, rows);
+  const vector = { encoded: encodeZ85(bytes), bytes: bytes.length, rows: rows.length };
+  rowsByVector.set(vector, rows);
   return vector;
 }
 
-/** The rows of each vector; they are shared and must not be changed. */
-const decodedVectors = new WeakMap<DeletionVector, Int32Array>();
+/** The decoded rows of each vector. They are shared and must not be changed. */
+const rowsByVector = new WeakMap<DeletionVector, Int32Array>();
 
-/** The deleted rows, ascending. They belong to the vector: the caller must not change them. Throws `damaged`. */
+/** Returns the deleted rows, ascending. The array is shared: the caller must not change it. Throws `damaged`. */
 export function deletedRows(vector: DeletionVector): Int32Array {
-  const cachedRows = decodedVectors.get(vector);
+  const cachedRows = rowsByVector.get(vector);
   if (cachedRows !== undefined) return cachedRows;
-  const rows = parseBitmap(bytesOfZ85(vector.encoded).subarray(0, vector.bytes));
+  const rows = parseBitmap(decodeZ85(vector.encoded).subarray(0, vector.bytes));
   if (rows.length !== vector.rows)
-    throw damagedVector(`has ${rows.length} rows instead of ${vector.rows}`);
-  decodedVectors.set(vector, rows);
+    throw damagedVectorError(`has ${rows.length} rows instead of ${vector.rows}`);
+  rowsByVector.set(vector, rows);
   return rows;
 }
 
-/** The row numbers of records `from` to before `end` of a segment, counted without its deleted rows. */
+/** Returns the row numbers of the records `from` to `end` (exclusive) of a segment; records are counted without deleted rows. */
 export function rowsOfRecords(
   vector: DeletionVector | undefined,
   from: number,
@@ -69,15 +69,15 @@ export function rowsOfRecords(
   return rows;
 }
 
-/** A container of a bitmap: the rows whose numbers share their upper 16 bits, without these bits. */
-interface Container {
+/** A container of a Roaring bitmap: the lower 16 bits of the rows whose numbers share their upper 16 bits. */
+interface BitmapContainer {
   readonly key: number;
   readonly values: Int32Array;
   readonly runs: number;
 }
 
-function containersOf(rows: Int32Array): readonly Container[] {
-  const found: Container[] = [];
+function containersOf(rows: Int32Array): readonly BitmapContainer[] {
+  const found: BitmapContainer[] = [];
   for (let from = 0; from < rows.length;) {
     const key = rows[from]! >>> 16;
     let to = from;
@@ -92,35 +92,37 @@ function containersOf(rows: Int32Array): readonly Container[] {
   return found;
 }
 
-function plainSize({ values }: Container): number {
-  return values.length > maxListed ? bitmapBytes : 2 * values.length;
+function sizeWithoutRuns({ values }: BitmapContainer): number {
+  return values.length > maxArrayContainerValues ? bitmapContainerBytes : 2 * values.length;
 }
 
-function isRuns(container: Container): boolean {
-  return 2 + 4 * container.runs < plainSize(container);
+function isSmallerAsRuns(container: BitmapContainer): boolean {
+  return 2 + 4 * container.runs < sizeWithoutRuns(container);
 }
 
 function serialisedBitmap(rows: Int32Array): Uint8Array {
   const containers = containersOf(rows);
   const count = containers.length;
-  const hasRuns = containers.some(isRuns);
-  const hasOffsets = !hasRuns || count >= minOffsets;
-  const sizes = containers.map((each) => (isRuns(each) ? 2 + 4 * each.runs : plainSize(each)));
+  const hasRuns = containers.some(isSmallerAsRuns);
+  const hasOffsets = !hasRuns || count >= minContainersForOffsets;
+  const sizes = containers.map((each) =>
+    isSmallerAsRuns(each) ? 2 + 4 * each.runs : sizeWithoutRuns(each),
+  );
   const flags = hasRuns ? (count + 7) >> 3 : 4;
   const header = 4 + flags + 4 * count + (hasOffsets ? 4 * count : 0);
   const start = 4 + 8 + 4;
   const bytes = new Uint8Array(start + header + sizes.reduce((sum, size) => sum + size, 0));
   const view = new DataView(bytes.buffer);
-  view.setInt32(0, magic, true);
+  view.setInt32(0, bitmapMagicNumber, true);
   view.setBigInt64(4, 1n, true);
-  // The key of the only bitmap, 0, is in place.
+  // The key of the only bitmap, 0, need not be written, because the array is filled with zeros.
   let at = start;
   if (hasRuns) {
-    view.setUint32(at, runCookie | ((count - 1) << 16), true);
+    view.setUint32(at, cookieWithRuns | ((count - 1) << 16), true);
     for (const [i, each] of containers.entries())
-      if (isRuns(each)) bytes[at + 4 + (i >> 3)]! |= 1 << (i & 7);
+      if (isSmallerAsRuns(each)) bytes[at + 4 + (i >> 3)]! |= 1 << (i & 7);
   } else {
-    view.setUint32(at, plainCookie, true);
+    view.setUint32(at, cookieWithoutRuns, true);
     view.setUint32(at + 4, count, true);
   }
   at += 4 + flags;
@@ -138,9 +140,14 @@ function serialisedBitmap(rows: Int32Array): Uint8Array {
   return bytes;
 }
 
-function writeContainer(view: DataView, bytes: Uint8Array, from: number, one: Container): void {
+function writeContainer(
+  view: DataView,
+  bytes: Uint8Array,
+  from: number,
+  one: BitmapContainer,
+): void {
   const { values, runs } = one;
-  if (isRuns(one)) {
+  if (isSmallerAsRuns(one)) {
     view.setUint16(from, runs, true);
     let at = from + 2;
     for (let i = 0; i < values.length;) {
@@ -151,7 +158,7 @@ function writeContainer(view: DataView, bytes: Uint8Array, from: number, one: Co
       at += 4;
       i = last + 1;
     }
-  } else if (values.length > maxListed) {
+  } else if (values.length > maxArrayContainerValues) {
     for (const value of values) bytes[from + (value >> 3)]! |= 1 << (value & 7);
   } else {
     for (let i = 0; i < values.length; i++) view.setUint16(from + 2 * i, values[i]!, true);
@@ -161,26 +168,28 @@ function writeContainer(view: DataView, bytes: Uint8Array, from: number, one: Co
 function parseBitmap(bytes: Uint8Array): Int32Array {
   try {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    if (view.getInt32(0, true) !== magic) throw new RangeError('has another magic number');
+    if (view.getInt32(0, true) !== bitmapMagicNumber)
+      throw new RangeError('has another magic number');
     const bitmaps = Number(view.getBigInt64(4, true));
     if (bitmaps !== 1 || view.getUint32(12, true) !== 0)
       throw new RangeError('has rows beyond those of any segment');
     return bitmapRows(view, bytes, 16);
   } catch (error) {
-    if (error instanceof RangeError) throw damagedVector(`cannot be read: ${error.message}`, error);
+    if (error instanceof RangeError)
+      throw damagedVectorError(`cannot be read: ${error.message}`, error);
     throw error;
   }
 }
 
-/** The values of a 32-bit bitmap that begins at `start`. */
+/** Returns the values of a 32-bit bitmap that begins at `start`. */
 function bitmapRows(view: DataView, bytes: Uint8Array, start: number): Int32Array {
   const cookie = view.getUint32(start, true);
-  const hasRuns = (cookie & 0xffff) === runCookie;
-  if (!hasRuns && cookie !== plainCookie) throw new RangeError('has an unknown cookie');
+  const hasRuns = (cookie & 0xffff) === cookieWithRuns;
+  if (!hasRuns && cookie !== cookieWithoutRuns) throw new RangeError('has an unknown cookie');
   const count = hasRuns ? (cookie >>> 16) + 1 : view.getUint32(start + 4, true);
   const flagsAt = start + 4;
   const keysAt = flagsAt + (hasRuns ? (count + 7) >> 3 : 4);
-  const hasOffsets = !hasRuns || count >= minOffsets;
+  const hasOffsets = !hasRuns || count >= minContainersForOffsets;
   let at = keysAt + (hasOffsets ? 8 : 4) * count;
   let total = 0;
   for (let i = 0; i < count; i++) total += view.getUint16(keysAt + 4 * i + 2, true) + 1;
@@ -197,10 +206,10 @@ function bitmapRows(view: DataView, bytes: Uint8Array, start: number): Int32Arra
         const runLength = view.getUint16(at + 2, true);
         for (let value = first; value <= first + runLength; value++) rows[found++] = high | value;
       }
-    } else if (cardinality > maxListed) {
+    } else if (cardinality > maxArrayContainerValues) {
       for (let value = 0; value < 65_536; value++)
         if ((bytes[at + (value >> 3)]! & (1 << (value & 7))) !== 0) rows[found++] = high | value;
-      at += bitmapBytes;
+      at += bitmapContainerBytes;
     } else {
       for (let value = 0; value < cardinality; value++, at += 2)
         rows[found++] = high | view.getUint16(at, true);
@@ -209,13 +218,15 @@ function bitmapRows(view: DataView, bytes: Uint8Array, start: number): Int32Arra
   return rows;
 }
 
-const alphabet = Buffer.from(
+const z85Alphabet = Buffer.from(
   '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#',
 );
-const digits = new Map(Array.from(alphabet, (character, value) => [character, value] as const));
+const z85DigitValues = new Map(
+  Array.from(z85Alphabet, (character, value) => [character, value] as const),
+);
 
-/** Four bytes become five characters; missing bytes at the end count as zero. */
-function z85(bytes: Uint8Array): string {
+/** Encodes bytes in Z85: four bytes become five characters; missing bytes at the end count as zero. */
+function encodeZ85(bytes: Uint8Array): string {
   const wholeWords = bytes.length % 4 === 0 ? bytes : Buffer.concat([bytes, Buffer.alloc(4)]);
   const view = new DataView(wholeWords.buffer, wholeWords.byteOffset, wholeWords.byteLength);
   const text = Buffer.alloc(5 * Math.ceil(bytes.length / 4));
@@ -223,20 +234,20 @@ function z85(bytes: Uint8Array): string {
     let value = view.getUint32(at);
     for (let i = 4; i >= 0; i--) {
       const quotient = Math.floor(value / 85);
-      text[to + i] = alphabet[value - 85 * quotient]!;
+      text[to + i] = z85Alphabet[value - 85 * quotient]!;
       value = quotient;
     }
   }
   return text.toString('latin1');
 }
 
-function bytesOfZ85(text: string): Uint8Array {
+function decodeZ85(text: string): Uint8Array {
   const bytes = new Uint8Array(4 * Math.ceil(text.length / 5));
   for (let at = 0, to = 0; at < text.length; at += 5, to += 4) {
     let value = 0;
     for (let i = 0; i < 5; i++) {
-      const digit = digits.get(text.charCodeAt(at + i));
-      if (digit === undefined) throw damagedVector('is no Z85 text');
+      const digit = z85DigitValues.get(text.charCodeAt(at + i));
+      if (digit === undefined) throw damagedVectorError('is no Z85 text');
       value = value * 85 + digit;
     }
     for (let i = 3; i >= 0; i--) {
@@ -247,6 +258,6 @@ function bytesOfZ85(text: string): Uint8Array {
   return bytes;
 }
 
-function damagedVector(what: string, cause?: unknown): AppError {
+function damagedVectorError(what: string, cause?: unknown): AppError {
   return new AppError('damaged', `a deletion vector ${what}`, undefined, cause);
 }

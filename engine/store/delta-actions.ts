@@ -3,19 +3,19 @@ import { stringifyJson } from '../core/json.js';
 import type { Columns } from '../core/types.js';
 import { columnsOfDelta, deltaSchema } from './arrow.js';
 import type { DeletionVector } from './deletion-vector.js';
-import { deltaStats, leafStatsOf } from './delta-stats.js';
+import { deltaStats, parseLeafStats } from './delta-stats.js';
 import type { IdRun, LeafStats, Segment } from './store.js';
 
 /*
- * Segments, columns and protocols as actions of a Delta table (Delta protocol, "Actions"), which log entries and checkpoints share. What the
- * protocol lacks is in the tags of `add`.
+ * Converts segments, columns and protocols to actions of a Delta table and back (Delta protocol, "Actions"), for log entries and
+ * checkpoints. The tags of `add` contain what the protocol lacks.
  */
 
-/** The content of an action of Delta. */
+/** The content of a Delta action. */
 export type LogAction = Readonly<Record<string, unknown>>;
 
-/** The `metaData` of a dataset, but for the time. */
-export function metaDataOf(
+/** Returns the `metaData` action of a dataset, without the time. */
+export function metaDataAction(
   datasetId: number,
   columns: Columns,
   hasDeletions: boolean,
@@ -30,8 +30,8 @@ export function metaDataOf(
   };
 }
 
-/** The `add` action of a segment without `dataChange`; `columns` are those of the dataset. */
-export function addOf(
+/** Returns the `add` action of a segment without `dataChange`; `columns` are those of the dataset. */
+export function addAction(
   segment: Segment,
   columns: Columns,
   time: number,
@@ -43,17 +43,17 @@ export function addOf(
     modificationTime: time,
     stats: deltaStats(segment),
     tags: tagsOf(segment, columns),
-    ...(segment.deletion && { deletionVector: descriptorOf(segment.deletion) }),
+    ...(segment.deletion && { deletionVector: deletionVectorDescriptor(segment.deletion) }),
   };
 }
 
-/** The protocol of a table, with or without deleted rows. */
-export function protocolOf(hasDeletions: boolean): object {
+/** Returns the `protocol` action of a table, with or without deleted rows. */
+export function protocolAction(hasDeletions: boolean): object {
   return hasDeletions ? deletionProtocol : plainProtocol;
 }
 
 const plainProtocol = { minReaderVersion: 1, minWriterVersion: 2 };
-/** A table that requires features by name has to name those, too, that its earlier version required by number. */
+/** A table that requires features by name must also name those features that its earlier protocol version required by number. */
 const deletionProtocol = {
   minReaderVersion: 3,
   minWriterVersion: 7,
@@ -61,24 +61,24 @@ const deletionProtocol = {
   writerFeatures: ['deletionVectors', 'appendOnly', 'invariants'],
 };
 
-/** Delta's descriptor of an inline deletion vector. */
-export function descriptorOf({ encoded, bytes, rows }: DeletionVector): object {
+/** Returns Delta's descriptor of an inline deletion vector. */
+export function deletionVectorDescriptor({ encoded, bytes, rows }: DeletionVector): object {
   return { storageType: 'i', pathOrInlineDv: encoded, sizeInBytes: bytes, cardinality: rows };
 }
 
-/** The deletion vector of an action; undefined if it has none. */
-export function deletionOf(action: LogAction): DeletionVector | undefined {
+/** Returns the deletion vector of an action; undefined if it has none. */
+export function deletionVectorOf(action: LogAction): DeletionVector | undefined {
   const found = action['deletionVector'] as LogAction | undefined;
   if (found === undefined) return undefined;
   if (found['storageType'] !== 'i') throw new Error('has a deletion vector in a file of its own');
   return {
-    encoded: textOf(found, 'pathOrInlineDv'),
+    encoded: requireText(found, 'pathOrInlineDv'),
     bytes: Number(found['sizeInBytes']),
     rows: Number(found['cardinality']),
   };
 }
 
-/** The properties of a segment that Delta's `add` lacks. Columns equal to those of the dataset are omitted. */
+/** Returns the properties of a segment that Delta's `add` lacks. Columns are omitted if they equal those of the dataset. */
 function tagsOf(segment: Segment, columns: Columns): Record<string, string> {
   const ownSchema = deltaSchema(segment.columns);
   const tags = {
@@ -95,57 +95,57 @@ function tagsOf(segment: Segment, columns: Columns): Record<string, string> {
   return ownSchema === deltaSchema(columns) ? tags : { ...tags, 'strandlake.columns': ownSchema };
 }
 
-/** True for the protocol with deletion vectors, false for the one without; any other protocol is an error. */
-export function beginsDeletions(protocol: LogAction): boolean {
+/** Returns true for the protocol with deletion vectors and false for the one without; throws for any other protocol. */
+export function protocolHasDeletions(protocol: LogAction): boolean {
   for (const known of [plainProtocol, deletionProtocol])
     if (stringifyJson(protocol) === stringifyJson(known)) return known === deletionProtocol;
   throw new Error(`needs another protocol than this server supports: ${stringifyJson(protocol)}`);
 }
 
-/** The segment that an `add` action describes; `columns` are those of the dataset. */
-export function segmentOf(add: LogAction, columns: Columns): Segment {
+/** Returns the segment that an `add` action describes; `columns` are those of the dataset. */
+export function segmentOfAddAction(add: LogAction, columns: Columns): Segment {
   const tags = add['tags'] as Record<string, string>;
   const ownSchema = tags['strandlake.columns'];
   const segmentColumns = ownSchema === undefined ? columns : columnsOfDelta(ownSchema);
-  const { rows, stats } = leafStatsOf(textOf(add, 'stats'), segmentColumns);
+  const { rows, stats } = parseLeafStats(requireText(add, 'stats'), segmentColumns);
   return {
-    path: textOf(add, 'path'),
+    path: requireText(add, 'path'),
     rows,
     bytes: Number(add['size']),
-    checksum: textOf(tags, 'strandlake.checksum'),
+    checksum: requireText(tags, 'strandlake.checksum'),
     blockChecksums: tags['strandlake.blocks'],
     format: Number(tags['strandlake.format'] ?? 1),
     columns: segmentColumns,
     stats: stats satisfies Readonly<Record<string, LeafStats>>,
     areVariantsPlaced: tags['strandlake.variants'] === 'placed',
-    deletion: deletionOf(add),
-    baseRowId: rowIdOf(tags['strandlake.baseRowId']),
+    deletion: deletionVectorOf(add),
+    baseRowId: parseRowId(tags['strandlake.baseRowId']),
     ...(tags['strandlake.rowIds'] === 'ascending' && { isAscending: true }),
-    idRuns: idRunsOf(tags['strandlake.ids']),
+    idRuns: parseIdRuns(tags['strandlake.ids']),
   };
 }
 
-function idRunsOf(tag: string | undefined): readonly IdRun[] | undefined {
+function parseIdRuns(tag: string | undefined): readonly IdRun[] | undefined {
   return tag?.split(',').map((run) => {
     const [firstId, rows] = run.split(':');
     return { firstId: firstId!, rows: Number(rows) };
   });
 }
 
-function rowIdOf(tag: string | undefined): number | undefined {
+function parseRowId(tag: string | undefined): number | undefined {
   const id = tag === undefined ? undefined : Number(tag);
   if (id !== undefined && !Number.isSafeInteger(id)) throw new Error(`has the row id ${tag}`);
   return id;
 }
 
-/** A member of an action that must be a text. */
-export function textOf(action: LogAction, name: string): string {
+/** Returns a member of an action that must be a text; throws if it is not. */
+export function requireText(action: LogAction, name: string): string {
   const value = action[name];
   if (typeof value !== 'string') throw new Error(`has no ${name} where one is required`);
   return value;
 }
 
-/** The table's UUID, derived from the dataset's id, so that equal logs have equal bytes. */
+/** Returns the table's UUID, derived from the dataset's id, so that equal logs have equal bytes. */
 function tableId(datasetId: number): string {
   const hex = sha256(`strandlake dataset ${datasetId}`);
   const parts = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20)];

@@ -6,13 +6,14 @@ import type { LeafStats, Segment } from './store.js';
 
 /*
  * The `stats` of a Delta `add` action (Delta protocol, "Per-file Statistics"): `numRecords`, and the trees `minValues`, `maxValues` and
- * `nullCount` in the shape of the schema. A bound of a long beyond 2^53 is a JSON number there, and a string of digits in `LeafStats`.
+ * `nullCount` in the shape of the schema. In these trees, a bound of a long beyond 2^53 is a JSON number; in `LeafStats`, it is a string of
+ * digits.
  */
 interface StatsTree {
   [name: string]: unknown;
 }
 
-/** The JSON text of `stats` for a segment. */
+/** Returns the JSON text of `stats` for a segment. */
 export function deltaStats(segment: Segment): string {
   const minValues: StatsTree = {};
   const maxValues: StatsTree = {};
@@ -28,8 +29,8 @@ export function deltaStats(segment: Segment): string {
   return stringifyJson({ numRecords: segment.rows, minValues, maxValues, nullCount });
 }
 
-/** Parses the JSON text of `stats`: the number of rows, and the statistics by `leafKey`. */
-export function leafStatsOf(
+/** Parses the JSON text of `stats`. Returns the number of rows, and the statistics by `leafKey`. */
+export function parseLeafStats(
   text: string,
   columns: Columns,
 ): { rows: number; stats: Readonly<Record<string, LeafStats>> } {
@@ -42,10 +43,10 @@ export function leafStatsOf(
   if (!Number.isSafeInteger(delta.numRecords)) throw new Error('has no number of records');
   const stats = Object.create(null) as Record<string, LeafStats>;
   for (const [path] of leafPaths([...reservedColumns, ...columns])) {
-    const nulls = statsAt(delta.nullCount, path);
+    const nulls = memberAt(delta.nullCount, path);
     if (nulls === undefined) continue;
-    const min = boundOf(statsAt(delta.minValues, path));
-    const max = boundOf(statsAt(delta.maxValues, path));
+    const min = toLeafBound(memberAt(delta.minValues, path));
+    const max = toLeafBound(memberAt(delta.maxValues, path));
     const key = leafKey(path);
     stats[key] = { nulls: Number(nulls) };
     if (min !== undefined && max !== undefined) stats[key] = { nulls: Number(nulls), min, max };
@@ -53,11 +54,11 @@ export function leafStatsOf(
   return { rows: delta.numRecords, stats };
 }
 
-function boundOf(value: unknown): number | string | undefined {
+function toLeafBound(value: unknown): number | string | undefined {
   return typeof value === 'bigint' ? String(value) : (value as number | string | undefined);
 }
 
-/** The paths that have statistics, and whether their type is long. A list has statistics as a whole. */
+/** Yields the paths that have statistics, each with whether its type is long. A list has statistics as a whole. */
 function* leafPaths(
   columns: Columns,
   above: readonly string[] = [],
@@ -78,7 +79,7 @@ function setMember(tree: StatsTree, path: readonly string[], value: unknown): vo
   defineMember(at, path.at(-1)!, value);
 }
 
-/** Defines a property: names come from users, and an assignment to `__proto__` would not. */
+/** Defines a property with any name. Names come from users, and an assignment to `__proto__` would not create a property. */
 function defineMember(tree: StatsTree, name: string, value: unknown): void {
   Object.defineProperty(tree, name, {
     value,
@@ -88,7 +89,7 @@ function defineMember(tree: StatsTree, name: string, value: unknown): void {
   });
 }
 
-function statsAt(tree: StatsTree, path: readonly string[]): unknown {
+function memberAt(tree: StatsTree, path: readonly string[]): unknown {
   let at: unknown = tree;
   for (const name of path) {
     if (at === null || typeof at !== 'object' || !Object.hasOwn(at, name)) return undefined;

@@ -1,27 +1,27 @@
 import type { DataFolder } from '../core/data-folder.js';
-import { without } from '../core/ascending.js';
+import { subtractAscending } from '../core/ascending.js';
 import { AppError } from '../core/errors.js';
-import { RecentMap } from '../core/recent-map.js';
+import { LruCache } from '../core/recent-map.js';
 import { deletedRows } from './deletion-vector.js';
 import type { LogEntry } from './log.js';
-import { deletionsOf, numbersOf, RowTrace } from './row-trace.js';
+import { deletedAndRestoredRows, rowNumbersOf, TracedRowSet } from './row-trace.js';
 import { entriesBetween } from './snapshot.js';
 import type { VersionDifference, Segment } from './store.js';
 
-/** Number of rows in the differences that are kept: 64 MB. */
-const maxRows = 1 << 24;
+/** Maximum number of rows in all cached differences (64 MB). */
+const maxDifferenceRows = 1 << 24;
 
-/** The differences used last, so that a client that pages through one does not have the log read for each page. */
+/** Caches the most recently used differences, so that a client that pages through one does not cause the log to be read for each page. */
 export class DifferenceCache {
   readonly #folder: DataFolder;
   /** The cached differences by `<dataset> <from> <to>`. */
-  readonly #known = new RecentMap<string, VersionDifference>(maxRows);
+  readonly #known = new LruCache<string, VersionDifference>(maxDifferenceRows);
 
   constructor(folder: DataFolder) {
     this.#folder = folder;
   }
 
-  /** The difference of two versions up to `last`; another one is `not-found`. */
+  /** Returns the difference of two versions up to `last`; throws `not-found` if one of them is greater. */
   async get(datasetId: number, from: number, to: number, last: number): Promise<VersionDifference> {
     for (const version of [from, to])
       if (version < -1 || version > last)
@@ -29,8 +29,8 @@ export class DifferenceCache {
     const key = `${datasetId} ${from} ${to}`;
     const cachedDifference = this.#known.get(key);
     if (cachedDifference !== undefined) return cachedDifference;
-    const found = await differenceOf(this.#folder, datasetId, from, to);
-    // A difference without rows has a size, too.
+    const found = await computeDifference(this.#folder, datasetId, from, to);
+    // A size is also counted for a difference without rows.
     let size = 1_000;
     for (const rows of [...found.added.values(), ...found.removed.values()])
       size += rows === 'all' ? 1 : rows.length;
@@ -40,69 +40,75 @@ export class DifferenceCache {
 }
 
 /**
- * Computes in which rows two versions differ, each named as its own version names it. The entries between them are followed twice: onwards
- * for the rows that the later version has and the earlier one has not, and backwards, where what was deleted comes back, for the reverse.
- * The cost follows these entries and the rows that they touched.
+ * Computes the rows in which two versions differ; each row is named as in its own version. The log entries between the versions are
+ * followed twice: forwards, for the rows that only the later version has, and backwards, where deleted rows come back, for the rows that
+ * only the earlier version has. The cost is proportional to these entries and the rows that they change.
  */
-async function differenceOf(
+async function computeDifference(
   folder: DataFolder,
   datasetId: number,
   from: number,
   to: number,
 ): Promise<VersionDifference> {
   const steps: TracedEntry[] = [];
-  const onwards = new GainTrace();
+  const onwards = new GainedRowsTrace();
   const [first, last] = from < to ? [from, to] : [to, from];
   for await (const { entry, live } of entriesBetween(folder, datasetId, first, last)) {
     const touchedSegments = [...entry.remove, ...entry.update.map(({ segment }) => segment)];
     const before = new Map(touchedSegments.map(({ path }) => [path, live.get(path)!]));
-    onwards.follow(entry, before);
+    onwards.followEntry(entry, before);
     steps.push({ entry, before });
   }
-  const backwards = new GainTrace();
-  for (const { entry, before } of steps.toReversed()) backwards.followBack(entry, before);
-  const [later, earlier] = [onwards.gained.rows, backwards.gained.rows];
+  const backwards = new GainedRowsTrace();
+  for (const { entry, before } of steps.toReversed()) backwards.followEntryBack(entry, before);
+  const [later, earlier] = [onwards.gainedRows.rows, backwards.gainedRows.rows];
   return from < to ? { added: later, removed: earlier } : { added: earlier, removed: later };
 }
 
-/** An entry, and how the segments that it removes and changes were before it. */
+/** A log entry, and the segments that it removes or changes as they were before it. */
 interface TracedEntry {
   readonly entry: LogEntry;
   readonly before: ReadonlyMap<string, Segment>;
 }
 
-/** Row numbers by path of the segment. */
+/** Row numbers by path of their segment. */
 type SegmentRowNumbers = ReadonlyMap<string, Int32Array>;
 
-/** Follows the rows that were no records at the beginning and are records now, from version to version in one direction. */
-class GainTrace {
-  readonly gained = new RowTrace(new Map());
-  /** The rows that were records at the beginning and are deleted now: when one is restored, it is not a gain. */
-  readonly #lost = new RowTrace(new Map());
+/**
+ * Follows, from version to version in one direction, the rows that were not records in the first version and are records in the current
+ * one.
+ */
+class GainedRowsTrace {
+  readonly gainedRows = new TracedRowSet(new Map());
+  /** The rows that were records in the first version and are now deleted: restoring such a row is not a gain. */
+  readonly #lost = new TracedRowSet(new Map());
 
-  follow(entry: LogEntry, before: TracedEntry['before']): void {
-    this.gained.follow(entry, before);
+  followEntry(entry: LogEntry, before: TracedEntry['before']): void {
+    this.gainedRows.follow(entry, before);
     this.#lost.follow(entry, before);
     if (entry.isRewrite) return;
-    const { deleted, restored } = deletionsOf(entry);
+    const { deleted, restored } = deletedAndRestoredRows(entry);
     this.#exchange(deleted, restored, before);
     for (const segment of entry.add) this.#gain(segment);
   }
 
-  followBack(entry: LogEntry, before: TracedEntry['before']): void {
-    this.gained.followBack(entry, before);
+  followEntryBack(entry: LogEntry, before: TracedEntry['before']): void {
+    this.gainedRows.followBack(entry, before);
     this.#lost.followBack(entry, before);
     if (entry.isRewrite) return;
-    const { deleted, restored } = deletionsOf(entry);
+    const { deleted, restored } = deletedAndRestoredRows(entry);
     this.#exchange(restored, deleted, before);
     for (const { path } of entry.remove) this.#gain(before.get(path)!);
   }
 
   #gain(segment: Segment): void {
     const { path, rows, deletion } = segment;
-    if (deletion === undefined) this.gained.rows.set(path, 'all');
+    if (deletion === undefined) this.gainedRows.rows.set(path, 'all');
     else if (deletion.rows < rows)
-      this.gained.rows.set(path, without(numbersOf('all', segment), deletedRows(deletion)));
+      this.gainedRows.rows.set(
+        path,
+        subtractAscending(rowNumbersOf('all', segment), deletedRows(deletion)),
+      );
   }
 
   #exchange(
@@ -110,19 +116,19 @@ class GainTrace {
     coming: SegmentRowNumbers,
     live: TracedEntry['before'],
   ): void {
-    const commonRows = this.#lost.common(coming);
-    const temporary = this.gained.common(going);
+    const commonRows = this.#lost.intersectionWith(coming);
+    const temporary = this.gainedRows.intersectionWith(going);
     this.#lost.remove(commonRows, live);
-    this.gained.remove(temporary, live);
-    this.gained.add(rowsMinus(coming, commonRows), live);
-    this.#lost.add(rowsMinus(going, temporary), live);
+    this.gainedRows.remove(temporary, live);
+    this.gainedRows.add(subtractRows(coming, commonRows), live);
+    this.#lost.add(subtractRows(going, temporary), live);
   }
 }
 
-function rowsMinus(rows: SegmentRowNumbers, others: SegmentRowNumbers): SegmentRowNumbers {
+function subtractRows(rows: SegmentRowNumbers, others: SegmentRowNumbers): SegmentRowNumbers {
   const rowsLeft = [...rows].map(([path, own]) => {
     const less = others.get(path);
-    return [path, less === undefined ? own : without(own, less)] as const;
+    return [path, less === undefined ? own : subtractAscending(own, less)] as const;
   });
   return new Map(rowsLeft.filter(([, own]) => own.length > 0));
 }

@@ -1,16 +1,16 @@
 import type { DataFolder } from '../core/data-folder.js';
 import { moveFile, removeTree, syncFolder } from '../core/files.js';
-import { droppedLog } from './verify-dataset.js';
+import { droppedLogName } from './verify-dataset.js';
 
 /** Dependencies of `FolderRemovals`. */
 interface RemovalOptions {
   readonly folder: DataFolder;
-  /** How long the files of a dropped dataset stay for queries that have a snapshot of it. */
+  /** Time in milliseconds for which the files of a dropped dataset are kept for queries that have a snapshot of it. */
   readonly dropAfterMs: number;
   exclusively(datasetId: number, work: () => Promise<void>): Promise<void>;
 }
 
-/** Removes the folders of dropped and archived datasets when queries that have begun no longer need them. */
+/** Removes the folders of dropped and archived datasets when running queries no longer need them. */
 export class FolderRemovals {
   readonly #options: RemovalOptions;
   readonly #timers = new Map<number, NodeJS.Timeout>();
@@ -19,28 +19,28 @@ export class FolderRemovals {
     this.#options = options;
   }
 
-  /** Removes a dataset's log at once, and its folder later. */
+  /** Removes a dataset's log immediately, and its folder later. */
   async remove(datasetId: number): Promise<void> {
     const { folder, dropAfterMs, exclusively } = this.#options;
     // Without its log the dataset no longer exists; its segments remain for running queries.
-    const mark = folder.path('datasets', String(datasetId), droppedLog);
-    await removeTree(mark); // left by an earlier archive
-    await moveFile(folder.log(datasetId), mark);
+    const mark = folder.path('datasets', String(datasetId), droppedLogName);
+    await removeTree(mark); // left over from an earlier archiving
+    await moveFile(folder.deltaLog(datasetId), mark);
     await syncFolder(folder.dataset(datasetId));
     if (dropAfterMs === 0) return removeTree(folder.dataset(datasetId));
     const timer = setTimeout(() => {
       const removeNow = async (): Promise<void> => {
-        if (this.#timers.get(datasetId) !== timer) return; // restored meanwhile
+        if (this.#timers.get(datasetId) !== timer) return; // restored since the timer was set
         this.#timers.delete(datasetId);
         await removeTree(folder.dataset(datasetId));
       };
-      // The next sweep removes what a failure or a restart leaves.
+      // If the removal fails or the server restarts, the next sweep removes the files.
       void exclusively(datasetId, removeNow).catch(() => undefined);
     }, dropAfterMs);
     this.#timers.set(datasetId, timer.unref());
   }
 
-  /** Keeps the folder of a dataset that is being restored. */
+  /** Cancels the removal of the folder of a dataset that is being restored. */
   cancel(datasetId: number): void {
     clearTimeout(this.#timers.get(datasetId));
     this.#timers.delete(datasetId);

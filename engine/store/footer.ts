@@ -1,28 +1,28 @@
 import { parquetMetadata, type FileMetaData } from 'hyparquet';
 import { AppError } from '../core/errors.js';
 import { openFile } from '../core/files.js';
-import type { LeafCount } from '../parquet/file-encoder.js';
+import type { EncodedLeafStatistics } from '../parquet/file-encoder.js';
 import { footerLength, tailBytes } from '../parquet/read-footer.js';
 import { physicalType } from '../parquet/schema.js';
 import { compareBounds, type Bound } from '../parquet/statistics.js';
 
-/** `PAR1` at the beginning of a file. */
-const magicBytes = 4;
+/** The length of `PAR1` at the beginning of a file. */
+const leadingMagicBytes = 4;
 
 /** The footer of a segment's file, and the number of bytes before it. */
 export interface Footer extends FileMetaData {
   readonly dataBytes: number;
 }
 
-/** Statistics keep the form of the file: timestamps are bigints of microseconds, strings are bytes. */
-const parsers = {
+/** The parsers keep the form of the file in statistics: timestamps are bigints of microseconds, strings are bytes. */
+const statisticsParsers = {
   timestampFromMicroseconds: (value: bigint) => value,
   stringFromBytes: (value: Uint8Array | undefined) => value,
 };
 
 /**
- * Reads the footer of the file at this absolute path with hyparquet: a second implementation, so that a mistake of our writer is found
- * when a file is read back. A file that is not a Parquet file is `damaged`.
+ * Reads the footer of the file at this absolute path with hyparquet, an independent implementation, so that a mistake of Strandlake's
+ * writer is detected when a file is read back. Throws `damaged` if the file is not a Parquet file.
  */
 export async function readFooter(path: string): Promise<Footer> {
   const file = await openFile(path);
@@ -30,51 +30,63 @@ export async function readFooter(path: string): Promise<Footer> {
     const tail = await file.read(Math.max(0, file.bytes - tailBytes), tailBytes);
     const length = footerLength(tail, file.bytes);
     const bytes = await file.read(file.bytes - length, length);
-    const footer = parquetMetadata(bytes.slice().buffer, { parsers, geoparquet: false });
+    const footer = parquetMetadata(bytes.slice().buffer, {
+      parsers: statisticsParsers,
+      geoparquet: false,
+    });
     return { ...footer, dataBytes: file.bytes - length };
   } catch (error) {
     if (error instanceof AppError) throw error;
-    throw damagedLogEntry(path, `has no readable footer (${String(error)})`, error);
+    throw damagedSegmentFile(path, `has no readable footer (${String(error)})`, error);
   } finally {
     await file.close();
   }
 }
 
 /**
- * Compares the footer of a file with the counts of the batches that were written (threats R2d), so that a file which lost row groups,
- * nulls, extremes or strings cannot be committed. `indexBytes` is the size of the text index before the footer.
+ * Compares the footer of a file with the counts of the batches that were written (threats R2d), so that a file that lost row groups, nulls,
+ * extremes or strings cannot be committed. `indexBytes` is the size of the text index before the footer.
  */
 export async function checkFooter(
   path: string,
   rows: number,
-  leaves: readonly LeafCount[],
+  leaves: readonly EncodedLeafStatistics[],
   indexBytes = 0,
 ): Promise<void> {
   const footer = await readFooter(path);
-  checkExtent(path, footer, indexBytes);
+  checkChunkExtents(path, footer, indexBytes);
   if (Number(footer.num_rows) !== rows) {
-    throw damagedLogEntry(path, `has ${footer.num_rows} rows where ${rows} were written`);
+    throw damagedSegmentFile(path, `has ${footer.num_rows} rows where ${rows} were written`);
   }
   for (const [i, leaf] of leaves.entries()) {
     const name = leaf.leaf.path.join('.');
-    const found = footerLeaf(path, name, footer, i);
+    const found = footerLeafStatistics(path, name, footer, i);
     if (found.nulls !== leaf.nulls) {
       const writtenText = `${leaf.nulls} were written`;
-      throw damagedLogEntry(path, `column ${name} has ${found.nulls} nulls where ${writtenText}`);
+      throw damagedSegmentFile(
+        path,
+        `column ${name} has ${found.nulls} nulls where ${writtenText}`,
+      );
     }
     const isText = leaf.leaf.physical === physicalType.byteArray;
-    const problem = isText ? stringProblem(leaf, found) : numberProblem(leaf, found);
-    if (problem !== undefined) throw damagedLogEntry(path, `column ${name} ${problem}`);
+    const problem = isText
+      ? stringStatisticsProblem(leaf, found)
+      : numberStatisticsProblem(leaf, found);
+    if (problem !== undefined) throw damagedSegmentFile(path, `column ${name} ${problem}`);
   }
 }
 
-/** Checks that column chunks, their bloom filters and page indexes, the text index and the footer follow each other without gaps. */
-function checkExtent(path: string, { dataBytes, row_groups }: Footer, indexBytes: number): void {
-  let at = magicBytes;
+/** Checks that column chunks, their bloom filters and page indexes, the text index, and the footer follow each other without gaps. */
+function checkChunkExtents(
+  path: string,
+  { dataBytes, row_groups }: Footer,
+  indexBytes: number,
+): void {
+  let at = leadingMagicBytes;
   for (const { meta_data: chunk } of row_groups.flatMap((group) => group.columns)) {
     const begin = Number(chunk?.dictionary_page_offset ?? chunk?.data_page_offset);
     if (begin !== at)
-      throw damagedLogEntry(path, `has a column chunk at byte ${begin}, not at ${at}`);
+      throw damagedSegmentFile(path, `has a column chunk at byte ${begin}, not at ${at}`);
     at += Number(chunk?.total_compressed_size);
   }
   const columns = row_groups.flatMap((group) => group.columns);
@@ -83,25 +95,30 @@ function checkExtent(path: string, { dataBytes, row_groups }: Footer, indexBytes
     ...columns.map((column) => [column.column_index_offset, column.column_index_length] as const),
     ...columns.map((column) => [column.offset_index_offset, column.offset_index_length] as const),
   ]) {
-    if (offset === undefined) continue; // a column chunk without a filter, or without bounds of its pages
+    if (offset === undefined) continue; // the column chunk has no filter, or no bounds of its pages
     if (Number(offset) !== at)
-      throw damagedLogEntry(path, `has an index at byte ${offset}, not at ${at}`);
+      throw damagedSegmentFile(path, `has an index at byte ${offset}, not at ${at}`);
     at += length!;
   }
   const end = at + indexBytes;
   if (end !== dataBytes)
-    throw damagedLogEntry(path, `has its footer at byte ${dataBytes}, not at ${end}`);
+    throw damagedSegmentFile(path, `has its footer at byte ${dataBytes}, not at ${end}`);
 }
 
-/** The statistics of one leaf in a footer, over all row groups. The bounds of long strings may be truncated. */
-interface FooterLeaf {
+/** The statistics of one leaf over all row groups of a footer. The bounds of long strings may be truncated. */
+interface FooterLeafStatistics {
   readonly nulls: number;
   readonly min: Bound | undefined;
   readonly max: Bound | undefined;
   readonly stringBytes: number;
 }
 
-function footerLeaf(path: string, name: string, footer: FileMetaData, i: number): FooterLeaf {
+function footerLeafStatistics(
+  path: string,
+  name: string,
+  footer: FileMetaData,
+  i: number,
+): FooterLeafStatistics {
   let nulls = 0;
   let min: Bound | undefined;
   let max: Bound | undefined;
@@ -109,11 +126,11 @@ function footerLeaf(path: string, name: string, footer: FileMetaData, i: number)
   for (const group of footer.row_groups) {
     const chunk = group.columns[i]?.meta_data;
     if (chunk?.path_in_schema.join('.') !== name) {
-      throw damagedLogEntry(path, `has no column ${name} in its place`);
+      throw damagedSegmentFile(path, `has no column ${name} in its place`);
     }
     nulls += Number(chunk.statistics?.null_count ?? 0n);
-    const leastBound = asBound(chunk.statistics?.min_value);
-    const greatestBound = asBound(chunk.statistics?.max_value);
+    const leastBound = toBound(chunk.statistics?.min_value);
+    const greatestBound = toBound(chunk.statistics?.max_value);
     if (leastBound !== undefined && (min === undefined || compareBounds(leastBound, min) < 0))
       min = leastBound;
     if (greatestBound !== undefined && (max === undefined || compareBounds(greatestBound, max) > 0))
@@ -123,18 +140,24 @@ function footerLeaf(path: string, name: string, footer: FileMetaData, i: number)
   return { nulls, min, max, stringBytes };
 }
 
-function stringProblem(leaf: LeafCount, found: FooterLeaf): string | undefined {
+function stringStatisticsProblem(
+  leaf: EncodedLeafStatistics,
+  found: FooterLeafStatistics,
+): string | undefined {
   if (found.stringBytes !== leaf.stringBytes) {
     return `has ${found.stringBytes} bytes of text where ${leaf.stringBytes} were written`;
   }
   if (leaf.min === undefined || leaf.max === undefined) return undefined;
   const { min, max } = found;
-  if (min === undefined || max === undefined) return undefined; // strings too long for bounds
+  if (min === undefined || max === undefined) return undefined; // strings that are too long for bounds
   const isOutside = compareBounds(leaf.min, min) < 0 || compareBounds(leaf.max, max) > 0;
   return isOutside ? 'has bounds that leave out what was written' : undefined;
 }
 
-function numberProblem(leaf: LeafCount, found: FooterLeaf): string | undefined {
+function numberStatisticsProblem(
+  leaf: EncodedLeafStatistics,
+  found: FooterLeafStatistics,
+): string | undefined {
   if (leaf.min === undefined || leaf.max === undefined) return undefined;
   const isSame =
     found.min !== undefined &&
@@ -144,13 +167,13 @@ function numberProblem(leaf: LeafCount, found: FooterLeaf): string | undefined {
   return isSame ? undefined : 'has other extreme values than were written';
 }
 
-function asBound(value: unknown): Bound | undefined {
+function toBound(value: unknown): Bound | undefined {
   if (typeof value === 'boolean') return Number(value);
   if (typeof value === 'number' || typeof value === 'bigint') return value;
   return ArrayBuffer.isView(value) ? (value as Uint8Array) : undefined;
 }
 
-function damagedLogEntry(path: string, what: string, cause?: unknown): AppError {
+function damagedSegmentFile(path: string, what: string, cause?: unknown): AppError {
   const name = path.split(/[\\/]/).at(-1);
   return new AppError('damaged', `segment ${name} ${what}`, undefined, cause);
 }

@@ -7,17 +7,18 @@ import { fileIdentity, fileSize, folderIdentity, openFile } from '../core/files.
 import type { Segment, Snapshot } from './store.js';
 
 /**
- * For segments of earlier formats, checksums of at most this many bytes are computed when a dataset is first opened; beyond, only sizes are
- * checked.
+ * Maximum number of bytes of segments of earlier formats whose checksums are computed when a dataset is first opened; for further segments,
+ * only sizes are checked.
  */
-const checksumBytes = 16 * 1024 ** 3;
+const maxFirstChecksumBytes = 16 * 1024 ** 3;
 
 /**
- * Detects altered segment files (threats R7). Whoever reads a file compares its blocks with their checksums (`VerifiedBlocks`); here their
- * sizes are compared, and the whole of a file that has no such checksums, or whose identity (inode, size, times) has changed. The identities of a snapshot's files are compared again after `everyMs`, or when a file
- * was added to or removed from the folder: hundreds of `stat` calls for every query would take as long as many a query.
+ * Detects altered segment files (threats R7). A reader of a file compares each block with its checksum (`VerifiedBlocks`). This class
+ * compares the sizes of files, and the whole content of a file that has no block checksums or whose identity (inode, size, times) has
+ * changed. The identities of a snapshot's files are compared again after `everyMs`, or when a file was added to or removed from the folder:
+ * hundreds of `stat` calls for every query would take as long as many queries do.
  */
-export class Integrity {
+export class SegmentIntegrity {
   readonly #folder: DataFolder;
   /** For each path, the identity of the file when it was last verified. */
   readonly #verified = new Map<string, string>();
@@ -31,7 +32,7 @@ export class Integrity {
     this.#everyMs = everyMs;
   }
 
-  /** Throws `damaged`, with dataset and file, if a segment of the snapshot is missing or altered. */
+  /** Throws `damaged`, naming dataset and file, if a segment of the snapshot is missing or altered. */
   async check(snapshot: Snapshot): Promise<void> {
     if (this.#justChecked.has(snapshot)) return;
     const now = performance.now();
@@ -41,14 +42,14 @@ export class Integrity {
     if (last !== undefined && now < last.until && last.folder === folder) return;
     let read = 0;
     for (const [i, segment] of snapshot.segments.entries()) {
-      const path = snapshot.files[i + 1]!; // the first is the schema file
+      const path = snapshot.files[i + 1]!; // the first file is the schema file
       const verifiedIdentity = this.#verified.get(path);
       if (verifiedIdentity !== undefined && verifiedIdentity === fileIdentity(path)) continue;
       const identity = fileIdentity(path);
       const isReadLater = verifiedIdentity === undefined && segment.blockChecksums !== undefined;
       const problem = isReadLater
-        ? sizeProblem(path, segment)
-        : await problemOf(path, segment, read < checksumBytes);
+        ? fileSizeProblem(path, segment)
+        : await segmentFileProblem(path, segment, read < maxFirstChecksumBytes);
       if (problem !== undefined) {
         const name = `dataset ${snapshot.datasetId}: segment ${segment.path}`;
         throw new AppError('damaged', `${name} ${problem}; restore the file from a backup`);
@@ -61,7 +62,7 @@ export class Integrity {
     this.#justChecked.add(snapshot);
   }
 
-  /** Forgets a dataset that was dropped. */
+  /** Forgets what is known of a dropped dataset. */
   forget(datasetId: number): void {
     const prefix = this.#folder.dataset(datasetId) + sep;
     for (const path of this.#verified.keys())
@@ -69,7 +70,7 @@ export class Integrity {
   }
 }
 
-/** A check of the files of a snapshot: the path and the identity of their folder, and the time until which it is valid. */
+/** A successful check of a snapshot's files: the path and the identity of their folder, and the time until which the check is valid. */
 interface FolderCheck {
   readonly folderPath: string;
   readonly folder: string;
@@ -77,14 +78,17 @@ interface FolderCheck {
 }
 
 /**
- * Compares whole files with the checksums of their blocks, once in this process as long as their identity stays the same: for engines
- * that read files by themselves.
+ * Compares whole files with their block checksums, for engines that read files by themselves. Each file is compared once per process while
+ * its identity stays the same.
  */
 export class VerifiedFiles {
   /** For each path, the identity of the file when it was verified. */
   readonly #verified = new Map<string, string>();
 
-  /** Throws `damaged` if a segment of the snapshot is missing or altered. Segments of earlier formats have been verified by the store. */
+  /**
+   * Throws `damaged` if a segment of the snapshot is missing or altered. Segments without block checksums have already been verified by the
+   * store.
+   */
   async check(snapshot: Snapshot): Promise<void> {
     for (const [i, segment] of snapshot.segments.entries()) {
       const path = snapshot.files[i + 1]!;
@@ -92,39 +96,39 @@ export class VerifiedFiles {
       const identity = fileIdentity(path);
       if (blockChecksums === undefined) continue;
       if (identity !== undefined && this.#verified.get(path) === identity) continue;
-      const alteredError = (): AppError => new AppError('damaged', `segment ${segment.path} ${alteredText}`); // prettier-ignore
+      const alteredError = (): AppError => new AppError('damaged', `segment ${segment.path} ${alteredFileMessage}`); // prettier-ignore
       const file = await openFile(path);
       try {
         const blocks = new VerifiedBlocks(blockChecksums, file.bytes, alteredError);
         let block = 0;
-        for await (const piece of file.stream(0, file.bytes, pieceBlocks * blockBytes)) {
+        for await (const piece of file.stream(0, file.bytes, blocksPerRead * blockBytes)) {
           blocks.verifyAll(block, piece);
-          block += pieceBlocks;
+          block += blocksPerRead;
         }
       } finally {
         await file.close();
       }
-      if (this.#verified.size > maxVerified) this.#verified.clear();
+      if (this.#verified.size > maxVerifiedFiles) this.#verified.clear();
       this.#verified.set(path, identity ?? '');
     }
   }
 }
 
-/** Maximum number of files whose identity is kept. */
-const maxVerified = 200_000;
-/** Number of blocks that are read at a time. */
-const pieceBlocks = 32;
+/** Maximum number of files whose identities are remembered. */
+const maxVerifiedFiles = 200_000;
+/** Number of blocks that are read in one piece. */
+const blocksPerRead = 32;
 
-const alteredText = 'does not match its checksum; restore the file from a backup';
+const alteredFileMessage = 'does not match its checksum; restore the file from a backup';
 
-function sizeProblem(path: string, segment: Segment): string | undefined {
+function fileSizeProblem(path: string, segment: Segment): string | undefined {
   const bytes = fileSize(path);
   if (bytes === undefined) return 'is missing';
   return bytes === segment.bytes ? undefined : `has ${bytes} bytes, should be ${segment.bytes}`;
 }
 
-/** The problem of a segment's file, as the end of a message; undefined if there is none. Rejects if the file cannot be read. */
-export async function problemOf(
+/** Returns the problem of a segment's file as the end of a message; undefined if there is none. Rejects if the file cannot be read. */
+export async function segmentFileProblem(
   path: string,
   segment: Segment,
   withChecksum = true,
@@ -149,9 +153,12 @@ export async function problemOf(
   }
 }
 
-/** Like `problemOf` for the whole file, but reports a reading error as the problem. */
-export function fileProblem(path: string, segment: Segment): Promise<string | undefined> {
-  return problemOf(path, segment).catch(
+/** Does the same as `segmentFileProblem` for the whole file, but reports a reading error as the problem. */
+export function segmentProblemOrReadError(
+  path: string,
+  segment: Segment,
+): Promise<string | undefined> {
+  return segmentFileProblem(path, segment).catch(
     (error: unknown) => `cannot be read: ${error instanceof Error ? error.message : error}`,
   );
 }

@@ -5,7 +5,7 @@ import type { DataFolder } from '../core/data-folder.js';
 import { linkNewFile, makeFolder, refuseLinkedFolder, syncFolder } from '../core/files.js';
 import type { Segment } from './store.js';
 
-/** A segment in a scratch folder, and the name that it gets in the folder of its dataset. */
+/** A segment in a scratch folder, and the name that it will get in the folder of its dataset. */
 export interface SegmentMove {
   /** The segment with its new path. */
   readonly segment: Segment;
@@ -13,8 +13,8 @@ export interface SegmentMove {
   readonly to: string;
 }
 
-/** The target of each segment: a name in the dataset's folder that no other commit can choose. */
-export function movesOf(
+/** Returns the target of each segment: a name in the dataset's folder that no other commit can choose. */
+export function segmentMoves(
   folder: DataFolder,
   datasetId: number,
   segments: readonly Segment[],
@@ -25,21 +25,24 @@ export function movesOf(
     const path = `${batch}-${String(i).padStart(5, '0')}.parquet`;
     return {
       segment: { ...segment, path },
-      from: folder.checked(join(scratchFolder, segment.path)),
+      from: folder.requireInside(join(scratchFolder, segment.path)),
       to: folder.datasetFile(datasetId, path),
     };
   });
 }
 
-/** Links segments into their dataset's folder. The names in the scratch folder stay until the entry is written: they prove that the commit did not complete. */
+/**
+ * Links segments into their dataset's folder. Their names in the scratch folder stay until the log entry is written, because they prove
+ * that the commit did not complete.
+ */
 export async function linkSegments(
   folder: DataFolder,
   datasetId: number,
   moves: readonly SegmentMove[],
 ): Promise<void> {
-  await makeFolder(folder.log(datasetId));
+  await makeFolder(folder.deltaLog(datasetId));
   const [first] = moves;
-  if (first !== undefined) await refuseLinkedFolder(first.from); // all are in one folder, and `makeFolder` has checked that of the dataset
+  if (first !== undefined) await refuseLinkedFolder(first.from); // all are in one folder; `makeFolder` has checked the dataset's folder
   for (const move of moves) await linkNewFile(move.from, move.to);
   await syncFolder(folder.dataset(datasetId));
   crashpoint('segment.renamed');

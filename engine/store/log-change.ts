@@ -3,18 +3,19 @@ import type { SegmentMove } from './link-segments.js';
 import type { LogEntry } from './log.js';
 import type { LogState } from './log-state.js';
 import { storesRowIds } from './row-ids.js';
-import { refuseChangedColumns, sameColumns } from './snapshot.js';
+import { refuseChangedColumns, areColumnsEqual } from './snapshot.js';
 import { liveRows, type DatasetChange, type Rewrite } from './store.js';
 
-/** The entry that a change or a rewrite adds to the log; `moves` has the segments under their names in the dataset's folder. */
-export function entryOf(
+/** Returns the entry that a change or a rewrite adds to the log; `moves` has the segments with their names in the dataset's folder. */
+export function logEntryOfChange(
   state: LogState,
   change: DatasetChange | Rewrite,
   moves: readonly SegmentMove[],
   time: number,
 ): LogEntry {
   const isRewrite = !('columns' in change);
-  const isSame = isRewrite || (state.version >= 0 && sameColumns(state.columns, change.columns));
+  const isSame =
+    isRewrite || (state.version >= 0 && areColumnsEqual(state.columns, change.columns));
   const update = (isRewrite ? undefined : change.update) ?? [];
   let next = state.nextRowId;
   const add = moves.map(({ segment }) => {
@@ -28,7 +29,8 @@ export function entryOf(
     columns: isSame ? undefined : change.columns,
     add,
     remove: isRewrite ? change.replace : change.remove.map((path) => state.live.get(path)!),
-    // Other readers would treat a segment as removed if it is removed and added with the same deleted rows.
+    // If a segment is removed and added with the same deleted rows, other readers treat it as removed, so updates without a difference are
+    // left out.
     update: update
       .map((segment) => ({ segment, before: state.live.get(segment.path)!.deletion }))
       .filter(({ segment, before }) => segment.deletion?.encoded !== before?.encoded),
@@ -40,7 +42,7 @@ export function entryOf(
   };
 }
 
-/** Throws `conflict` if a change or a rewrite does not fit the state of the log any more. */
+/** Throws `conflict` if a change or a rewrite no longer fits the state of the log. */
 export function refuseConflict(
   datasetId: number,
   state: LogState,
@@ -68,7 +70,7 @@ export function refuseConflict(
     if (state.live.get(path)!.deletion?.encoded !== deletion?.encoded)
       throw new AppError('conflict', `rows of the segment ${path} were deleted or restored meanwhile`); // prettier-ignore
   }
-  // A rollback may have restored rows of a segment that had no records when the merge passed it over.
+  // When the merge was planned, it skipped segments without records; a rollback may have restored rows of one since.
   const places = new Set(change.replace.map(({ path }) => path));
   let placesLeft = places.size;
   for (const [path, segment] of state.live) {

@@ -2,23 +2,23 @@ import type { Columns } from '../core/types.js';
 import type { Segment } from './store.js';
 import type { RemovedFile } from './vacuum-entry.js';
 
-/** A dataset's log, replayed up to a version. Immutable. */
+/** The state of a dataset's log, replayed up to a version. Immutable. */
 export interface LogState {
   readonly version: number;
   readonly columns: Columns;
-  /** The live segments, in insertion order. */
+  /** The live segments by path, in insertion order. */
   readonly live: ReadonlyMap<string, Segment>;
-  /** The segments that earlier versions need, by path, until a vacuum has removed them: a sweep keeps them. */
+  /** The removed segments that earlier versions need, by path. A sweep keeps their files until a vacuum has removed them. */
   readonly removed: ReadonlyMap<string, RemovedFile>;
-  /** The versions that were the newest since this time can be read, milliseconds since 1970; 0 before the first vacuum. */
+  /** Versions that were the newest at some time since this one, in milliseconds since 1970, can be read; 0 before the first vacuum. */
   readonly readableSince: number;
-  /** Whether an entry has deleted rows, so that readers need deletion vectors. */
+  /** Whether any entry has deleted rows, so that readers must support deletion vectors. */
   readonly hasDeletions: boolean;
-  /** Greater than all row ids (row-ids.ts). */
+  /** The next free row id: greater than all row ids in use (row-ids.ts). */
   readonly nextRowId: number;
 }
 
-/** The state before the first commit. */
+/** The state of a log before the first commit. */
 export const emptyState: LogState = {
   version: -1,
   columns: [],

@@ -3,29 +3,30 @@ import { publishFile } from '../core/atomic-files.js';
 import { crashpoint } from '../core/crashpoint.js';
 import { logEntryName, type DataFolder } from '../core/data-folder.js';
 import { AppError } from '../core/errors.js';
-import { list, readFile } from '../core/files.js';
+import { listFolder, readFile } from '../core/files.js';
 import { parseJson, stringifyJson } from '../core/json.js';
 import type { Columns } from '../core/types.js';
 import { columnsOfDelta } from './arrow.js';
 import type { DeletionVector } from './deletion-vector.js';
 import {
-  addOf,
-  beginsDeletions,
-  deletionOf,
-  descriptorOf,
-  metaDataOf,
-  protocolOf,
-  segmentOf,
-  textOf,
+  addAction,
+  protocolHasDeletions,
+  deletionVectorOf,
+  deletionVectorDescriptor,
+  metaDataAction,
+  protocolAction,
+  segmentOfAddAction,
+  requireText,
   type LogAction,
 } from './delta-actions.js';
 import type { Segment } from './store.js';
 import { vacuumStepOf } from './vacuum-entry.js';
 
 /*
- * The log of a dataset: `_delta_log` of a Delta table, one file of JSON lines per version (Delta protocol, "Actions"; minReaderVersion 1,
- * minWriterVersion 2, and 3 and 7 with the feature `deletionVectors` from the first entry on that deletes rows). The last line is always `commitInfo`, with the version, the number of lines and the checksum of those before it, so
- * that a torn, copied or edited entry is detected. Other readers ignore these additions.
+ * The log of a dataset is the `_delta_log` of a Delta table: one file of JSON lines per version (Delta protocol, "Actions";
+ * minReaderVersion 1, minWriterVersion 2; from the first entry that deletes rows, 3 and 7 with the feature `deletionVectors`). The last
+ * line is always `commitInfo`, with the version, the number of lines, and the checksum of the lines before it, so that a torn, copied or
+ * edited entry is detected. Other readers ignore these additions.
  */
 
 /** An entry of the log: one version of a dataset. */
@@ -35,13 +36,15 @@ export interface LogEntry {
   readonly columns: Columns | undefined;
   readonly add: readonly Segment[];
   readonly remove: readonly RemovedSegment[];
-  /** Segments that stay in their places with other deleted rows, and how they were before. */
+  /** Segments that keep their place but have other deleted rows, and their state before. */
   readonly update: readonly UpdatedSegment[];
-  /** True for the first entry that deletes rows: from then on, readers without deletion vectors must not read the table. */
+  /**
+   * True for the first entry that deletes rows. From this entry on, readers without support for deletion vectors must not read the table.
+   */
   readonly beginsDeletions: boolean;
-  /** Whether the added segments replace the removed ones in place, with the same records (Delta: `dataChange` is false). */
+  /** Whether the added segments replace the removed ones with the same records (Delta: `dataChange` is false). */
   readonly isRewrite: boolean;
-  /** The origins of the rows, as in `Rewrite`. */
+  /** The origins of the rows of each added segment, as in `Rewrite`. */
   readonly origins?: readonly string[] | undefined;
   readonly info: Readonly<Record<string, unknown>>;
   readonly time: number;
@@ -60,12 +63,12 @@ export interface UpdatedSegment {
 }
 
 const maxEntryBytes = 512 << 20;
-/** Nesting of JSON: a schema takes two levels for each level of an object. */
-const maxDepth = 1_000;
+/** Maximum nesting of JSON; a schema takes two levels for each level of an object. */
+const maxJsonDepth = 1_000;
 const entryPattern = /^(\d{20})\.json$/;
 const checkpointPattern = /^(\d{20})\.checkpoint\.parquet$/;
 
-/** The versions in a dataset's log, ascending; a gap is `damaged`. */
+/** Returns the versions in a dataset's log, ascending; throws `damaged` if there is a gap. */
 export async function logVersions(
   folder: DataFolder,
   datasetId: number,
@@ -75,17 +78,17 @@ export async function logVersions(
 
 /** The files of a dataset's log. */
 interface LogContents {
-  /** The versions, ascending. */
+  /** The versions of the log, ascending. */
   readonly versions: readonly number[];
   /** The versions that have a checkpoint, ascending. */
   readonly checkpoints: readonly number[];
 }
 
-/** The versions in a dataset's log, and its checkpoints; a gap between versions is `damaged`. */
+/** Returns the versions in a dataset's log, and its checkpoints; throws `damaged` if there is a gap between versions. */
 export async function logContents(folder: DataFolder, datasetId: number): Promise<LogContents> {
   const versions: number[] = [];
   const checkpoints: number[] = [];
-  for (const entry of await list(folder.log(datasetId))) {
+  for (const entry of await listFolder(folder.deltaLog(datasetId))) {
     const match = entryPattern.exec(entry.name);
     const checkpoint = checkpointPattern.exec(entry.name);
     if (checkpoint !== null) checkpoints.push(Number(checkpoint[1]));
@@ -99,8 +102,8 @@ export async function logContents(folder: DataFolder, datasetId: number): Promis
 }
 
 /**
- * Writes an entry durably under the name of its version; returns false if another process has written that version. `after` is the state
- * with the entry applied.
+ * Writes an entry durably with the name of its version; returns false if another process has already written that version. `after` is the
+ * state after the entry.
  */
 export async function appendEntry(
   folder: DataFolder,
@@ -115,7 +118,7 @@ export async function appendEntry(
   });
 }
 
-/** Reads and verifies one entry; `current` holds the dataset's columns before it. */
+/** Reads and verifies one log entry; `current` has the dataset's columns before the entry. */
 export async function readEntry(
   folder: DataFolder,
   datasetId: number,
@@ -139,18 +142,18 @@ function encodeEntry(
   const { version, time } = entry;
   const dataChange = !entry.isRewrite;
   const actions: object[] = [];
-  if (version === 0) actions.push({ protocol: protocolOf(false) });
-  if (entry.beginsDeletions) actions.push({ protocol: protocolOf(true) });
+  if (version === 0) actions.push({ protocol: protocolAction(false) });
+  if (entry.beginsDeletions) actions.push({ protocol: protocolAction(true) });
   if (entry.columns !== undefined || entry.beginsDeletions) {
-    const metaData = metaDataOf(datasetId, columns, hasDeletions);
+    const metaData = metaDataAction(datasetId, columns, hasDeletions);
     actions.push({ metaData: { ...metaData, createdTime: time } });
   }
   const remove = (path: string, deletion: DeletionVector | undefined): void => {
-    const vector = deletion && { deletionVector: descriptorOf(deletion) };
+    const vector = deletion && { deletionVector: deletionVectorDescriptor(deletion) };
     actions.push({ remove: { path, deletionTimestamp: time, dataChange, ...vector } });
   };
   const add = (segment: Segment): void =>
-    void actions.push({ add: { ...addOf(segment, columns, time), dataChange } });
+    void actions.push({ add: { ...addAction(segment, columns, time), dataChange } });
   for (const { path, deletion } of entry.remove) remove(path, deletion);
   for (const { segment, before } of entry.update) {
     remove(segment.path, before);
@@ -160,7 +163,7 @@ function encodeEntry(
   const body = actions.map((action) => `${stringifyJson(action)}\n`).join('');
   const commitInfo = {
     timestamp: time,
-    operation: operationOf(entry),
+    operation: deltaOperationName(entry),
     operationParameters: {},
     engineInfo: 'strandlake',
     strandlake: {
@@ -174,8 +177,8 @@ function encodeEntry(
   return Buffer.from(`${body}${stringifyJson({ commitInfo }, { nonFinite: 'null' })}\n`);
 }
 
-/** The operation in `commitInfo`, under the name that Delta Lake gives it. */
-function operationOf({ isRewrite, info }: LogEntry): string {
+/** Returns the operation in `commitInfo`, with the name that Delta Lake gives it. */
+function deltaOperationName({ isRewrite, info }: LogEntry): string {
   const vacuum = vacuumStepOf(info);
   if (vacuum !== undefined) return vacuum.step === 'start' ? 'VACUUM START' : 'VACUUM END';
   return isRewrite ? 'OPTIMIZE' : 'WRITE';
@@ -188,26 +191,31 @@ function decodeEntry(bytes: Uint8Array, version: number, current: Columns): LogE
   const lastLine = text.lastIndexOf('\n', text.length - 2) + 1;
   const body = text.slice(0, lastLine);
   const lines = body.split('\n').slice(0, -1);
-  const { info, origins, time } = checkedInfo(text.slice(lastLine), version, body, lines.length);
-  const actions = lines.map(actionOf);
+  const { info, origins, time } = verifyCommitInfo(
+    text.slice(lastLine),
+    version,
+    body,
+    lines.length,
+  );
+  const actions = lines.map(parseAction);
   const metaData = actions.filter(([kind]) => kind === 'metaData');
   const protocols = actions.filter(([kind]) => kind === 'protocol');
-  const begun = protocols.map(([, protocol]) => beginsDeletions(protocol));
+  const begun = protocols.map(([, protocol]) => protocolHasDeletions(protocol));
   const expected = [...(version === 0 ? [false] : []), ...(begun.includes(true) ? [true] : [])];
   if (String(begun) !== String(expected))
     throw new Error('has a missing or a misplaced protocol line');
   if (metaData.length > 1 || (version === 0 && metaData.length === 0)) {
     throw new Error(`has ${metaData.length} metaData lines`);
   }
-  const columns = metaData[0] && columnsOfDelta(textOf(metaData[0][1], 'schemaString'));
+  const columns = metaData[0] && columnsOfDelta(requireText(metaData[0][1], 'schemaString'));
   const added = actions
     .filter(([kind]) => kind === 'add')
-    .map(([, action]) => segmentOf(action, columns ?? current));
+    .map(([, action]) => segmentOfAddAction(action, columns ?? current));
   const removedSegments = new Map<string, RemovedSegment>();
   for (const [kind, action] of actions) {
     if (kind !== 'remove') continue;
-    const path = textOf(action, 'path');
-    removedSegments.set(path, { path, deletion: deletionOf(action) });
+    const path = requireText(action, 'path');
+    removedSegments.set(path, { path, deletion: deletionVectorOf(action) });
   }
   const update = added.flatMap((segment) => {
     const before = removedSegments.get(segment.path);
@@ -223,14 +231,14 @@ function decodeEntry(bytes: Uint8Array, version: number, current: Columns): LogE
     remove: [...removedSegments.values()],
     update,
     beginsDeletions: begun.includes(true),
-    isRewrite: isRewrite(actions),
+    isRewrite: isRewriteOfActions(actions),
     origins,
     info,
     time,
   };
 }
 
-function isRewrite(actions: readonly [string, LogAction][]): boolean {
+function isRewriteOfActions(actions: readonly [string, LogAction][]): boolean {
   const dataChanges = actions.flatMap(([kind, action]) =>
     kind === 'add' || kind === 'remove' ? [action['dataChange'] === false] : [],
   );
@@ -238,14 +246,14 @@ function isRewrite(actions: readonly [string, LogAction][]): boolean {
   return dataChanges[0] ?? false;
 }
 
-/** Parses the last line and checks that it belongs to this version and to the lines before it. */
-function checkedInfo(
+/** Parses the last line of an entry, and checks that it belongs to this version and to the lines before it. */
+function verifyCommitInfo(
   line: string,
   version: number,
   body: string,
   lines: number,
 ): Pick<LogEntry, 'info' | 'origins' | 'time'> {
-  const [kind, commitInfo] = actionOf(line);
+  const [kind, commitInfo] = parseAction(line);
   if (kind !== 'commitInfo') throw new Error(`is torn: it ends with ${kind}, not with commitInfo`);
   const ownInfo = commitInfo['strandlake'] as Record<string, unknown> | undefined;
   if (ownInfo === undefined) throw new Error('was not written by this server');
@@ -261,14 +269,15 @@ function checkedInfo(
   };
 }
 
-const kinds = ['protocol', 'metaData', 'add', 'remove', 'commitInfo'];
+const actionKinds = ['protocol', 'metaData', 'add', 'remove', 'commitInfo'];
 
-function actionOf(line: string): [string, LogAction] {
-  const parsed = parseJson(line, { maxDepth: maxDepth }) as Record<string, unknown> | null;
+function parseAction(line: string): [string, LogAction] {
+  const parsed = parseJson(line, { maxDepth: maxJsonDepth }) as Record<string, unknown> | null;
   const names = parsed !== null && typeof parsed === 'object' ? Object.keys(parsed) : [];
   const kind = names[0];
-  if (names.length !== 1 || kind === undefined || !kinds.includes(kind)) {
-    // The protocol allows readers to skip unknown actions; in our log, such an action means that another program has written to it.
+  if (names.length !== 1 || kind === undefined || !actionKinds.includes(kind)) {
+    // The protocol allows readers to skip unknown actions; in Strandlake's log, an unknown action means that another program has written to
+    // it.
     throw new Error(`has an unknown action: ${names.join(', ')}`);
   }
   return [kind, parsed![kind] as LogAction];
@@ -278,7 +287,7 @@ function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** An error about one entry of a dataset's log. */
+/** Returns the error for one damaged entry of a dataset's log. */
 export function damagedLogEntry(
   datasetId: number,
   version: number,

@@ -2,18 +2,18 @@ import { join } from 'node:path';
 import type { Columns } from '../core/types.js';
 import type { Segment, Snapshot } from './store.js';
 
-/** Segments without a log: those of an uploaded file or of a dry run. */
-interface LooseSegments {
-  /** The folder to which the paths of the segments and of their schema file are relative. */
+/** Segments that are in no log: those of an uploaded file or of a dry run. */
+interface UnloggedSegments {
+  /** The folder that contains the segments and their schema file; their paths are relative to it. */
   readonly folder: string;
   readonly schema: string;
   readonly columns: Columns;
   readonly segments: readonly Segment[];
 }
 
-/** Presents segments that are in no log as a snapshot, so that they can be queried. */
-export function looseSnapshot(
-  { folder, schema, columns, segments }: LooseSegments,
+/** Returns segments that are in no log as a snapshot, so that they can be queried. */
+export function unloggedSnapshot(
+  { folder, schema, columns, segments }: UnloggedSegments,
   { datasetId, version }: Pick<Snapshot, 'datasetId' | 'version'>,
 ): Snapshot {
   return {

@@ -7,8 +7,13 @@ import type { LeafPart } from '../parquet/read-chunk.js';
 import { parquetSchema, type ParquetSchema } from '../parquet/schema.js';
 import { arrowSchema, parquetColumns } from './arrow.js';
 import { readFooter } from './footer.js';
-import { addParts, countOf, differenceOfCounts, type FooterCounts } from './read-columns.js';
-import { flushSegment, writeUnflushed, type SegmentInput } from './segment.js';
+import {
+  appendSegmentParts,
+  footerCounts,
+  describeCountDifference,
+  type FooterCounts,
+} from './read-columns.js';
+import { flushSegment, writeSegmentUnflushed, type SegmentInput } from './segment.js';
 import { mergedIdRuns, mergedRowIds, rowIdColumn } from './row-ids.js';
 import { deletedRows, deletionVector } from './deletion-vector.js';
 import { liveRows, type Segment } from './store.js';
@@ -20,9 +25,10 @@ export interface MergeSource {
 }
 
 /**
- * Writes the rows of several segments, in their order, as one segment and makes it durable. Deleted rows are left out, in which case at least
- * one record must be left, or (`dropsDeleted` is false) stay as deleted rows of the merged segment. `dataset` holds the columns of the dataset. The sources must match their checksums, and the counts in the footer of
- * the result must equal the sums of theirs less those of rows left out; otherwise the merge fails with `damaged`.
+ * Writes the rows of several segments, in their order, as one segment, and makes it durable. Deleted rows are left out, in which case at
+ * least one record must remain; or, if `dropsDeleted` is false, they stay as deleted rows of the merged segment. `dataset` has the columns
+ * of the dataset. The sources must match their checksums, and the counts in the footer of the result must equal the sums of the sources'
+ * counts less those of the rows left out; otherwise the merge fails with `damaged`.
  */
 export async function mergeSegments(
   sources: readonly MergeSource[],
@@ -42,23 +48,23 @@ export async function mergeSegments(
   const counts: FooterCounts[] = [];
   for (const source of sources) {
     const footer = await readFooter(source.file);
-    counts.push(countOf(footer));
+    counts.push(footerCounts(footer));
     const { deletion } = source.segment;
     const droppedRows = deletion && dropsDeleted ? deletedRows(deletion) : new Int32Array(0);
-    counts.push(await addParts(source, footer, schema, parts, droppedRows));
+    counts.push(await appendSegmentParts(source, footer, schema, parts, droppedRows));
   }
   const rows = sources.reduce((sum, { segment }) => sum + (dropsDeleted ? liveRows(segment) : segment.rows), 0); // prettier-ignore
-  const segment = await writeUnflushed(inputOf(rows, columns, schema, parts), file);
-  const difference = differenceOfCounts(counts, [countOf(await readFooter(file))]);
+  const segment = await writeSegmentUnflushed(segmentInputOf(rows, columns, schema, parts), file);
+  const difference = describeCountDifference(counts, [footerCounts(await readFooter(file))]);
   if (difference !== undefined)
     throw new AppError('damaged', `merged segment ${basename(file)} has ${difference}`);
   await flushSegment(file);
   const idRuns = mergedIdRuns(segments, dropsDeleted);
-  return { ...segment, ...rowIds, idRuns, ...(!dropsDeleted && deletionOf(sources)) };
+  return { ...segment, ...rowIds, idRuns, ...(!dropsDeleted && mergedDeletion(sources)) };
 }
 
-/** The deleted rows of several segments, as rows of the one that has all their rows. */
-function deletionOf(sources: readonly MergeSource[]): Pick<Segment, 'deletion'> {
+/** Returns the deleted rows of several segments as rows of the segment that contains all their rows. */
+function mergedDeletion(sources: readonly MergeSource[]): Pick<Segment, 'deletion'> {
   const rows: number[] = [];
   let before = 0;
   for (const { segment } of sources) {
@@ -68,7 +74,7 @@ function deletionOf(sources: readonly MergeSource[]): Pick<Segment, 'deletion'> 
   return rows.length === 0 ? {} : { deletion: deletionVector(Int32Array.from(rows)) };
 }
 
-function inputOf(
+function segmentInputOf(
   rows: number,
   columns: Columns,
   schema: ParquetSchema,
@@ -81,7 +87,7 @@ function inputOf(
   return { columns, rows, data: new RecordBatch(arrow, struct) };
 }
 
-/** The columns of a dataset, and the members of its objects, that at least one of the segments has. */
+/** Returns the columns of a dataset, and the members of its objects, that at least one of the segments has. */
 export function presentColumns(columns: Columns, segments: readonly Columns[]): Columns {
   return columns.flatMap((column) => {
     const found = segments.flatMap((own) => own.filter((one) => one.physical === column.physical));

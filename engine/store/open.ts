@@ -8,27 +8,27 @@ import { damagedFile } from '../core/file-steps.js';
 import {
   discardFile,
   fileExists,
-  identitiesBelow,
-  list,
+  fileIdentitiesUnder,
+  listFolder,
   moveFile,
   removeFile,
   removeTree,
   syncFolder,
 } from '../core/files.js';
 import { Checkpoints } from './checkpoints.js';
-import { isSmall, planMerge } from './compaction.js';
+import { isMergeable, planMerge } from './compaction.js';
 import { DifferenceCache } from './difference.js';
 import { FolderRemovals } from './folder-removals.js';
-import { Integrity } from './integrity.js';
-import { linkSegments, movesOf } from './link-segments.js';
-import { entryOf, refuseConflict } from './log-change.js';
+import { SegmentIntegrity } from './integrity.js';
+import { linkSegments, segmentMoves } from './link-segments.js';
+import { logEntryOfChange, refuseConflict } from './log-change.js';
 import { appendEntry, damagedLogEntry, readEntry } from './log.js';
-import { rollbackOf } from './rollback.js';
-import { areInterleaved } from './row-ids.js';
+import { computeRollback } from './rollback.js';
+import { areRowIdsInterleaved } from './row-ids.js';
 import { planSort } from './sort-plan.js';
 import { emptyState } from './log-state.js';
-import type { SettledLogs } from './settled-logs.js';
-import { applyEntry, replayLog, snapshotOf } from './snapshot.js';
+import type { DurableLogStates } from './settled-logs.js';
+import { applyEntry, replayLog, buildSnapshot } from './snapshot.js';
 import { SnapshotCache } from './snapshot-cache.js';
 import type {
   Checkpoint,
@@ -48,7 +48,7 @@ import type {
   VacuumPlan,
 } from './store.js';
 import { Vacuums } from './vacuum.js';
-import { diskUseOf, droppedLog, sweepDataset, verifyDataset } from './verify-dataset.js';
+import { computeDiskUse, droppedLogName, sweepDataset, verifyDataset } from './verify-dataset.js';
 
 /** Opens the store of a data folder. Any process may read; only the API process may commit, drop and sweep. */
 export function openStore(folder: DataFolder, options: StoreOptions = {}): Store {
@@ -57,21 +57,21 @@ export function openStore(folder: DataFolder, options: StoreOptions = {}): Store
 
 /** Options of a store; most of them are for tests. */
 export interface StoreOptions {
-  /** States of logs that stores of this process have in common; it must not commit. */
-  readonly logs?: SettledLogs;
-  /** How long the files of a dropped dataset stay for queries that have a snapshot of it. */
+  /** States of logs that several stores of this process share; a store with this option must not commit. */
+  readonly logs?: DurableLogStates;
+  /** Time in milliseconds for which the files of a dropped dataset are kept for queries that have a snapshot of it. */
   readonly dropAfterMs?: number;
-  /** Interval between two checks of a snapshot's files; 0: check for every query. */
+  /** Minimum time in milliseconds between two checks of a snapshot's files; 0: check for every query. */
   readonly checkEveryMs?: number;
-  /** How long a version, and a deleted row, is kept after it was the newest. */
+  /** Time in milliseconds for which a version is kept after it was the newest, and a row after it was deleted. */
   readonly keepVersionsMs?: number;
-  /** How long a version is kept after its last use. */
+  /** Time in milliseconds for which a version is kept after its last use. */
   readonly pinMs?: number;
   readonly now?: () => number;
 }
 
-/** Interval between two checks for files that somebody has overwritten in place. */
-const defaultCheckMs = 1_000;
+/** Default time in milliseconds between two checks for files that were overwritten in place. */
+const defaultCheckIntervalMs = 1_000;
 const dayMs = 24 * 3_600_000;
 
 class FileStore implements Store {
@@ -79,12 +79,12 @@ class FileStore implements Store {
   readonly #keepVersionsMs: number;
   readonly #now: () => number;
   readonly #snapshots: SnapshotCache;
-  /** Datasets deleted by this process. Ids are never reused, so a later commit to such a dataset began before it was deleted. */
+  /** Datasets that this process has deleted. Ids are never reused, so a later commit to such a dataset was begun before the deletion. */
   readonly #dropped = new Set<number>();
   readonly #removals: FolderRemovals;
   /** For each dataset, a promise that resolves when the last queued operation has ended. */
   readonly #queues = new Map<number, Promise<void>>();
-  readonly #integrity: Integrity;
+  readonly #integrity: SegmentIntegrity;
   readonly #differences: DifferenceCache;
   readonly #vacuums: Vacuums;
   readonly #checkpoints: Checkpoints;
@@ -111,7 +111,7 @@ class FileStore implements Store {
       dropAfterMs: dropAfterMs ?? 2 * budgets.queryMs,
       exclusively: (datasetId, work) => this.#exclusively(datasetId, work),
     });
-    this.#integrity = new Integrity(folder, checkEveryMs ?? defaultCheckMs);
+    this.#integrity = new SegmentIntegrity(folder, checkEveryMs ?? defaultCheckIntervalMs);
   }
 
   async snapshot(datasetId: number, version?: number): Promise<Snapshot> {
@@ -128,11 +128,11 @@ class FileStore implements Store {
   async mergeable(datasetId: number, isQuiet = false): Promise<Mergeable | undefined> {
     const { columns, segments } = (await this.#snapshots.current(datasetId)).snapshot;
     const dropBefore = this.#now() - this.#keepVersionsMs;
-    const sorted = planSort(segments, isQuiet, isSmall);
+    const sorted = planSort(segments, isQuiet, isMergeable);
     const next = sorted ?? planMerge(segments, isQuiet, dropBefore);
     if (next === undefined) return undefined;
     const dropsDeleted = next.every(({ deletedAt = 0 }) => deletedAt < dropBefore);
-    const isSorted = sorted !== undefined || areInterleaved(next);
+    const isSorted = sorted !== undefined || areRowIdsInterleaved(next);
     return { segments: next, columns, dropsDeleted, isSorted };
   }
 
@@ -154,46 +154,47 @@ class FileStore implements Store {
       let { state } = await this.#snapshots.current(datasetId);
       refuseConflict(datasetId, state, change);
       await this.#refuseDropped(datasetId);
-      const moves = movesOf(this.#folder, datasetId, change.add, scratchFolder);
+      const moves = segmentMoves(this.#folder, datasetId, change.add, scratchFolder);
       try {
         await linkSegments(this.#folder, datasetId, moves);
         for (;;) {
           this.#refuseLostEntry(datasetId, state.version);
-          const entry = entryOf(state, change, moves, this.#now());
+          const entry = logEntryOfChange(state, change, moves, this.#now());
           const after = applyEntry(datasetId, state, entry); // throws if the entry would damage the log
-          // Everything that can fail comes before the entry: once that is written, the commit has happened.
+          // Everything that can fail comes before the log entry, because the commit has happened as soon as the entry is written.
           const freshState = {
             state: after,
-            snapshot: await snapshotOf(this.#folder, datasetId, after),
+            snapshot: await buildSnapshot(this.#folder, datasetId, after),
           };
-          this.#snapshots.setLimit(datasetId, state.version);
+          this.#snapshots.setVisibleLimit(datasetId, state.version);
           const isDone = await appendEntry(this.#folder, datasetId, entry, after);
-          this.#snapshots.setLimit(datasetId, undefined);
+          this.#snapshots.setVisibleLimit(datasetId, undefined);
           if (isDone) {
             for (const move of moves) await discardFile(move.from);
             this.#snapshots.setCurrent(datasetId, freshState);
             this.#committed(datasetId, after.version);
             return freshState.snapshot;
           }
-          // Another process wrote this version first: check whether the change still fits.
+          // Another process wrote this version first, so the change is checked against the new state.
           state = (await this.#snapshots.current(datasetId)).state;
           refuseConflict(datasetId, state, change);
         }
       } catch (error) {
-        // The segments stay, and this process shows the version before; the next start finds out which one counts.
-        const isWriting = this.#snapshots.limit(datasetId) !== undefined;
+        // It is unknown whether the entry is durable: the segments stay, and this process keeps showing the version before. The next start
+        // finds out which version is the last.
+        const isWriting = this.#snapshots.visibleLimit(datasetId) !== undefined;
         if (error instanceof UncertainPublish && isWriting) throw error;
-        this.#snapshots.setLimit(datasetId, undefined);
-        // The segments stay in the scratch folder, where the caller can use or remove them.
+        this.#snapshots.setVisibleLimit(datasetId, undefined);
+        // The segments stay in the scratch folder, where the caller can use or remove them; their links are removed.
         for (const move of moves) await discardFile(move.to);
         throw error;
       }
     });
   }
 
-  /** After an entry whose durability is unknown, only a restart can tell which version is the last. */
+  /** Throws if the durability of an earlier entry is unknown: only a restart can then tell which version is the last. */
   #refuseUncertain(datasetId: number): void {
-    const last = this.#snapshots.limit(datasetId);
+    const last = this.#snapshots.visibleLimit(datasetId);
     if (last === undefined) return;
     throw new AppError(
       'internal',
@@ -201,17 +202,17 @@ class FileStore implements Store {
     );
   }
 
-  /** Versions are numbered without gaps, so the next one must not be written while the one before it is missing on disk. */
+  /** Throws if the entry of the current version is missing on disk: versions have no gaps, so the next one must not be written. */
   #refuseLostEntry(datasetId: number, version: number): void {
     if (version < 0 || fileExists(this.#folder.logEntry(datasetId, version))) return;
     throw damagedLogEntry(datasetId, version, 'is missing; restore it from a backup');
   }
 
   async #refuseDropped(datasetId: number): Promise<void> {
-    const entries = await list(this.#folder.dataset(datasetId));
+    const entries = await listFolder(this.#folder.dataset(datasetId));
     const isDropped = this.#dropped.has(datasetId);
-    if (isDropped || entries.some((entry) => entry.name === droppedLog)) {
-      throw deletedMeanwhile(datasetId);
+    if (isDropped || entries.some((entry) => entry.name === droppedLogName)) {
+      throw deletedMeanwhileError(datasetId);
     }
   }
 
@@ -224,19 +225,23 @@ class FileStore implements Store {
   }
 
   readableVersion(datasetId: number, version: number): Promise<number> {
-    return this.#vacuums.readable(datasetId, version);
+    return this.#vacuums.readableVersionFor(datasetId, version);
   }
 
   beginVacuum(datasetId: number, needs: VacuumNeeds): Promise<VacuumPlan | undefined> {
-    return this.#vacuums.begin(datasetId, needs);
+    return this.#vacuums.startVacuum(datasetId, needs);
   }
 
   endVacuum(datasetId: number): Promise<number | undefined> {
-    return this.#vacuums.end(datasetId);
+    return this.#vacuums.finishVacuum(datasetId);
   }
 
   async diskUse(datasetId: number): Promise<DiskUse> {
-    return diskUseOf(this.#folder, datasetId, (await this.#snapshots.current(datasetId)).state);
+    return computeDiskUse(
+      this.#folder,
+      datasetId,
+      (await this.#snapshots.current(datasetId)).state,
+    );
   }
 
   isCheckpointDue(datasetId: number): Promise<boolean> {
@@ -263,7 +268,7 @@ class FileStore implements Store {
   }
 
   async rollback(datasetId: number, version: number): Promise<Rollback> {
-    return rollbackOf(this.#folder, datasetId, version, await this.version(datasetId));
+    return computeRollback(this.#folder, datasetId, version, await this.version(datasetId));
   }
 
   async difference(datasetId: number, from: number, to: number): Promise<VersionDifference> {
@@ -273,8 +278,8 @@ class FileStore implements Store {
   drop(datasetId: number): Promise<void> {
     return this.#exclusively(datasetId, async () => {
       this.#dropped.add(datasetId);
-      if ((await list(this.#folder.log(datasetId))).length === 0) {
-        // the dataset was never committed, so nobody reads it
+      if ((await listFolder(this.#folder.deltaLog(datasetId))).length === 0) {
+        // The dataset was never committed, so nobody reads it.
         await removeTree(this.#folder.dataset(datasetId));
       } else await this.#remove(datasetId);
       await removeFile(this.#folder.archive(datasetId));
@@ -286,20 +291,23 @@ class FileStore implements Store {
       const archive = this.#folder.archive(datasetId);
       if (!fileExists(archive)) throw damagedFile(archive, 'is missing');
       const folder = this.#folder.dataset(datasetId);
-      if ((await list(this.#folder.log(datasetId))).length > 0) await this.#remove(datasetId);
-      // Files that were retired wait for their removal; other files were never committed.
-      else if (!fileExists(join(folder, droppedLog))) await removeTree(folder);
+      if ((await listFolder(this.#folder.deltaLog(datasetId))).length > 0)
+        await this.#remove(datasetId);
+      // If the log was moved away (`droppedLogName`), the files of a retired dataset wait for their removal; without it, they were never
+      // committed.
+      else if (!fileExists(join(folder, droppedLogName))) await removeTree(folder);
     });
   }
 
   restore(datasetId: number, unpacked: string): Promise<void> {
     return this.#exclusively(datasetId, async () => {
-      if (this.#dropped.has(datasetId)) throw deletedMeanwhile(datasetId);
+      if (this.#dropped.has(datasetId)) throw deletedMeanwhileError(datasetId);
       const folder = this.#folder.dataset(datasetId);
-      // The files that the archived dataset left have the same names and bytes.
+      // The remaining files of the archived dataset have the same names and contents, so their removal is cancelled and they are replaced
+      // at once.
       this.#removals.cancel(datasetId);
       await removeTree(folder);
-      await moveFile(this.#folder.checked(unpacked), folder);
+      await moveFile(this.#folder.requireInside(unpacked), folder);
       await syncFolder(this.#folder.datasets);
     });
   }
@@ -312,10 +320,10 @@ class FileStore implements Store {
 
   async datasets(): Promise<readonly number[]> {
     const ids: number[] = [];
-    for (const entry of await list(this.#folder.datasets)) {
+    for (const entry of await listFolder(this.#folder.datasets)) {
       if (entry.kind !== 'folder' || !/^\d+$/.test(entry.name)) continue;
       const id = Number(entry.name);
-      if ((await list(this.#folder.log(id))).length > 0) ids.push(id);
+      if ((await listFolder(this.#folder.deltaLog(id))).length > 0) ids.push(id);
     }
     return ids;
   }
@@ -323,8 +331,8 @@ class FileStore implements Store {
   async sweep(known: (datasetId: number) => Promise<KnownVersion>): Promise<SweepResult> {
     const removedNames: string[] = [];
     const quarantined: string[] = [];
-    const scratch = await identitiesBelow(this.#folder.scratch);
-    for (const entry of await list(this.#folder.datasets)) {
+    const scratch = await fileIdentitiesUnder(this.#folder.scratch);
+    for (const entry of await listFolder(this.#folder.datasets)) {
       if (entry.kind !== 'folder' || !/^\d+$/.test(entry.name)) continue;
       const id = Number(entry.name);
       const version = await known(id);
@@ -344,7 +352,7 @@ class FileStore implements Store {
     );
   }
 
-  /** Runs operations on a dataset's files one after the other. Other processes are excluded by the `link()` of the log entry. */
+  /** Runs operations on a dataset's files one after the other. Other processes are excluded by `link()`, which creates the log entry. */
   async #exclusively<T>(datasetId: number, work: () => Promise<T>): Promise<T> {
     const before = this.#queues.get(datasetId);
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -359,6 +367,6 @@ class FileStore implements Store {
   }
 }
 
-function deletedMeanwhile(datasetId: number): AppError {
+function deletedMeanwhileError(datasetId: number): AppError {
   return new AppError('conflict', `dataset ${datasetId} was deleted meanwhile`);
 }

@@ -1,16 +1,19 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 
 /**
- * Where the rows of a segment come from, if a merge has sorted those of several segments by row id: row i was row `rows[i]` of the
- * segment with the number `sources[i]` among those that the merge replaces.
+ * Where the rows of a segment come from, if a merge has sorted the rows of several segments by row id: row i was row `rows[i]` of the
+ * segment with the index `sources[i]` among the segments that the merge replaces.
  */
-export interface Origins {
+export interface RowOrigins {
   readonly sources: Uint16Array;
   readonly rows: Int32Array;
 }
 
-/** The form in the log: base64 of a zstd frame with a checksum. Rows are stored as steps from the row before of the same source. */
-export function encodedOrigins({ sources, rows }: Origins): string {
+/**
+ * Returns the form in which the log stores origins: base64 of a zstd frame with a checksum. A row is stored as the difference from the
+ * previous row of the same source.
+ */
+export function encodeOrigins({ sources, rows }: RowOrigins): string {
   const bytes = Buffer.alloc(6 * rows.length);
   const last = new Int32Array(sources.reduce((a, b) => Math.max(a, b), 0) + 1).fill(-1);
   for (let i = 0; i < rows.length; i++) {
@@ -19,13 +22,16 @@ export function encodedOrigins({ sources, rows }: Origins): string {
     bytes.writeInt32LE(rows[i]! - last[source]!, 2 * rows.length + 4 * i);
     last[source] = rows[i]!;
   }
-  return zstdCompressSync(bytes, { params }).toString('base64');
+  return zstdCompressSync(bytes, { params: zstdParams }).toString('base64');
 }
 
-const params = { [constants.ZSTD_c_compressionLevel]: 3, [constants.ZSTD_c_checksumFlag]: 1 };
+const zstdParams = { [constants.ZSTD_c_compressionLevel]: 3, [constants.ZSTD_c_checksumFlag]: 1 };
 
-/** Decodes what `encodedOrigins` has written for a segment of `count` rows; throws if the text is malformed or has another number of rows. */
-export function decodedOrigins(text: string, count: number): Origins {
+/**
+ * Decodes the text that `encodeOrigins` has returned for a segment of `count` rows. Throws if the text is malformed or has another number
+ * of rows.
+ */
+export function decodeOrigins(text: string, count: number): RowOrigins {
   const bytes = zstdDecompressSync(Buffer.from(text, 'base64'), { maxOutputLength: 6 * count + 1 });
   if (bytes.length !== 6 * count)
     throw new RangeError(`the origins of ${count} rows have ${bytes.length} bytes`);

@@ -9,48 +9,53 @@ import { leafParts } from '../parquet/leaf-projection.js';
 import { readChunk, type LeafPart } from '../parquet/read-chunk.js';
 import { isZstd } from '../parquet/read-pages.js';
 import { parquetSchema, type ParquetSchema } from '../parquet/schema.js';
-import { arrowSchema, parquetColumns, plainParquetColumns, reservedColumns } from './arrow.js';
+import {
+  arrowSchema,
+  parquetColumns,
+  parquetColumnsWithoutReserved,
+  reservedColumns,
+} from './arrow.js';
 import { readFooter, type Footer } from './footer.js';
 import { consecutiveRowIds, rowIdColumn, storesRowIds } from './row-ids.js';
 import type { Segment } from './store.js';
 
 /** A segment to be read, and the absolute path of its file. */
-export interface SegmentRead {
+export interface SegmentToRead {
   readonly file: string;
   readonly segment: Segment;
-  /** The rows that are left out, ascending. */
+  /** The numbers of the rows to leave out, ascending. */
   readonly leftOut: Int32Array;
 }
 
 /**
- * The rows of several segments, in their order, as Arrow columns, one for each of `columns`. These are columns of the dataset, reserved
- * ones included; a column or member that a segment lacks is null there, and numbers of a narrower type are widened.
+ * Reads the rows of several segments, in their order, as Arrow columns, one for each of `columns`, which are columns of the dataset,
+ * including reserved ones. A column or member that a segment lacks is null there, and numbers of a narrower type are widened.
  */
 export async function readColumns(
-  reads: readonly SegmentRead[],
+  reads: readonly SegmentToRead[],
   columns: Columns,
 ): Promise<readonly Data[]> {
-  const schema = parquetSchema(plainParquetColumns(columns));
+  const schema = parquetSchema(parquetColumnsWithoutReserved(columns));
   const parts: LeafPart[][] = schema.leaves.map(() => []);
   for (const read of reads) {
     if (read.leftOut.length === read.segment.rows) continue;
-    await addParts(read, await readFooter(read.file), schema, parts, read.leftOut);
+    await appendSegmentParts(read, await readFooter(read.file), schema, parts, read.leftOut);
   }
   return assemble(schema, parts, arrowSchema(columns).fields.slice(reservedColumns.length));
 }
 
 /**
- * Appends the parts of a segment, without some of its rows, to those of the segments before it. `file` is the absolute path. Returns the
- * counts of what was left out, as negative numbers. Throws `damaged` for a file that does not match its checksum.
+ * Appends the parts of a segment, without some of its rows, to those of earlier segments. `file` is the absolute path. Returns the counts
+ * of what was left out, as negative numbers. Throws `damaged` for a file that does not match its checksum.
  */
-export async function addParts(
+export async function appendSegmentParts(
   { file, segment }: { readonly file: string; readonly segment: Segment },
   footer: Footer,
   schema: ParquetSchema,
   parts: readonly LeafPart[][],
   deleted: Int32Array,
 ): Promise<FooterCounts> {
-  const bytes = await wholeFile(file, segment);
+  const bytes = await readVerifiedFile(file, segment);
   const source = parquetSchema(parquetColumns(segment.columns));
   const droppedColumns = new Map<string, [number, number]>();
   let first = 0;
@@ -74,7 +79,7 @@ export async function addParts(
       const end = first + Number(rows);
       const here = deleted.reduce((sum, row) => sum + (row >= first && row < end ? 1 : 0), 0);
       const found = leafParts(schema, source, Number(rows) - here, read).map((part, leaf) => {
-        if (storesRowIds(segment) || !isRowId(schema, leaf)) return part;
+        if (storesRowIds(segment) || !isRowIdLeaf(schema, leaf)) return part;
         const ids = consecutiveRowIds((segment.baseRowId ?? 0) + first, Number(rows));
         return withoutRows(ids, 1, deleted, first).part;
       });
@@ -84,37 +89,37 @@ export async function addParts(
     return { rows: -deleted.length, leaves: droppedColumns };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw damagedLogEntry(segment, `cannot be read column by column (${reason})`, error);
+    throw damagedSegment(segment, `cannot be read column by column (${reason})`, error);
   }
 }
 
-const rowIdKey = JSON.stringify([rowIdColumn.physical]);
+const rowIdPathKey = JSON.stringify([rowIdColumn.physical]);
 
-function isRowId({ leaves }: ParquetSchema, leaf: number): boolean {
-  return JSON.stringify(leaves[leaf]!.path) === rowIdKey;
+function isRowIdLeaf({ leaves }: ParquetSchema, leaf: number): boolean {
+  return JSON.stringify(leaves[leaf]!.path) === rowIdPathKey;
 }
 
-/** The bytes of a segment; throws `damaged` if they do not match its checksum. */
-async function wholeFile(path: string, segment: Segment): Promise<Uint8Array> {
+/** Returns the bytes of a segment; throws `damaged` if they do not match its checksum. */
+async function readVerifiedFile(path: string, segment: Segment): Promise<Uint8Array> {
   const file = await openFile(path);
   try {
     const bytes = await file.read(0, file.bytes);
     const checksum = createHash('sha256').update(bytes).digest('hex');
     if (checksum === segment.checksum) return bytes;
-    throw damagedLogEntry(segment, 'does not match its checksum; restore the file from a backup');
+    throw damagedSegment(segment, 'does not match its checksum; restore the file from a backup');
   } finally {
     await file.close();
   }
 }
 
-/** The counts in a footer: records, and per leaf the values and, of strings, their bytes. */
+/** The counts in a footer: the records, and for each leaf the values and the bytes of strings. */
 export interface FooterCounts {
   readonly rows: number;
   readonly leaves: ReadonlyMap<string, readonly [values: number, stringBytes: number]>;
 }
 
-/** The counts in a footer. */
-export function countOf(footer: Footer): FooterCounts {
+/** Returns the counts in a footer. */
+export function footerCounts(footer: Footer): FooterCounts {
   const leaves = new Map<string, [number, number]>();
   for (const { meta_data: chunk } of footer.row_groups.flatMap((group) => group.columns)) {
     if (chunk === undefined) continue;
@@ -129,14 +134,14 @@ export function countOf(footer: Footer): FooterCounts {
 }
 
 /**
- * How the rows, the values and the bytes of strings of some files differ from those of others together; undefined if they are the same. Row
- * ids are not compared, because not every segment stores them.
+ * Describes how the numbers of rows, values and string bytes of some files differ from those of other files together; undefined if they are
+ * equal. Row ids are not compared, because not every segment stores them.
  */
-export function differenceOfCounts(
+export function describeCountDifference(
   before: readonly FooterCounts[],
   after: readonly FooterCounts[],
 ): string | undefined {
-  const [expected, found] = [before, after].map(totalCounts) as [FooterCounts, FooterCounts];
+  const [expected, found] = [before, after].map(sumFooterCounts) as [FooterCounts, FooterCounts];
   if (expected.rows !== found.rows) return `${found.rows} records of ${expected.rows}`;
   for (const key of new Set([...expected.leaves.keys(), ...found.leaves.keys()])) {
     const [values, bytes] = expected.leaves.get(key) ?? [0, 0];
@@ -147,13 +152,13 @@ export function differenceOfCounts(
   return undefined;
 }
 
-function totalCounts(counts: readonly FooterCounts[]): FooterCounts {
+function sumFooterCounts(counts: readonly FooterCounts[]): FooterCounts {
   const leaves = new Map<string, [number, number]>();
   let rows = 0;
   for (const one of counts) {
     rows += one.rows;
     for (const [key, [values, bytes]] of one.leaves) {
-      if (key === rowIdKey) continue;
+      if (key === rowIdPathKey) continue;
       const [ownValues, ownBytes] = leaves.get(key) ?? [0, 0];
       leaves.set(key, [ownValues + values, ownBytes + bytes]);
     }
@@ -161,6 +166,6 @@ function totalCounts(counts: readonly FooterCounts[]): FooterCounts {
   return { rows, leaves };
 }
 
-function damagedLogEntry(segment: Segment, what: string, cause?: unknown): AppError {
+function damagedSegment(segment: Segment, what: string, cause?: unknown): AppError {
   return new AppError('damaged', `segment ${segment.path} ${what}`, undefined, cause);
 }

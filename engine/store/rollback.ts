@@ -1,18 +1,18 @@
 import type { DataFolder } from '../core/data-folder.js';
-import { mergeAscending, without } from '../core/ascending.js';
+import { mergeAscending, subtractAscending } from '../core/ascending.js';
 import { AppError } from '../core/errors.js';
 import { deletedRows, deletionVector } from './deletion-vector.js';
 import { readEntry, type LogEntry } from './log.js';
-import { deletionsOf, numbersOf, RowTrace } from './row-trace.js';
+import { deletedAndRestoredRows, rowNumbersOf, TracedRowSet } from './row-trace.js';
 import type { LogState } from './log-state.js';
 import { applyEntry, replayLog } from './snapshot.js';
 import type { Rollback, Segment } from './store.js';
 
 /**
- * Computes the rollback of a version: the records that it added go, and those that it deleted come back, wherever merges have moved them
- * since. Its cost follows the entries of the log since then, and the rows that they touched.
+ * Computes the rollback of a version: the records that it added are removed, and those that it deleted come back, wherever merges have
+ * moved them since. The cost is proportional to the log entries since that version and the rows that they change.
  */
-export async function rollbackOf(
+export async function computeRollback(
   folder: DataFolder,
   datasetId: number,
   version: number,
@@ -24,46 +24,46 @@ export async function rollbackOf(
     readEntry(folder, datasetId, number, state.columns);
   const before = await replayLog(folder, datasetId, version - 1);
   const undoneEntry = await read(version, before);
-  const added = new RowTrace(new Map(undoneEntry.add.map(({ path }) => [path, 'all'])));
-  const deletedTrace = new RowTrace(deletionsOf(undoneEntry).deleted);
-  /** For each version, the added rows that it deleted. */
-  const deletedLater = new Map<number, RowTrace>();
+  const added = new TracedRowSet(new Map(undoneEntry.add.map(({ path }) => [path, 'all'])));
+  const deletedTrace = new TracedRowSet(deletedAndRestoredRows(undoneEntry).deleted);
+  /** For each version, those of the added rows that the version deleted. */
+  const deletedLater = new Map<number, TracedRowSet>();
   let state = applyEntry(datasetId, before, undoneEntry);
   for (let number = version + 1; number <= last; number++) {
     const entry = await read(number, state);
-    const { deleted: more, restored } = deletionsOf(entry);
+    const { deleted: more, restored } = deletedAndRestoredRows(entry);
     for (const trace of [added, deletedTrace, ...deletedLater.values()])
       trace.follow(entry, state.live);
     deletedTrace.remove(restored, state.live);
     for (const trace of deletedLater.values()) trace.remove(restored, state.live);
-    const hit = added.common(more);
-    if (hit.size > 0) deletedLater.set(number, new RowTrace(hit));
+    const hit = added.intersectionWith(more);
+    if (hit.size > 0) deletedLater.set(number, new TracedRowSet(hit));
     state = applyEntry(datasetId, state, entry);
   }
   const blockers = [...deletedLater].flatMap(([number, { rows }]) => {
     const [first] = rows;
     if (first === undefined) return [];
-    const example = { path: first[0], row: numbersOf(first[1], state.live.get(first[0])!)[0]! };
-    return [{ version: number, records: countOf(rows, state), example }];
+    const example = { path: first[0], row: rowNumbersOf(first[1], state.live.get(first[0])!)[0]! };
+    return [{ version: number, records: tracedRowCount(rows, state), example }];
   });
   return {
     base: last,
-    ...changeOf(state, added, deletedTrace),
-    lost: deletedTrace.dropped,
+    ...rollbackChange(state, added, deletedTrace),
+    lost: deletedTrace.droppedCount,
     blockers,
   };
 }
 
-function countOf(rows: RowTrace['rows'], { live }: LogState): number {
+function tracedRowCount(rows: TracedRowSet['rows'], { live }: LogState): number {
   let count = 0;
   for (const [path, own] of rows) count += own === 'all' ? live.get(path)!.rows : own.length;
   return count;
 }
 
-function changeOf(
+function rollbackChange(
   { live }: LogState,
-  added: RowTrace,
-  deleted: RowTrace,
+  added: TracedRowSet,
+  deleted: TracedRowSet,
 ): Pick<Rollback, 'remove' | 'update' | 'removed' | 'restored'> {
   const remove: string[] = [];
   const update: Segment[] = [];
@@ -80,7 +80,9 @@ function changeOf(
     }
     const coming = deleted.rows.get(path);
     const less =
-      coming === undefined ? earlierDeleted : without(earlierDeleted, numbersOf(coming, segment));
+      coming === undefined
+        ? earlierDeleted
+        : subtractAscending(earlierDeleted, rowNumbersOf(coming, segment));
     const laterDeleted = going === undefined ? less : mergeAscending(less, going);
     restored += earlierDeleted.length - less.length;
     removed += laterDeleted.length - less.length;

@@ -4,11 +4,12 @@ import { leafKey } from './stats.js';
 import { liveRows, type IdRun, type Segment } from './store.js';
 
 /*
- * Every row has a row id, as in Delta's row tracking: a number that gives the place of its record in the order of the dataset. A record
- * that is replaced keeps it. The row ids of a segment begin at its `baseRowId` and are consecutive, or the segment has a column of them.
+ * Every row has a row id, as in Delta's row tracking: a number that determines the place of its record in the order of the dataset. A
+ * record that is replaced keeps its row id. The row ids of a segment begin at its `baseRowId` and are consecutive, or the segment has a
+ * column of row ids.
  */
 
-/** The column with the row ids of a segment where they are not consecutive. It comes first, so that it always has statistics. */
+/** The column of row ids, for segments in which they are not consecutive. It comes first, so that it always has statistics. */
 export const rowIdColumn: Column = {
   name: '_strandlake_row_id',
   physical: '_strandlake_row_id',
@@ -16,29 +17,29 @@ export const rowIdColumn: Column = {
   isList: false,
 };
 
-/** True if a segment has a column of row ids. */
+/** Returns true if a segment has a column of row ids. */
 export function storesRowIds({ columns }: Pick<Segment, 'columns'>): boolean {
   return columns[0]?.physical === rowIdColumn.physical;
 }
 
-/** A segment with its least and its greatest row id. */
+/** A segment with its smallest and its greatest row id. */
 export interface RowIdRange {
   readonly segment: Segment;
   readonly first: number;
   readonly last: number;
 }
 
-/** The ranges of row ids; the range of a segment without row ids follows those of the segments before it. */
+/** Yields the range of row ids of each segment; a segment without row ids continues the numbering of the segments before it. */
 export function* rowIdRanges(segments: Iterable<Segment>): Generator<RowIdRange> {
   let next = 0;
   for (const segment of segments) {
-    const range = rangeOf(segment, next);
+    const range = rowIdRangeOf(segment, next);
     next = Math.max(next, range.last + 1);
     yield range;
   }
 }
 
-function rangeOf(segment: Segment, next: number): RowIdRange {
+function rowIdRangeOf(segment: Segment, next: number): RowIdRange {
   if (!storesRowIds(segment)) {
     const first = segment.baseRowId ?? next;
     return { segment, first, last: first + segment.rows - 1 };
@@ -48,30 +49,30 @@ function rangeOf(segment: Segment, next: number): RowIdRange {
   throw new Error(`segment ${segment.path} has no statistics of its row ids`);
 }
 
-/** The row id after the last of the segments. */
+/** Returns the row id that follows the row ids of all these segments. */
 export function nextRowId(segments: Iterable<Segment>): number {
   let next = 0;
   for (const { last } of rowIdRanges(segments)) next = Math.max(next, last + 1);
   return next;
 }
 
-/** Whether the order of the records differs from the order of the segments and their rows (`Snapshot.isInterleaved`). */
-export function areInterleaved(segments: readonly Segment[]): boolean {
+/** Returns whether the order of the records differs from the order of the segments and their rows (`Snapshot.isInterleaved`). */
+export function areRowIdsInterleaved(segments: readonly Segment[]): boolean {
   let before = -1;
   for (const { segment, first, last } of rowIdRanges(segments)) {
     if (liveRows(segment) === 0) continue;
-    if (first <= before || !isAscending(segment)) return true;
+    if (first <= before || !areRowIdsAscending(segment)) return true;
     before = last;
   }
   return false;
 }
 
-/** Whether the row ids of a segment ascend. */
-export function isAscending(segment: Segment): boolean {
+/** Returns whether the row ids of a segment ascend. */
+export function areRowIdsAscending(segment: Segment): boolean {
   return !storesRowIds(segment) || segment.isAscending === true;
 }
 
-/** The row ids of the rows of several segments after these are joined to one segment. */
+/** Returns the row ids of the rows of several segments, for the segment into which these are joined. */
 export function mergedRowIds(
   segments: readonly Segment[],
   dropsDeleted: boolean,
@@ -85,15 +86,16 @@ export function mergedRowIds(
   );
   if (isConsecutive) return { isStored: false, baseRowId: segments[0]!.baseRowId };
   const isAscendingOverall = ranges.every(
-    ({ segment, first }, i) => isAscending(segment) && (i === 0 || first > ranges[i - 1]!.last),
+    ({ segment, first }, i) =>
+      areRowIdsAscending(segment) && (i === 0 || first > ranges[i - 1]!.last),
   );
   return { isStored: true, isAscending: isAscendingOverall };
 }
 
-/** The most runs of `_id`s that are stored: each takes 25 bytes in the log. */
+/** Maximum number of runs of `_id`s that the log stores for a segment; each takes 25 bytes. */
 export const maxIdRuns = 64;
 
-/** The runs of `_id`s of several segments that are stored one after the other as one segment; undefined if they are not known. */
+/** Returns the runs of `_id`s of several segments that are joined, in order, to one segment; undefined if they are not known. */
 export function mergedIdRuns(
   segments: readonly Segment[],
   dropsDeleted: boolean,
@@ -104,7 +106,7 @@ export function mergedIdRuns(
   return runs.length > maxIdRuns ? undefined : runs;
 }
 
-/** The column of the row ids `first` and following, of a segment that does not store them. */
+/** Returns a column of consecutive row ids, beginning with `first`, for a segment that does not store them. */
 export function consecutiveRowIds(first: number, count: number): LeafPart {
   const int32s = new Int32Array(2 * count);
   for (let row = 0; row < count; row++) {

@@ -1,11 +1,11 @@
-import { common, mergeAscending, without } from '../core/ascending.js';
+import { intersectAscending, mergeAscending, subtractAscending } from '../core/ascending.js';
 import { deletedRows } from './deletion-vector.js';
 import type { LogEntry } from './log.js';
-import { decodedOrigins, type Origins } from './origins.js';
+import { decodeOrigins, type RowOrigins } from './origins.js';
 import type { Segment, TracedRows } from './store.js';
 
-/** The rows that an entry of the log deletes (`deleted`) and those that it restores, by path of their segment. */
-export function deletionsOf({
+/** Returns the rows that a log entry deletes (`deleted`) and those that it restores (`restored`), by path of their segment. */
+export function deletedAndRestoredRows({
   update,
 }: LogEntry): Readonly<Record<'deleted' | 'restored', ReadonlyMap<string, Int32Array>>> {
   const deletedRowsByPath = new Map<string, Int32Array>();
@@ -13,8 +13,8 @@ export function deletionsOf({
   for (const { segment, before } of update) {
     const earlierRows = before ? deletedRows(before) : noRows;
     const laterRows = segment.deletion ? deletedRows(segment.deletion) : noRows;
-    const addedRows = without(laterRows, earlierRows);
-    const fewer = without(earlierRows, laterRows);
+    const addedRows = subtractAscending(laterRows, earlierRows);
+    const fewer = subtractAscending(earlierRows, laterRows);
     if (addedRows.length > 0) deletedRowsByPath.set(segment.path, addedRows);
     if (fewer.length > 0) restored.set(segment.path, fewer);
   }
@@ -23,52 +23,56 @@ export function deletionsOf({
 
 const noRows = new Int32Array(0);
 
-/** A set of rows of a dataset, which is followed from one version to the next: merges move rows to other segments. */
-export class RowTrace {
+/** A set of rows of a dataset that is followed from one version to the next, because merges move rows to other segments. */
+export class TracedRowSet {
   readonly rows: Map<string, TracedRows>;
-  /** Number of rows that a merge has left out because they had been deleted long before. */
-  dropped = 0;
+  /** Number of rows of the set that a merge has left out because they had been deleted. */
+  droppedCount = 0;
 
   constructor(rows: ReadonlyMap<string, TracedRows>) {
     this.rows = new Map(rows);
   }
 
-  /** The rows that are also among `others`. */
-  common(others: ReadonlyMap<string, Int32Array>): ReadonlyMap<string, Int32Array> {
+  /** Returns the rows of the set that are also in `others`. */
+  intersectionWith(others: ReadonlyMap<string, Int32Array>): ReadonlyMap<string, Int32Array> {
     const found = new Map<string, Int32Array>();
     for (const [path, other] of others) {
       const ownRows = this.rows.get(path);
       const bothRows =
-        ownRows === undefined ? noRows : ownRows === 'all' ? other : common(ownRows, other);
+        ownRows === undefined
+          ? noRows
+          : ownRows === 'all'
+            ? other
+            : intersectAscending(ownRows, other);
       if (bothRows.length > 0) found.set(path, bothRows);
     }
     return found;
   }
 
-  /** Adds rows, which the set does not have yet; `live` tells how many rows their segments have. */
+  /** Adds rows that the set does not have yet; `live` has their segments, for the numbers of rows. */
   add(others: ReadonlyMap<string, Int32Array>, live: ReadonlyMap<string, Segment>): void {
     for (const [path, other] of others) {
       const ownRows = this.rows.get(path);
       const segment = live.get(path)!;
       this.#set(
         segment,
-        ownRows === undefined ? other : mergeAscending(numbersOf(ownRows, segment), other),
+        ownRows === undefined ? other : mergeAscending(rowNumbersOf(ownRows, segment), other),
       );
     }
   }
 
-  /** Removes rows; for a segment that is in the set as a whole, `live` tells its number of rows. */
+  /** Removes rows; `live` has their segments, for the number of rows of a segment that is in the set as a whole. */
   remove(others: ReadonlyMap<string, Int32Array>, live: ReadonlyMap<string, Segment>): void {
     for (const [path, other] of others) {
       const ownRows = this.rows.get(path);
       if (ownRows === undefined) continue;
-      const rowsLeft = without(numbersOf(ownRows, live.get(path)!), other);
+      const rowsLeft = subtractAscending(rowNumbersOf(ownRows, live.get(path)!), other);
       if (rowsLeft.length === 0) this.rows.delete(path);
       else this.rows.set(path, rowsLeft);
     }
   }
 
-  /** Follows the rows to the version of an entry; `live` holds the segments of the version before. */
+  /** Follows the rows from the version before a log entry to the version of the entry; `live` has the segments of the version before. */
   follow(entry: LogEntry, live: ReadonlyMap<string, Segment>): void {
     if (!entry.isRewrite) {
       for (const { path } of entry.remove) this.rows.delete(path);
@@ -80,20 +84,20 @@ export class RowTrace {
     }
     const [target] = entry.add;
     const movedRows: Int32Array[] = [];
-    for (const { source, gone, first } of partsOf(entry, live)) {
+    for (const { source, gone, first } of mergedSources(entry, live)) {
       const ownRows = this.rows.get(source.path);
       if (ownRows === undefined) continue;
       this.rows.delete(source.path);
-      const numbers = numbersOf(ownRows, source);
-      const numbersLeft = without(numbers, gone);
-      this.dropped += numbers.length - numbersLeft.length;
-      movedRows.push(rankRows(numbersLeft, gone, first));
+      const numbers = rowNumbersOf(ownRows, source);
+      const numbersLeft = subtractAscending(numbers, gone);
+      this.droppedCount += numbers.length - numbersLeft.length;
+      movedRows.push(rowNumbersAfterRemoval(numbersLeft, gone, first));
     }
     const found = movedRows.reduce((a, b) => mergeAscending(a, b), noRows);
     if (target !== undefined && found.length > 0) this.#set(target, found);
   }
 
-  /** Follows the rows back to the version before an entry; `live` holds the segments of that version. */
+  /** Follows the rows from the version of a log entry back to the version before; `live` has the segments of the version before. */
   followBack(entry: LogEntry, live: ReadonlyMap<string, Segment>): void {
     if (entry.origins !== undefined) {
       this.#followSortedBack(entry, live);
@@ -103,15 +107,15 @@ export class RowTrace {
     const ownRows = target && entry.isRewrite ? this.rows.get(target.path) : undefined;
     for (const { path } of entry.add) this.rows.delete(path);
     if (ownRows === undefined) return;
-    for (const { source, gone, first } of partsOf(entry, live)) {
+    for (const { source, gone, first } of mergedSources(entry, live)) {
       const rowsLeft = source.rows - gone.length;
       const found =
-        ownRows === 'all' ? allRows(rowsLeft) : rowsWithin(ownRows, first, first + rowsLeft);
-      if (found.length > 0) this.#set(source, unrankRows(found, gone));
+        ownRows === 'all' ? allRows(rowsLeft) : rowsInRange(ownRows, first, first + rowsLeft);
+      if (found.length > 0) this.#set(source, rowNumbersBeforeRemoval(found, gone));
     }
   }
 
-  /** Follows the rows through a merge that has sorted the rows of its sources. */
+  /** Follows the rows through a merge that sorts the rows of its sources. */
   #followSorted(entry: LogEntry, live: ReadonlyMap<string, Segment>): void {
     let count = 0;
     const wantedRows = entry.remove.map(({ path }) => {
@@ -123,23 +127,23 @@ export class RowTrace {
       return rowFlags(ownRows, source);
     });
     if (count === 0) return;
-    for (const [target, { sources, rows }] of originsOf(entry)) {
+    for (const [target, { sources, rows }] of decodedOriginsOf(entry)) {
       const found: number[] = [];
       for (let row = 0; row < rows.length; row++)
         if (wantedRows[sources[row]!]?.[rows[row]!] === 1) found.push(row);
       count -= found.length;
       if (found.length > 0) this.#set(target, Int32Array.from(found));
     }
-    this.dropped += count;
+    this.droppedCount += count;
   }
 
   #followSortedBack(entry: LogEntry, live: ReadonlyMap<string, Segment>): void {
     const found: number[][] = entry.remove.map(() => []);
-    for (const [target, { sources, rows }] of originsOf(entry)) {
+    for (const [target, { sources, rows }] of decodedOriginsOf(entry)) {
       const ownRows = this.rows.get(target.path);
       if (ownRows === undefined) continue;
       this.rows.delete(target.path);
-      for (const row of numbersOf(ownRows, target)) found[sources[row]!]!.push(rows[row]!);
+      for (const row of rowNumbersOf(ownRows, target)) found[sources[row]!]!.push(rows[row]!);
     }
     for (const [i, { path }] of entry.remove.entries())
       if (found[i]!.length > 0) this.#set(live.get(path)!, Int32Array.from(found[i]!).sort());
@@ -150,17 +154,20 @@ export class RowTrace {
   }
 }
 
-/** A segment that a merge replaces, its rows that are left out, and the row of the merged segment at which the others begin. */
-interface MergedPart {
+/**
+ * A segment that a merge replaces, those of its rows that are left out (`gone`), and the row of the merged segment at which its remaining
+ * rows begin.
+ */
+interface MergedSource {
   readonly source: Segment;
   readonly gone: Int32Array;
   readonly first: number;
 }
 
-function partsOf(
+function mergedSources(
   { add, remove }: LogEntry,
   live: ReadonlyMap<string, Segment>,
-): readonly MergedPart[] {
+): readonly MergedSource[] {
   const sources = remove.map(({ path }) => live.get(path)!);
   const keepsDeleted = add[0]?.rows === sources.reduce((sum, { rows }) => sum + rows, 0);
   let next = 0;
@@ -172,13 +179,12 @@ function partsOf(
   });
 }
 
-/** The segments into which a merge has sorted rows, and the origins of these rows. */
-function* originsOf({ add, origins }: LogEntry): Generator<readonly [Segment, Origins]> {
-  for (const [i, target] of add.entries())
-    yield [target, decodedOrigins(origins![i]!, target.rows)];
+/** Yields the segments into which a merge has sorted rows, each with the origins of its rows. */
+function* decodedOriginsOf({ add, origins }: LogEntry): Generator<readonly [Segment, RowOrigins]> {
+  for (const [i, target] of add.entries()) yield [target, decodeOrigins(origins![i]!, target.rows)];
 }
 
-/** A byte for each row of a segment: 1 for rows of the set. */
+/** Returns one byte for each row of a segment: 1 for rows of the set. */
 function rowFlags(rows: TracedRows, { rows: count }: Segment): Uint8Array {
   const found = new Uint8Array(count);
   if (rows === 'all') return found.fill(1);
@@ -186,8 +192,8 @@ function rowFlags(rows: TracedRows, { rows: count }: Segment): Uint8Array {
   return found;
 }
 
-/** The numbers of rows. */
-export function numbersOf(rows: TracedRows, { rows: count }: Segment): Int32Array {
+/** Returns the numbers of the rows, also if they are all rows of the segment. */
+export function rowNumbersOf(rows: TracedRows, { rows: count }: Segment): Int32Array {
   return rows === 'all' ? allRows(count) : rows;
 }
 
@@ -195,8 +201,8 @@ function allRows(count: number): Int32Array {
   return new Int32Array(count).map((_, row) => row);
 }
 
-/** The new numbers of rows after the rows `gone` have been removed and `before` rows have been put in front. */
-function rankRows(rows: Int32Array, gone: Int32Array, before: number): Int32Array {
+/** Returns the new numbers of rows after the rows `gone` have been removed and `before` rows have been inserted in front. */
+function rowNumbersAfterRemoval(rows: Int32Array, gone: Int32Array, before: number): Int32Array {
   let passed = 0;
   return rows.map((row) => {
     while (passed < gone.length && gone[passed]! < row) passed++;
@@ -204,13 +210,13 @@ function rankRows(rows: Int32Array, gone: Int32Array, before: number): Int32Arra
   });
 }
 
-/** The rows from `first` to before `end`, counted from `first`. */
-function rowsWithin(rows: Int32Array, first: number, end: number): Int32Array {
+/** Returns the rows from `first` to `end` (exclusive), counted from `first`. */
+function rowsInRange(rows: Int32Array, first: number, end: number): Int32Array {
   return rows.filter((row) => row >= first && row < end).map((row) => row - first);
 }
 
-/** The numbers that rows had before the rows `gone` were left out. */
-function unrankRows(rows: Int32Array, gone: Int32Array): Int32Array {
+/** Returns the numbers that rows had before the rows `gone` were removed. */
+function rowNumbersBeforeRemoval(rows: Int32Array, gone: Int32Array): Int32Array {
   let passed = 0;
   return rows.map((row) => {
     while (passed < gone.length && gone[passed]! <= row + passed) passed++;

@@ -5,15 +5,15 @@ import { deltaSchema, parquetColumns } from './arrow.js';
 import { createdBy } from './segment.js';
 
 /**
- * A Parquet file without records that holds a snapshot's columns. As the first file of `read_parquet(…, union_by_name = true)` it
- * defines all columns and their order, including those that no segment has yet.
+ * Returns a Parquet file without records that has a snapshot's columns. As the first file of `read_parquet(…, union_by_name = true)`, it
+ * defines all columns and their order, including columns that no segment has yet.
  */
-export function schemaFile(columns: Columns): Uint8Array {
+export function encodeSchemaFile(columns: Columns): Uint8Array {
   const encoder = new ParquetEncoder(parquetColumns(columns), createdBy);
-  return Buffer.concat(Array.from(encoder.pieces([]), (piece) => piece.slice()));
+  return Buffer.concat(Array.from(encoder.encodeBatches([]), (piece) => piece.slice()));
 }
 
-/** The path of the schema file of these columns in a dataset's folder; equal columns have the same path. */
+/** Returns the path of the schema file for these columns in a dataset's folder; equal columns have the same path. */
 export function schemaFilePath(columns: Columns): string {
   const hash = createHash('sha256').update(deltaSchema(columns)).digest('hex');
   return `_schema/${hash.slice(0, 32)}.parquet`;

@@ -15,12 +15,12 @@ import { segmentStats } from './stats.js';
 import type { Segment } from './store.js';
 import { areVariantsPlaced } from './variant-places.js';
 
-/** The name in the footer of every file. */
+/** The program name in the footer (`created_by`) of every file. */
 export const createdBy = 'strandlake';
 
 /** The records of a segment: batches of the reserved columns followed by `columns`. */
 export interface SegmentInput {
-  /** True for a segment that is never committed: it is written fast, without extremes and indexes. */
+  /** True for a segment that is never committed: it is written fast, without statistics and indexes. */
   readonly isIntermediate?: boolean;
   readonly columns: Columns;
   readonly data: RecordBatch | readonly RecordBatch[];
@@ -28,25 +28,25 @@ export interface SegmentInput {
 }
 
 /**
- * Grows with what a segment's file holds besides its values: 1 is Parquet with an OffsetIndex, 2 adds the ColumnIndex, and terms of texts
- * that end at underscores, 3 has checksums of
- * blocks in the log, which also says whether variants follow from coordinates, and 4 has an index of texts in lists. Segments of earlier
- * formats answer every query, some of them slower, until they are rewritten.
+ * The version of the segment format; it grows with what a segment has besides its values: 1 is Parquet with an OffsetIndex; 2 adds the
+ * ColumnIndex, and terms of texts that end at underscores; 3 adds block checksums in the log, which also says whether variants follow from
+ * coordinates; 4 adds an index of texts in lists. Segments of earlier formats answer every query, some of them more slowly, until they are
+ * rewritten.
  */
 export const segmentFormat = 4;
 
-/** Whether a segment would be written with more beside its values today. */
+/** Returns whether the segment, if it were written now, would have more indexes or checksums than it has. */
 export function isOutdated({ format, columns }: Pick<Segment, 'format' | 'columns'>): boolean {
   return format < 3 || (format < segmentFormat && hasListedTexts(columns));
 }
 
 /**
- * Writes a segment as one Parquet file at `path`, reads its footer back and compares it with the batches. The file is not durable
- * yet, so that pool threads do not wait for the disk: call `flushSegment` before the segment is journaled or committed. On failure the
- * file is removed.
+ * Writes a segment as one Parquet file at `path`, reads its footer back, and compares it with the batches. The file is not durable yet, so
+ * that pool threads do not wait for the disk: call `flushSegment` before the segment is journaled or committed. If writing fails, the file
+ * is removed.
  */
-export async function writeUnflushed(input: SegmentInput, path: string): Promise<Segment> {
-  const batches = asBatches(input);
+export async function writeSegmentUnflushed(input: SegmentInput, path: string): Promise<Segment> {
+  const batches = checkedBatches(input);
   const { isIntermediate = false } = input;
   const sized = isIntermediate ? undefined : writeIndex(input.columns, batches);
   let indexBytes = 0;
@@ -58,10 +58,10 @@ export async function writeUnflushed(input: SegmentInput, path: string): Promise
   const encoder = new ParquetEncoder(parquetColumns(input.columns), createdBy, isIntermediate);
   const digest = createHash('sha256');
   const blocks = new BlockChecksums();
-  await removeFile(path); // left by a first pass over the chunk with other types
+  await removeFile(path); // left over from a first pass over the chunk, which found other types
   const file = await createFile(path);
   try {
-    for (const piece of encoder.pieces(batches, index)) {
+    for (const piece of encoder.encodeBatches(batches, index)) {
       digest.update(piece);
       blocks.update(piece);
       await file.write(piece);
@@ -86,14 +86,14 @@ export async function writeUnflushed(input: SegmentInput, path: string): Promise
   }
 }
 
-/** Makes a segment written by `writeUnflushed` durable. */
+/** Makes a segment written by `writeSegmentUnflushed` durable. */
 export async function flushSegment(path: string): Promise<void> {
   await flushFile(path);
   crashpoint('segment.flushed');
 }
 
-/** The batches; throws if they do not fit the columns. */
-function asBatches(input: SegmentInput): readonly RecordBatch[] {
+/** Returns the batches; throws if they do not fit the columns. */
+function checkedBatches(input: SegmentInput): readonly RecordBatch[] {
   const batches = Array.isArray(input.data) ? input.data : [input.data as RecordBatch];
   const rows = batches.reduce((sum: number, batch: RecordBatch) => sum + batch.numRows, 0);
   if (rows !== input.rows) {

@@ -1,20 +1,20 @@
 import type { DataFolder } from '../core/data-folder.js';
-import { RecentMap } from '../core/recent-map.js';
+import { LruCache } from '../core/recent-map.js';
 import { logContents } from './log.js';
 import type { LogState } from './log-state.js';
 import { advanceState, replayLog } from './snapshot.js';
 
-/** Maximum number of datasets whose state is kept. */
-const maxStates = 16;
+/** Maximum number of datasets whose state is cached. */
+const maxCachedStates = 16;
 
 /**
- * The states of the logs that were replayed last, for a process that only reads them, so that each of its jobs reads the entries that are
- * new. A state is kept without the last entry unless that is known to be durable: until another one follows it, the process that commits may take it back,
- * if it cannot make it durable.
+ * Caches the states of the most recently replayed logs, in a process that only reads them, so that each of its jobs reads only new entries.
+ * Unless the last entry is known to be durable, the cached state excludes it: until another entry follows, the committing process may take
+ * it back if it cannot make it durable.
  */
-export class SettledLogs {
+export class DurableLogStates {
   readonly #folder: DataFolder;
-  readonly #states = new RecentMap<number, LogState>(maxStates);
+  readonly #states = new LruCache<number, LogState>(maxCachedStates);
   /** For each dataset, a promise that resolves when the last reading of its log has ended. */
   readonly #readings = new Map<number, Promise<unknown>>();
 
@@ -22,13 +22,14 @@ export class SettledLogs {
     this.#folder = folder;
   }
 
-  /** The state after all versions of a log, as `replay` returns it. */
+  /** Returns the state after all versions of a log. */
   replay(datasetId: number): Promise<LogState> {
     return this.#inTurn(datasetId, async () => {
       const { versions, checkpoints } = await logContents(this.#folder, datasetId);
       const knownState = this.#states.get(datasetId);
       const settledVersion = Math.max(versions.length - 2, knownState?.version ?? -1);
-      // The log of a dataset that was archived meanwhile may be missing; a later checkpoint spares entries.
+      // The cached state is not used if the log is shorter, because the dataset may have been archived since, or if there is a later
+      // checkpoint, which saves reading entries.
       const isLatest =
         knownState !== undefined &&
         knownState.version < versions.length &&
@@ -44,8 +45,11 @@ export class SettledLogs {
     });
   }
 
-  /** Reads a log on up to a version that is durable, so that the next job need not, if an earlier state of it is kept. */
-  async settle(datasetId: number, version: number): Promise<void> {
+  /**
+   * Advances a cached state of a log to a version that is durable, so that the next job need not read these entries. Does nothing if no
+   * state is cached.
+   */
+  async advanceTo(datasetId: number, version: number): Promise<void> {
     await this.#inTurn(datasetId, async () => {
       const state = this.#states.get(datasetId);
       if (state === undefined || state.version >= version) return;

@@ -1,9 +1,9 @@
 import type { DataFolder } from '../core/data-folder.js';
 import { AppError } from '../core/errors.js';
-import { RecentMap } from '../core/recent-map.js';
+import { LruCache } from '../core/recent-map.js';
 import type { LogState } from './log-state.js';
-import type { SettledLogs } from './settled-logs.js';
-import { advanceState, replayLog, snapshotOf } from './snapshot.js';
+import type { DurableLogStates } from './settled-logs.js';
+import { advanceState, replayLog, buildSnapshot } from './snapshot.js';
 import type { Snapshot } from './store.js';
 
 /** A dataset's log as last read, and the snapshot built from it. */
@@ -12,32 +12,32 @@ interface LoadedVersion {
   readonly snapshot: Snapshot;
 }
 
-/** Snapshots of earlier versions are small, because they share their segments with neighbouring versions. */
-const maxEarlier = 64;
+/** Maximum number of cached snapshots of earlier versions. They are small, because they share their segments with neighbouring versions. */
+const maxEarlierSnapshots = 64;
 
 /**
- * The current snapshot of every dataset, brought forward from the log on every access, and the earlier versions used last, so that a
- * client that pages through one of them does not replay the log for each page.
+ * Caches the current snapshot of every dataset, which is brought up to date from the log on every access, and the most recently used
+ * earlier versions, so that a client that pages through one of them does not cause the log to be replayed for each page.
  */
 export class SnapshotCache {
   readonly #folder: DataFolder;
-  readonly #logs: SettledLogs | undefined;
+  readonly #logs: DurableLogStates | undefined;
   readonly #current = new Map<number, LoadedVersion>();
-  /** Earlier versions by `<dataset> <version>`. */
-  readonly #earlier = new RecentMap<string, Snapshot>(maxEarlier);
+  /** Cached earlier versions, by `<dataset> <version>`. */
+  readonly #earlier = new LruCache<string, Snapshot>(maxEarlierSnapshots);
   /**
-   * While an entry is being written: the last version before it. An entry has its name a moment before it is durable, and must not be
-   * visible as long as it could be taken back.
+   * While an entry is being written, the last version before it. An entry gets its name a moment before it is durable, and must not be
+   * visible while it could still be taken back.
    */
   readonly #limits = new Map<number, number>();
 
-  /** `logs` has the states to begin with, in a process that only reads. */
-  constructor(folder: DataFolder, logs?: SettledLogs) {
+  /** `logs` provides the initial states, in a process that only reads. */
+  constructor(folder: DataFolder, logs?: DurableLogStates) {
     this.#folder = folder;
     this.#logs = logs;
   }
 
-  /** The current version; one look at the disk if nothing was committed since the last call. */
+  /** Returns the current version; if nothing was committed since the last call, this takes a single look at the disk. */
   async current(datasetId: number): Promise<LoadedVersion> {
     const cachedCurrent = this.#current.get(datasetId);
     const last = this.#limits.get(datasetId);
@@ -46,8 +46,8 @@ export class SnapshotCache {
         ? await (this.#logs?.replay(datasetId) ?? replayLog(this.#folder, datasetId, last))
         : await advanceState(this.#folder, datasetId, cachedCurrent.state, last);
     if (cachedCurrent !== undefined && state === cachedCurrent.state) return cachedCurrent;
-    const freshEntry = { state, snapshot: await snapshotOf(this.#folder, datasetId, state) };
-    // Two callers may have read at once: the later version stays.
+    const freshEntry = { state, snapshot: await buildSnapshot(this.#folder, datasetId, state) };
+    // Two callers may have read the log at the same time; the later version is kept.
     const otherEntry = this.#current.get(datasetId);
     if (
       state.version >= 0 &&
@@ -58,7 +58,7 @@ export class SnapshotCache {
     return freshEntry;
   }
 
-  /** A version by its number, the current one by default; a version that does not exist is `not-found`. */
+  /** Returns a version by its number, by default the current one; throws `not-found` if the version does not exist. */
   async version(datasetId: number, version?: number): Promise<Snapshot> {
     const { snapshot } = await this.current(datasetId);
     if (version === undefined || version === snapshot.version) return snapshot;
@@ -68,17 +68,17 @@ export class SnapshotCache {
     const cachedEarlier = this.#earlier.get(`${datasetId} ${version}`);
     if (cachedEarlier !== undefined) return cachedEarlier;
     const state = await replayLog(this.#folder, datasetId, version);
-    const earlierSnapshot = await snapshotOf(this.#folder, datasetId, state);
+    const earlierSnapshot = await buildSnapshot(this.#folder, datasetId, state);
     this.#addEarlier(earlierSnapshot);
     return earlierSnapshot;
   }
 
-  /** The current version as last read; undefined if it was not read yet. */
-  latest(datasetId: number): LogState | undefined {
+  /** Returns the state of the current version as last read; undefined if it has not been read yet. */
+  lastReadState(datasetId: number): LogState | undefined {
     return this.#current.get(datasetId)?.state;
   }
 
-  /** Makes a version the current one. The version before stays cached for clients that page through it. */
+  /** Makes a version the current one. The previous version stays cached for clients that page through it. */
   setCurrent(datasetId: number, fresh: LoadedVersion): void {
     const before = this.#current.get(datasetId);
     if (before !== undefined) this.#addEarlier(before.snapshot);
@@ -86,17 +86,17 @@ export class SnapshotCache {
   }
 
   /** Hides versions after `version` until the limit is removed with `undefined`. */
-  setLimit(datasetId: number, version: number | undefined): void {
+  setVisibleLimit(datasetId: number, version: number | undefined): void {
     if (version === undefined) this.#limits.delete(datasetId);
     else this.#limits.set(datasetId, version);
   }
 
-  /** The last visible version while a limit is set. */
-  limit(datasetId: number): number | undefined {
+  /** Returns the last visible version while a limit is set; undefined otherwise. */
+  visibleLimit(datasetId: number): number | undefined {
     return this.#limits.get(datasetId);
   }
 
-  /** Forgets a dataset that was dropped. */
+  /** Forgets what is known of a dropped dataset. */
   forget(datasetId: number): void {
     this.#current.delete(datasetId);
     this.forgetEarlier(datasetId);

@@ -9,14 +9,14 @@ import type { DeletionVector } from './deletion-vector.js';
 import { readCheckpoint } from './checkpoint.js';
 import { damagedLogEntry, logContents, readEntry, type LogEntry } from './log.js';
 import { emptyState, type LogState } from './log-state.js';
-import { areInterleaved, nextRowId, storesRowIds } from './row-ids.js';
-import { schemaFile, schemaFilePath } from './schema-file.js';
+import { areRowIdsInterleaved, nextRowId, storesRowIds } from './row-ids.js';
+import { encodeSchemaFile, schemaFilePath } from './schema-file.js';
 import { liveRows, type Segment, type Snapshot } from './store.js';
 import { applyVacuum, vacuumStepOf, type RemovedFile } from './vacuum-entry.js';
 
 /**
- * The state after all versions of the log, or after those up to `last`. The replay begins at the newest checkpoint that can be read, or, with
- * `from`, at that state.
+ * Returns the state after all versions of the log, or after those up to `last`. The replay begins at the state `from` if given, otherwise
+ * at the newest readable checkpoint.
  */
 export async function replayLog(
   folder: DataFolder,
@@ -26,7 +26,9 @@ export async function replayLog(
 ): Promise<LogState> {
   const { versions, checkpoints } = await logContents(folder, datasetId);
   const usable = checkpoints.filter((one) => one <= last && one < versions.length);
-  const state = copyOf(from ?? (await newestCheckpoint(folder, datasetId, usable)) ?? emptyState);
+  const state = copyState(
+    from ?? (await newestCheckpoint(folder, datasetId, usable)) ?? emptyState,
+  );
   for (const version of versions.slice(state.version + 1)) {
     if (version > last) break;
     applyToState(datasetId, state, await readEntry(folder, datasetId, version, state.columns));
@@ -34,7 +36,7 @@ export async function replayLog(
   return state;
 }
 
-/** The state of the newest checkpoint that can be read; a damaged one is skipped, because the log has the same information. */
+/** Returns the state of the newest readable checkpoint; a damaged one is skipped, because the log has the same information. */
 async function newestCheckpoint(
   folder: DataFolder,
   datasetId: number,
@@ -53,10 +55,10 @@ async function newestCheckpoint(
   return undefined;
 }
 
-/** The warnings that this process has already given. */
+/** The features about which this process has already warned. */
 const warnedFeatures = new Set<string>();
 
-/** The state after the entries that follow `from`, up to `last`; `from` itself if there are none. */
+/** Returns the state after the entries that follow the state `from`, up to version `last`; `from` itself if there are none. */
 export async function advanceState(
   folder: DataFolder,
   datasetId: number,
@@ -67,33 +69,35 @@ export async function advanceState(
   for (let version = from.version + 1; ; version++) {
     if (version > last) return state ?? from;
     const isFirst = state === undefined;
-    const path = isFirst ? nextEntry(folder, datasetId, from) : folder.logEntry(datasetId, version);
+    const path = isFirst
+      ? nextEntryPath(folder, datasetId, from)
+      : folder.logEntry(datasetId, version);
     if (!fileExists(path)) return state ?? from;
-    state ??= copyOf(from);
+    state ??= copyState(from);
     applyToState(datasetId, state, await readEntry(folder, datasetId, version, state.columns));
   }
 }
 
-/** The path of the entry behind a state, which every query looks for. */
-function nextEntry(folder: DataFolder, datasetId: number, state: LogState): string {
-  let path = nextEntries.get(state);
+/** Returns the path of the log entry that would follow a state; every query checks whether it exists. */
+function nextEntryPath(folder: DataFolder, datasetId: number, state: LogState): string {
+  let path = nextEntryPaths.get(state);
   if (path === undefined)
-    nextEntries.set(state, (path = folder.logEntry(datasetId, state.version + 1)));
+    nextEntryPaths.set(state, (path = folder.logEntry(datasetId, state.version + 1)));
   return path;
 }
 
-const nextEntries = new WeakMap<LogState, string>();
+const nextEntryPaths = new WeakMap<LogState, string>();
 
-/** The state after one more entry; an entry that cannot be applied to the state is `damaged`. */
+/** Returns the state after one more entry; throws `damaged` for an entry that cannot be applied to the state. */
 export function applyEntry(datasetId: number, from: LogState, entry: LogEntry): LogState {
-  const state = copyOf(from);
+  const state = copyState(from);
   applyToState(datasetId, state, entry);
   return state;
 }
 
 /**
- * The entries after the version `from` up to the version `to`, each with the live segments before it. These are valid until the next
- * entry is taken.
+ * Yields the entries after version `from` up to version `to`, each with the live segments before it, which are valid only until the next
+ * entry is requested.
  */
 export async function* entriesBetween(
   folder: DataFolder,
@@ -101,7 +105,7 @@ export async function* entriesBetween(
   from: number,
   to: number,
 ): AsyncGenerator<{ readonly entry: LogEntry; readonly live: ReadonlyMap<string, Segment> }> {
-  const state = copyOf(await replayLog(folder, datasetId, from));
+  const state = copyState(await replayLog(folder, datasetId, from));
   while (state.version < to) {
     const entry = await readEntry(folder, datasetId, state.version + 1, state.columns);
     yield { entry, live: state.live };
@@ -109,7 +113,7 @@ export async function* entriesBetween(
   }
 }
 
-/** A state during replay, so that it is copied once and not for every version. */
+/** A mutable state for replaying many versions, so that the state is copied once and not for every version. */
 interface MutableState {
   version: number;
   columns: Columns;
@@ -120,12 +124,12 @@ interface MutableState {
   nextRowId: number;
 }
 
-function copyOf(state: LogState): MutableState {
+function copyState(state: LogState): MutableState {
   return { ...state, live: new Map(state.live), removed: new Map(state.removed) };
 }
 
 function applyToState(datasetId: number, state: MutableState, entry: LogEntry): void {
-  const restOfRows = entry.isRewrite ? removeFollowing(datasetId, state, entry) : [];
+  const restOfRows = entry.isRewrite ? removeReplacedAndFollowing(datasetId, state, entry) : [];
   const deletionTimes = entry.remove.map(({ path }) => state.live.get(path)?.deletedAt ?? 0);
   const lastDeleted = entry.isRewrite ? Math.max(0, ...deletionTimes) : entry.time;
   const checkKnown = (path: string, { encoded }: Partial<DeletionVector> = {}): void => {
@@ -151,7 +155,7 @@ function applyToState(datasetId: number, state: MutableState, entry: LogEntry): 
     if (state.live.has(segment.path) || state.removed.has(segment.path)) {
       throw damagedLogEntry(datasetId, entry.version, `adds ${segment.path} a second time`);
     }
-    const placedSegment = withRowIds(
+    const placedSegment = withBaseRowId(
       withDeletionTime(segment, lastDeleted),
       movedRowId ?? state.nextRowId,
     );
@@ -167,8 +171,8 @@ function applyToState(datasetId: number, state: MutableState, entry: LogEntry): 
   state.hasDeletions ||= entry.beginsDeletions;
 }
 
-/** Entries of earlier versions of this program do not name row ids. */
-function withRowIds(segment: Segment, next: number): Segment {
+/** Adds row ids to a segment, because log entries of earlier versions of this program do not have them. */
+function withBaseRowId(segment: Segment, next: number): Segment {
   if (segment.baseRowId !== undefined || storesRowIds(segment)) return segment;
   return { ...segment, baseRowId: next };
 }
@@ -178,10 +182,10 @@ function withDeletionTime(segment: Segment, time: number): Segment {
 }
 
 /**
- * Removes the segments after those that a rewrite replaces, and returns them, to be appended after the replacement. The replaced segments
- * must be neighbours, but for segments without records between them, and the number of records must stay the same.
+ * Removes the segments that follow the segments that a rewrite replaces, and returns them, so that they can be appended after the
+ * replacement. The replaced segments must be neighbours, apart from segments without records, and the number of records must stay the same.
  */
-function removeFollowing(
+function removeReplacedAndFollowing(
   datasetId: number,
   state: MutableState,
   { version, add, remove }: LogEntry,
@@ -199,8 +203,8 @@ function removeFollowing(
   }
   if (first < 0 || goneSegments.length < remove.length)
     throw damagedLogEntry(datasetId, version, 'replaces segments that are not neighbours');
-  const before = recordsIn(goneSegments);
-  const after = recordsIn(add);
+  const before = recordCountOf(goneSegments);
+  const after = recordCountOf(add);
   if (before !== after) {
     throw damagedLogEntry(datasetId, version, `replaces ${before} records by ${after}`);
   }
@@ -208,13 +212,13 @@ function removeFollowing(
   return segmentsBehind;
 }
 
-/** The number of records of segments. */
-function recordsIn(segments: readonly Segment[]): number {
+/** Returns the number of records in these segments. */
+function recordCountOf(segments: readonly Segment[]): number {
   return segments.reduce((sum, segment) => sum + liveRows(segment), 0);
 }
 
-/** The snapshot of a state. Writes the schema file of its columns if the dataset does not have it yet. */
-export async function snapshotOf(
+/** Returns the snapshot of a state. Writes the schema file for its columns if the dataset does not have it yet. */
+export async function buildSnapshot(
   folder: DataFolder,
   datasetId: number,
   state: LogState,
@@ -226,21 +230,23 @@ export async function snapshotOf(
       : folder.datasetFile(datasetId, schemaFilePath(state.columns));
   if ((await fileStats(schema)) === undefined) {
     await makeFolder(dirname(schema));
-    await publishFile(schema, schemaFile(state.columns));
+    await publishFile(schema, encodeSchemaFile(state.columns));
   }
   return {
     datasetId,
     version: state.version,
     columns: state.columns,
     segments,
-    isInterleaved: areInterleaved(segments),
-    rows: recordsIn(segments),
+    isInterleaved: areRowIdsInterleaved(segments),
+    rows: recordCountOf(segments),
     bytes: segments.reduce((sum, segment) => sum + segment.bytes, 0),
     files: [schema, ...segments.map((segment) => folder.datasetFile(datasetId, segment.path))],
   };
 }
 
-/** Throws `conflict` if `next` lacks or changes a column of the dataset, which another commit has added meanwhile. */
+/**
+ * Throws `conflict` if `next` lacks or changes a column of the dataset, because another commit has added it since the change was prepared.
+ */
 export function refuseChangedColumns(datasetId: number, current: Columns, next: Columns): void {
   for (const column of current) {
     const after = next.find((candidate) => candidate.name === column.name);
@@ -259,7 +265,7 @@ export function refuseChangedColumns(datasetId: number, current: Columns, next: 
   }
 }
 
-/** Whether two lists of columns are equal. */
-export function sameColumns(a: Columns, b: Columns): boolean {
+/** Returns whether two lists of columns are equal. */
+export function areColumnsEqual(a: Columns, b: Columns): boolean {
   return deltaSchema(a) === deltaSchema(b);
 }

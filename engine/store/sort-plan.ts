@@ -1,32 +1,36 @@
-import { isAscending, rowIdRanges, type RowIdRange } from './row-ids.js';
+import { areRowIdsAscending, rowIdRanges, type RowIdRange } from './row-ids.js';
 import { liveRows, type Segment } from './store.js';
 
 /*
- * Chooses the segments whose rows a merge sorts by row id (docs/decisions/0027-sorting-merges.md): those that the records of a page are
- * spread over, because many were replaced, and those that queries read in vain, because many of their rows are deleted.
+ * Chooses the segments whose rows a merge sorts by row id (docs/decisions/0027-sorting-merges.md). These are segments over which the
+ * records of a page are scattered, because many records were replaced, and segments that queries read in vain, because many of their rows
+ * are deleted.
  */
 
-/** When segments are sorted: the share of deleted rows and rows out of order. */
+/** Segments are sorted if at least this `share` of their rows is deleted or out of order, and if the minimum numbers are reached. */
 interface SortRule {
   readonly share: number;
-  /** Minimum number of such rows and segments for sorting at once; with fewer, sorting waits for a time without commits. */
+  /**
+   * Minimum numbers of deleted or unordered rows and of segments for sorting immediately; with fewer, sorting waits until there have been
+   * no commits for some time.
+   */
   readonly leastRows: number;
   readonly leastSegments: number;
 }
-const busyRule: SortRule = { share: 0.5, leastRows: 20_000, leastSegments: 16 };
-const quietRule: SortRule = { share: 0.2, leastRows: 1, leastSegments: 1 };
-/** More segments than this are sorted together only if their row ids overlap. */
-const maxTogether = 64;
+const activeDatasetRule: SortRule = { share: 0.5, leastRows: 20_000, leastSegments: 16 };
+const idleDatasetRule: SortRule = { share: 0.2, leastRows: 1, leastSegments: 1 };
+/** Maximum number of segments that are sorted together, unless their row ids overlap. */
+const maxSegmentsPerSort = 64;
 
-/** Segments that are sorted together, from index `first` to `last`. */
+/** Segments that must be sorted together: those from index `first` to `last`. */
 interface SortUnit {
   readonly first: number;
   readonly last: number;
 }
 
 /**
- * The segments to sort next; undefined if there are none. Those between them that are not among them have no records. Segments with nothing
- * but deleted rows are included as long as they are small, so that their number stays small, too.
+ * Returns the segments to sort next; undefined if there are none. Segments that lie between them and are not included have no records.
+ * Segments with only deleted rows are included if they are small, so that they do not accumulate.
  */
 export function planSort(
   segments: readonly Segment[],
@@ -34,13 +38,13 @@ export function planSort(
   isSmall: (segment: Segment) => boolean,
 ): readonly Segment[] | undefined {
   const ranges = [...rowIdRanges(segments)];
-  const rule = isQuiet ? quietRule : busyRule;
+  const rule = isQuiet ? idleDatasetRule : activeDatasetRule;
   let chosenUnit: SortUnit | undefined;
-  for (const unit of unitsOf(ranges)) {
+  for (const unit of sortUnits(ranges)) {
     const isDue = isSortDue(ranges.slice(unit.first, unit.last + 1), rule);
     if (!isDue && chosenUnit !== undefined) break;
     if (!isDue) continue;
-    if (chosenUnit !== undefined && unit.last - chosenUnit.first >= maxTogether) break;
+    if (chosenUnit !== undefined && unit.last - chosenUnit.first >= maxSegmentsPerSort) break;
     chosenUnit = { first: chosenUnit?.first ?? unit.first, last: unit.last };
   }
   if (chosenUnit === undefined) return undefined;
@@ -49,8 +53,8 @@ export function planSort(
   return segments.slice(chosenUnit.first, end).filter((one) => liveRows(one) > 0 || isSmall(one));
 }
 
-/** The segments with records, in as many units as there are without overlapping row ids, in their order. */
-function unitsOf(ranges: readonly RowIdRange[]): readonly SortUnit[] {
+/** Groups the segments with records into as many units as possible whose row ids do not overlap, in the order of the segments. */
+function sortUnits(ranges: readonly RowIdRange[]): readonly SortUnit[] {
   const numbers = [...ranges.keys()].filter((i) => liveRows(ranges[i]!.segment) > 0);
   const groups: { first: number; last: number; lastId: number }[] = [];
   for (const i of numbers.toSorted((a, b) => ranges[a]!.first - ranges[b]!.first)) {
@@ -84,7 +88,7 @@ function isSortDue(
     count++;
     records += liveCount;
     deleted += segment.rows - liveCount;
-    if (first <= lastId || !isAscending(segment)) outOfOrder += liveCount;
+    if (first <= lastId || !areRowIdsAscending(segment)) outOfOrder += liveCount;
     lastId = Math.max(lastId, last);
   }
   const rows = deleted + outOfOrder;

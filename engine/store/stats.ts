@@ -1,32 +1,33 @@
-import type { LeafCount, ListCount } from '../parquet/file-encoder.js';
+import type { EncodedLeafStatistics, ListNullCount } from '../parquet/file-encoder.js';
 import type { ParquetColumn } from '../parquet/schema.js';
 import type { Bound } from '../parquet/statistics.js';
 import type { LeafStats } from './store.js';
 
-/** Statistics are limited to the first leaves, because every log entry repeats them for each segment it adds. */
-const maxLeaves = 256;
+/** Maximum number of leaves with statistics in the log, because every log entry repeats the statistics for each segment that it adds. */
+const maxLeavesWithStatistics = 256;
 
-/** The statistics of a segment in the log, by `leafKey`. A list has one entry, with its number of nulls. */
+/** Returns the statistics of a segment for the log, by `leafKey`. A list has one entry, with its number of nulls. */
 export function segmentStats(
-  leaves: readonly LeafCount[],
-  lists: readonly ListCount[],
+  leaves: readonly EncodedLeafStatistics[],
+  lists: readonly ListNullCount[],
 ): Readonly<Record<string, LeafStats>> {
   const stats = Object.create(null) as Record<string, LeafStats>;
-  for (const { leaf, nulls, hasNaN, min, max } of leaves.slice(0, maxLeaves)) {
-    if (leaf.maxRepetition > 0) continue; // in a list
-    stats[leafKey(leaf.path)] = leafStats(leaf.column, nulls, hasNaN, min, max);
+  for (const { leaf, nulls, hasNaN, min, max } of leaves.slice(0, maxLeavesWithStatistics)) {
+    if (leaf.maxRepetition > 0) continue; // the leaf is inside a list
+    stats[leafKey(leaf.path)] = leafStatsOfExtremes(leaf.column, nulls, hasNaN, min, max);
   }
-  for (const { path, nulls } of lists.slice(0, maxLeaves)) stats[leafKey(path)] = { nulls };
+  for (const { path, nulls } of lists.slice(0, maxLeavesWithStatistics))
+    stats[leafKey(path)] = { nulls };
   return stats;
 }
 
-/** The key of a leaf in `Segment.stats`: its path joined by dots. Dots in names are escaped, so keys are unique. */
+/** Returns the key of a leaf in `Segment.stats`: its path joined by dots. Dots in names are escaped, so keys are unique. */
 export function leafKey(path: readonly string[]): string {
   return path.map((name) => name.replaceAll('.', '\\.')).join('.');
 }
 
-/** Omits both bounds if JSON or Delta cannot express one of them. */
-function leafStats(
+/** Returns the statistics of a leaf. Omits both bounds if JSON or Delta cannot express one of them. */
+function leafStatsOfExtremes(
   column: ParquetColumn,
   nulls: number,
   hasNaN: boolean,
@@ -34,13 +35,13 @@ function leafStats(
   most: Bound | undefined,
 ): LeafStats {
   if (least === undefined || most === undefined || hasNaN) return { nulls };
-  if (column.type === 'boolean') return { nulls }; // Delta has no bounds of booleans
+  if (column.type === 'boolean') return { nulls }; // Delta does not support bounds of booleans
   const min = storedBound(column, least, false);
   const max = storedBound(column, most, true);
   return min === undefined || max === undefined ? { nulls } : { nulls, min, max };
 }
 
-const maxCharacters = 32;
+const maxBoundCharacters = 32;
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 function storedBound(
@@ -48,21 +49,24 @@ function storedBound(
   value: Bound,
   isUpper: boolean,
 ): number | string | undefined {
-  if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : undefined; // -0 is 0
+  if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : undefined; // `+ 0` turns -0 into 0
   if (typeof value === 'bigint') {
     if (column.type === 'timestamp') return dateBound(value, isUpper);
     return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
   }
-  // At most four bytes per character, and four more to see whether the string continues.
-  const characters = Array.from(decoder.decode(value.subarray(0, maxCharacters * 4 + 4)));
-  if (characters.length <= maxCharacters && value.byteLength <= maxCharacters * 4) {
+  // Decodes up to four bytes per character, and four more bytes that show whether the string continues.
+  const characters = Array.from(decoder.decode(value.subarray(0, maxBoundCharacters * 4 + 4)));
+  if (characters.length <= maxBoundCharacters && value.byteLength <= maxBoundCharacters * 4) {
     return characters.join('');
   }
-  const truncatedText = characters.slice(0, maxCharacters).join('');
+  const truncatedText = characters.slice(0, maxBoundCharacters).join('');
   return isUpper ? `${truncatedText}\u{10FFFF}` : truncatedText;
 }
 
-/** Bounds of timestamps have milliseconds in Delta ("Per-file Statistics"): the lower one is rounded down, the upper one up. */
+/**
+ * Returns a bound of timestamps in milliseconds, as Delta requires ("Per-file Statistics"): a lower bound is rounded down, an upper bound
+ * up.
+ */
 function dateBound(micros: bigint, isUpper: boolean): string | undefined {
   const floor = micros / 1000n - (micros % 1000n < 0n ? 1n : 0n);
   const millis = Number(isUpper && micros % 1000n !== 0n ? floor + 1n : floor);
@@ -73,8 +77,8 @@ function dateBound(micros: bigint, isUpper: boolean): string | undefined {
 }
 
 /**
- * A bound of the statistics in the form of the file's values: the inverse of what `segmentStats` writes. Undefined if it is no bound of that
- * type.
+ * Converts a bound of the log's statistics to the form of the file's values: the inverse of `segmentStats`. Undefined if it is not a bound
+ * of that type.
  */
 export function boundValue(
   { type }: ParquetColumn,

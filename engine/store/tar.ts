@@ -1,45 +1,51 @@
 import { damagedFile } from '../core/file-steps.js';
 
 /*
- * Entries of a tar file: ustar (POSIX.1-1988, section 10.1.1), and a pax record of the size (POSIX.1-2001, "pax Extended Header") for files
- * of 8 GiB and more, whose size ustar cannot hold. Every tar program reads both.
+ * Entries of a tar file: ustar (POSIX.1-1988, section 10.1.1), with a pax record of the size (POSIX.1-2001, "pax Extended Header") for
+ * files of 8 GiB and more, whose size ustar cannot store. Every tar program reads both formats.
  */
 
 /** A regular file in a tar file. */
 export interface TarEntry {
   readonly path: string;
   readonly bytes: number;
-  /** The bytes of the entry, to be read before the next entry; unread bytes are skipped. */
+  /** The bytes of the entry. They must be read before the next entry; unread bytes are skipped. */
   readonly content: AsyncIterable<Uint8Array>;
 }
 
 const blockBytes = 512;
-/** Sizes from here on need more than the eleven octal digits of ustar. */
-const ustarLimit = 8 ** 11;
-/** Our pax headers have one short record; those of other programs also hold times and owners. */
+/** From this size on, a size needs more than the eleven octal digits of ustar. */
+const minPaxSizeBytes = 8 ** 11;
+/** Maximum size of a pax header. Strandlake's pax headers have one short record; those of other programs also contain times and owners. */
 const maxPaxBytes = 1 << 20;
 
-/** The header of a file that follows it; `modifiedAt` is in milliseconds. Paths have at most 100 ASCII characters. */
+/**
+ * Returns the header for a file, whose bytes must follow it; `modifiedAt` is in milliseconds since 1970. Paths have at most 100 ASCII
+ * characters.
+ */
 export function tarHeader(path: string, bytes: number, modifiedAt: number): Uint8Array {
-  if (bytes < ustarLimit) return tarHeaderBlock('0', path, bytes, modifiedAt);
+  if (bytes < minPaxSizeBytes) return tarHeaderBlock('0', path, bytes, modifiedAt);
   const record = paxRecord('size', String(bytes));
   return Buffer.concat([
     tarHeaderBlock('x', 'pax', record.byteLength, modifiedAt),
     record,
     tarPadding(record.byteLength),
-    tarHeaderBlock('0', path, ustarLimit - 1, modifiedAt),
+    tarHeaderBlock('0', path, minPaxSizeBytes - 1, modifiedAt),
   ]);
 }
 
-/** The zeros that follow a file, up to the next full block. */
+/** Returns the zeros that follow a file, up to the next full block. */
 export function tarPadding(bytes: number): Uint8Array {
   return new Uint8Array((blockBytes - (bytes % blockBytes)) % blockBytes);
 }
 
 /** The end of a tar file: two blocks of zeros. */
-export const tarEnd: Uint8Array = new Uint8Array(2 * blockBytes);
+export const tarEndBlocks: Uint8Array = new Uint8Array(2 * blockBytes);
 
-/** The entries of a tar file, in order. Anything but regular files, and a file without an end, is `damaged`; `name` is in the error. */
+/**
+ * Yields the entries of a tar file in order. Throws `damaged`, with `name` in the message, for anything but regular files and for a file
+ * without an end.
+ */
 export async function* tarEntries(
   pieces: AsyncIterable<Uint8Array>,
   name: string,
@@ -47,34 +53,34 @@ export async function* tarEntries(
   const input = new TarInput(pieces, name);
   let size: number | undefined;
   for (;;) {
-    const block = await input.exactly(blockBytes);
-    if (block.every((byte) => byte === 0)) return input.skip();
-    if (readOctal(block, 148, 8) !== checksumOf(block))
+    const block = await input.readExactly(blockBytes);
+    if (block.every((byte) => byte === 0)) return input.drain();
+    if (readOctal(block, 148, 8) !== headerChecksum(block))
       throw damagedFile(name, 'has a damaged header');
-    const type = textOf(block, 156, 1);
+    const type = readHeaderText(block, 156, 1);
     const bytes = (type === 'x' ? undefined : size) ?? readOctal(block, 124, 12);
     if (Number.isNaN(bytes)) throw damagedFile(name, 'has a file without a size');
     if (type === 'x') {
       if (bytes > maxPaxBytes) throw damagedFile(name, 'has a pax header without end');
-      size = paxSize(Buffer.from(await input.exactly(bytes)).toString());
+      size = parsePaxSize(Buffer.from(await input.readExactly(bytes)).toString());
     } else if (type === '0' || type === '') {
       size = undefined;
       input.beginEntry(bytes);
-      yield { path: textOf(block, 0, 100), bytes, content: input.entry() };
+      yield { path: readHeaderText(block, 0, 100), bytes, content: input.entryContent() };
       await input.finishEntry();
     } else {
       throw damagedFile(name, `has an entry of the type ${type}`);
     }
-    await input.exactly(tarPadding(bytes).byteLength);
+    await input.readExactly(tarPadding(bytes).byteLength);
   }
 }
 
-/** Reads the bytes of a tar file in the lengths that its headers give. */
+/** Reads the bytes of a tar file in the sizes that its headers specify. */
 class TarInput {
   readonly #pieces: AsyncIterator<Uint8Array>;
   readonly #name: string;
   #rest: Uint8Array = new Uint8Array();
-  /** Number of bytes of the entry that have not been read. */
+  /** Number of bytes of the current entry that have not been read. */
   #left = 0;
 
   constructor(pieces: AsyncIterable<Uint8Array>, name: string) {
@@ -82,8 +88,8 @@ class TarInput {
     this.#name = name;
   }
 
-  /** The next `length` bytes, of a header. */
-  async exactly(length: number): Promise<Uint8Array> {
+  /** Returns the next `length` bytes, which belong to a header. */
+  async readExactly(length: number): Promise<Uint8Array> {
     const parts: Uint8Array[] = [];
     for (let left = length; left > 0; left -= parts.at(-1)!.byteLength)
       parts.push(await this.#take(left));
@@ -94,8 +100,8 @@ class TarInput {
     this.#left = bytes;
   }
 
-  /** The content of the entry that has begun, in pieces. */
-  async *entry(): AsyncGenerator<Uint8Array> {
+  /** Yields the content of the current entry, in pieces. */
+  async *entryContent(): AsyncGenerator<Uint8Array> {
     while (this.#left > 0) {
       const piece = await this.#take(this.#left);
       this.#left -= piece.byteLength;
@@ -103,13 +109,13 @@ class TarInput {
     }
   }
 
-  /** Skips the unread bytes of the entry. */
+  /** Skips the unread bytes of the current entry. */
   async finishEntry(): Promise<void> {
     while (this.#left > 0) this.#left -= (await this.#take(this.#left)).byteLength;
   }
 
-  /** Reads the file to its end, so that its producer completes. */
-  async skip(): Promise<void> {
+  /** Reads the tar file to its end, so that the stream that produces it completes. */
+  async drain(): Promise<void> {
     while ((await this.#pieces.next()).done !== true);
   }
 
@@ -134,14 +140,14 @@ function tarHeaderBlock(
   if (!/^[\x21-\x7e]{1,100}$/.test(path)) throw new Error(`${path} is no path of an archive`);
   const block = Buffer.alloc(blockBytes);
   block.write(path, 0, 'latin1');
-  block.write('0000600\0', 100, 'latin1'); // mode
-  block.write('0000000\0', 108, 'latin1'); // owner
-  block.write('0000000\0', 116, 'latin1'); // group
+  block.write('0000600\0', 100, 'latin1'); // file mode
+  block.write('0000000\0', 108, 'latin1'); // owner's id
+  block.write('0000000\0', 116, 'latin1'); // group's id
   block.write(`${octalDigits(bytes, 11)}\0`, 124, 'latin1');
   block.write(`${octalDigits(Math.trunc(modifiedAt / 1_000), 11)}\0`, 136, 'latin1');
   block.write(type, 156, 'latin1');
   block.write('ustar\u000000', 257, 'latin1'); // magic and version
-  block.write(`${octalDigits(checksumOf(block), 6)}\0 `, 148, 'latin1');
+  block.write(`${octalDigits(headerChecksum(block), 6)}\0 `, 148, 'latin1');
   return block;
 }
 
@@ -149,7 +155,7 @@ function octalDigits(value: number, count: number): string {
   return value.toString(8).padStart(count, '0');
 }
 
-/** `<length> <key>=<value>\n`, where the length counts its own digits. */
+/** Returns a pax record: `<length> <key>=<value>\n`, where the length includes its own digits. */
 function paxRecord(key: string, value: string): Uint8Array {
   const restOfRecord = ` ${key}=${value}\n`;
   let length = restOfRecord.length;
@@ -158,22 +164,22 @@ function paxRecord(key: string, value: string): Uint8Array {
   return Buffer.from(`${length}${restOfRecord}`);
 }
 
-function paxSize(records: string): number | undefined {
+function parsePaxSize(records: string): number | undefined {
   const [, size] = /^\d+ size=(\d+)$/m.exec(records) ?? [];
   return size === undefined ? undefined : Number(size);
 }
 
-/** The sum of the bytes of a header, with blanks for the checksum itself. */
-function checksumOf(block: Uint8Array): number {
+/** Returns the sum of the bytes of a header, with blanks in place of the checksum itself. */
+function headerChecksum(block: Uint8Array): number {
   return block.reduce((sum, byte, i) => sum + (i >= 148 && i < 156 ? 32 : byte), 0);
 }
 
 function readOctal(block: Uint8Array, from: number, length: number): number {
-  const text = textOf(block, from, length).trim();
+  const text = readHeaderText(block, from, length).trim();
   return /^[0-7]+$/.test(text) ? Number.parseInt(text, 8) : Number.NaN;
 }
 
-function textOf(block: Uint8Array, from: number, length: number): string {
+function readHeaderText(block: Uint8Array, from: number, length: number): string {
   const [text = ''] = Buffer.from(block.subarray(from, from + length))
     .toString('latin1')
     .split('\0', 1);

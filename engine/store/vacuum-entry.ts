@@ -1,20 +1,21 @@
 import { AppError } from '../core/errors.js';
 
 /*
- * How the log tells which files were removed from the disk. As in Delta Lake, a vacuum writes two entries: `VACUUM START`, before the first
- * file goes, and `VACUUM END`, when all have gone. The first one names the files, so that no version that needs one of them is read from then on.
+ * How the log records which files were removed from the disk. As in Delta Lake, a vacuum writes two entries: `VACUUM START` before the
+ * first file is removed, and `VACUUM END` after the last. The first entry lists the files; from then on, no version that needs one of them
+ * is read.
  */
 
 /** A segment that a version of the log has removed: a tombstone of Delta. */
 export interface RemovedFile {
   readonly bytes: number;
-  /** The time of the entry that removed it, milliseconds since 1970: the versions before were the newest until then. */
+  /** The time of the log entry that removed the segment, in milliseconds since 1970. Earlier versions were the newest until then. */
   readonly removedAt: number;
   /** Whether a vacuum has begun to remove the file. */
   readonly isVacuumed: boolean;
 }
 
-/** The `info.vacuum` of a log entry. */
+/** The `info.vacuum` of a log entry: one step of a vacuum. */
 export type VacuumStep =
   { readonly step: 'start'; readonly files: readonly string[] } | { readonly step: 'end' };
 
@@ -24,12 +25,12 @@ interface VacuumState {
   readableSince: number;
 }
 
-/** The step of a vacuum that the `info` of an entry describes; undefined for another entry. */
+/** Returns the step of a vacuum that the `info` of a log entry describes; undefined for other entries. */
 export function vacuumStepOf(info: Readonly<Record<string, unknown>>): VacuumStep | undefined {
   return info['vacuum'] as VacuumStep | undefined;
 }
 
-/** Applies the step of a vacuum to the state of a log; returns what is wrong with it. */
+/** Applies the step of a vacuum to the state of a log. Returns the problem if the step does not fit the state. */
 export function applyVacuum(state: VacuumState, step: VacuumStep): string | undefined {
   const { removed } = state;
   if (step.step === 'end') {
@@ -45,8 +46,8 @@ export function applyVacuum(state: VacuumState, step: VacuumStep): string | unde
   return undefined;
 }
 
-/** The error for a version that a vacuum has made unreadable. `keepMs` is how long versions are kept. */
-export function unreadableVersion(
+/** Returns the error for a version that a vacuum has made unreadable. `keepMs` is the time for which versions are kept, in milliseconds. */
+export function unreadableVersionError(
   datasetId: number,
   version: number,
   readableSince: number,

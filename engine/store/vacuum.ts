@@ -1,22 +1,25 @@
 import type { DataFolder } from '../core/data-folder.js';
 import { AppError } from '../core/errors.js';
-import { fileExists, fileSize, list } from '../core/files.js';
-import { RecentMap } from '../core/recent-map.js';
+import { fileExists, fileSize, listFolder } from '../core/files.js';
+import { LruCache } from '../core/recent-map.js';
 import { schemaFilePath } from './schema-file.js';
 import { readEntry } from './log.js';
 import type { LogState } from './log-state.js';
 import type { SnapshotCache } from './snapshot-cache.js';
 import type { DatasetChange, Snapshot, VacuumFile, VacuumNeeds, VacuumPlan } from './store.js';
-import { unreadableVersion, type VacuumStep } from './vacuum-entry.js';
+import { unreadableVersionError, type VacuumStep } from './vacuum-entry.js';
 
-/** How long a version stays readable after it was last asked for: a cursor may page through it, or a query read its files. */
-const pinMs = 3_600_000;
+/**
+ * Time in milliseconds for which a version stays readable after its last use, because a cursor may page through it or a query may read its
+ * files.
+ */
+const defaultPinMs = 3_600_000;
 
 /** Dependencies of `Vacuums`. */
 interface VacuumOptions {
   readonly folder: DataFolder;
   readonly snapshots: SnapshotCache;
-  /** How long a version is kept after another one has become the newest. */
+  /** Time in milliseconds for which a version is kept after another one has become the newest. */
   readonly keepMs: number;
   readonly pinMs?: number | undefined;
   now(): number;
@@ -24,42 +27,42 @@ interface VacuumOptions {
 }
 
 /**
- * Removes the files of earlier versions. A file may go when it has been part of no newest version for `keepMs`, and is part of no version that
- * this process has handed out lately. The log names it before it goes.
+ * Removes the files of earlier versions. A file may be removed if for `keepMs` it has not been part of the newest version, and if no
+ * recently used snapshot of this process needs it. The log lists a file before it is removed.
  */
 export class Vacuums {
   readonly #options: VacuumOptions;
-  /** For each dataset and version, when it was last handed out. */
+  /** For each dataset and version, the time at which a snapshot of it was last handed out. */
   readonly #pins = new Map<number, Map<number, number>>();
   /**
-   * The last version known to have the same records as the version in the key `<dataset> <version>`, and whether a later version has other
-   * records.
+   * By the key `<dataset> <version>`: the last version that is known to have the same records as that version, and whether the version
+   * after it has other records.
    */
-  readonly #alike = new RecentMap<string, { last: number; hasEnded: boolean }>(10_000);
-  /** For each dataset, the segments that a vacuum is about to name in the log. */
+  readonly #alike = new LruCache<string, { last: number; hasEnded: boolean }>(10_000);
+  /** For each dataset, the segments that a vacuum is about to list in the log. */
   readonly #doomed = new Map<number, ReadonlySet<string>>();
 
   constructor(options: VacuumOptions) {
     this.#options = options;
   }
 
-  /** Keeps the files of a version that is handed out; throws `invalid` if they are being removed, or have been. */
+  /** Keeps the files of a version whose snapshot is handed out. Throws `invalid` if they are being removed or have been removed. */
   pin(snapshot: Snapshot): void {
     const { snapshots, keepMs, now } = this.#options;
     const { datasetId, version } = snapshot;
     if (this.#isGone(snapshot)) {
-      const { readableSince = 0 } = snapshots.latest(datasetId) ?? {};
+      const { readableSince = 0 } = snapshots.lastReadState(datasetId) ?? {};
       const deletedSince = this.#doomed.has(datasetId) ? now() - keepMs : readableSince;
-      throw unreadableVersion(datasetId, version, deletedSince, keepMs);
+      throw unreadableVersionError(datasetId, version, deletedSince, keepMs);
     }
     let pins = this.#pins.get(datasetId);
     if (pins === undefined) this.#pins.set(datasetId, (pins = new Map()));
     pins.set(version, now());
   }
 
-  /** Whether files of a version are being removed, or have been. */
+  /** Returns whether files of a version are being removed or have been removed. */
   #isGone({ datasetId, version, segments }: Snapshot): boolean {
-    const newest = this.#options.snapshots.latest(datasetId);
+    const newest = this.#options.snapshots.lastReadState(datasetId);
     if (newest === undefined || newest.version <= version) return false;
     const { live, removed } = newest;
     const doomed = this.#doomed.get(datasetId);
@@ -70,7 +73,7 @@ export class Vacuums {
   }
 
   /** Implements `Store.readableVersion`. */
-  async readable(datasetId: number, version: number): Promise<number> {
+  async readableVersionFor(datasetId: number, version: number): Promise<number> {
     const { snapshots, folder } = this.#options;
     const { state } = await snapshots.current(datasetId);
     if (version < 0 || version >= state.version) return version;
@@ -89,14 +92,14 @@ export class Vacuums {
     return last;
   }
 
-  /** Forgets a dataset that was dropped. */
+  /** Forgets what is known of a dropped dataset. */
   forget(datasetId: number): void {
     this.#pins.delete(datasetId);
   }
 
   /**
-   * Whether a vacuum is due: it waits until the first file has been removable for a seventh of `keepMs`, so that a dataset that changes all the
-   * time is vacuumed once a day, not with each merge.
+   * Returns whether a vacuum is due. It is due when the first file has been removable for a seventh of `keepMs`, so that a dataset that
+   * changes continuously is vacuumed about once a day, not with each merge.
    */
   isDue({ removed }: LogState): boolean {
     const { keepMs, now } = this.#options;
@@ -107,7 +110,7 @@ export class Vacuums {
   }
 
   /** Implements `Store.beginVacuum`. */
-  async begin(datasetId: number, needs: VacuumNeeds): Promise<VacuumPlan | undefined> {
+  async startVacuum(datasetId: number, needs: VacuumNeeds): Promise<VacuumPlan | undefined> {
     const { snapshots, keepMs, now } = this.#options;
     const before = Math.min(now() - keepMs, (needs.since ?? Infinity) - 1);
     const pinned = new Map<number, Snapshot>();
@@ -120,7 +123,7 @@ export class Vacuums {
         pinned.set(missing, await snapshots.version(datasetId, missing));
         continue;
       }
-      // Nothing is awaited from here to the mark: a version that is requested in between is either pinned or refused.
+      // Nothing is awaited between this line and the assignment to `#doomed`: a version requested in between is either pinned or refused.
       const neededPaths = new Set([...pinned.values()].flatMap(({ segments }) => segments.map(({ path }) => path))); // prettier-ignore
       const files: VacuumFile[] = [];
       const freshFiles: string[] = [];
@@ -146,7 +149,7 @@ export class Vacuums {
   }
 
   /** Implements `Store.endVacuum`. */
-  async end(datasetId: number): Promise<number | undefined> {
+  async finishVacuum(datasetId: number): Promise<number | undefined> {
     const { state } = await this.#options.snapshots.current(datasetId);
     const vacuumed = [...state.removed].filter(([, { isVacuumed }]) => isVacuumed);
     if (vacuumed.length === 0) return undefined;
@@ -161,13 +164,16 @@ export class Vacuums {
   }
 
   #pinnedVersions(datasetId: number): readonly number[] {
-    const pinnedSince = this.#options.now() - (this.#options.pinMs ?? pinMs);
+    const pinnedSince = this.#options.now() - (this.#options.pinMs ?? defaultPinMs);
     const pins = this.#pins.get(datasetId);
     for (const [version, usedAt] of pins ?? []) if (usedAt < pinnedSince) pins!.delete(version);
     return [...(pins?.keys() ?? [])];
   }
 
-  /** The schema files that no version in use has; another version that has one gets it written again when it is read. */
+  /**
+   * Returns the schema files that no version in use needs. If another version needs one, the file is written again when the version is
+   * read.
+   */
   async #schemaFiles(
     datasetId: number,
     { columns }: LogState,
@@ -175,7 +181,7 @@ export class Vacuums {
   ): Promise<readonly VacuumFile[]> {
     const { folder } = this.#options;
     const usedSchemas = new Set([columns, ...pinned.map((one) => one.columns)].map(schemaFilePath));
-    const names = await list(folder.datasetFile(datasetId, '_schema'));
+    const names = await listFolder(folder.datasetFile(datasetId, '_schema'));
     return names
       .map(({ name }) => `_schema/${name}`)
       .filter((path) => /^_schema\/[0-9a-f]{32}\.parquet$/.test(path) && !usedSchemas.has(path))

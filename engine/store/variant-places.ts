@@ -2,8 +2,8 @@ import type { Data, RecordBatch } from 'apache-arrow';
 import type { Column, Columns } from '../core/types.js';
 import { reservedColumns } from './arrow.js';
 
-/** The names of the fields whose values a variant is made of, and of the variant itself. */
-export const variantFields = {
+/** The names of the fields from which a variant is composed, and of the variant itself. */
+export const variantFieldNames = {
   variant: 'variant',
   coordinates: 'genomic_coordinates',
   build: 'build',
@@ -13,16 +13,16 @@ export const variantFields = {
 } as const;
 
 /**
- * Whether every variant of these records begins with the record's own genomic coordinates, as in `GRCH38-7-117559593-117559593-A`
- * (contract 10.6), and no chromosome contains a dash, so that the text can be taken apart again. Records without a variant do not matter;
- * false if the columns cannot hold such variants.
+ * Returns whether every variant of these records begins with the record's own genomic coordinates, as in `GRCH38-7-117559593-117559593-A`
+ * (contract 10.6), and no chromosome contains a dash, so that the text can be parsed unambiguously. Records without a variant are ignored.
+ * False if the columns cannot hold such variants.
  */
 export function areVariantsPlaced(columns: Columns, batches: readonly RecordBatch[]): boolean {
-  const found = columnsOf(columns);
-  return found !== undefined && batches.every((batch) => isBatchPlaced(batch, found));
+  const found = locateVariantColumns(columns);
+  return found !== undefined && batches.every((batch) => areBatchVariantsPlaced(batch, found));
 }
 
-/** The positions of columns in a batch, and of members in the coordinates. */
+/** The indices of columns in a batch, and of members in the coordinates. */
 interface VariantColumns {
   readonly variant: number;
   readonly coordinates: number;
@@ -32,39 +32,39 @@ interface VariantColumns {
   readonly stop: number;
 }
 
-function columnsOf(columns: Columns): VariantColumns | undefined {
-  const { variant, coordinates, ...members } = variantFields;
+function locateVariantColumns(columns: Columns): VariantColumns | undefined {
+  const { variant, coordinates, ...members } = variantFieldNames;
   const all = [...reservedColumns, ...columns];
-  const outer = indexOf(all, coordinates, ['object']);
+  const outer = findColumnIndex(all, coordinates, ['object']);
   if (outer < 0) return undefined;
   const inner = all[outer]!.children ?? [];
   const located = {
-    variant: indexOf(all, variant, ['string', 'text']),
+    variant: findColumnIndex(all, variant, ['string', 'text']),
     coordinates: outer,
-    build: indexOf(inner, members.build, ['string']),
-    chromosome: indexOf(inner, members.chromosome, ['string']),
-    start: indexOf(inner, members.start, ['integer', 'long']),
-    stop: indexOf(inner, members.stop, ['integer', 'long']),
+    build: findColumnIndex(inner, members.build, ['string']),
+    chromosome: findColumnIndex(inner, members.chromosome, ['string']),
+    start: findColumnIndex(inner, members.start, ['integer', 'long']),
+    stop: findColumnIndex(inner, members.stop, ['integer', 'long']),
   };
   return Object.values(located).includes(-1) ? undefined : located;
 }
 
-function indexOf(columns: Columns, name: string, types: readonly Column['type'][]): number {
+function findColumnIndex(columns: Columns, name: string, types: readonly Column['type'][]): number {
   return columns.findIndex((one) => one.name === name && !one.isList && types.includes(one.type));
 }
 
 const dash = 45;
-const zero = 48;
+const zeroDigitByte = 48;
 
-function isBatchPlaced(batch: RecordBatch, located: VariantColumns): boolean {
+function areBatchVariantsPlaced(batch: RecordBatch, located: VariantColumns): boolean {
   const variant = batch.data.children[located.variant]!;
   const coordinates = batch.data.children[located.coordinates]!;
   const [build, chromosome, start, stop] = (['build', 'chromosome', 'start', 'stop'] as const).map(
     (name) => coordinates.children[located[name]]!,
   ) as [Data, Data, Data, Data];
-  const starts = numbersOf(start);
-  const stops = numbersOf(stop);
-  // Local variables: reading the properties for each record would take longer than comparing.
+  const starts = coordinateValuesOf(start);
+  const stops = coordinateValuesOf(stop);
+  // Local variables are used, because reading the properties for each record would take longer than the comparison.
   const bytes = variant.values as Uint8Array;
   const offsets = variant.valueOffsets as Int32Array;
   const [buildBytes, buildOffsets] = [build.values as Uint8Array, build.valueOffsets as Int32Array];
@@ -78,10 +78,18 @@ function isBatchPlaced(batch: RecordBatch, located: VariantColumns): boolean {
     if (!isFull && parents.some((data) => isNull(data, row))) return false;
     const end = offsets[row + 1]!;
     let at = offsets[row]!;
-    at = afterText(bytes, at, end, buildBytes, buildOffsets[row]!, buildOffsets[row + 1]!, false);
-    if (at >= 0) at = afterText(bytes, at, end, names, nameOffsets[row]!, nameOffsets[row + 1]!, true); // prettier-ignore
-    if (at >= 0) at = afterNumber(bytes, at, end, numberAt(starts, row));
-    if (at >= 0) at = afterNumber(bytes, at, end, numberAt(stops, row));
+    at = positionAfterText(
+      bytes,
+      at,
+      end,
+      buildBytes,
+      buildOffsets[row]!,
+      buildOffsets[row + 1]!,
+      false,
+    );
+    if (at >= 0) at = positionAfterText(bytes, at, end, names, nameOffsets[row]!, nameOffsets[row + 1]!, true); // prettier-ignore
+    if (at >= 0) at = positionAfterNumber(bytes, at, end, coordinateAt(starts, row));
+    if (at >= 0) at = positionAfterNumber(bytes, at, end, coordinateAt(stops, row));
     if (at < 0) return false;
   }
   return true;
@@ -93,25 +101,25 @@ function isNull(data: Data, row: number): boolean {
   return ((data.nullBitmap![bit >> 3]! >> (bit & 7)) & 1) === 0;
 }
 
-/** Whole numbers, each in one element or in two halves. */
+/** Integers, stored as one element each or as two halves. */
 interface CoordinateValues {
   readonly int32s: Int32Array;
   readonly areHalves: boolean;
 }
 
-function numbersOf({ values }: Data): CoordinateValues {
+function coordinateValuesOf({ values }: Data): CoordinateValues {
   const { buffer, byteOffset, byteLength } = values as Int32Array | BigInt64Array;
   const areHalves = (values as Int32Array | BigInt64Array).BYTES_PER_ELEMENT === 8;
   return { int32s: new Int32Array(buffer, byteOffset, byteLength / 4), areHalves };
 }
 
-function numberAt({ int32s, areHalves }: CoordinateValues, row: number): number {
+function coordinateAt({ int32s, areHalves }: CoordinateValues, row: number): number {
   if (!areHalves) return int32s[row]!;
   return int32s[2 * row + 1]! * 2 ** 32 + (int32s[2 * row]! >>> 0);
 }
 
-/** The position after a text in upper case and the following dash; -1 if the bytes differ. */
-function afterText(
+/** Returns the position after a text in upper case and the dash that follows it; -1 if the bytes differ. */
+function positionAfterText(
   bytes: Uint8Array,
   from: number,
   end: number,
@@ -130,17 +138,22 @@ function afterText(
   return bytes[at] === dash ? at + 1 : -1;
 }
 
-/** The position after a whole number in decimal, without leading zeros, and the following dash; -1 if the bytes differ. */
-function afterNumber(bytes: Uint8Array, from: number, end: number, expected: number): number {
+/** Returns the position after an integer in decimal, without leading zeros, and the dash that follows it; -1 if the bytes differ. */
+function positionAfterNumber(
+  bytes: Uint8Array,
+  from: number,
+  end: number,
+  expected: number,
+): number {
   let value = 0;
   let at = from;
   while (at < end && bytes[at] !== dash) {
-    const digit = bytes[at++]! - zero;
+    const digit = bytes[at++]! - zeroDigitByte;
     if (digit < 0 || digit > 9) return -1;
     value = value * 10 + digit;
   }
-  const isDecimal = at > from && (bytes[from] !== zero || at === from + 1);
-  // A double holds up to 15 digits exactly; with more, different texts may have the same value.
+  const isDecimal = at > from && (bytes[from] !== zeroDigitByte || at === from + 1);
+  // Integers of up to 15 digits are exact as doubles; with more digits, different texts may have the same value.
   const isExact = at - from <= 15;
   return isDecimal && isExact && value === expected && at < end ? at + 1 : -1;
 }

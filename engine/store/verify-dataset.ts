@@ -4,28 +4,28 @@ import type { DataFolder } from '../core/data-folder.js';
 import {
   fileExists,
   fileSize,
-  identityOf,
-  list,
+  entryIdentityOf,
+  listFolder,
   modifiedAt,
   quarantineFile,
   removeTree,
 } from '../core/files.js';
 import { readCheckpoint, stateChecksum } from './checkpoint.js';
-import { fileProblem } from './integrity.js';
+import { segmentProblemOrReadError } from './integrity.js';
 import { logContents } from './log.js';
 import { emptyState, type LogState } from './log-state.js';
 import { replayLog } from './snapshot.js';
 import type { Damage, DiskUse, FilesOnDisk, SweepResult } from './store.js';
 
-/** The name of the log of a dropped dataset. */
-export const droppedLog = '_dropped';
+/** The name that the log folder gets when a dataset is dropped. */
+export const droppedLogName = '_dropped';
 /** The folder of the log in a dataset's folder. */
-export const logFolder = '_delta_log';
-const schemaFolder = '_schema';
-/** The name of a segment in its dataset's folder: time and random part of its commit, and its index in the commit. */
-const segmentPattern = /^[0-9a-z]+-[0-9a-f]{12}-\d{5,}\.parquet$/;
+export const logFolderName = '_delta_log';
+const schemaFolderName = '_schema';
+/** Matches the name of a segment in its dataset's folder: time and random part of its commit, and its index in the commit. */
+const segmentNamePattern = /^[0-9a-z]+-[0-9a-f]{12}-\d{5,}\.parquet$/;
 
-/** All problems with a dataset's files: a damaged log, damaged segments, and files that no version references. */
+/** Returns all problems with a dataset's files: a damaged log, damaged segments, and files that no version references. */
 export async function verifyDataset(
   folder: DataFolder,
   datasetId: number,
@@ -35,11 +35,14 @@ export async function verifyDataset(
   const state = await replayOrDamage(folder, datasetId);
   if ('problem' in state) return [state]; // without the log, nothing else can be verified
   for (const segment of state.live.values()) {
-    const problem = await fileProblem(folder.datasetFile(datasetId, segment.path), segment);
+    const problem = await segmentProblemOrReadError(
+      folder.datasetFile(datasetId, segment.path),
+      segment,
+    );
     if (problem !== undefined) damage.push({ path: segment.path, problem });
   }
   for (const name of await leftoverFiles(folder, datasetId, state)) {
-    const changedAt = await modifiedAt(join(folder.dataset(datasetId), name)); // not `datasetFile`: the name may be of any form
+    const changedAt = await modifiedAt(join(folder.dataset(datasetId), name)); // unlike `datasetFile`, `join` accepts any name
     if (changedAt === undefined || changedAt >= unnamedBefore) continue;
     damage.push({ path: name, problem: 'is named by no version' });
   }
@@ -47,7 +50,7 @@ export async function verifyDataset(
   return damage;
 }
 
-/** The checkpoints of a dataset that cannot be read, or that differ from the log. */
+/** Returns the problems of a dataset's checkpoints that cannot be read or that differ from the log. */
 export async function checkpointProblems(
   folder: DataFolder,
   datasetId: number,
@@ -56,7 +59,7 @@ export async function checkpointProblems(
   let before = emptyState;
   for (const version of (await logContents(folder, datasetId)).checkpoints) {
     const report = (problem: string): void =>
-      void found.push({ path: `${logFolder}/${basename(folder.checkpoint(datasetId, version))}`, problem }); // prettier-ignore
+      void found.push({ path: `${logFolderName}/${basename(folder.checkpoint(datasetId, version))}`, problem }); // prettier-ignore
     try {
       const state = await readCheckpoint(folder, datasetId, version);
       before = await replayLog(folder, datasetId, version, before);
@@ -69,7 +72,7 @@ export async function checkpointProblems(
   return found;
 }
 
-/** The log replayed up to the version `last`, without its checkpoints, or what is wrong with it. */
+/** Returns the state after the version `last` of the log, replayed without checkpoints, or the problem with the log. */
 export async function replayOrDamage(
   folder: DataFolder,
   datasetId: number,
@@ -78,13 +81,13 @@ export async function replayOrDamage(
   try {
     return await replayLog(folder, datasetId, last, emptyState);
   } catch (error) {
-    return { path: logFolder, problem: error instanceof Error ? error.message : String(error) };
+    return { path: logFolderName, problem: error instanceof Error ? error.message : String(error) };
   }
 }
 
 /**
- * Implements `Store.sweep`: removes the files that a crash left behind. `scratch` holds the identities of all files in scratch folders.
- * Returns names relative to the dataset's folder.
+ * Implements `Store.sweep` for one dataset: removes the files that a crash left behind. `scratch` has the identities of all files in
+ * scratch folders. Returns names relative to the dataset's folder.
  */
 export async function sweepDataset(
   folder: DataFolder,
@@ -93,17 +96,21 @@ export async function sweepDataset(
   scratch: ReadonlySet<string>,
 ): Promise<SweepResult> {
   const path = folder.dataset(datasetId);
-  const names = (await list(path)).map((entry) => entry.name);
+  const names = (await listFolder(path)).map((entry) => entry.name);
   if (known === 'archived') {
-    // Files are removed only if they are retired and the archive exists: otherwise they may be the only copy.
-    if (!names.includes(droppedLog) || !fileExists(folder.archive(datasetId))) return nothingSwept;
+    // Files are removed only if they were retired (`droppedLogName` exists) and the archive exists; otherwise they may be the only copy.
+    if (!names.includes(droppedLogName) || !fileExists(folder.archive(datasetId)))
+      return emptySweepResult;
     await removeTree(path);
     return { removed: names, quarantined: [] };
   }
   if (known === 'deleted') {
-    // A dataset that still has a log was not deleted here: the catalogue belongs to other files.
-    if (!names.includes(droppedLog) && (await list(folder.log(datasetId))).length > 0)
-      return nothingSwept;
+    // This data folder did not delete a dataset that still has a log, so the catalogue belongs to other files.
+    if (
+      !names.includes(droppedLogName) &&
+      (await listFolder(folder.deltaLog(datasetId))).length > 0
+    )
+      return emptySweepResult;
     await removeTree(path);
     return { removed: names, quarantined: [] };
   }
@@ -111,17 +118,17 @@ export async function sweepDataset(
   try {
     state = await replayLog(folder, datasetId);
   } catch {
-    return nothingSwept; // `snapshot` and `verify` report the damage; which files are needed is unknown
+    return emptySweepResult; // `snapshot` and `verify` report the damage; which files are needed is unknown
   }
-  if (state.version < known || names.includes(droppedLog)) return nothingSwept; // entries are missing
+  if (state.version < known || names.includes(droppedLogName)) return emptySweepResult; // entries are missing from the log
   const removedNames: string[] = [];
   const quarantined: string[] = [];
   // Only files with names that this program creates are removed; `verify` reports others.
   for (const name of await leftoverFiles(folder, datasetId, state)) {
-    const isSegment = segmentPattern.test(name);
+    const isSegment = segmentNamePattern.test(name);
     if (!isSegment && !name.includes(temporaryPrefix)) continue;
     const file = folder.datasetFile(datasetId, name);
-    if (isSegment && !scratch.has(identityOf(file) ?? '')) {
+    if (isSegment && !scratch.has(entryIdentityOf(file) ?? '')) {
       await quarantineFile(folder, file);
       quarantined.push(name);
     } else {
@@ -129,17 +136,17 @@ export async function sweepDataset(
       removedNames.push(name);
     }
   }
-  if (state.version < 0 && (await isUnused(folder, datasetId))) await removeTree(path);
+  if (state.version < 0 && (await isFolderUnused(folder, datasetId))) await removeTree(path);
   return { removed: removedNames, quarantined };
 }
 
-const nothingSwept: SweepResult = { removed: [], quarantined: [] };
+const emptySweepResult: SweepResult = { removed: [], quarantined: [] };
 
-/** Whether a dataset's folder holds no more than the folders that the first commit creates. */
-async function isUnused(folder: DataFolder, datasetId: number): Promise<boolean> {
-  const names = (await list(folder.dataset(datasetId))).map((entry) => entry.name);
-  if (names.some((name) => name !== logFolder && name !== schemaFolder)) return false;
-  return (await list(folder.log(datasetId))).length === 0;
+/** Returns whether a dataset's folder contains only the folders that the first commit creates. */
+async function isFolderUnused(folder: DataFolder, datasetId: number): Promise<boolean> {
+  const names = (await listFolder(folder.dataset(datasetId))).map((entry) => entry.name);
+  if (names.some((name) => name !== logFolderName && name !== schemaFolderName)) return false;
+  return (await listFolder(folder.deltaLog(datasetId))).length === 0;
 }
 
 async function leftoverFiles(
@@ -148,40 +155,43 @@ async function leftoverFiles(
   state: LogState,
 ): Promise<readonly string[]> {
   const filesBelow = async (name: string) =>
-    (await list(folder.datasetFile(datasetId, name)))
+    (await listFolder(folder.datasetFile(datasetId, name)))
       .filter((entry) => entry.name.startsWith(temporaryPrefix))
       .map((entry) => `${name}/${entry.name}`);
-  const top = (await list(folder.dataset(datasetId))).map((entry) => entry.name);
+  const top = (await listFolder(folder.dataset(datasetId))).map((entry) => entry.name);
   const isKnown = (name: string) =>
-    name === logFolder || name === schemaFolder || state.live.has(name) || state.removed.has(name);
+    name === logFolderName ||
+    name === schemaFolderName ||
+    state.live.has(name) ||
+    state.removed.has(name);
   return [
     ...top.filter((name) => !isKnown(name)),
-    ...(await filesBelow(logFolder)),
-    ...(await filesBelow(schemaFolder)),
+    ...(await filesBelow(logFolderName)),
+    ...(await filesBelow(schemaFolderName)),
   ];
 }
 
-/** The space that the files of a dataset take on the disk: the sizes of segments come from the log, so that only other files are examined. */
-export async function diskUseOf(
+/** Returns the disk space that the files of a dataset take. The sizes of segments come from the log, so only other files are examined. */
+export async function computeDiskUse(
   folder: DataFolder,
   datasetId: number,
   { version, live, removed, readableSince }: LogState,
 ): Promise<DiskUse> {
   const [entries, checkpoints] = [[] as number[], [] as number[]];
-  for (const { name } of await list(folder.log(datasetId))) {
+  for (const { name } of await listFolder(folder.deltaLog(datasetId))) {
     const bytes = fileSize(folder.path('datasets', String(datasetId), '_delta_log', name)) ?? 0;
     (name.endsWith('.json') ? entries : checkpoints).push(bytes);
   }
   return {
     version,
     readableSince,
-    live: filesOf([...live.values()].map(({ bytes }) => bytes)),
-    old: filesOf([...removed.values()].map(({ bytes }) => bytes)),
-    entries: filesOf(entries),
-    checkpoints: filesOf(checkpoints),
+    live: countFilesOnDisk([...live.values()].map(({ bytes }) => bytes)),
+    old: countFilesOnDisk([...removed.values()].map(({ bytes }) => bytes)),
+    entries: countFilesOnDisk(entries),
+    checkpoints: countFilesOnDisk(checkpoints),
   };
 }
 
-function filesOf(sizes: readonly number[]): FilesOnDisk {
+function countFilesOnDisk(sizes: readonly number[]): FilesOnDisk {
   return { files: sizes.length, bytes: sizes.reduce((sum, bytes) => sum + bytes, 0) };
 }

@@ -11,20 +11,20 @@ import {
 import {
   compareBounds,
   joinedRange,
-  noValues,
+  emptyRange,
   rangeOf,
   stringRange,
-  type Range,
+  type ExtremeValues,
 } from '../parquet/statistics.js';
 import { parquetColumns } from './arrow.js';
 import { deletedRows } from './deletion-vector.js';
 import { readFooter, type Footer } from './footer.js';
-import { fileProblem } from './integrity.js';
+import { segmentProblemOrReadError } from './integrity.js';
 import { boundValue, leafKey } from './stats.js';
 import type { LeafStats, Segment } from './store.js';
 
-/** The names of physical types in footers as hyparquet reads them. */
-const physicalNames: Readonly<Record<number, string>> = {
+/** The names of Parquet's physical types in footers that hyparquet has parsed. */
+const physicalTypeNames: Readonly<Record<number, string>> = {
   [physicalType.boolean]: 'BOOLEAN',
   [physicalType.int32]: 'INT32',
   [physicalType.int64]: 'INT64',
@@ -33,22 +33,22 @@ const physicalNames: Readonly<Record<number, string>> = {
   [physicalType.byteArray]: 'BYTE_ARRAY',
 };
 
-/** Problems of one segment beyond this number are only counted. */
-const maxProblems = 10;
+/** Maximum number of problems that are reported for one segment; further ones are only counted. */
+const maxReportedProblems = 10;
 
 /**
- * Reads a segment from its first byte to its last and compares it with what the log says of it: size, checksums, number of rows,
- * statistics and deleted rows. Returns all problems, as ends of messages. One column chunk at a time is in memory.
+ * Reads a whole segment and compares it with the log: size, checksums, number of rows, statistics and deleted rows. Returns all problems,
+ * as ends of messages. Only one column chunk at a time is in memory.
  */
 export async function segmentProblems(path: string, segment: Segment): Promise<readonly string[]> {
   const problems = deletionProblems(segment);
-  const problem = await fileProblem(path, segment);
-  // A problem of the file comes first: the values of an altered file say nothing about the log.
+  const problem = await segmentProblemOrReadError(path, segment);
+  // A problem of the file comes first, because the values of an altered file say nothing about the log.
   if (problem !== undefined) problems.unshift(problem);
   else problems.push(...(await valueProblems(path, segment)));
-  const moreCount = problems.length - maxProblems;
+  const moreCount = problems.length - maxReportedProblems;
   return moreCount > 0
-    ? [...problems.slice(0, maxProblems), `has ${moreCount} more problems`]
+    ? [...problems.slice(0, maxReportedProblems), `has ${moreCount} more problems`]
     : problems;
 }
 
@@ -62,7 +62,7 @@ function deletionProblems({ deletion, rows }: Segment): string[] {
     if (last < rows && deletedRowList[0]! >= 0) return [];
     return [`has ${rows} rows, and its deletion vector deletes row ${last}`];
   } catch (error) {
-    return [messageOf(error)];
+    return [errorMessageOf(error)];
   }
 }
 
@@ -71,7 +71,7 @@ async function valueProblems(path: string, segment: Segment): Promise<readonly s
   try {
     footer = await readFooter(path);
   } catch (error) {
-    return [messageOf(error)];
+    return [errorMessageOf(error)];
   }
   const rows = Number(footer.num_rows);
   if (rows !== segment.rows) return [`has ${rows} rows, the log says ${segment.rows}`];
@@ -79,17 +79,17 @@ async function valueProblems(path: string, segment: Segment): Promise<readonly s
   if (groupRows !== rows)
     return [`has ${groupRows} rows in its row groups, its footer says ${rows}`];
   const { leaves, nodes } = parquetSchema(parquetColumns(segment.columns));
-  const lists = new Map(topLists(nodes).map((list) => [list.leaf, list]));
+  const lists = new Map(outermostLists(nodes).map((list) => [list.leaf, list]));
   const problems: string[] = [];
   const file = await openFile(path);
   try {
     for (const [i, leaf] of leaves.entries()) {
       const name = leafKey(leaf.path);
       try {
-        const tally = await tallyOf(file, footer, i, leaf, lists.get(i));
+        const tally = await readLeafStatistics(file, footer, i, leaf, lists.get(i));
         problems.push(...statsProblems(segment, leaf, tally, lists.get(i)));
       } catch (error) {
-        problems.push(`has a column ${name} that cannot be read: ${messageOf(error)}`);
+        problems.push(`has a column ${name} that cannot be read: ${errorMessageOf(error)}`);
       }
     }
   } finally {
@@ -98,34 +98,34 @@ async function valueProblems(path: string, segment: Segment): Promise<readonly s
   return problems;
 }
 
-/** The columns of lists that are in no other list: those that have statistics. */
-function topLists(nodes: readonly SchemaNode[]): readonly SchemaNode[] {
-  return nodes.flatMap((node) => (node.column.isList ? [node] : topLists(node.members)));
+/** Returns the list columns that are not inside another list: these have statistics. */
+function outermostLists(nodes: readonly SchemaNode[]): readonly SchemaNode[] {
+  return nodes.flatMap((node) => (node.column.isList ? [node] : outermostLists(node.members)));
 }
 
-/** The summary of a leaf's values over all row groups. */
-interface LeafTally {
+/** Counts and extremes of a leaf's values over all row groups. */
+interface StoredLeafStatistics {
   readonly nulls: number;
-  readonly range: Range;
-  /** The number of null lists, if the leaf is the first of a list. */
+  readonly range: ExtremeValues;
+  /** The number of null lists, if the leaf is the first leaf of a list. */
   readonly listNulls: number;
 }
 
-/** Decodes all values of a leaf. Throws an error if it cannot be decoded, or does not have the rows of its row groups. */
-async function tallyOf(
+/** Decodes and counts all values of a leaf. Throws an error if it cannot be decoded or does not have the rows of its row groups. */
+async function readLeafStatistics(
   file: FileReader,
   { row_groups: groups }: Footer,
   index: number,
   leaf: ParquetLeaf,
   list: SchemaNode | undefined,
-): Promise<LeafTally> {
+): Promise<StoredLeafStatistics> {
   let [nulls, listNulls] = [0, 0];
-  let range = noValues;
+  let range = emptyRange;
   for (const { num_rows, columns } of groups) {
     const meta = columns[index]?.meta_data;
     if (meta === undefined || leafKey(meta.path_in_schema) !== leafKey(leaf.path))
       throw new RangeError('another column is in its place');
-    if (meta.type !== physicalNames[leaf.physical])
+    if (meta.type !== physicalTypeNames[leaf.physical])
       throw new RangeError(`it is of the type ${meta.type}`);
     const begin = Number(meta.dictionary_page_offset ?? meta.data_page_offset);
     const bytes = await file.read(begin, Number(meta.total_compressed_size));
@@ -133,35 +133,35 @@ async function tallyOf(
       slots: Number(meta.num_values),
       isCompressed: isZstd(meta.codec),
     });
-    const rows = rowsOf(part);
+    const rows = rowCountOfPart(part);
     if (rows !== Number(num_rows))
       throw new RangeError(`it has ${rows} rows in a row group of ${num_rows}`);
     nulls += part.slots;
     for (const page of part.values) {
       nulls -= valueCount(page);
-      range = joinedRange(range, rangeOfPage(leaf, page));
+      range = joinedRange(range, valueRangeOfPage(leaf, page));
     }
-    // A list is null where its first leaf ends above it; elements beyond the first repeat.
-    if (list !== undefined) listNulls += slotsBelow(part, list.path.length);
+    // A list is null if its first leaf ends above the level of the list; slots of further elements repeat and are not counted.
+    if (list !== undefined) listNulls += slotCountBelowLevel(part, list.path.length);
   }
   return { nulls, range, listNulls };
 }
 
-function rowsOf({ slots, repetition }: LeafPart): number {
+function rowCountOfPart({ slots, repetition }: LeafPart): number {
   if (repetition === undefined) return slots;
   let rows = 0;
   for (const level of repetition) if (level === 0) rows++;
   return rows;
 }
 
-function slotsBelow({ definition, repetition }: LeafPart, level: number): number {
+function slotCountBelowLevel({ definition, repetition }: LeafPart, level: number): number {
   let count = 0;
   for (let slot = 0; slot < definition.length; slot++)
     if (definition[slot]! < level && (repetition?.[slot] ?? 0) === 0) count++;
   return count;
 }
 
-function rangeOfPage(leaf: ParquetLeaf, page: DecodedValues): Range {
+function valueRangeOfPage(leaf: ParquetLeaf, page: DecodedValues): ExtremeValues {
   const count = valueCount(page);
   switch (page.kind) {
     case 'booleans': {
@@ -180,34 +180,37 @@ function rangeOfPage(leaf: ParquetLeaf, page: DecodedValues): Range {
   }
 }
 
-/** The differences between the statistics of the log and the values. Bounds may be wider than the values, as for long strings. */
+/**
+ * Returns the differences between the statistics of the log and the values. Bounds may be wider than the values, for example for long
+ * strings.
+ */
 function statsProblems(
   { stats }: Segment,
   leaf: ParquetLeaf,
-  { nulls, range, listNulls }: LeafTally,
+  { nulls, range, listNulls }: StoredLeafStatistics,
   list: SchemaNode | undefined,
 ): readonly string[] {
   const path = list?.path ?? leaf.path;
   const name = leafKey(path);
   const loggedStats = list === undefined && leaf.maxRepetition > 0 ? undefined : stats[name];
-  if (loggedStats === undefined) return []; // in a list, or beyond the columns that have statistics
+  if (loggedStats === undefined) return []; // the leaf is inside a list, or beyond the leaves that have statistics
   const found = list === undefined ? nulls : listNulls;
   const problems =
     loggedStats.nulls === found
       ? []
       : [`has ${found} nulls in column ${name}, the log says ${loggedStats.nulls}`];
-  if (list === undefined && !isWithin(leaf, loggedStats, range))
+  if (list === undefined && !isRangeWithinStats(leaf, loggedStats, range))
     problems.push(`has values of column ${name} outside the bounds in the log`);
   return problems;
 }
 
-function isWithin(
+function isRangeWithinStats(
   leaf: ParquetLeaf,
   { min, max }: LeafStats,
-  { extremes, hasNaN }: Range,
+  { extremes, hasNaN }: ExtremeValues,
 ): boolean {
   if (min === undefined || max === undefined) return true;
-  if (hasNaN) return false; // NaN has no order
+  if (hasNaN) return false; // NaN has no order, so bounds are impossible
   if (extremes === undefined) return true;
   const leastBound = boundValue(leaf.column, min);
   const greatestBound = boundValue(leaf.column, max);
@@ -217,6 +220,6 @@ function isWithin(
   );
 }
 
-function messageOf(error: unknown): string {
+function errorMessageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

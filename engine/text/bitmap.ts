@@ -1,16 +1,16 @@
 /*
- * Bitmaps of the rows of a segment: row r is bit `r & 7` of byte `r >> 3`. Threads exchange selections in this form, because one byte
- * per row takes 10 ms each way for 5 million rows.
+ * Bitmaps of the rows of a segment: row r is bit `r & 7` of byte `r >> 3`. Threads exchange selections in this form, because sending one
+ * byte per row takes 10 ms in each direction for 5 million rows.
  */
 
-/** For each value of four bits, the four bytes 0 or 1 for its bits. */
-const bytesOfFour = Uint32Array.from({ length: 16 }, (_, bits) => {
+/** For each number of four bits, its bits as four bytes of 0 or 1. */
+const bytesOfFourBits = Uint32Array.from({ length: 16 }, (_, bits) => {
   let word = 0;
   for (let i = 0; i < 4; i++) word |= ((bits >> i) & 1) << (8 * i);
   return word;
 });
 
-/** Packs a selection vector: one byte per row, 0 or 1. */
+/** Packs a selection vector with one byte per row (0 or 1) to a bitmap. */
 export function packBitmap(selection: Uint8Array): Uint8Array {
   const bits = new Uint8Array((selection.length + 7) >> 3);
   const wholeBytes = selection.length >> 3;
@@ -35,14 +35,14 @@ export function unpackBitmap(bits: Uint8Array, rows: number): Uint8Array {
   const fours = new Uint32Array(bits.length * 2);
   for (let i = 0; i < bits.length; i++) {
     const byte = bits[i]!;
-    fours[2 * i] = bytesOfFour[byte & 15]!;
-    fours[2 * i + 1] = bytesOfFour[byte >> 4]!;
+    fours[2 * i] = bytesOfFourBits[byte & 15]!;
+    fours[2 * i + 1] = bytesOfFourBits[byte >> 4]!;
   }
   return new Uint8Array(fours.buffer, 0, rows);
 }
 
-/** The numbers of the rows in a bitmap, ascending. */
-export function bitmapRows(bits: Uint8Array): Int32Array {
+/** Returns the numbers of the rows in a bitmap, ascending. */
+export function rowsOfBitmap(bits: Uint8Array): Int32Array {
   let count = 0;
   for (let i = 0; i < bits.length; i++)
     for (let byte = bits[i]!; byte !== 0; byte &= byte - 1) count += 1;

@@ -1,8 +1,11 @@
-/** Term frequency saturation and length normalisation, with their usual values (Robertson and Zaragoza 2009). */
-const k1 = 1.2;
-const b = 0.75;
+/**
+ * The parameters of BM25 for term frequency saturation (`saturationK1`) and length normalisation (`lengthNormalizationB`), with their usual values (Robertson and
+ * Zaragoza 2009).
+ */
+const saturationK1 = 1.2;
+const lengthNormalizationB = 0.75;
 
-/** Statistics of all texts of a field in a snapshot, on which scores depend. */
+/** Statistics of all texts of a field in a snapshot, which scores depend on. */
 export interface FieldStatistics {
   /** Number of records with a text. */
   readonly records: number;
@@ -20,31 +23,34 @@ export interface Bm25Weight {
 /** The weight of a condition that no record satisfies. */
 export const noWeight: Bm25Weight = { most: 0, base: 0, slope: 0 };
 
-/** The factors for a phrase that `found` records contain. */
+/** Returns the factors for a phrase that `found` records contain. */
 export function bm25Weight({ records, tokens }: FieldStatistics, found: number): Bm25Weight {
   if (found === 0) return noWeight;
   const average = tokens > 0 && records > 0 ? tokens / records : 1;
   return {
-    most: inverseDocumentFrequency(records, found) * (k1 + 1),
-    base: k1 * (1 - b),
-    slope: (k1 * b) / average,
+    most: inverseDocumentFrequency(records, found) * (saturationK1 + 1),
+    base: saturationK1 * (1 - lengthNormalizationB),
+    slope: (saturationK1 * lengthNormalizationB) / average,
   };
 }
 
-/** The inverse document frequency, in the variant that is never negative (as in Lucene). */
+/** Returns the inverse document frequency, in the variant that is never negative (as in Lucene). */
 export function inverseDocumentFrequency(records: number, found: number): number {
   return Math.log(1 + (Math.max(records, found) - found + 0.5) / (found + 0.5));
 }
 
-/** The score of a text with `times` occurrences among `words` tokens. SQL uses the same order of operations, so both give the same double. */
+/**
+ * Returns the score of a text with `times` occurrences among `words` tokens. SQL uses the same order of operations, so both give the same
+ * double.
+ */
 export function bm25({ most, base, slope }: Bm25Weight, times: number, words: number): number {
   return (most * times) / (times + (base + slope * words));
 }
 
 /**
- * The constant that each matching clause adds to a score besides its BM25: more than all clauses can add together, so that a record which
- * matches more clauses ranks higher (query language 4.4).
+ * Returns the constant that each matching clause adds to a score in addition to its BM25. It is greater than the sum of all clauses' BM25,
+ * so that a record that matches more clauses ranks higher (query language 4.4).
  */
-export function tierOf(weights: readonly Bm25Weight[]): number {
+export function clauseTierOf(weights: readonly Bm25Weight[]): number {
   return weights.length === 1 ? 0 : weights.reduce((sum, { most }) => sum + most, 1);
 }

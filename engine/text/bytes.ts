@@ -1,7 +1,7 @@
-/** A growing output buffer; `end` is the number of bytes written. */
+/** A growing output buffer; `endOffset` is the number of bytes written. */
 export class ByteWriter {
   bytes: Uint8Array;
-  end = 0;
+  endOffset = 0;
 
   constructor(capacity = 1 << 16) {
     this.bytes = new Uint8Array(capacity);
@@ -9,9 +9,9 @@ export class ByteWriter {
 
   /** Makes room for `size` more bytes. */
   reserve(size: number): void {
-    if (this.end + size <= this.bytes.length) return;
-    const widerBytes = new Uint8Array(Math.max(this.bytes.length * 2, this.end + size));
-    widerBytes.set(this.bytes.subarray(0, this.end));
+    if (this.endOffset + size <= this.bytes.length) return;
+    const widerBytes = new Uint8Array(Math.max(this.bytes.length * 2, this.endOffset + size));
+    widerBytes.set(this.bytes.subarray(0, this.endOffset));
     this.bytes = widerBytes;
   }
 
@@ -20,20 +20,20 @@ export class ByteWriter {
     this.reserve(5);
     let bitsLeft = value;
     while (bitsLeft > 0x7f) {
-      this.bytes[this.end++] = (bitsLeft & 0x7f) | 0x80;
+      this.bytes[this.endOffset++] = (bitsLeft & 0x7f) | 0x80;
       bitsLeft >>>= 7;
     }
-    this.bytes[this.end++] = bitsLeft;
+    this.bytes[this.endOffset++] = bitsLeft;
   }
 
   append(bytes: Uint8Array): void {
     this.reserve(bytes.length);
-    this.bytes.set(bytes, this.end);
-    this.end += bytes.length;
+    this.bytes.set(bytes, this.endOffset);
+    this.endOffset += bytes.length;
   }
 
   written(): Uint8Array {
-    return this.bytes.subarray(0, this.end);
+    return this.bytes.subarray(0, this.endOffset);
   }
 }
 
@@ -67,7 +67,7 @@ export class ByteCursor {
     return this.#bytes.subarray(from, this.at);
   }
 
-  /** Passes over `length` bytes; returns the position of the first. */
+  /** Skips `length` bytes; returns the position of the first. */
   skip(length: number): number {
     const from = this.at;
     if (from + length > this.#bytes.length) throw new Error('the index ends early');
@@ -78,36 +78,36 @@ export class ByteCursor {
 
 /** A growing list of unsigned 32-bit integers. */
 export class Uint32List {
-  list: Uint32Array;
+  elements: Uint32Array;
   length = 0;
 
   constructor(capacity = 1 << 10) {
-    this.list = new Uint32Array(capacity);
+    this.elements = new Uint32Array(capacity);
   }
 
   push(value: number): void {
-    if (this.length === this.list.length) {
-      const widerList = new Uint32Array(this.list.length * 2);
-      widerList.set(this.list);
-      this.list = widerList;
+    if (this.length === this.elements.length) {
+      const widerList = new Uint32Array(this.elements.length * 2);
+      widerList.set(this.elements);
+      this.elements = widerList;
     }
-    this.list[this.length++] = value;
+    this.elements[this.length++] = value;
   }
 
   written(): Uint32Array {
-    return this.list.subarray(0, this.length);
+    return this.elements.subarray(0, this.length);
   }
 }
 
-/** The FNV-1a hash of `bytes[from..to)`, finalised so that its low bits can index a hash table. */
-export function hashOf(bytes: Uint8Array, from: number, to: number): number {
+/** Returns the FNV-1a hash of `bytes[from..to)`, finalised so that its low bits can index a hash table. */
+export function hashFnv1a(bytes: Uint8Array, from: number, to: number): number {
   let hash = 0x811c9dc5;
   for (let at = from; at < to; at++) hash = Math.imul(hash ^ bytes[at]!, 0x01000193);
   hash = Math.imul(hash ^ (hash >>> 15), 0x85ebca6b);
   return hash ^ (hash >>> 13);
 }
 
-/** Negative, zero or positive if `a` sorts before, equal to or after `b`, compared as unsigned bytes. */
+/** Returns a negative number, zero or a positive number if `a` sorts before, equal to or after `b`, compared as unsigned bytes. */
 export function compareBytes(a: Uint8Array, b: Uint8Array): number {
   return Buffer.compare(a, b);
 }

@@ -1,32 +1,32 @@
 import type { ColumnReader, TermEntry } from './column-reader.js';
 import type { Hits } from './postings.js';
-import { areNeighbours, hitsOfRows } from './value-lists.js';
+import { areInConsecutiveValues, hitsOfRows } from './value-lists.js';
 
 /** A query for texts. A single term is a phrase of one; terms are folded (fold.ts). */
 export type TextQuery =
-  /** The text, or one value of a list, contains the terms: all of them in any order, or consecutively. */
+  /** The text, or one value of a list, contains the terms: in any order (`terms`), or consecutively (`phrase`). */
   | (FoldedTerms & { readonly kind: 'terms' | 'phrase' })
   | { readonly kind: 'and' | 'or'; readonly items: readonly TextQuery[] }
-  /** Texts that match `item` and not `other`. */
+  /** Texts that match `item` and do not match `other`. */
   | { readonly kind: 'without'; readonly item: TextQuery; readonly other: TextQuery };
 
-/** Folded terms, of which a phrase consists or which a text contains. */
+/** Folded terms: those of a phrase, or those that a text must contain. */
 export interface FoldedTerms {
   readonly terms: readonly Uint8Array[];
 }
 
-/** Rows are returned as a list if fewer than one in this many match, else as a bitmap. */
-const listedShare = 32;
+/** If fewer than one row in this many matches, rows are returned as a list, else as a bitmap. */
+const sparseDivisor = 32;
 
-/** Number of terms whose entries are kept from query to query. */
-const maxEntries = 32;
+/** Maximum number of terms whose entries are cached from query to query. */
+const maxCachedEntries = 32;
 
 const noRows = new Int32Array(0);
 const noHits: Hits = { texts: new Uint32Array(0), times: new Uint32Array(0) };
 
 /**
- * Evaluates queries on the texts of one column of one segment, and caches what it looked up. In a column that is or lies in a list, all
- * values of a row are one text here, but what a term or phrase condition asks for must be in one of them.
+ * Evaluates queries on the texts of one column of one segment, and caches what it has looked up. In a column that is a list or lies in one,
+ * all values of a row form one text, but a condition on terms or a phrase must be satisfied within one value.
  */
 export class ColumnMatcher {
   readonly column: ColumnReader;
@@ -38,56 +38,56 @@ export class ColumnMatcher {
     this.column = column;
   }
 
-  /** The texts that match a query, ascending. */
-  texts(query: TextQuery): Uint32Array {
+  /** Returns the texts that match a query, ascending. */
+  matchingTexts(query: TextQuery): Uint32Array {
     if ('terms' in query)
       return query.kind === 'terms' ? this.#withAll(query) : this.hits(query).texts;
     if (query.kind === 'without') {
-      return rowsWithout(this.texts(query.item), this.texts(query.other));
+      return subtractTexts(this.matchingTexts(query.item), this.matchingTexts(query.other));
     }
     let found: Uint32Array | undefined;
     for (const item of query.items) {
-      const texts = this.texts(item);
+      const texts = this.matchingTexts(item);
       if (found === undefined) found = texts;
-      else found = query.kind === 'and' ? commonTexts(found, texts) : uniteTexts(found, texts);
+      else found = query.kind === 'and' ? intersectTexts(found, texts) : uniteTexts(found, texts);
       if (query.kind === 'and' && found.length === 0) break;
     }
     return found ?? noHits.texts;
   }
 
-  /** The texts that contain a phrase, and the number of non-overlapping occurrences in each. */
+  /** Returns the texts that contain a phrase, and the number of non-overlapping occurrences in each. */
   hits(phrase: FoldedTerms): Hits {
     const valueHits = this.#valueHits(phrase);
     if (!this.column.isList || valueHits.texts.length === 0) return valueHits;
-    const key = keyOf(phrase);
+    const key = phraseKey(phrase);
     let ofRows = this.#hitsOfRows.get(key);
     if (ofRows === undefined)
-      this.#hitsOfRows.set(key, (ofRows = hitsOfRows(this.column.lists(), valueHits)));
+      this.#hitsOfRows.set(key, (ofRows = hitsOfRows(this.column.valueLists(), valueHits)));
     return ofRows;
   }
 
   /**
-   * Whether a phrase may begin in one value of a list and end in a later one. The relevance that SQL computes counts such an occurrence, and
-   * `hits` does not.
+   * Returns whether a phrase may begin in one value of a list and end in a later one. The relevance that SQL computes counts such an
+   * occurrence, but `hits` does not.
    */
   mayCrossValues({ terms }: FoldedTerms): boolean {
     const { column } = this;
     if (!column.isList || terms.length < 2) return false;
-    const { lengths } = column.lists();
+    const { lengths } = column.valueLists();
     return terms.some((term, i) => {
       const next = terms[i + 1];
       if (next === undefined) return false;
       const last = this.#textsAt(term, (position, text) => position === lengths[text]! - 1);
       const first = this.#textsAt(next, (position) => position === 0);
-      return areNeighbours(column.lists(), last, first);
+      return areInConsecutiveValues(column.valueLists(), last, first);
     });
   }
 
-  /** The rows whose texts match a query: an ascending list of their numbers, or a bitmap (bitmap.ts) if they are many. */
-  rows(query: TextQuery): Int32Array | Uint8Array {
-    const texts = this.texts(query);
+  /** Returns the rows whose texts match a query: an ascending list of numbers or, if there are many, a bitmap (bitmap.ts). */
+  matchingRows(query: TextQuery): Int32Array | Uint8Array {
+    const texts = this.matchingTexts(query);
     const { column } = this;
-    const isFew = this.count(texts) * listedShare < column.rows;
+    const isFew = this.countRowsOfTexts(texts) * sparseDivisor < column.rows;
     if (isFew) return texts.length === 0 ? noRows : Int32Array.from(column.rowsOf(texts));
     const bits = new Uint8Array((column.rows + 7) >> 3);
     if (!column.sharesTexts) {
@@ -108,14 +108,14 @@ export class ColumnMatcher {
     return bits;
   }
 
-  /** Number of rows whose text contains a phrase. */
-  rowsWith(phrase: FoldedTerms): number {
-    if (phrase.terms.length === 1) return this.entry(phrase.terms[0]!)?.rows ?? 0;
-    return this.count(this.hits(phrase).texts);
+  /** Returns the number of rows whose text contains a phrase. */
+  countRowsWithPhrase(phrase: FoldedTerms): number {
+    if (phrase.terms.length === 1) return this.termEntry(phrase.terms[0]!)?.rows ?? 0;
+    return this.countRowsOfTexts(this.hits(phrase).texts);
   }
 
-  /** The number of rows that have one of these texts. */
-  count(texts: Uint32Array): number {
+  /** Returns the number of rows that have one of these texts. */
+  countRowsOfTexts(texts: Uint32Array): number {
     if (!this.column.sharesTexts || texts.length === 0) return texts.length;
     const { counts } = this.column.texts();
     let sum = 0;
@@ -123,24 +123,24 @@ export class ColumnMatcher {
     return sum;
   }
 
-  /** Drops the hits, which may cover every row, and the entries of terms if they are many. */
-  forget(): void {
+  /** Drops the cached hits, which may cover every row, and the cached entries of terms if there are many. */
+  dropCachedHits(): void {
     this.#hits.clear();
     this.#hitsOfRows.clear();
-    if (this.#entries.size > maxEntries) this.#entries.clear();
+    if (this.#entries.size > maxCachedEntries) this.#entries.clear();
   }
 
-  /** The entry of a term; undefined if no text contains it. */
-  entry(term: Uint8Array): TermEntry | undefined {
-    const key = keyOf({ terms: [term] });
+  /** Returns the entry of a term; undefined if no text contains it. */
+  termEntry(term: Uint8Array): TermEntry | undefined {
+    const key = phraseKey({ terms: [term] });
     let entry = this.#entries.get(key);
     if (entry === undefined) this.#entries.set(key, (entry = this.column.find(term) ?? 'none'));
     return entry === 'none' ? undefined : entry;
   }
 
-  /** Like `hits`, but of single values in lists. */
+  /** Does the same as `hits` for single values in lists. */
   #valueHits(phrase: FoldedTerms): Hits {
-    const key = keyOf(phrase);
+    const key = phraseKey(phrase);
     let cachedHits = this.#hits.get(key);
     if (cachedHits === undefined) this.#hits.set(key, (cachedHits = this.#find(phrase)));
     return cachedHits;
@@ -151,18 +151,18 @@ export class ColumnMatcher {
     let found: Uint32Array | undefined;
     for (const term of terms) {
       const { texts } = this.#valueHits({ terms: [term] });
-      found = found === undefined ? texts : commonTexts(found, texts);
+      found = found === undefined ? texts : intersectTexts(found, texts);
       if (found.length === 0) break;
     }
     if (found === undefined || found.length === 0) return noHits.texts;
     if (!this.column.isList) return found;
     const occurrenceCounts = new Uint32Array(found.length).fill(1);
-    return hitsOfRows(this.column.lists(), { texts: found, times: occurrenceCounts }).texts;
+    return hitsOfRows(this.column.valueLists(), { texts: found, times: occurrenceCounts }).texts;
   }
 
-  /** The values that have a term at a position that passes the test. */
+  /** Returns the values that contain a term at a position for which `test` is true. */
   #textsAt(term: Uint8Array, test: (position: number, text: number) => boolean): Uint32Array {
-    const entry = this.entry(term);
+    const entry = this.termEntry(term);
     if (entry === undefined) return noHits.texts;
     const entryHits = this.column.hits(entry);
     const { starts, list } = this.column.positions(entry, entryHits);
@@ -175,7 +175,7 @@ export class ColumnMatcher {
   #find({ terms }: FoldedTerms): Hits {
     const entries: TermEntry[] = [];
     for (const term of terms) {
-      const entry = this.entry(term);
+      const entry = this.termEntry(term);
       if (entry === undefined) return noHits;
       entries.push(entry);
     }
@@ -183,7 +183,7 @@ export class ColumnMatcher {
     return this.#consecutive(entries);
   }
 
-  /** The texts in which the terms are consecutive. */
+  /** Returns the texts in which the terms are consecutive. */
   #consecutive(entries: readonly TermEntry[]): Hits {
     const knownHits = new Map<TermEntry, PositionedHits>();
     for (const entry of entries) {
@@ -195,7 +195,7 @@ export class ColumnMatcher {
     const common = [...knownHits.values()]
       .map(({ hits }) => hits.texts)
       .sort((a, b) => a.length - b.length)
-      .reduce(commonTexts);
+      .reduce(intersectTexts);
     const texts: number[] = [];
     const occurrenceCounts: number[] = [];
     const at = positioned.map(() => 0);
@@ -218,13 +218,13 @@ interface PositionedHits {
   readonly list: Uint32Array;
 }
 
-/** Number of non-overlapping occurrences of the phrase in one text, which is hit `at[i]` of term i. */
+/** Returns the number of non-overlapping occurrences of the phrase in one text, which is hit `at[i]` of term i. */
 function phraseOccurrences(positioned: readonly PositionedHits[], at: readonly number[]): number {
   const next = positioned.map(({ starts }, i) => starts[at[i]!]!);
   const [first] = positioned;
   const end = first!.starts[at[0]! + 1]!;
   let count = 0;
-  let free = 0; // end of the last occurrence
+  let free = 0; // the position after the last counted occurrence
   for (let p = first!.starts[at[0]!]!; p < end; p++) {
     const position = first!.list[p]!;
     if (position < free) continue;
@@ -240,13 +240,13 @@ function phraseOccurrences(positioned: readonly PositionedHits[], at: readonly n
   return count;
 }
 
-function keyOf({ terms }: FoldedTerms): string {
+function phraseKey({ terms }: FoldedTerms): string {
   return terms.map((term) => Buffer.from(term).toString('latin1')).join('\0');
 }
 
-/** The intersection of two ascending lists. */
-function commonTexts(a: Uint32Array, b: Uint32Array): Uint32Array {
-  if (a.length > b.length) return commonTexts(b, a);
+/** Returns the intersection of two ascending lists. */
+function intersectTexts(a: Uint32Array, b: Uint32Array): Uint32Array {
+  if (a.length > b.length) return intersectTexts(b, a);
   const out = new Uint32Array(a.length);
   let end = 0;
   let q = 0;
@@ -273,7 +273,7 @@ function uniteTexts(a: Uint32Array, b: Uint32Array): Uint32Array {
   return out.subarray(0, end);
 }
 
-function rowsWithout(a: Uint32Array, b: Uint32Array): Uint32Array {
+function subtractTexts(a: Uint32Array, b: Uint32Array): Uint32Array {
   const out = new Uint32Array(a.length);
   let end = 0;
   let q = 0;

@@ -3,49 +3,53 @@ import { damagedIndex, readPart, type ColumnLocation, type TextIndex } from './i
 import { AppError } from '../core/errors.js';
 import type { ColumnSummary, IndexPartName } from './column-writer.js';
 import {
-  blockTexts,
-  boundsOf,
+  postingsPerBlock,
+  blockMaxBounds,
   decodePostings,
-  nextWanted,
+  nextCompetitiveBlock,
   rankTexts,
-  type Bounds,
+  type BlockMaxBounds,
   type Hits,
-  type ScoreOf,
+  type ScoreFunction,
   type TextLengths,
   type TextTable,
 } from './postings.js';
 import type { Ranking } from './ranking.js';
-import { decodeLists, tokensOfRows, type ValueLists } from './value-lists.js';
+import { decodeLists, tokenCountOfRows, type RowValueLists } from './value-lists.js';
 
-/** The entry of a term: its counts, and the location of its lists in their parts. */
+/** The index entry of a term: its counts, and the locations of its postings and positions. */
 export interface TermEntry {
-  readonly texts: number;
+  readonly textTable: number;
   /** Number of rows whose text contains the term. */
   readonly rows: number;
   readonly postings: readonly [from: number, length: number];
-  readonly positions: readonly [from: number, length: number];
+  readonly positionsOfTerm: readonly [from: number, length: number];
 }
 
-/** The first term of each block, and the positions at which the block and its lists begin; the arrays have one more element for the end. */
-interface Blocks {
+/**
+ * The first term of each block, and the positions at which the block and its postings and positions begin; the arrays of positions have one
+ * more element for the end.
+ */
+interface TermBlocks {
   readonly terms: readonly Uint8Array[];
   readonly begins: Float64Array;
   readonly postings: Float64Array;
   readonly positions: Float64Array;
 }
 
-/** Keeps what readers have decoded, by keys that begin with `text`; `bytes` is the size of a value. */
+/** Caches what readers have decoded; keys begin with `text`, and `bytes` is the size of a value. */
 export interface TextCache {
   get(key: string): unknown;
   set(key: string, value: unknown, bytes: number): void;
 }
 
-/** Estimated size of a cache entry beyond its value, in bytes. */
-const entryBytes = 256;
+/** Estimated size in bytes of a cache entry in addition to its value. */
+const entryOverheadBytes = 256;
 
 /**
- * Reads the index of one column of one segment. What cannot be decoded is `damaged`. In a column that is or lies in a list, `find`, `hits` and
- * `positions` are about the texts of single values, and `texts` about all values of a row as one text, whose number is that of the row.
+ * Reads the text index of one column of one segment. Throws `damaged` for bytes that cannot be decoded. In a column that is a list or lies
+ * in one, `find`, `hits` and `positions` treat each single value as a text, while `texts` treats all values of a row as one text, whose
+ * number is that of the row.
  */
 export class ColumnReader {
   readonly summary: ColumnSummary;
@@ -64,7 +68,7 @@ export class ColumnReader {
     return this.summary.isList === true;
   }
 
-  /** Whether several rows may share a text; if not, text i belongs to row i. */
+  /** Whether several rows may share a text; if false, text i belongs to row i. */
   get sharesTexts(): boolean {
     return this.summary.isShared && !this.isList;
   }
@@ -77,7 +81,7 @@ export class ColumnReader {
     this.#key = `text\n${index.file.path}\n${location.summary.name}\n`;
   }
 
-  /** Decodes what every search needs. */
+  /** Decodes the tables that every search needs. */
   load(): void {
     this.#blocks();
     this.texts();
@@ -89,7 +93,7 @@ export class ColumnReader {
     return blocks + texts + (this.isList ? rows : 0);
   }
 
-  /** The entry of a term; undefined if no text contains it. */
+  /** Returns the entry of a term; undefined if no text contains it. */
   find(term: Uint8Array): TermEntry | undefined {
     const { terms, begins, postings, positions } = this.#blocks();
     let low = 0;
@@ -103,11 +107,11 @@ export class ColumnReader {
     if (block < 0) return undefined;
     const from = begins[block]!;
     const bytes = this.#bytes('words', from, begins[block + 1]! - from);
-    return this.#checked(() => findIn(bytes, term, postings[block]!, positions[block]!));
+    return this.#checked(() => findTermInBlock(bytes, term, postings[block]!, positions[block]!));
   }
 
-  /** The texts that contain a term. */
-  hits({ texts: count, postings: [from, length] }: TermEntry): Hits {
+  /** Returns the texts that contain a term. */
+  hits({ textTable: count, postings: [from, length] }: TermEntry): Hits {
     const bytes = this.#bytes('postings', from, length);
     return this.#checked(() => {
       const textHits = decodePostings(bytes, count);
@@ -117,40 +121,52 @@ export class ColumnReader {
     });
   }
 
-  /** Adds the texts that contain a term to the ranking, except blocks that cannot contribute. `segment` is the segment's number in the ranking. */
-  rank(entry: TermEntry, segment: number, score: ScoreOf, ranking: Ranking): void {
+  /**
+   * Adds the texts that contain a term to the ranking, without blocks that cannot contribute. `segment` is the segment's number in the
+   * ranking.
+   */
+  rankTextsWithTerm(
+    entry: TermEntry,
+    segment: number,
+    score: ScoreFunction,
+    ranking: Ranking,
+  ): void {
     const table = this.texts();
     const { lengths } = table;
-    ranking.begin(segment, table);
+    ranking.beginSegment(segment, table);
     const bytes = this.#bytes('postings', ...entry.postings);
-    if (entry.texts <= blockTexts) {
-      this.#checked(() => rankTexts(bytes, 0, 0, entry.texts, lengths, score, ranking));
+    if (entry.textTable <= postingsPerBlock) {
+      this.#checked(() => rankTexts(bytes, 0, 0, entry.textTable, lengths, score, ranking));
       return;
     }
     const entryBounds = this.#bounds(entry, bytes, lengths);
     const { begins, before } = entryBounds;
-    let block = nextWanted(entryBounds, 0, score, ranking);
+    let block = nextCompetitiveBlock(entryBounds, 0, score, ranking);
     while (block < begins.length) {
-      const texts = Math.min(blockTexts, entry.texts - block * blockTexts);
+      const texts = Math.min(postingsPerBlock, entry.textTable - block * postingsPerBlock);
       this.#checked(() =>
         rankTexts(bytes, begins[block]!, before[block]!, texts, lengths, score, ranking),
       );
-      block = nextWanted(entryBounds, block + 1, score, ranking);
+      block = nextCompetitiveBlock(entryBounds, block + 1, score, ranking);
     }
   }
 
-  /** The score limits of a term's postings, about a quarter of a byte for each. */
-  #bounds({ texts, postings: [from] }: TermEntry, bytes: Uint8Array, lengths: TextLengths): Bounds {
+  /** Returns the score limits of the blocks of a term's postings; they take about a quarter of a byte per posting. */
+  #bounds(
+    { textTable, postings: [from] }: TermEntry,
+    bytes: Uint8Array,
+    lengths: TextLengths,
+  ): BlockMaxBounds {
     return this.#cached(
       `bounds ${from}`,
-      () => boundsOf(bytes, texts, lengths),
+      () => blockMaxBounds(bytes, textTable, lengths),
       ({ begins }) => 7 * begins.byteLength,
     );
   }
 
-  /** The positions of a term in its texts: those in text i of the hits are `list[starts[i]..starts[i + 1])`. */
+  /** Returns the positions of a term in its texts: those in text i of the hits are `list[starts[i]..starts[i + 1])`. */
   positions(
-    { positions: [from, length] }: TermEntry,
+    { positionsOfTerm: [from, length] }: TermEntry,
     { times }: Hits,
   ): { readonly starts: Uint32Array; readonly list: Uint32Array } {
     const bytes = this.#bytes('positions', from, length);
@@ -170,20 +186,20 @@ export class ColumnReader {
     });
   }
 
-  /** The table of texts, which is cached, like the other tables that every search reads. */
+  /** Returns the table of texts, which is cached like the other tables that every search reads. */
   texts(): TextTable {
     return this.#cached(
       'texts',
       () =>
         this.isList
-          ? { lengths: tokensOfRows(this.lists()), counts: undefined, begins: undefined }
+          ? { lengths: tokenCountOfRows(this.valueLists()), counts: undefined, begins: undefined }
           : decodeTexts(this.#part('texts'), this.summary),
       ({ lengths, counts }) => lengths.byteLength * (counts ? 3 : 1),
     );
   }
 
-  /** The values of each row, of a column that is or lies in a list. */
-  lists(): ValueLists {
+  /** Returns the values of each row of a column that is a list or lies in one. */
+  valueLists(): RowValueLists {
     return this.#cached(
       'lists',
       () => decodeLists(this.#part('texts'), this.#part('rows'), this.summary, this.rows),
@@ -192,7 +208,7 @@ export class ColumnReader {
     );
   }
 
-  /** The rows with these texts, ascending. */
+  /** Returns the rows that have these texts, ascending. */
   rowsOf(texts: Uint32Array): Uint32Array {
     const { counts, begins } = this.texts();
     if (counts === undefined || begins === undefined) return texts;
@@ -217,8 +233,8 @@ export class ColumnReader {
   }
 
   /**
-   * For shared texts: for each row, 1 + the number of its text, or 0 for null. For many texts, scanning it takes a tenth of the time of their lists
-   * of rows.
+   * Returns, for each row, 1 + the number of its text, or 0 for null; only if rows share texts. To find the rows of many texts, scanning
+   * this array takes a tenth of the time of reading the lists of rows.
    */
   textOfRows(): Uint16Array | Uint32Array {
     return this.#cached(
@@ -228,16 +244,16 @@ export class ColumnReader {
     );
   }
 
-  /** Most columns need two bytes per row. */
+  /** Uses two bytes per row, if possible; this suffices for most columns. */
   #textOfRows(): Uint16Array | Uint32Array {
     const { counts } = this.texts();
     const { rows } = this.#index;
     const textOf = this.summary.texts < 0xffff ? new Uint16Array(rows) : new Uint32Array(rows);
-    fillTextOfRows(this.#part('rows'), counts!, textOf);
+    decodeTextOfRows(this.#part('rows'), counts!, textOf);
     return textOf;
   }
 
-  #blocks(): Blocks {
+  #blocks(): TermBlocks {
     return this.#cached(
       'blocks',
       () => decodeBlocks(this.#part('blocks')),
@@ -251,11 +267,11 @@ export class ColumnReader {
     const cachedValue = this.#cache.get(wholeKey) as T | undefined;
     if (cachedValue !== undefined) return cachedValue;
     const value = this.#checked(decode);
-    this.#cache.set(wholeKey, value, sizeOf(value) + entryBytes);
+    this.#cache.set(wholeKey, value, sizeOf(value) + entryOverheadBytes);
     return value;
   }
 
-  /** Bytes of a part, kept for the next search for the same terms. */
+  /** Returns bytes of a part of the index. They are cached for the next search for the same terms. */
   #bytes(part: IndexPartName, from: number, length: number): Uint8Array {
     return this.#cached(
       `${part} ${from} ${length}`,
@@ -278,7 +294,7 @@ export class ColumnReader {
   }
 }
 
-function findIn(
+function findTermInBlock(
   bytes: Uint8Array,
   wanted: Uint8Array,
   postingsAt: number,
@@ -287,7 +303,8 @@ function findIn(
   const cursor = new ByteCursor(bytes);
   let postings = postingsAt;
   let positions = positionsAt;
-  // Bytes of the wanted term that the previous term starts with. With it terms are compared without being reconstructed.
+  // Number of leading bytes that the wanted term and the previous term have in common. With it, terms are compared without being
+  // reconstructed.
   let sameLength = 0;
   while (!cursor.isAtEnd) {
     const shared = cursor.varint();
@@ -297,7 +314,7 @@ function findIn(
     const rows = cursor.varint();
     const postingBytes = cursor.varint();
     const positionBytes = cursor.varint();
-    if (shared < sameLength) return undefined; // it differs from the previous term in a byte that was equal, so it sorts after the wanted term
+    if (shared < sameLength) return undefined; // a byte common to both terms differs, so this term sorts after the wanted one
     if (shared === sameLength) {
       let i = 0;
       while (
@@ -308,10 +325,10 @@ function findIn(
         i += 1;
       if (i === size && sameLength + i === wanted.length) {
         return {
-          texts,
+          textTable: texts,
           rows,
           postings: [postings, postingBytes],
-          positions: [positions, positionBytes],
+          positionsOfTerm: [positions, positionBytes],
         };
       }
       if (
@@ -328,7 +345,7 @@ function findIn(
   return undefined;
 }
 
-function decodeBlocks(bytes: Uint8Array): Blocks {
+function decodeBlocks(bytes: Uint8Array): TermBlocks {
   const cursor = new ByteCursor(bytes);
   const terms: Uint8Array[] = [];
   const sums: [number[], number[], number[]] = [[0], [0], [0]];
@@ -341,7 +358,7 @@ function decodeBlocks(bytes: Uint8Array): Blocks {
 }
 
 /** Inverts the lists of rows: sets `textOf[row]` to 1 + the number of the row's text. */
-function fillTextOfRows(
+function decodeTextOfRows(
   bytes: Uint8Array,
   counts: Uint32Array,
   textOf: Uint16Array | Uint32Array,
@@ -372,7 +389,10 @@ function decodeTexts(bytes: Uint8Array, { texts, isShared }: ColumnSummary): Tex
   return { lengths, counts, begins };
 }
 
-/** The lengths as they are stored, if each is a byte: in most columns no text has more than 127 tokens. */
+/**
+ * Returns the numbers of tokens of the texts. If each is a single byte, the stored bytes are returned: in most columns, no text has more
+ * than 127 tokens.
+ */
 function decodeLengths(bytes: Uint8Array, texts: number): TextLengths {
   let all = 0;
   if (bytes.length === texts) for (let i = 0; i < texts; i++) all |= bytes[i]!;
@@ -381,7 +401,7 @@ function decodeLengths(bytes: Uint8Array, texts: number): TextLengths {
   const lengths = new Uint32Array(texts);
   for (let i = 0; i < texts; i++) {
     const length = bytes[cursor.at]!;
-    if (length < 0x80) cursor.at += 1; // nearly every length fits one byte
+    if (length < 0x80) cursor.at += 1; // nearly every length is one byte, which needs no decoding
     lengths[i] = length < 0x80 ? length : cursor.varint();
   }
   return lengths;

@@ -1,6 +1,6 @@
 import type { Data } from 'apache-arrow';
 import { ByteWriter, compareBytes } from './bytes.js';
-import { textsOf, type ColumnTexts } from './distinct-strings.js';
+import { collectTexts, type ColumnTexts } from './distinct-strings.js';
 import type { ListedValues } from './listed-values.js';
 import { TermDictionary } from './term-dictionary.js';
 
@@ -12,11 +12,11 @@ export type IndexPartName = (typeof partNames)[number];
 
 /** The summary of a column's index: stored as JSON, so its property names are part of the format. */
 export interface ColumnSummary {
-  /** The name, as returned by `indexedName`. */
+  /** The name of the column, as returned by `indexedName`. */
   readonly name: string;
   /** The number of rows with a text. */
   readonly records: number;
-  /** Number of texts: of distinct values if rows share texts, else of rows; in lists, else of values. */
+  /** Number of texts: of distinct values if rows share texts, otherwise of rows; in lists without sharing, of values. */
   readonly texts: number;
   /** Whether rows share texts; if not, text i belongs to row i or, in lists, to value i. */
   readonly isShared: boolean;
@@ -34,51 +34,55 @@ export interface WrittenColumn {
   readonly parts: readonly Uint8Array[];
 }
 
-/** Terms per block. A lookup reads one block. */
-const blockTerms = 64;
+/** Number of terms per block. A lookup reads one block. */
+const termsPerBlock = 64;
 
 /**
  * Writes the inverted index of a column. Every number in it is a varint; *delta* means the difference from the previous number.
  * - `words`: the terms sorted by their bytes, in blocks of 64. Per term: length of the prefix shared with the previous term of the block,
- *   length of the suffix, suffix, number of texts, number of rows, bytes of its postings, bytes of its positions.
+ * length of the suffix, suffix, number of texts, number of rows, bytes of its postings, bytes of its positions.
  * - `postings`: per term, for each text that contains it: text (delta), number of occurrences.
  * - `positions`: per term and text: the positions of the term among the text's tokens (delta).
- * - `texts`: per text: number of tokens; if texts are shared also number of rows and bytes of their list.
- * - `rows`: if texts are shared, per text its rows (delta).
- * - `blocks`: per block: length of its first term, the term, and the bytes of the block, of its postings and of its positions.
+ * - `texts`: per text: number of tokens; if texts are shared, also number of rows and bytes of the list of rows.
+ * - `rows`: if texts are shared, per text the rows that have it (delta).
+ * - `blocks`: per block: length of its first term, that term, the bytes of the block, of its postings and of its positions.
  */
-export function writeColumn(name: string, columns: readonly Data[]): WrittenColumn {
-  const texts = textsOf(columns);
+export function writeColumnIndex(name: string, columns: readonly Data[]): WrittenColumn {
+  const texts = collectTexts(columns);
   const { dictionary, lengths } = tokenizeTexts(texts);
-  const byText = texts.isShared ? rowsOf(texts.count, texts.of) : undefined;
-  const rowOfText = byText ? undefined : rowNumbers(texts);
+  const byText = texts.isShared ? groupRowsByText(texts.count, texts.of) : undefined;
+  const rowOfText = byText ? undefined : rowOfEachText(texts);
   const countRows = byText
     ? (text: number): number => byText.starts[text + 1]! - byText.starts[text]!
     : (): number => 1;
   const lists = writeTerms(dictionary, lengths, countRows, rowOfText);
   const { list, rows, total } = byText
-    ? writeShared(lengths, byText)
-    : writeOwn(lengths, texts.of, rowOfText!);
+    ? writeSharedTexts(lengths, byText)
+    : writeTextPerRow(lengths, texts.of, rowOfText!);
   const counts = {
     records: texts.of.reduce((sum, number) => sum + (number > 0 ? 1 : 0), 0),
     texts: byText ? texts.count : texts.of.length,
     isShared: byText !== undefined,
     words: total,
   };
-  return writtenColumn({ name, ...counts }, { ...lists, texts: list, rows });
+  return assembleColumnIndex({ name, ...counts }, { ...lists, texts: list, rows });
 }
 
 /**
- * Writes the inverted index of a column that is or lies in a list, where each value is a text. The parts are those of `writeColumn`, but:
+ * Writes the inverted index of a column that is a list or lies in one; each value is a text. The parts are the same as in `writeColumnIndex`,
+ * except:
  * - `texts`: per text: number of tokens.
  * - `rows`: per row: number of values and, if texts are shared, the texts of the values in their order.
  */
-export function writeLists(name: string, { values, starts, slots }: ListedValues): WrittenColumn {
-  const texts = textsOf(values, listsCheckedFrom);
+export function writeListIndex(
+  name: string,
+  { values, starts, slots }: ListedValues,
+): WrittenColumn {
+  const texts = collectTexts(values, minTextsToCheckInLists);
   const { dictionary, lengths } = tokenizeTexts(texts);
   const numbers = slots.map((slot) => texts.of[slot]! - 1);
   const isShared = numbers.length !== texts.count || numbers.some((number, i) => number !== i);
-  const lists = writeTerms(dictionary, lengths, rowCounter(texts.count, starts, numbers), undefined); // prettier-ignore
+  const lists = writeTerms(dictionary, lengths, distinctRowCounter(texts.count, starts, numbers), undefined); // prettier-ignore
   const list = new ByteWriter();
   for (const length of lengths) list.varint(length);
   const rows = new ByteWriter();
@@ -93,17 +97,17 @@ export function writeLists(name: string, { values, starts, slots }: ListedValues
     }
   }
   const summary = { name, records, texts: texts.count, isShared, isList: true, words } as const;
-  return writtenColumn(summary, { ...lists, texts: list, rows });
+  return assembleColumnIndex(summary, { ...lists, texts: list, rows });
 }
 
 /**
- * Number of texts from which on `textsOf` may find that too many values of lists are distinct: 20,000 names that occur in a large segment
- * again and again look distinct at first, and their index is a third as large if they are shared.
+ * Number of texts from which on `textsOf` may decide that too many values of lists are distinct. It is high because 20,000 names that occur
+ * repeatedly in a large segment look distinct at first, and their index is a third as large if texts are shared.
  */
-const listsCheckedFrom = 1 << 14;
+const minTextsToCheckInLists = 1 << 14;
 
-/** Counts the rows of a text that no other text of the same term has; the terms come one after the other. */
-function rowCounter(
+/** Returns a function that counts the rows of a text that no other text of the same term has had; it must be called term by term. */
+function distinctRowCounter(
   count: number,
   starts: Uint32Array,
   numbers: Uint32Array,
@@ -111,7 +115,7 @@ function rowCounter(
   const rows = starts.length - 1;
   const rowOf = new Uint32Array(numbers.length);
   for (let row = 0; row < rows; row++) rowOf.fill(row, starts[row]!, starts[row + 1]!);
-  const byText = rowsOf(
+  const byText = groupRowsByText(
     count,
     numbers.map((number) => number + 1),
   );
@@ -135,11 +139,15 @@ function tokenizeTexts(texts: ColumnTexts): {
   const dictionary = new TermDictionary();
   const lengths = new Uint32Array(texts.count);
   for (let i = 0; i < texts.count; i++)
-    lengths[i] = dictionary.add(texts.bytes[texts.batch[i]!]!, texts.from[i]!, texts.to[i]!);
+    lengths[i] = dictionary.tokenizeText(
+      texts.bytes[texts.batch[i]!]!,
+      texts.from[i]!,
+      texts.to[i]!,
+    );
   return { dictionary, lengths };
 }
 
-function writtenColumn(
+function assembleColumnIndex(
   counts: Omit<ColumnSummary, 'sizes'>,
   parts: Readonly<Record<IndexPartName, ByteWriter>>,
 ): WrittenColumn {
@@ -154,8 +162,8 @@ interface RowsByText {
   readonly rows: Uint32Array;
 }
 
-/** `of` has 1 + the number of the text of each row, or 0. */
-function rowsOf(count: number, of: Uint32Array): RowsByText {
+/** Returns the rows of each text; `of` has, for each row, 1 + the number of its text, or 0. */
+function groupRowsByText(count: number, of: Uint32Array): RowsByText {
   const starts = new Uint32Array(count + 1);
   for (const number of of) if (number > 0) starts[number]! += 1;
   for (let i = 1; i <= count; i++) starts[i]! += starts[i - 1]!;
@@ -168,15 +176,15 @@ function rowsOf(count: number, of: Uint32Array): RowsByText {
   return { starts, rows };
 }
 
-/** The row of each text, if rows do not share texts. */
-function rowNumbers({ count, of }: ColumnTexts): Uint32Array {
+/** Returns the row of each text, if rows do not share texts. */
+function rowOfEachText({ count, of }: ColumnTexts): Uint32Array {
   const rows = new Uint32Array(count);
   for (let row = 0; row < of.length; row++) if (of[row]! > 0) rows[of[row]! - 1] = row;
   return rows;
 }
 
-/** The parts that are written term by term. */
-interface TermLists {
+/** The parts of a column's index that are written term by term. */
+interface TermListWriters {
   readonly words: ByteWriter;
   readonly postings: ByteWriter;
   readonly positions: ByteWriter;
@@ -188,7 +196,7 @@ function writeTerms(
   lengths: Uint32Array,
   countRows: (text: number, term: number) => number,
   numbers: Uint32Array | undefined,
-): TermLists {
+): TermListWriters {
   const { texts: textOf, positions: positionOf, first } = sortedOccurrences(dictionary, lengths);
   const lists = {
     words: new ByteWriter(),
@@ -203,18 +211,23 @@ function writeTerms(
     if (block === undefined) return;
     blocks.varint(block.term.length);
     blocks.append(block.term);
-    blocks.varint(words.end - block.words);
-    blocks.varint(postings.end - block.postings);
-    blocks.varint(positions.end - block.positions);
+    blocks.varint(words.endOffset - block.words);
+    blocks.varint(postings.endOffset - block.postings);
+    blocks.varint(positions.endOffset - block.positions);
   };
   for (const [i, number] of sortedTerms(dictionary).entries()) {
-    const term = dictionary.term(number);
-    if (i % blockTerms === 0) {
+    const term = dictionary.termBytes(number);
+    if (i % termsPerBlock === 0) {
       endBlock();
-      block = { term, words: words.end, postings: postings.end, positions: positions.end };
+      block = {
+        term,
+        words: words.endOffset,
+        postings: postings.endOffset,
+        positions: positions.endOffset,
+      };
       before = new Uint8Array(0);
     }
-    const [fromPosting, fromPosition] = [postings.end, positions.end];
+    const [fromPosting, fromPosition] = [postings.endOffset, positions.endOffset];
     let texts = 0;
     let rows = 0;
     let textBefore = 0;
@@ -241,20 +254,20 @@ function writeTerms(
     words.append(term.subarray(shared));
     words.varint(texts);
     words.varint(rows);
-    words.varint(postings.end - fromPosting);
-    words.varint(positions.end - fromPosition);
+    words.varint(postings.endOffset - fromPosting);
+    words.varint(positions.endOffset - fromPosition);
     before = term;
   }
   endBlock();
   return lists;
 }
 
-/** All occurrences, sorted by term, text and position (counting sort); term i has the occurrences `first[i]..first[i + 1])`. */
+/** Sorts all occurrences by term, text and position (counting sort); term i has the occurrences `first[i]..first[i + 1])`. */
 function sortedOccurrences(
   dictionary: TermDictionary,
   lengths: Uint32Array,
 ): { readonly texts: Uint32Array; readonly positions: Uint32Array; readonly first: Uint32Array } {
-  const tokens = dictionary.tokens.written();
+  const tokens = dictionary.tokenTerms.written();
   const first = new Uint32Array(dictionary.count + 1);
   for (const token of tokens) first[token + 1]! += 1;
   for (let i = 1; i < first.length; i++) first[i]! += first[i - 1]!;
@@ -273,35 +286,41 @@ function sortedOccurrences(
   return { texts, positions, first };
 }
 
-/** The numbers of the terms, sorted by their bytes. Most differ in the first six, which are compared as one number. */
+/**
+ * Returns the numbers of the terms, sorted by the bytes of the terms. Most terms differ in their first six bytes, which are compared as one
+ * number.
+ */
 function sortedTerms(dictionary: TermDictionary): Uint32Array {
   const keys = new Float64Array(dictionary.count);
   const numbers = new Uint32Array(dictionary.count);
   for (let number = 0; number < dictionary.count; number++) {
-    const term = dictionary.term(number);
+    const term = dictionary.termBytes(number);
     let key = 0;
     for (let i = 0; i < 6; i++) key = key * 256 + (term[i] ?? 0);
     keys[number] = key;
     numbers[number] = number;
   }
   return numbers.sort(
-    (a, b) => keys[a]! - keys[b]! || compareBytes(dictionary.term(a), dictionary.term(b)),
+    (a, b) => keys[a]! - keys[b]! || compareBytes(dictionary.termBytes(a), dictionary.termBytes(b)),
   );
 }
 
-/** The parts `texts` and `rows`, and the number of tokens in all rows. */
-interface TextLists {
+/** The parts `texts` and `rows` of a column's index, and the number of tokens in all rows. */
+interface TextListWriters {
   readonly list: ByteWriter;
   readonly rows: ByteWriter;
   readonly total: number;
 }
 
-function writeShared(lengths: Uint32Array, { starts, rows: rowList }: RowsByText): TextLists {
+function writeSharedTexts(
+  lengths: Uint32Array,
+  { starts, rows: rowList }: RowsByText,
+): TextListWriters {
   const list = new ByteWriter();
   const rows = new ByteWriter();
   let total = 0;
   for (let text = 0; text < lengths.length; text++) {
-    const from = rows.end;
+    const from = rows.endOffset;
     let before = 0;
     for (let at = starts[text]!; at < starts[text + 1]!; at++) {
       rows.varint(rowList[at]! - before);
@@ -310,13 +329,17 @@ function writeShared(lengths: Uint32Array, { starts, rows: rowList }: RowsByText
     const count = starts[text + 1]! - starts[text]!;
     list.varint(lengths[text]!);
     list.varint(count);
-    list.varint(rows.end - from);
+    list.varint(rows.endOffset - from);
     total += count * lengths[text]!;
   }
   return { list, rows, total };
 }
 
-function writeOwn(lengths: Uint32Array, of: Uint32Array, rows: Uint32Array): TextLists {
+function writeTextPerRow(
+  lengths: Uint32Array,
+  of: Uint32Array,
+  rows: Uint32Array,
+): TextListWriters {
   const list = new ByteWriter();
   const byRow = new Uint32Array(of.length);
   let total = 0;

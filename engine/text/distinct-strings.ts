@@ -1,35 +1,35 @@
 import type { Data } from 'apache-arrow';
-import { hashOf, Uint32List } from './bytes.js';
+import { hashFnv1a, Uint32List } from './bytes.js';
 
 /** The distinct texts of a column. */
 export interface ColumnTexts {
   readonly count: number;
   /** For each row, 1 + the number of its text, or 0 for null. */
   readonly of: Uint32Array;
-  /** Text i is `bytes[batch[i]]` from `from[i]` to `to[i]`. */
+  /** Text i is the range `from[i]` to `to[i]` (exclusive) of `bytes[batch[i]]`. */
   readonly bytes: readonly Uint8Array[];
   readonly batch: Uint32Array;
   readonly from: Uint32Array;
   readonly to: Uint32Array;
 }
 
-/** Maximum share of distinct values for which rows share texts; otherwise each row gets its own text. */
-const maxDistinct = 0.5;
-/** Number of texts from which on that share is checked, where the caller does not say. */
-const checkedFrom = 4096;
+/** Maximum share of distinct values among all values for which rows share texts; otherwise each row gets its own text. */
+const maxDistinctShare = 0.5;
+/** Default number of texts from which on the share of distinct values is checked. */
+const minTextsToCheck = 4096;
 
 /**
- * The distinct values of a column of strings in some batches, so that each is tokenized once; if more than half of the values are
- * distinct, one text per non-null row instead (`isShared` is false).
+ * Returns the distinct values of a column of strings in some batches, so that each is tokenized only once. If more than half of the values
+ * are distinct, returns one text per non-null row instead (`isShared` is false).
  */
-export function textsOf(
+export function collectTexts(
   columns: readonly Data[],
-  checkFrom = checkedFrom,
+  checkFrom = minTextsToCheck,
 ): ColumnTexts & { readonly isShared: boolean } {
   const rows = columns.reduce((sum, { length }) => sum + length, 0);
-  const shared = new TextCollector(columns, rows, true, checkFrom).read();
+  const shared = new TextCollector(columns, rows, true, checkFrom).collect();
   if (shared) return { ...shared, isShared: true };
-  return { ...new TextCollector(columns, rows, false, checkFrom).read()!, isShared: false };
+  return { ...new TextCollector(columns, rows, false, checkFrom).collect()!, isShared: false };
 }
 
 class TextCollector {
@@ -51,8 +51,8 @@ class TextCollector {
     this.#of = new Uint32Array(rows);
   }
 
-  /** Undefined if texts should be shared, but too many are distinct. */
-  read(): ColumnTexts | undefined {
+  /** Reads the column. Returns undefined if texts should be shared but too many are distinct. */
+  collect(): ColumnTexts | undefined {
     let row = 0;
     for (const [batch, data] of this.columns.entries()) {
       const offsets = data.valueOffsets as Int32Array;
@@ -65,10 +65,11 @@ class TextCollector {
         const number = this.isShared ? this.#find(batch, from, to) : this.#append(batch, from, to);
         this.#of[row] = number + 1;
         const texts = this.#from.length;
-        if (this.isShared && texts > this.checkFrom && texts > row * maxDistinct) return undefined;
+        if (this.isShared && texts > this.checkFrom && texts > row * maxDistinctShare)
+          return undefined;
       }
     }
-    if (this.isShared && this.#from.length > row * maxDistinct) return undefined;
+    if (this.isShared && this.#from.length > row * maxDistinctShare) return undefined;
     return {
       count: this.#from.length,
       of: this.#of,
@@ -81,13 +82,13 @@ class TextCollector {
 
   #find(batch: number, from: number, to: number): number {
     const bytes = this.#bytes[batch]!;
-    const hash = hashOf(bytes, from, to) >>> 0;
+    const hash = hashFnv1a(bytes, from, to) >>> 0;
     const mask = this.#slots.length - 1;
     let slot = hash & mask;
     for (;;) {
       const number = this.#slots[slot]! - 1;
       if (number < 0) break;
-      if (this.#hashes.list[number] === hash && this.#isSame(number, bytes, from, to))
+      if (this.#hashes.elements[number] === hash && this.#isSame(number, bytes, from, to))
         return number;
       slot = (slot + 1) & mask;
     }
@@ -99,9 +100,9 @@ class TextCollector {
   }
 
   #isSame(number: number, bytes: Uint8Array, from: number, to: number): boolean {
-    const first = this.#from.list[number]!;
-    if (this.#to.list[number]! - first !== to - from) return false;
-    const otherBytes = this.#bytes[this.#batch.list[number]!]!;
+    const first = this.#from.elements[number]!;
+    if (this.#to.elements[number]! - first !== to - from) return false;
+    const otherBytes = this.#bytes[this.#batch.elements[number]!]!;
     for (let p = first, q = from; q < to; p++, q++) if (otherBytes[p] !== bytes[q]) return false;
     return true;
   }
@@ -117,7 +118,7 @@ class TextCollector {
     const slots = new Uint32Array(this.#slots.length * 4);
     const mask = slots.length - 1;
     for (let number = 0; number < this.#from.length; number++) {
-      let slot = this.#hashes.list[number]! & mask;
+      let slot = this.#hashes.elements[number]! & mask;
       while (slots[slot] !== 0) slot = (slot + 1) & mask;
       slots[slot] = number + 1;
     }

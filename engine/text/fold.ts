@@ -1,12 +1,12 @@
 /*
- * Letter case, defined once for the whole platform: simple mappings of one code point to one, of Unicode 15.
+ * Defines letter case once for the whole platform: simple mappings of one code point to one, of Unicode 15.
  *
- * Choice: letter case is that of Unicode 15, whatever version the runtime knows: a letter whose partner in the other case came to
- * Unicode later is a letter without case. The indexes of terms on disk hold folded terms, so the mapping must never change.
+ * Choice: letter case is that of Unicode 15, whatever version the runtime has: a letter whose counterpart in the other case was added to
+ * Unicode later is a letter without case. The text indexes on disk contain folded terms, so the mapping must never change.
  */
 
 /** Letters whose counterpart in the other case was added to Unicode after version 15. */
-const pairedLater: readonly (readonly [number, number])[] = [
+const pairedAfterUnicode15: readonly (readonly [number, number])[] = [
   [0x19b, 0x19b],
   [0x264, 0x264],
   [0x1c89, 0x1c8a],
@@ -17,13 +17,13 @@ const pairedLater: readonly (readonly [number, number])[] = [
   [0x16ea0, 0x16ed3],
 ];
 
-function isPairedLater(code: number): boolean {
-  return pairedLater.some(([from, to]) => code >= from && code <= to);
+function isPairedAfterUnicode15(code: number): boolean {
+  return pairedAfterUnicode15.some(([from, to]) => code >= from && code <= to);
 }
 
 /**
- * The lower case of a string, code point by code point: what comparisons that ignore letter case compare. A lone surrogate becomes
- * U+FFFD.
+ * Returns the lower case of a string, code point by code point. Comparisons that ignore letter case compare this form. A lone surrogate
+ * becomes U+FFFD.
  */
 export function lowerCase(text: string): string {
   // oxlint-disable-next-line no-control-regex -- the range of ASCII
@@ -34,38 +34,40 @@ export function lowerCase(text: string): string {
 }
 
 function lowerChar(char: string): string {
-  // The only letter whose full lower case is longer than its simple one.
+  // The dotted capital I is the only letter whose full lower case is longer than its simple lower case.
   if (char === '\u0130') return 'i';
-  return isPairedLater(char.codePointAt(0)!) ? char : char.toLowerCase();
+  return isPairedAfterUnicode15(char.codePointAt(0)!) ? char : char.toLowerCase();
 }
 
-const knownFolds = new Map<number, number>();
+const cachedFolds = new Map<number, number>();
 
 /**
- * The code point that stands for all code points that differ from this one in letter case alone: simple case folding, as RE2 has it
- * under `(?i)`. Terms are compared in this form.
+ * Returns the code point that represents all code points that differ from this one only in letter case: simple case folding, as in RE2 with
+ * `(?i)`. Terms are compared in this form.
  */
 export function foldCode(code: number): number {
   if (code < 0x80) return code >= 0x41 && code <= 0x5a ? code + 32 : code;
-  let foldedCode = knownFolds.get(code);
-  if (foldedCode === undefined) knownFolds.set(code, (foldedCode = findFold(code)));
+  let foldedCode = cachedFolds.get(code);
+  if (foldedCode === undefined) cachedFolds.set(code, (foldedCode = computeFold(code)));
   return foldedCode;
 }
 
-/** Goes through the upper case, which the final and the ordinary sigma share. The dotless i folds to itself. */
-function findFold(code: number): number {
-  if (code === 0x131 || isPairedLater(code)) return code;
+/** Folds by way of the upper case, which the final and the ordinary sigma share. The dotless i folds to itself. */
+function computeFold(code: number): number {
+  if (code === 0x131 || isPairedAfterUnicode15(code)) return code;
   const upper = singleCode(String.fromCodePoint(code).toUpperCase(), code);
   return singleCode(String.fromCodePoint(upper).toLowerCase(), upper);
 }
 
-/** The only code point of a string; mappings to several code points are not simple ones. */
+/**
+ * Returns the only code point of a string, or `otherwise` if it has several, because a mapping to several code points is not a simple one.
+ */
 function singleCode(text: string, otherwise: number): number {
   const code = text.codePointAt(0)!;
   return text.length === (code > 0xffff ? 2 : 1) ? code : otherwise;
 }
 
-/** A string with every code point folded. */
+/** Returns a string with every code point folded. */
 export function foldText(text: string): string {
   // oxlint-disable-next-line no-control-regex -- the range of ASCII
   if (/^[\u0000-\u007f]*$/.test(text)) return text.toLowerCase();
@@ -74,7 +76,7 @@ export function foldText(text: string): string {
 
 const encoder = new TextEncoder();
 
-/** A term as the index stores it: folded, in UTF-8. */
+/** Returns a term as the index stores it: folded, in UTF-8. */
 export function foldTerm(word: string): Uint8Array {
   return encoder.encode(foldText(word));
 }

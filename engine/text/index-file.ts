@@ -3,11 +3,11 @@ import { AppError } from '../core/errors.js';
 import { partNames, type ColumnSummary, type IndexPartName } from './column-writer.js';
 import { indexMagic, indexTailBytes, indexVersion, type IndexSummary } from './index-writer.js';
 
-/** A segment's file. What `read` returns has been compared with the file's checksums. */
+/** A segment's file. The bytes that `read` returns have been compared with the file's checksums. */
 export interface IndexedFile {
   readonly path: string;
-  /** Offset of the footer, which the index precedes. */
-  readonly footerAt: number;
+  /** Offset of the footer; the index is directly before it. */
+  readonly footerOffset: number;
   read(from: number, length: number): Uint8Array;
 }
 
@@ -26,9 +26,9 @@ export interface ColumnLocation {
   readonly begins: Readonly<Record<IndexPartName, number>>;
 }
 
-/** Reads the summary of the index in a segment's file; undefined if it has none of the current version. */
+/** Reads the summary of the text index in a segment's file; returns undefined if the file has no index of the current version. */
 export function openIndex(file: IndexedFile): TextIndex | undefined {
-  const end = file.footerAt;
+  const end = file.footerOffset;
   if (end < indexTailBytes) throw damagedIndex(file, 'has no room before the footer');
   const tail = Buffer.from(file.read(end - indexTailBytes, indexTailBytes));
   if (tail.readUInt32LE(4) !== indexMagic) return undefined;
@@ -51,7 +51,7 @@ export function readPart(
   return file.read(begins[part] + from, length);
 }
 
-/** The error for an index whose bytes the writer would not have produced. */
+/** Returns the error for an index whose bytes the writer would not have produced. */
 export function damagedIndex(
   { path }: Pick<IndexedFile, 'path'>,
   problem: string,
@@ -61,7 +61,7 @@ export function damagedIndex(
   return new AppError('damaged', message, undefined, cause);
 }
 
-/** Parses the summary, which begins at position `at`; undefined if the index has another version. */
+/** Parses the summary, which begins at position `at`; returns undefined if the index has another version. */
 function parseIndex(file: IndexedFile, text: Uint8Array, at: number): TextIndex | undefined {
   try {
     const summary = JSON.parse(Buffer.from(text).toString()) as IndexSummary;

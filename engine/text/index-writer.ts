@@ -1,16 +1,19 @@
 import { makeData, Utf8, type Data, type RecordBatch, type Struct } from 'apache-arrow';
 import type { Column, Columns } from '../core/types.js';
 import {
-  writeColumn,
-  writeLists,
+  writeColumnIndex,
+  writeListIndex,
   type ColumnSummary,
   type WrittenColumn,
 } from './column-writer.js';
-import { listedValues } from './listed-values.js';
+import { collectListedValues } from './listed-values.js';
 
-/** Changes with the format of the index, the tokenizer and case folding. Indexes of other versions are ignored. */
+/**
+ * The version of text indexes. It must change when the format of the index, the tokenizer or case folding changes; indexes of other
+ * versions are ignored.
+ */
 export const indexVersion = 3;
-/** The last four bytes of an index, after the length of its summary. */
+/** The last four bytes of an index, which follow the length of its summary. */
 export const indexMagic = 0x31585453; // STX1
 export const indexTailBytes = 8;
 
@@ -18,109 +21,115 @@ export const indexTailBytes = 8;
 export interface IndexSummary {
   readonly version: number;
   readonly rows: number;
-  /** Bytes of all parts of all columns; they lie before the summary. */
+  /** Total size in bytes of all parts of all columns, which precede the summary. */
   readonly bytes: number;
   readonly columns: readonly ColumnSummary[];
 }
 
-/** Whether a segment with these columns has an index: columns of type `text` have one, also in objects and lists. */
-function hasIndex(columns: Columns): boolean {
-  return columns.some((column) => column.type === 'text' || hasIndex(membersOf(column)));
+/** Returns whether a segment with these columns has an index: columns of type `text` have one, also in objects and lists. */
+function hasTextColumn(columns: Columns): boolean {
+  return columns.some((column) => column.type === 'text' || hasTextColumn(memberColumns(column)));
 }
 
-/** Whether one of these columns is a text in a list. */
+/** Returns whether one of these columns is a text in a list. */
 export function hasListedTexts(columns: Columns): boolean {
   return columns.some((column) =>
-    column.isList ? hasIndex([column]) : hasListedTexts(membersOf(column)),
+    column.isList ? hasTextColumn([column]) : hasListedTexts(memberColumns(column)),
   );
 }
 
-function membersOf({ type, children = [] }: Column): Columns {
+function memberColumns({ type, children = [] }: Column): Columns {
   return type === 'object' ? children : [];
 }
 
-/** The name of a column in an index: the physical names from the top-level column down, as JSON. */
+/** Returns the name of a column in an index: the physical names from the top-level column down, as JSON. */
 export function indexedName(path: readonly string[]): string {
   return JSON.stringify(path);
 }
 
-/** The index of a segment, in pieces, when the number of bytes of its file without the index is known. */
-export type SizedIndex = (fileBytes: number) => readonly Uint8Array[];
+/** Returns the index of a segment, in pieces; `fileBytes` is the size of the segment's file without the index. */
+export type IndexForFileSize = (fileBytes: number) => readonly Uint8Array[];
 
 /**
- * The index of the text columns of a segment; undefined without text columns. It is stored before the footer of the
+ * Returns the index of the text columns of a segment; undefined without text columns. The index is stored before the footer of the
  * segment's Parquet file, where other readers ignore it, so it is flushed, moved, checked and removed with the segment.
  */
 export function writeIndex(
   columns: Columns,
   batches: readonly RecordBatch[],
-): SizedIndex | undefined {
-  if (!hasIndex(columns)) return undefined;
+): IndexForFileSize | undefined {
+  if (!hasTextColumn(columns)) return undefined;
   const writtenColumns: WrittenColumn[] = [];
   const roots = batches.map(({ data }) => data);
   const write = (below: Columns, parents: readonly Data[], above: Columns): void => {
     for (const column of below) {
-      if (!hasIndex([column])) continue;
+      if (!hasTextColumn([column])) continue;
       const path = [...above, column];
       if (column.isList) {
-        for (const text of textsIn(path))
-          writtenColumns.push(writeLists(nameOf(text), listedValues(roots, text)));
+        for (const text of textColumnPaths(path))
+          writtenColumns.push(
+            writeListIndex(indexedNameOfPath(text), collectListedValues(roots, text)),
+          );
         continue;
       }
-      const datas = parents.map((parent) => memberOf(parent, column.physical));
-      if (column.type === 'text') writtenColumns.push(writeColumn(nameOf(path), datas));
-      else write(membersOf(column), datas, path);
+      const datas = parents.map((parent) => memberData(parent, column.physical));
+      if (column.type === 'text')
+        writtenColumns.push(writeColumnIndex(indexedNameOfPath(path), datas));
+      else write(memberColumns(column), datas, path);
     }
   };
   write(columns, roots, []);
   const rows = batches.reduce((sum, { numRows }) => sum + numRows, 0);
   return (fileBytes) => {
-    const keptColumns = withinBudget(writtenColumns, fileBytes);
+    const keptColumns = keepWithinListBudget(writtenColumns, fileBytes);
     const pieces = keptColumns.flatMap(({ parts }) => parts);
-    const bytes = keptColumns.reduce((sum, column) => sum + sizeOf(column), 0);
+    const bytes = keptColumns.reduce((sum, column) => sum + indexSize(column), 0);
     const summaries = keptColumns.map(({ summary }) => summary);
-    return [...pieces, indexEnding({ version: indexVersion, rows, bytes, columns: summaries })];
+    return [...pieces, indexTail({ version: indexVersion, rows, bytes, columns: summaries })];
   };
 }
 
-/** The indexes of lists take at most this share of the rest of a file, */
-const listShare = 0.1;
-/** unless they are smaller than this: many small segments without an index would make a query slow, and with one they are hardly larger. */
+/** Maximum size of the indexes of all lists, as a share of the rest of the file; `minListIndexBytes` is permitted in any case. */
+const maxListIndexShare = 0.1;
+/**
+ * Up to this size in bytes, indexes of lists are always written: many small segments without an index would make a query slow, and the
+ * index hardly enlarges them.
+ */
 const minListIndexBytes = 1 << 20;
 
 /**
- * Leaves out the largest indexes of lists until the others are within the budget. The index of a list of which many records share the
- * texts is small, and a search gains most by it.
+ * Leaves out the largest indexes of lists until the remaining ones are within the budget. The index of a list is small if many records
+ * share its texts, and a search gains most by such an index.
  */
-function withinBudget(
+function keepWithinListBudget(
   columns: readonly WrittenColumn[],
   fileBytes: number,
 ): readonly WrittenColumn[] {
-  let budgetLeft = Math.max(minListIndexBytes, listShare * fileBytes);
+  let budgetLeft = Math.max(minListIndexBytes, maxListIndexShare * fileBytes);
   const lists = columns.filter(({ summary }) => summary.isList === true);
   const keptColumns = new Set<WrittenColumn>();
-  for (const column of lists.toSorted((a, b) => sizeOf(a) - sizeOf(b)))
-    if ((budgetLeft -= sizeOf(column)) >= 0) keptColumns.add(column);
+  for (const column of lists.toSorted((a, b) => indexSize(a) - indexSize(b)))
+    if ((budgetLeft -= indexSize(column)) >= 0) keptColumns.add(column);
   return columns.filter((column) => column.summary.isList !== true || keptColumns.has(column));
 }
 
-function sizeOf({ parts }: WrittenColumn): number {
+function indexSize({ parts }: WrittenColumn): number {
   return parts.reduce((sum, { length }) => sum + length, 0);
 }
 
-function nameOf(path: Columns): string {
+function indexedNameOfPath(path: Columns): string {
   return indexedName(path.map(({ physical }) => physical));
 }
 
-/** The paths of the texts in the column at the end of a path, itself included. */
-function textsIn(path: Columns): readonly Columns[] {
+/** Returns the paths of the text columns in the column at the end of a path, including that column itself. */
+function textColumnPaths(path: Columns): readonly Columns[] {
   const last = path.at(-1)!;
   if (last.type === 'text') return [path];
-  return membersOf(last).flatMap((member) => textsIn([...path, member]));
+  return memberColumns(last).flatMap((member) => textColumnPaths([...path, member]));
 }
 
-/** A member of objects; null where its object is null. */
-function memberOf(parent: Data, name: string): Data {
+/** Returns a member of objects; it is null where its object is null. */
+function memberData(parent: Data, name: string): Data {
   const at = (parent.type as Struct).children.findIndex((field) => field.name === name);
   const member = parent.children[at]!;
   if (parent.nullCount === 0) return member;
@@ -143,8 +152,8 @@ function memberOf(parent: Data, name: string): Data {
     : makeData({ ...common, type: member.type as Struct, children });
 }
 
-/** The summary, its length and the magic number. */
-function indexEnding(summary: IndexSummary): Uint8Array {
+/** Returns the end of an index: the summary, its length and the magic number. */
+function indexTail(summary: IndexSummary): Uint8Array {
   const text = Buffer.from(JSON.stringify(summary));
   const tail = Buffer.alloc(indexTailBytes);
   tail.writeUInt32LE(text.length, 0);

@@ -1,26 +1,26 @@
 import type { Data, Struct } from 'apache-arrow';
 import type { Columns } from '../core/types.js';
 
-/** The values of a column that is or lies in a list, row after row. */
+/** The values of a column that is a list or lies in one, row after row. */
 export interface ListedValues {
   /** The column of each batch, without the structure of lists and objects around it. */
   readonly values: readonly Data[];
-  /** Row r of all batches has the values from `slots[starts[r]]` to `slots[starts[r + 1] - 1]`, none of them null. */
+  /** Rows are counted through all batches. Row r has the values `slots[starts[r]]` to `slots[starts[r + 1] - 1]`, none of which is null. */
   readonly starts: Uint32Array;
-  /** Numbers of values, counted through all batches. */
+  /** The numbers of the values, counted through all batches. */
   readonly slots: Uint32Array;
 }
 
-/** The rows of a batch, and the slots of one level of its schema that belong to them. */
-interface SlotsOfRows {
+/** The rows of a batch, and the slots (indices of values) that belong to them at one level of the schema. */
+interface RowSlots {
   readonly data: Data;
   readonly starts: Uint32Array;
   readonly slots: Uint32Array;
 }
 
-/** The values of the column at the end of a path, which begins at the top level of the batches. */
-export function listedValues(batches: readonly Data[], path: Columns): ListedValues {
-  const ends = batches.map((batch) => lastLevel(batch, path));
+/** Returns the values of the column at the end of a path that begins at the top level of the batches. */
+export function collectListedValues(batches: readonly Data[], path: Columns): ListedValues {
+  const ends = batches.map((batch) => innermostSlots(batch, path));
   const rows = ends.reduce((sum, { starts }) => sum + starts.length - 1, 0);
   const starts = new Uint32Array(rows + 1);
   const slots = new Uint32Array(ends.reduce((sum, end) => sum + end.slots.length, 0));
@@ -33,9 +33,9 @@ export function listedValues(batches: readonly Data[], path: Columns): ListedVal
   return { values: ends.map(({ data }) => data), starts, slots };
 }
 
-function lastLevel(batch: Data, path: Columns): SlotsOfRows {
+function innermostSlots(batch: Data, path: Columns): RowSlots {
   const identity = Uint32Array.from({ length: batch.length + 1 }, (_, i) => i);
-  let level: SlotsOfRows = {
+  let level: RowSlots = {
     data: batch,
     starts: identity,
     slots: identity.subarray(0, batch.length),
@@ -43,13 +43,13 @@ function lastLevel(batch: Data, path: Columns): SlotsOfRows {
   for (const { physical, isList } of path) {
     const { children } = level.data.type as Struct;
     const at = children.findIndex(({ name }) => name === physical);
-    level = withoutNulls({ ...level, data: level.data.children[at]! });
-    if (isList) level = withoutNulls(elementSlots(level));
+    level = dropNullSlots({ ...level, data: level.data.children[at]! });
+    if (isList) level = dropNullSlots(elementSlots(level));
   }
   return level;
 }
 
-function withoutNulls({ data, starts, slots }: SlotsOfRows): SlotsOfRows {
+function dropNullSlots({ data, starts, slots }: RowSlots): RowSlots {
   if (data.nullCount === 0) return { data, starts, slots };
   const keptSlots = new Uint32Array(slots.length);
   const begins = new Uint32Array(starts.length);
@@ -62,7 +62,7 @@ function withoutNulls({ data, starts, slots }: SlotsOfRows): SlotsOfRows {
   return { data, starts: begins, slots: keptSlots.subarray(0, end) };
 }
 
-function elementSlots({ data, starts, slots }: SlotsOfRows): SlotsOfRows {
+function elementSlots({ data, starts, slots }: RowSlots): RowSlots {
   const offsets = data.valueOffsets as Int32Array;
   let count = 0;
   for (const slot of slots) count += offsets[slot + 1]! - offsets[slot]!;

@@ -7,56 +7,60 @@ export interface Hits {
 }
 
 /**
- * The score of a text with `times` occurrences among `words` tokens. It must not decrease with more occurrences, nor with fewer tokens.
+ * Returns the score of a text with `times` occurrences among `words` tokens. It must not be lower for more occurrences, nor for fewer
+ * tokens.
  */
-export type ScoreOf = (times: number, words: number) => number;
+export type ScoreFunction = (times: number, words: number) => number;
 
-/** Collects texts with their scores (`Ranking` of ranking.ts). */
-export interface Collector {
-  /** Whether a text with this score may still be part of the result. */
+/** Collects texts with their scores; implemented by `Ranking` (ranking.ts). */
+export interface ScoreCollector {
+  /** Returns whether a text with this score may still be part of the result. */
   wants(score: number): boolean;
   add(text: number, score: number): void;
 }
 
-/** The number of tokens of each text; bytes if all numbers are small. */
+/** The number of tokens of each text; a byte each if all numbers are small. */
 export type TextLengths = Uint8Array | Uint32Array;
 
 /** The texts of a column and their rows. */
 export interface TextTable {
   readonly lengths: TextLengths;
-  /** For each text, its number of rows; undefined if every row has its own text. */
+  /** For each text, the number of rows that have it; undefined if every row has its own text. */
   readonly counts: Uint32Array | undefined;
-  /** For each text, the position of its list of rows; undefined if every row has its own text. */
+  /** For each text, the position of its list of rows in the part `rows`; undefined if every row has its own text. */
   readonly begins: Uint32Array | undefined;
 }
 
-/** Number of postings in a block, for which `Bounds` holds limits. */
-export const blockTexts = 128;
-
-/** Maximum number of occurrences: with more, rounding errors can exceed the difference between the scores of n and n + 1 occurrences. */
-const maxTimes = 1_000_000;
-
-/** Number of classes of the texts in a block: those with 1, 2, 3, or more occurrences of the term. */
-const kinds = 4;
+/** Number of postings in a block; `BlockMaxBounds` has score limits for each block. */
+export const postingsPerBlock = 128;
 
 /**
- * Limits for the scores in each block of a term's postings, so that blocks which cannot contribute to a page are skipped (block-max
- * pruning). A frequent term occurs in a short text, and several times in a long one, of almost every block: one limit over all texts
- * would skip few blocks.
+ * Maximum number of occurrences in a text: with more, rounding errors can exceed the difference between the scores of n and n + 1
+ * occurrences.
  */
-export interface Bounds {
-  /** For each block, its position in the postings. */
+const maxExactOccurrences = 1_000_000;
+
+/** Number of classes of the texts in a block: those with 1, 2, 3, or more occurrences of the term. */
+const occurrenceClasses = 4;
+
+/**
+ * Limits for the scores in each block of a term's postings, with which blocks that cannot contribute to a page are skipped (block-max
+ * pruning). The limits are separate for texts with few and with many occurrences: in almost every block, a frequent term occurs in some
+ * short text, and several times in some long text, so that one limit over all texts would skip few blocks.
+ */
+export interface BlockMaxBounds {
+  /** For each block, the position in the postings at which it begins. */
   readonly begins: Uint32Array;
-  /** For each block, the last text before it. */
+  /** For each block, the number of the last text before it. */
   readonly before: Uint32Array;
   /** For each block and class (texts with 1, 2, 3 or more occurrences of the term), the smallest token count of a text. */
   readonly fewest: Uint32Array;
-  /** For each block, the most occurrences in a text. */
+  /** For each block, the greatest number of occurrences of the term in one text. */
   readonly most: Uint32Array;
 }
 
-/** A greater number of tokens than any text has: the block has no text of the class. */
-const noTerm = 0xffffffff;
+/** Stands for a missing token count: the block has no text of the class. It is greater than the number of tokens of any text. */
+const noTextOfClass = 0xffffffff;
 
 /** Decodes the postings of a term that `count` texts contain. */
 export function decodePostings(bytes: Uint8Array, count: number): Hits {
@@ -66,7 +70,7 @@ export function decodePostings(bytes: Uint8Array, count: number): Hits {
   let text = 0;
   let at = 0;
   for (let i = 0; i < count; i++) {
-    // Most numbers have one byte. Read inline, a million of them take 3 ms; through the cursor, 15 ms.
+    // Most numbers have one byte. Reading them inline takes 3 ms for a million numbers; reading them with the cursor takes 15 ms.
     let gap = bytes[at++]!;
     if (!(gap < 0x80)) {
       cursor.at = at - 1;
@@ -86,12 +90,19 @@ export function decodePostings(bytes: Uint8Array, count: number): Hits {
   return { texts, times: frequencies };
 }
 
-/** The limits of the postings of a term that `count` texts contain; `lengths` holds the number of tokens of each text of the column. */
-export function boundsOf(bytes: Uint8Array, count: number, lengths: TextLengths): Bounds {
-  const blocks = Math.ceil(count / blockTexts);
+/**
+ * Returns the score limits of the postings of a term that `count` texts contain; `lengths` has the number of tokens of each text of the
+ * column.
+ */
+export function blockMaxBounds(
+  bytes: Uint8Array,
+  count: number,
+  lengths: TextLengths,
+): BlockMaxBounds {
+  const blocks = Math.ceil(count / postingsPerBlock);
   const begins = new Uint32Array(blocks);
   const before = new Uint32Array(blocks);
-  const fewest = new Uint32Array(blocks * kinds).fill(noTerm);
+  const fewest = new Uint32Array(blocks * occurrenceClasses).fill(noTextOfClass);
   const maxFrequencies = new Uint32Array(blocks);
   const cursor = new ByteCursor(bytes);
   let text = 0;
@@ -100,8 +111,8 @@ export function boundsOf(bytes: Uint8Array, count: number, lengths: TextLengths)
     begins[block] = at;
     before[block] = text;
     let frequency = 1;
-    const end = Math.min(count, (block + 1) * blockTexts);
-    for (let i = block * blockTexts; i < end; i++) {
+    const end = Math.min(count, (block + 1) * postingsPerBlock);
+    for (let i = block * postingsPerBlock; i < end; i++) {
       let gap = bytes[at++]!;
       if (!(gap < 0x80)) {
         cursor.at = at - 1;
@@ -117,7 +128,8 @@ export function boundsOf(bytes: Uint8Array, count: number, lengths: TextLengths)
       text += gap;
       if (text >= lengths.length) throw new Error('a posting names a text that does not exist');
       if (number > frequency) frequency = number;
-      const kind = block * kinds + (number < kinds ? number : kinds) - 1;
+      const kind =
+        block * occurrenceClasses + (number < occurrenceClasses ? number : occurrenceClasses) - 1;
       const length = lengths[text]!;
       if (length < fewest[kind]!) fewest[kind] = length;
     }
@@ -126,35 +138,38 @@ export function boundsOf(bytes: Uint8Array, count: number, lengths: TextLengths)
   return { begins, before, fewest, most: maxFrequencies };
 }
 
-/** The first block from `block` on that may contain a text which the collector wants; the number of blocks if none does. */
-export function nextWanted(
-  bounds: Bounds,
+/** Returns the first block, from `block` on, that may contain a text that the collector wants; the number of blocks if there is none. */
+export function nextCompetitiveBlock(
+  bounds: BlockMaxBounds,
   block: number,
-  score: ScoreOf,
-  collector: Collector,
+  score: ScoreFunction,
+  collector: ScoreCollector,
 ): number {
   const { begins, fewest, most } = bounds;
   for (let i = block; i < begins.length; i++) {
     const maxFrequency = most[i]!;
-    if (maxFrequency > maxTimes) return i;
-    const at = i * kinds;
-    for (let kind = 1; kind <= kinds && kind <= maxFrequency; kind++) {
+    if (maxFrequency > maxExactOccurrences) return i;
+    const at = i * occurrenceClasses;
+    for (let kind = 1; kind <= occurrenceClasses && kind <= maxFrequency; kind++) {
       const words = fewest[at + kind - 1]!;
-      if (collector.wants(score(kind < kinds ? kind : maxFrequency, words))) return i;
+      if (collector.wants(score(kind < occurrenceClasses ? kind : maxFrequency, words))) return i;
     }
   }
   return begins.length;
 }
 
-/** Adds `count` postings to the collector, from position `at` of `bytes` on; `before` is the text of the posting before them. */
+/**
+ * Adds `count` postings to the collector, beginning at position `at` of `bytes`; `before` is the number of the text of the previous
+ * posting.
+ */
 export function rankTexts(
   bytes: Uint8Array,
   at: number,
   before: number,
   count: number,
   lengths: TextLengths,
-  score: ScoreOf,
-  collector: Collector,
+  score: ScoreFunction,
+  collector: ScoreCollector,
 ): void {
   const cursor = new ByteCursor(bytes);
   cursor.at = at;

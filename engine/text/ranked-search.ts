@@ -1,14 +1,14 @@
 import { compareBytes } from './bytes.js';
 import { bm25, type Bm25Weight } from './bm25.js';
 import type { ColumnMatcher, TextQuery } from './column-matcher.js';
-import type { ScoreOf } from './postings.js';
+import type { ScoreFunction } from './postings.js';
 import { Ranking, scoresByText, type RankedPage, type RankedRow } from './ranking.js';
 
 /** A phrase that raises the score of the texts that contain it, multiplied by `boost`. */
 export interface RankedPhrase {
   readonly terms: readonly Uint8Array[];
   readonly boost: number;
-  /** The weight of the phrase, by its frequency among all records. */
+  /** The weight of the phrase, which depends on the number of records that contain it. */
   readonly weight: Bm25Weight;
 }
 
@@ -16,7 +16,7 @@ export interface RankedPhrase {
 export interface TextSearch {
   readonly query: TextQuery;
   readonly phrases: readonly RankedPhrase[];
-  /** What each phrase adds to the score of the texts that contain it besides its BM25 (`tierOf`). */
+  /** The constant that each phrase adds to the score of a text that contains it, in addition to its BM25 (`clauseTierOf`). */
   readonly tier: number;
   readonly page: RankedPage;
 }
@@ -24,36 +24,36 @@ export interface TextSearch {
 /** A segment that has texts of the searched field, and its number. */
 export interface SearchedSegment {
   readonly number: number;
-  /** Returns the matcher; called again after each interruption. */
+  /** Returns the matcher of the segment; it is called again after each interruption. */
   readonly matcher: () => ColumnMatcher;
 }
 
-/** A page of matches by descending score and then in insertion order, and the number of all matches. */
-export interface FoundTexts {
+/** A page of matches, by descending score and then in insertion order, and the number of all matches. */
+export interface RankedTexts {
   readonly rows: readonly RankedRow[];
   readonly total: number;
 }
 
 /** Searches segments, in ascending order of their numbers, and yields after each one. */
-export function* search(
+export function* searchRanked(
   segments: readonly SearchedSegment[],
   { query, phrases, tier, page }: TextSearch,
-): Generator<void, FoundTexts> {
+): Generator<void, RankedTexts> {
   const scores = phrases.map(
-    ({ boost, weight }): ScoreOf =>
+    ({ boost, weight }): ScoreFunction =>
       (times, words) =>
         boost * (tier + bm25(weight, times, words)),
   );
   const ranking = new Ranking(page);
   const matchers = new Map(segments.map(({ number, matcher }) => [number, matcher]));
-  const term = onlyTerm(query, phrases);
+  const term = singleTermOf(query, phrases);
   let total = 0;
   for (const [number, open] of matchers) {
     const matcher = open();
-    // In lists, postings belong to single values.
+    // In lists, postings refer to single values, not to rows.
     if (term === undefined || matcher.column.isList) {
-      const texts = matcher.texts(query);
-      total += matcher.count(texts);
+      const texts = matcher.matchingTexts(query);
+      total += matcher.countRowsOfTexts(texts);
       if (page.limit > 0 && texts.length > 0) {
         const table = matcher.column.texts();
         const clauses = phrases.map(({ terms }, i) => ({
@@ -61,26 +61,26 @@ export function* search(
           score: scores[i]!,
         }));
         const sums = scoresByText(texts, clauses, table);
-        ranking.begin(number, table);
+        ranking.beginSegment(number, table);
         for (let at = 0; at < texts.length; at++) ranking.add(texts[at]!, sums[at]!);
       }
     } else {
-      // The total is known from the entries of the term, and once the page is full most blocks are skipped: 1 ms instead of 40 for a
-      // term with 860,000 texts.
-      const entry = matcher.entry(term);
+      // The total comes from the entry of the term, and once the page is full, most blocks are skipped: 1 ms instead of 40 for a term with
+      // 860,000 texts.
+      const entry = matcher.termEntry(term);
       total += entry?.rows ?? 0;
-      if (page.limit > 0 && entry !== undefined) matcher.column.rank(entry, number, scores[0]!, ranking); // prettier-ignore
+      if (page.limit > 0 && entry !== undefined) matcher.column.rankTextsWithTerm(entry, number, scores[0]!, ranking); // prettier-ignore
     }
     yield;
   }
-  const rows = ranking.rows((number, texts) => matchers.get(number)!().column.rowsOf(texts));
+  const rows = ranking.rankedRows((number, texts) => matchers.get(number)!().column.rowsOf(texts));
   return { rows, total };
 }
 
-/** The term if query and ranking consist of the same single term. */
-function onlyTerm(query: TextQuery, phrases: readonly RankedPhrase[]): Uint8Array | undefined {
+/** Returns the term if query and ranking consist of the same single term; undefined otherwise. */
+function singleTermOf(query: TextQuery, phrases: readonly RankedPhrase[]): Uint8Array | undefined {
   if (query.kind === 'and' || query.kind === 'or')
-    return query.items.length === 1 ? onlyTerm(query.items[0]!, phrases) : undefined;
+    return query.items.length === 1 ? singleTermOf(query.items[0]!, phrases) : undefined;
   if (!('terms' in query) || query.terms.length !== 1 || phrases.length !== 1) return undefined;
   const [term] = query.terms;
   const [{ terms }] = phrases as [RankedPhrase];

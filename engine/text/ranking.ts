@@ -1,15 +1,15 @@
-import type { Collector, Hits, ScoreOf, TextTable } from './postings.js';
+import type { ScoreCollector, Hits, ScoreFunction, TextTable } from './postings.js';
 
 /** A row of a segment, with its score. */
 export interface RankedRow {
-  /** Index of the segment in the searched list. */
+  /** Index of the segment in the list of searched segments. */
   readonly segment: number;
   readonly row: number;
   readonly score: number;
 }
 
-/** The order of rows: by descending score, then in insertion order. */
-export function compareRanked(a: RankedRow, b: RankedRow): number {
+/** Compares rows: by descending score, then by insertion order. */
+export function compareRankedRows(a: RankedRow, b: RankedRow): number {
   return b.score - a.score || a.segment - b.segment || a.row - b.row;
 }
 
@@ -22,24 +22,27 @@ export interface RankedPage {
 }
 
 /** Returns the rows of some texts of a segment, ascending. */
-export type RowsOf = (segment: number, texts: Uint32Array) => Uint32Array;
+export type RowsOfTexts = (segment: number, texts: Uint32Array) => Uint32Array;
 
-/** The number of candidates, beyond twice those of the page, at which candidates that cannot be on the page are removed. */
+/** When the number of candidates exceeds twice the number needed for the page by this, those that cannot be on the page are removed. */
 const surplusRows = 512;
 
 /**
- * Collects texts with their scores, segment by segment in insertion order, and keeps the candidates for the page. The order is by
- * descending score, then segment, then row. Memory is proportional to the rows up to the end of the page, not to the texts added.
+ * Collects texts with their scores, segment by segment in insertion order, and keeps the candidates for the page. Candidates are ordered by
+ * descending score, then by segment, then by row. Memory is proportional to the rows up to the end of the page, not to the texts added.
  */
-export class Ranking implements Collector {
+export class Ranking implements ScoreCollector {
   readonly #page: RankedPage;
-  #candidates = new Candidates(1024);
+  #candidates = new RankingCandidates(1024);
   #limit: number;
   #segment = 0;
   #counts: Uint32Array | undefined;
-  /** The page is full: texts of later segments must have a higher score than this. */
+  /** When the page is full, texts of later segments must have a higher score than this. */
   #floor = -Infinity;
-  /** The floor for further texts of this segment. It differs if rows share texts: a later text may then have an earlier row. */
+  /**
+   * The same limit for further texts of the current segment. It stays lower if rows share texts, because a later text may then have an
+   * earlier row.
+   */
   #floorHere = -Infinity;
 
   constructor(page: RankedPage) {
@@ -48,7 +51,7 @@ export class Ranking implements Collector {
   }
 
   /** Starts a segment; its texts must be added in ascending order. */
-  begin(segment: number, table?: TextTable): void {
+  beginSegment(segment: number, table?: TextTable): void {
     this.#segment = segment;
     this.#counts = table?.counts;
     this.#floorHere = this.#floor;
@@ -65,19 +68,19 @@ export class Ranking implements Collector {
     if (after !== undefined) {
       const isBefore = score === after.score && this.#segment < after.segment;
       if (score > after.score || isBefore) return;
-      // Only some of these rows follow the position `after`; how many is known when the rows are read.
+      // Only those rows that follow the position `after` count; their number is known only when the rows are read, so 0 is counted.
       if (score === after.score && this.#segment === after.segment) rows = 0;
     }
     this.#candidates.push(score, this.#segment, text, rows);
     if (this.#candidates.length > this.#limit) this.#prune();
   }
 
-  /** The rows of the page. Without `rowsOf`, text i belongs to row i. */
-  rows(rowsOf: RowsOf = (_, texts) => texts): readonly RankedRow[] {
+  /** Returns the rows of the page. Without `rowsOf`, text i belongs to row i. */
+  rankedRows(rowsOf: RowsOfTexts = (_, texts) => texts): readonly RankedRow[] {
     const { after, offset, limit } = this.#page;
     const rows: RankedRow[] = [];
     let skip = offset;
-    for (const { score, segment, texts, count } of this.#candidates.groups()) {
+    for (const { score, segment, texts, count } of this.#candidates.scoreGroups()) {
       if (rows.length >= limit) break;
       const isAt = after !== undefined && score === after.score && segment === after.segment;
       if (!isAt && count <= skip) {
@@ -96,9 +99,9 @@ export class Ranking implements Collector {
 
   #prune(): void {
     const wantedRows = this.#page.offset + this.#page.limit;
-    const remaining = new Candidates(1024);
+    const remaining = new RankingCandidates(1024);
     let count = 0;
-    for (const group of this.#candidates.groups()) {
+    for (const group of this.#candidates.scoreGroups()) {
       if (count >= wantedRows) {
         this.#floor = remaining.lastScore;
         break;
@@ -115,16 +118,16 @@ export class Ranking implements Collector {
 }
 
 /** Texts of one segment with the same score. */
-interface Group {
+interface ScoreGroup {
   readonly score: number;
   readonly segment: number;
   readonly texts: Uint32Array;
   readonly rows: Uint32Array;
-  /** The number of rows of the group. */
+  /** The number of rows that have the texts of the group. */
   readonly count: number;
 }
 
-class Candidates {
+class RankingCandidates {
   length = 0;
   #scores: Float64Array;
   #segments: Uint32Array;
@@ -157,8 +160,8 @@ class Candidates {
     this.length += 1;
   }
 
-  /** The groups by descending score, then segment; the texts of a group ascend. */
-  *groups(): Generator<Group> {
+  /** Yields the groups by descending score, then by segment; the texts of a group ascend. */
+  *scoreGroups(): Generator<ScoreGroup> {
     const [scores, segments, texts, rows] = [this.#scores, this.#segments, this.#texts, this.#rows];
     const order = Uint32Array.from({ length: this.length }, (_, i) => i);
     order.sort(
@@ -189,13 +192,13 @@ function enlargeArray<T extends Float64Array | Uint32Array>(from: T, into: T): T
   return into;
 }
 
-/** A ranking clause: its hits in one segment, and their score. */
+/** A ranking clause: the texts of one segment that satisfy it, and their score. */
 interface ScoredHits {
   readonly hits: Hits;
-  readonly score: ScoreOf;
+  readonly score: ScoreFunction;
 }
 
-/** The scores of texts: the sums over all clauses, added in the order of the clauses. */
+/** Returns the scores of texts: sums over all clauses, added in the order of the clauses. */
 export function scoresByText(
   texts: Uint32Array,
   clauses: readonly ScoredHits[],

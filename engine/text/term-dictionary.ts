@@ -1,20 +1,20 @@
-import { hashOf, Uint32List } from './bytes.js';
+import { hashFnv1a, Uint32List } from './bytes.js';
 import { foldCode } from './fold.js';
 import { isSeparator } from './tokenizer.js';
 
 /** For each ASCII code, its folded code; 0 for separators. */
-const ascii = Uint8Array.from({ length: 128 }, (_, code) =>
+const foldedAsciiCodes = Uint8Array.from({ length: 128 }, (_, code) =>
   isSeparator(code) ? 0 : foldCode(code),
 );
 
 /**
- * Tokenizes texts in UTF-8, folds the tokens to terms, and numbers the terms in order of first occurrence. `tokens` holds the term
- * numbers of all tokens of all texts, in the order in which they were added.
+ * Tokenizes texts in UTF-8, folds the tokens to terms, and numbers the terms in order of first occurrence. `tokenTerms` has the term numbers of
+ * all tokens of all texts, in the order in which they were added.
  */
 export class TermDictionary {
   /** The number of terms. */
   count = 0;
-  readonly tokens = new Uint32List(1 << 14);
+  readonly tokenTerms = new Uint32List(1 << 14);
   #arena = new Uint8Array(1 << 16);
   #end = 0;
   readonly #starts = new Uint32List();
@@ -22,9 +22,9 @@ export class TermDictionary {
   #slots = new Uint32Array(1 << 11);
 
   /** Adds a text, `bytes[from..to)`; returns its number of tokens. */
-  add(bytes: Uint8Array, from: number, to: number): number {
+  tokenizeText(bytes: Uint8Array, from: number, to: number): number {
     this.#reserve(2 * (to - from) + 8);
-    const before = this.tokens.length;
+    const before = this.tokenTerms.length;
     const arena = this.#arena;
     let start = this.#end;
     let end = start;
@@ -33,38 +33,38 @@ export class TermDictionary {
       const byte = bytes[at]!;
       if (byte < 0x80) {
         at += 1;
-        const foldedByte = ascii[byte]!;
+        const foldedByte = foldedAsciiCodes[byte]!;
         if (foldedByte !== 0) arena[end++] = foldedByte;
         else if (end > start) end = start = this.#addToken(start, end);
         continue;
       }
-      const code = codeAt(bytes, at);
+      const code = codePointAt(bytes, at);
       at += code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
       if (!isSeparator(code)) end = encodeUtf8(arena, end, foldCode(code));
       else if (end > start) end = start = this.#addToken(start, end);
     }
     if (end > start) this.#addToken(start, end);
-    return this.tokens.length - before;
+    return this.tokenTerms.length - before;
   }
 
-  /** The bytes of a term; valid until the next text is added. */
-  term(number: number): Uint8Array {
-    const from = this.#starts.list[number]!;
-    const to = number + 1 < this.count ? this.#starts.list[number + 1]! : this.#end;
+  /** Returns the bytes of a term; valid until the next text is added. */
+  termBytes(number: number): Uint8Array {
+    const from = this.#starts.elements[number]!;
+    const to = number + 1 < this.count ? this.#starts.elements[number + 1]! : this.#end;
     return this.#arena.subarray(from, to);
   }
 
-  /** Adds the token at `start` of the arena, after the terms; returns the start of the next one. */
+  /** Adds the token that begins at `start` of the arena, behind the stored terms; returns the start of the next token. */
   #addToken(start: number, end: number): number {
     const arena = this.#arena;
-    const hash = hashOf(arena, start, end);
+    const hash = hashFnv1a(arena, start, end);
     const mask = this.#slots.length - 1;
     let slot = hash & mask;
     for (;;) {
       const number = this.#slots[slot]! - 1;
       if (number < 0) break;
-      if (this.#hashes.list[number] === hash >>> 0 && this.#isTerm(number, start, end)) {
-        this.tokens.push(number);
+      if (this.#hashes.elements[number] === hash >>> 0 && this.#isTerm(number, start, end)) {
+        this.tokenTerms.push(number);
         return start;
       }
       slot = (slot + 1) & mask;
@@ -72,7 +72,7 @@ export class TermDictionary {
     this.#starts.push(start);
     this.#hashes.push(hash >>> 0);
     this.#end = end;
-    this.tokens.push(this.count);
+    this.tokenTerms.push(this.count);
     this.count += 1;
     this.#slots[slot] = this.count;
     if (this.count * 2 > mask) this.#grow();
@@ -80,8 +80,8 @@ export class TermDictionary {
   }
 
   #isTerm(number: number, start: number, end: number): boolean {
-    const from = this.#starts.list[number]!;
-    const to = number + 1 < this.count ? this.#starts.list[number + 1]! : this.#end;
+    const from = this.#starts.elements[number]!;
+    const to = number + 1 < this.count ? this.#starts.elements[number + 1]! : this.#end;
     if (to - from !== end - start) return false;
     const arena = this.#arena;
     for (let p = from, q = start; p < to; p++, q++) if (arena[p] !== arena[q]) return false;
@@ -99,7 +99,7 @@ export class TermDictionary {
     const slots = new Uint32Array(this.#slots.length * 4);
     const mask = slots.length - 1;
     for (let number = 0; number < this.count; number++) {
-      let slot = this.#hashes.list[number]! & mask;
+      let slot = this.#hashes.elements[number]! & mask;
       while (slots[slot] !== 0) slot = (slot + 1) & mask;
       slots[slot] = number + 1;
     }
@@ -107,8 +107,8 @@ export class TermDictionary {
   }
 }
 
-/** The code point at a byte above 127 of valid UTF-8. */
-function codeAt(bytes: Uint8Array, at: number): number {
+/** Returns the code point that begins at a byte above 127 of valid UTF-8. */
+function codePointAt(bytes: Uint8Array, at: number): number {
   const first = bytes[at]!;
   const second = bytes[at + 1]! & 0x3f;
   if (first < 0xe0) return ((first & 0x1f) << 6) | second;

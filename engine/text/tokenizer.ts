@@ -1,8 +1,8 @@
 /**
- * Code points that separate tokens: white space, controls, punctuation, arrows and other symbols, emoji. Everything else is part of a
- * token: letters, marks and digits of every script. A change needs a new `indexVersion` (index-writer.ts).
+ * Ranges of code points that separate tokens: white space, controls, punctuation, arrows and other symbols, emoji. All other code points
+ * are part of a token: letters, marks and digits of every script. A change requires a new `indexVersion` (index-writer.ts).
  */
-const ranges: readonly (readonly [number, number])[] = [
+const separatorRanges: readonly (readonly [number, number])[] = [
   [0x00, 0x2f],
   [0x3a, 0x40],
   [0x5b, 0x60],
@@ -36,7 +36,7 @@ const ranges: readonly (readonly [number, number])[] = [
  * Choice: separators of words are written as ranges of code points, because RE2 takes 5 ms to compile classes such as `\p{L}` for every
  * condition, and 1 ms for the ranges.
  */
-export const separators = ranges
+export const separators = separatorRanges
   .map(([from, to]) => (from === to ? escapeCode(from) : `${escapeCode(from)}-${escapeCode(to)}`))
   .join('');
 
@@ -46,18 +46,18 @@ function escapeCode(code: number): string {
 
 const tokenPattern = new RegExp(`[^${separators.replaceAll('\\x{', '\\u{')}]+`, 'gu');
 
-/** The tokens of a text, in order, not folded. */
+/** Returns the tokens of a text, in order, not folded. */
 export function tokenize(text: string): string[] {
   return text.match(tokenPattern) ?? [];
 }
 
-/** Whether a code point separates tokens. */
+/** Returns whether a code point separates tokens. */
 export function isSeparator(code: number): boolean {
   let low = 0;
-  let high = ranges.length - 1;
+  let high = separatorRanges.length - 1;
   while (low <= high) {
     const middle = (low + high) >> 1;
-    const [from, to] = ranges[middle]!;
+    const [from, to] = separatorRanges[middle]!;
     if (code < from) high = middle - 1;
     else if (code > to) low = middle + 1;
     else return true;

@@ -2,9 +2,9 @@ import { ByteCursor } from './bytes.js';
 import type { ColumnSummary } from './column-writer.js';
 import type { Hits } from './postings.js';
 
-/** The texts of the values of a column that is or lies in a list. */
-export interface ValueLists {
-  /** Row r has the values `starts[r]` to `starts[r + 1]`. */
+/** The texts of the values of a column that is a list or lies in one. */
+export interface RowValueLists {
+  /** Row r has the values `starts[r]` to `starts[r + 1]` (exclusive). */
   readonly starts: Uint32Array;
   /** The text of each value; undefined if value i has text i. */
   readonly textOf: Uint16Array | Uint32Array | undefined;
@@ -18,15 +18,15 @@ export function decodeLists(
   rows: Uint8Array,
   { texts: count, isShared }: ColumnSummary,
   rowCount: number,
-): ValueLists {
+): RowValueLists {
   const lengths = new Uint32Array(count);
   const ofTexts = new ByteCursor(texts);
   for (let i = 0; i < count; i++) lengths[i] = ofTexts.varint();
   const starts = new Uint32Array(rowCount + 1);
-  const numbers = new (count <= 0x10000 ? Uint16Array : Uint32Array)(isShared ? rows.length : 0); // no value takes less than a byte
+  const numbers = new (count <= 0x10000 ? Uint16Array : Uint32Array)(isShared ? rows.length : 0); // an upper bound: every value takes at least one byte
   const cursor = new ByteCursor(rows);
   let [end, at] = [0, 0];
-  // Most numbers have one byte, and are read inline in a third of the time.
+  // Most numbers have one byte; reading them inline takes a third of the time.
   const next = (): number => {
     cursor.at = at - 1;
     const number = cursor.varint();
@@ -52,8 +52,8 @@ export function decodeLists(
   return { starts, textOf: undefined, lengths };
 }
 
-/** The number of tokens of each row. */
-export function tokensOfRows({ starts, textOf, lengths }: ValueLists): Uint32Array {
+/** Returns the number of tokens of each row. */
+export function tokenCountOfRows({ starts, textOf, lengths }: RowValueLists): Uint32Array {
   const tokens = new Uint32Array(starts.length - 1);
   for (let row = 0, at = 0; row < tokens.length; row++) {
     const to = starts[row + 1]!;
@@ -65,8 +65,14 @@ export function tokensOfRows({ starts, textOf, lengths }: ValueLists): Uint32Arr
   return tokens;
 }
 
-/** The rows that have one of these texts, as hits whose texts are the rows; occurrences in several values of a row are added up. */
-export function hitsOfRows({ starts, textOf, lengths }: ValueLists, { texts, times }: Hits): Hits {
+/**
+ * Returns the rows that have one of these texts, as hits whose text numbers are row numbers; the occurrences in several values of a row are
+ * added up.
+ */
+export function hitsOfRows(
+  { starts, textOf, lengths }: RowValueLists,
+  { texts, times }: Hits,
+): Hits {
   const rows = starts.length - 1;
   const found = new Uint32Array(Math.min(rows, textOf ? rows : texts.length));
   const sums = new Uint32Array(found.length);
@@ -74,7 +80,7 @@ export function hitsOfRows({ starts, textOf, lengths }: ValueLists, { texts, tim
   if (textOf === undefined) {
     let row = -1;
     for (let i = 0; i < texts.length; i++) {
-      const ownRow = rowOf(starts, texts[i]!, row);
+      const ownRow = rowOfValue(starts, texts[i]!, row);
       if (ownRow !== row) found[end++] = row = ownRow;
       sums[end - 1]! += times[i]!;
     }
@@ -93,8 +99,8 @@ export function hitsOfRows({ starts, textOf, lengths }: ValueLists, { texts, tim
   return { texts: found.slice(0, end), times: sums.slice(0, end) };
 }
 
-/** The row of a value, which is not before row `from`. */
-function rowOf(starts: Uint32Array, value: number, from: number): number {
+/** Returns the row of a value; it must not be before row `from`. */
+function rowOfValue(starts: Uint32Array, value: number, from: number): number {
   let low = Math.max(0, from);
   if (starts[low + 1]! > value) return low;
   let high = starts.length - 2;
@@ -106,9 +112,12 @@ function rowOf(starts: Uint32Array, value: number, from: number): number {
   return low;
 }
 
-/** Whether in a row a value with one of the texts `last` is followed by one with one of the texts `first`; values without tokens do not count. */
-export function areNeighbours(
-  { starts, textOf, lengths }: ValueLists,
+/**
+ * Returns whether any row has a value with one of the texts `last` that is followed by a value with one of the texts `first`; values
+ * without tokens are ignored.
+ */
+export function areInConsecutiveValues(
+  { starts, textOf, lengths }: RowValueLists,
   last: Uint32Array,
   first: Uint32Array,
 ): boolean {

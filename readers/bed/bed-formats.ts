@@ -1,8 +1,8 @@
-/** BED, and the formats of UCSC tracks that extend its first three or six fields by others. */
+/** BED, and the formats of UCSC tracks that extend the first three or six fields of BED. */
 export type BedFormat = 'bed' | 'bedGraph' | 'narrowPeak' | 'broadPeak' | 'gappedPeak';
 
-/** How the text of a field is read. */
-export const enum Reading {
+/** How the text of a field is parsed. */
+export const enum FieldKind {
   Text,
   /** A non-negative integer. */
   Position,
@@ -10,52 +10,52 @@ export const enum Reading {
   Number,
   Strand,
   Color,
-  /** Whole numbers from 0 on, separated by commas. */
+  /** Non-negative integers, separated by commas. */
   Positions,
 }
 
-/** A field of a line, under the name that UCSC gives it. */
+/** A field of a line, with the name that UCSC gives it. */
 export interface BedField {
   readonly name: string;
-  readonly reading: Reading;
+  readonly reading: FieldKind;
 }
 
-const placeFields: readonly BedField[] = [
-  { name: 'chrom', reading: Reading.Text },
-  { name: 'chromStart', reading: Reading.Position },
-  { name: 'chromEnd', reading: Reading.Position },
+const coordinateFields: readonly BedField[] = [
+  { name: 'chrom', reading: FieldKind.Text },
+  { name: 'chromStart', reading: FieldKind.Position },
+  { name: 'chromEnd', reading: FieldKind.Position },
 ];
 const sixFields: readonly BedField[] = [
-  ...placeFields,
-  { name: 'name', reading: Reading.Text },
-  { name: 'score', reading: Reading.Number },
-  { name: 'strand', reading: Reading.Strand },
+  ...coordinateFields,
+  { name: 'name', reading: FieldKind.Text },
+  { name: 'score', reading: FieldKind.Number },
+  { name: 'strand', reading: FieldKind.Strand },
 ];
 const twelveFields: readonly BedField[] = [
   ...sixFields,
-  { name: 'thickStart', reading: Reading.Position },
-  { name: 'thickEnd', reading: Reading.Position },
-  { name: 'itemRgb', reading: Reading.Color },
-  { name: 'blockCount', reading: Reading.Position },
-  { name: 'blockSizes', reading: Reading.Positions },
-  { name: 'blockStarts', reading: Reading.Positions },
+  { name: 'thickStart', reading: FieldKind.Position },
+  { name: 'thickEnd', reading: FieldKind.Position },
+  { name: 'itemRgb', reading: FieldKind.Color },
+  { name: 'blockCount', reading: FieldKind.Position },
+  { name: 'blockSizes', reading: FieldKind.Positions },
+  { name: 'blockStarts', reading: FieldKind.Positions },
 ];
-const signal: readonly BedField[] = [
-  { name: 'signalValue', reading: Reading.Number },
-  { name: 'pValue', reading: Reading.Number },
-  { name: 'qValue', reading: Reading.Number },
+const signalFields: readonly BedField[] = [
+  { name: 'signalValue', reading: FieldKind.Number },
+  { name: 'pValue', reading: FieldKind.Number },
+  { name: 'qValue', reading: FieldKind.Number },
 ];
 
-/** The fields of each format, in the order of the line; later ones have no names. */
+/** The fields of each format, in the order of the line; further fields have no names. */
 export const bedFields: Readonly<Record<BedFormat, readonly BedField[]>> = {
   bed: twelveFields,
-  bedGraph: [...placeFields, { name: 'dataValue', reading: Reading.Number }],
-  narrowPeak: [...sixFields, ...signal, { name: 'peak', reading: Reading.WholeNumber }],
-  broadPeak: [...sixFields, ...signal],
-  gappedPeak: [...twelveFields, ...signal],
+  bedGraph: [...coordinateFields, { name: 'dataValue', reading: FieldKind.Number }],
+  narrowPeak: [...sixFields, ...signalFields, { name: 'peak', reading: FieldKind.WholeNumber }],
+  broadPeak: [...sixFields, ...signalFields],
+  gappedPeak: [...twelveFields, ...signalFields],
 };
 
-/** The format of each file name extension, in lower case. */
+/** The format for each file name extension, in lower case; null if only the content can decide. */
 export const bedExtensions: ReadonlyMap<string, BedFormat | null> = new Map([
   ['bed', null],
   ['bedgraph', 'bedGraph'],
@@ -76,52 +76,54 @@ export const trackTypes: ReadonlyMap<string, BedFormat> = new Map([
 ]);
 
 /**
- * The format of a file by its name, the lines before its first feature, and the fields of its first features.
+ * Determines the format of a file from its name, the lines before its first feature, and the fields of its first features.
  *
- * Choice: a file is bedGraph, narrowPeak, broadPeak or gappedPeak if the type of its last track line before the first feature says so, else if
- * its extension does, else if all its first lines have the fields of such a format and cannot be BED: ten of which the last four are numbers
- * (narrowPeak), nine of which the last three are numbers but not those of BED (broadPeak), four of which the last is a number and
- * not always a whole one (bedGraph). `-1` for a value that is not known is kept.
+ * Choice: a file is bedGraph, narrowPeak, broadPeak or gappedPeak if the type of its last track line before the first feature says so; else
+ * if its extension does; else if all its first lines have the fields of such a format and cannot be BED: ten fields of which the last four
+ * are numbers (narrowPeak), nine of which the last three are numbers but not those of BED (broadPeak), or four of which the last is a
+ * number and not always an integer (bedGraph). The value `-1` for unknown is kept.
  */
-export function bedFormatOf(
+export function detectBedFormat(
   filename: string,
   lines: readonly string[],
   features: readonly (readonly string[])[],
 ): BedFormat {
-  const types = lines.flatMap((line) => typeOfTrack(line) ?? []);
+  const types = lines.flatMap((line) => trackTypeOfLine(line) ?? []);
   const extension = filename
     .toLowerCase()
     .replace(/\.(?:gz|bgz|bgzf|bz2)$/, '')
     .split('.')
     .at(-1)!;
   return (
-    trackTypes.get(types.at(-1) ?? '') ?? bedExtensions.get(extension) ?? formatOfFeatures(features)
+    trackTypes.get(types.at(-1) ?? '') ??
+    bedExtensions.get(extension) ??
+    detectFormatOfFeatures(features)
   );
 }
 
-/** The `type` of a track line, in lower case; undefined for any other line, or without a type. */
-export function typeOfTrack(line: string): string | undefined {
+/** Returns the `type` of a track line, in lower case; undefined for any other line, and without a type. */
+export function trackTypeOfLine(line: string): string | undefined {
   return /^track\s(?:.*\s)?type=["']?([^\s"']+)/i.exec(line)?.[1]!.toLowerCase();
 }
 
-const isNumber = (text = '') =>
+const isNumberText = (text = '') =>
   /^(?:[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|[-+]?(?:nan|inf|infinity)|\.)$/i.test(text);
-const isWhole = (text = '') => /^\d+$/.test(text);
+const isDigits = (text = '') => /^\d+$/.test(text);
 
-function formatOfFeatures(features: readonly (readonly string[])[]): BedFormat {
+function detectFormatOfFeatures(features: readonly (readonly string[])[]): BedFormat {
   const width = features[0]?.length ?? 0;
   if (features.some((fields) => fields.length !== width)) return 'bed';
   const every = (test: (fields: readonly string[]) => boolean) => features.every(test);
   if (
     width === 4 &&
-    every((fields) => isNumber(fields[3])) &&
-    !every((fields) => isWhole(fields[3]) || fields[3] === '.')
+    every((fields) => isNumberText(fields[3])) &&
+    !every((fields) => isDigits(fields[3]) || fields[3] === '.')
   )
     return 'bedGraph';
-  const hasSignal = every((fields) => fields.slice(6, 9).every(isNumber));
+  const hasSignal = every((fields) => fields.slice(6, 9).every(isNumberText));
   if (width === 10 && hasSignal && every((fields) => /^-?\d+$/.test(fields[9]!)))
     return 'narrowPeak';
   const isBed9 = (fields: readonly string[]) =>
-    isWhole(fields[6]) && isWhole(fields[7]) && /^[0.]$/.test(fields[8]!);
+    isDigits(fields[6]) && isDigits(fields[7]) && /^[0.]$/.test(fields[8]!);
   return width === 9 && hasSignal && !every(isBed9) ? 'broadPeak' : 'bed';
 }

@@ -1,9 +1,9 @@
 import type { GenomeBuild } from '../../engine/core/types.js';
 import { InputError } from '../../engine/core/errors.js';
-import { buildsNamed } from '../genome-build.js';
+import { buildsNamedIn } from '../genome-build.js';
 import type { Header, HeaderSource } from '../reader.js';
 import { rejectOtherFormats } from '../text/other-formats.js';
-import { bedFormatOf, trackTypes, typeOfTrack, type BedFormat } from './bed-formats.js';
+import { detectBedFormat, trackTypes, trackTypeOfLine, type BedFormat } from './bed-formats.js';
 
 /** Reader parameters: `genome_build`, for files that do not name their build. */
 export interface BedParams {
@@ -16,32 +16,32 @@ export interface BedHeader {
   readonly format: BedFormat;
 }
 
-/** Maximum number of bytes of the lines before the first feature. */
-const headerBytes = 64 << 10;
+/** Maximum size in bytes of the lines before the first feature. */
+const maxHeaderBytes = 64 << 10;
 
 /**
  * Reads the lines before the first feature.
  *
- * Choice: without `genome_build`, the build of a BED file is the one that its `track`, `browser` and comment lines before the first
- * feature name (`db=hg38`), if they name a single one; else records have no `genomic_coordinates`.
+ * Choice: without `genome_build`, the build of a BED file is the one that the `track`, `browser` and comment lines before its first feature
+ * name (`db=hg38`), if they name only one; otherwise records have no `genomic_coordinates`.
  */
 export async function readBedHeader(
   source: HeaderSource,
   params: BedParams,
 ): Promise<Header<BedHeader>> {
-  const { bytes, isWhole } = await source.bytes(headerBytes);
+  const { bytes, isWhole } = await source.bytes(maxHeaderBytes);
   rejectOtherFormats(source.name, bytes);
-  const start = Buffer.from(bytes.subarray(0, headerBytes)).toString();
-  const { lines, features } = firstLines(start);
+  const start = Buffer.from(bytes.subarray(0, maxHeaderBytes)).toString();
+  const { lines, features } = splitHeaderLines(start);
   if (features[0]?.trimStart().startsWith('<'))
     throw new InputError({ file: source.name, line: lines.length + 1 }, 'this is XML, not BED');
-  // The last line may be incomplete.
-  const sample = isWhole && bytes.length <= headerBytes ? features : features.slice(0, -1);
+  // The last line of the sample may be incomplete, unless the sample is the whole file.
+  const sample = isWhole && bytes.length <= maxHeaderBytes ? features : features.slice(0, -1);
   const split = sample.map((line) =>
     line.includes('\t') ? line.split('\t') : line.trim().split(/ +/),
   );
-  const format = bedFormatOf(source.name, lines, split);
-  const build = params.build ?? namedBuild(lines) ?? null;
+  const format = detectBedFormat(source.name, lines, split);
+  const build = params.build ?? buildNamedInLines(lines) ?? null;
   return {
     header: { build, format },
     bodyOffset: 0,
@@ -52,25 +52,25 @@ export async function readBedHeader(
   };
 }
 
-/** Whether a text is a BED track: a `track` or `browser` line, and a feature with coordinates. */
+/** Returns whether a text is the start of a BED track: a `track` or `browser` line, and a feature with coordinates. */
 export function startsLikeBed(start: string): boolean {
-  const { lines, features } = firstLines(start);
+  const { lines, features } = splitHeaderLines(start);
   const tracks = lines.filter((line) => /^(?:track|browser)\s/.test(line));
   return (
     tracks.length > 0 &&
-    tracks.every((line) => trackTypes.has(typeOfTrack(line) ?? 'bed')) &&
+    tracks.every((line) => trackTypes.has(trackTypeOfLine(line) ?? 'bed')) &&
     features[0] !== undefined &&
     /^\S+[\t ]+\d+[\t ]+\d+(?:[\t ]|$)/.test(features[0])
   );
 }
 
-function namedBuild(lines: readonly string[]): GenomeBuild | undefined {
-  const buildNames = new Set(lines.flatMap(buildsNamed));
+function buildNamedInLines(lines: readonly string[]): GenomeBuild | undefined {
+  const buildNames = new Set(lines.flatMap(buildsNamedIn));
   return buildNames.size === 1 ? [...buildNames][0] : undefined;
 }
 
-/** The lines before the first feature, and the features. */
-function firstLines(start: string): {
+/** Returns the lines before the first feature, and the features. */
+function splitHeaderLines(start: string): {
   readonly lines: readonly string[];
   readonly features: readonly string[];
 } {

@@ -7,34 +7,34 @@ import { RecordContext } from '../../engine/ingest/record-context.js';
 import type { ValueColumn } from '../../engine/ingest/value-column.js';
 import { budgets } from '../../engine/core/budgets.js';
 import type { Column, Columns, StoredType } from '../../engine/core/types.js';
-import { Coordinates, coordinatesColumn } from '../coordinates.js';
+import { CoordinatesBuilder, coordinatesColumn } from '../coordinates.js';
 import type { Report } from '../reader.js';
-import { lineEnd, nextLineStart, repairedLine, repairedWarning } from '../text/lines.js';
+import { findLineEnd, nextLineStart, repairUtf8Line, repairedUtf8Warning } from '../text/lines.js';
 import { reportNonFinite } from '../text/non-finite.js';
-import { floatAt, integerAt, latin1 } from '../text/numbers.js';
+import { parseFloatBytes, parseInteger, latin1Text } from '../text/numbers.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
-import { bedFields, Reading, type BedField } from './bed-formats.js';
+import { bedFields, FieldKind, type BedField } from './bed-formats.js';
 import type { BedHeader } from './bed-header.js';
 
-/** The indices of the fields that all formats have. */
-const enum Field {
+/** The indices of the fields that BED and all formats based on it have. */
+const enum BedFieldIndex {
   Chrom,
   ChromStart,
   ChromEnd,
   Name,
 }
 
-const types: Readonly<Record<Reading, StoredType>> = {
-  [Reading.Text]: 'string',
-  [Reading.Position]: 'long',
-  [Reading.WholeNumber]: 'long',
-  [Reading.Number]: 'double',
-  [Reading.Strand]: 'string',
-  [Reading.Color]: 'string',
-  [Reading.Positions]: 'long',
+const storedTypes: Readonly<Record<FieldKind, StoredType>> = {
+  [FieldKind.Text]: 'string',
+  [FieldKind.Position]: 'long',
+  [FieldKind.WholeNumber]: 'long',
+  [FieldKind.Number]: 'double',
+  [FieldKind.Strand]: 'string',
+  [FieldKind.Color]: 'string',
+  [FieldKind.Positions]: 'long',
 };
 
-/** Parses the lines of one chunk of BED, or of a format like it, into columns. */
+/** Parses the lines of one chunk of BED, or of a format that extends it, into columns. */
 export class BedParser {
   readonly #fields: readonly BedField[];
   /** The index of the field `blockCount`, which precedes the lists of blocks; -1 for a format without blocks. */
@@ -44,11 +44,11 @@ export class BedParser {
   readonly #context: RecordContext;
   readonly #existing: ReadonlyMap<string, Column>;
   readonly #physicalNames: PhysicalNames;
-  readonly #coordinates: Coordinates | null;
+  readonly #coordinates: CoordinatesBuilder | null;
   /** The columns found so far, by the index of their field. */
   readonly #columns: ValueColumn[] = [];
   #bytes: Uint8Array = new Uint8Array(0);
-  /** Field i of the line is `bytes[from[i]..to[i])`, for `count` fields. */
+  /** Field i of the line is `bytes[#from[i]..#to[i])`; `#count` is the number of fields. */
   #from = new Int32Array(16);
   #to = new Int32Array(16);
   #count = 0;
@@ -66,24 +66,24 @@ export class BedParser {
     );
     this.#coordinates =
       build &&
-      new Coordinates(
+      new CoordinatesBuilder(
         this.#columnOf(overlayColumn(coordinatesColumn, this.#existing.get('genomic_coordinates'))),
         build,
       );
   }
 
-  /** Parses all lines; returns how many there were. */
+  /** Parses all lines; returns their number. */
   read(chunk: Uint8Array): number {
     const isValidUtf8 = isUtf8(chunk);
     const context = this.#context;
     for (let at = 0; at < chunk.length && !this.#report.isStopped;) {
       context.line++;
-      const end = lineEnd(chunk, at);
+      const end = findLineEnd(chunk, at);
       if (isValidUtf8 || isUtf8(chunk.subarray(at, end))) {
         this.#bytes = chunk;
         this.#line(at, end, false);
       } else {
-        this.#bytes = repairedLine(chunk.subarray(at, end));
+        this.#bytes = repairUtf8Line(chunk.subarray(at, end));
         this.#line(0, this.#bytes.length, true);
       }
       at = nextLineStart(chunk, end);
@@ -92,22 +92,22 @@ export class BedParser {
   }
 
   #line(from: number, to: number, isRepaired: boolean): void {
-    if (isNoFeature(this.#bytes, from, to)) return;
+    if (isCommentOrTrackLine(this.#bytes, from, to)) return;
     const context = this.#context;
     const row = this.#out.rows;
-    context.record++;
+    context.recordNumber++;
     context.hasFailed = false;
     this.#split(from, to);
-    context.keys = this.#count;
+    context.keyCount = this.#count;
     this.#feature(row);
-    if (isRepaired) context.warn(codes.unreadableLine, null, repairedWarning);
+    if (isRepaired) context.warn(codes.unreadableLine, null, repairedUtf8Warning);
     if (context.hasFailed) this.#out.rollback(row);
     else this.#out.endRecord(context.line);
   }
 
   /**
-   * Finds the fields of a line. Choice: a line that contains a tab is separated by tabs, so that names may hold blanks; any other is
-   * separated by runs of blanks.
+   * Finds the fields of a line. Choice: a line that contains a tab is separated by tabs, so that names may contain blanks; any other line
+   * is separated by runs of blanks.
    */
   #split(from: number, to: number): void {
     const bytes = this.#bytes;
@@ -120,8 +120,8 @@ export class BedParser {
       const start = at;
       while (at < to && bytes[at] !== separator) at++;
       if (count === this.#from.length) {
-        this.#from = doubleList(this.#from);
-        this.#to = doubleList(this.#to);
+        this.#from = doubleCapacity(this.#from);
+        this.#to = doubleCapacity(this.#to);
       }
       this.#from[count] = start;
       this.#to[count++] = at;
@@ -138,47 +138,47 @@ export class BedParser {
         null,
         `${count} ${count === 1 ? 'field' : 'fields'} separated by tabs or blanks, a BED line has at least 3`,
       );
-    context.checkWidth();
+    context.checkFieldCount();
     if (context.hasFailed) return;
     this.#addColumns();
-    const start = this.#position(Field.ChromStart, row);
-    const end = this.#position(Field.ChromEnd, row);
+    const start = this.#position(BedFieldIndex.ChromStart, row);
+    const end = this.#position(BedFieldIndex.ChromEnd, row);
     if (end < start)
-      context.fault(
+      context.rejectUnlessLenient(
         codes.invalidValue,
         'chromEnd',
         `the feature ends at ${end}, before its start ${start}`,
       );
-    if (this.#isMissing(Field.Chrom))
-      context.fault(codes.invalidValue, 'chrom', 'the chromosome is missing');
-    else this.#text(Field.Chrom, row);
-    if (this.#coordinates !== null && start <= end && !this.#isMissing(Field.Chrom)) {
-      const [from, to] = [this.#from[Field.Chrom]!, this.#to[Field.Chrom]!];
-      // Choice: a BED feature without bases (chromStart = chromEnd, an insertion) has the coordinates of the base before it, as in VCF,
-      // or of the first base of the chromosome.
+    if (this.#isMissing(BedFieldIndex.Chrom))
+      context.rejectUnlessLenient(codes.invalidValue, 'chrom', 'the chromosome is missing');
+    else this.#text(BedFieldIndex.Chrom, row);
+    if (this.#coordinates !== null && start <= end && !this.#isMissing(BedFieldIndex.Chrom)) {
+      const [from, to] = [this.#from[BedFieldIndex.Chrom]!, this.#to[BedFieldIndex.Chrom]!];
+      // Choice: a BED feature without bases (chromStart = chromEnd, an insertion) has the coordinates of the base before it, as in VCF; at
+      // the start of a chromosome, those of the first base.
       const first = start < end ? start + 1 : Math.max(1, start);
       this.#coordinates.add(row, this.#bytes, from, to, first, Math.max(first, end));
     }
-    for (let i = Field.Name; i < count; i++) if (!this.#isMissing(i)) this.#value(i, row);
+    for (let i = BedFieldIndex.Name; i < count; i++) if (!this.#isMissing(i)) this.#value(i, row);
     this.#checkBlocks();
   }
 
   #value(i: number, row: number): void {
-    switch (this.#fields[i]?.reading ?? Reading.Text) {
-      case Reading.Number:
+    switch (this.#fields[i]?.reading ?? FieldKind.Text) {
+      case FieldKind.Number:
         return this.#number(i, row);
-      case Reading.Strand:
+      case FieldKind.Strand:
         return this.#strand(i, row);
-      case Reading.Position:
+      case FieldKind.Position:
         this.#position(i, row);
         return;
-      case Reading.WholeNumber:
+      case FieldKind.WholeNumber:
         return this.#wholeNumber(i, row);
-      case Reading.Color:
+      case FieldKind.Color:
         return this.#color(i, row);
-      case Reading.Positions:
+      case FieldKind.Positions:
         return this.#positions(i, row);
-      case Reading.Text:
+      case FieldKind.Text:
         return this.#text(i, row);
     }
   }
@@ -189,10 +189,10 @@ export class BedParser {
     column.addString(this.#bytes, this.#from[i]!, this.#to[i]!);
   }
 
-  /** Stores a non-negative integer and returns it; any other text is a fault, for which NaN is returned. */
+  /** Stores a non-negative integer and returns it. Any other text is reported as an error, and NaN is returned. */
   #position(i: number, row: number): number {
     const column = this.#columns[i]!;
-    const value = integerAt(this.#bytes, this.#from[i]!, this.#to[i]!);
+    const value = parseInteger(this.#bytes, this.#from[i]!, this.#to[i]!);
     if (value >= 0) {
       column.padTo(row);
       column.addInteger(value);
@@ -203,17 +203,20 @@ export class BedParser {
   }
 
   #wholeNumber(i: number, row: number): void {
-    const value = integerAt(this.#bytes, this.#from[i]!, this.#to[i]!);
+    const value = parseInteger(this.#bytes, this.#from[i]!, this.#to[i]!);
     if (Number.isNaN(value)) return this.#fault(i, 'is not a whole number');
     this.#columns[i]!.padTo(row);
     this.#columns[i]!.addInteger(value);
   }
 
-  /** Choice: a score of BED may be any number, although UCSC asks for integers from 0 to 1000: peak callers write others. */
+  /**
+   * Choice: the score of a BED feature may be any number, although UCSC requires integers from 0 to 1000, because peak callers write other
+   * numbers.
+   */
   #number(i: number, row: number): void {
     const column = this.#columns[i]!;
     const [from, to] = [this.#from[i]!, this.#to[i]!];
-    const value = floatAt(this.#bytes, from, to);
+    const value = parseFloatBytes(this.#bytes, from, to);
     if (value - value === 0) {
       column.padTo(row);
       column.addDouble(value);
@@ -249,7 +252,7 @@ export class BedParser {
     for (let at = this.#from[i]!; at < to; at++) {
       let end = at;
       while (end < to && bytes[end] !== 44) end++;
-      const value = integerAt(bytes, at, end);
+      const value = parseInteger(bytes, at, end);
       if (!(value >= 0)) {
         this.#fault(i, 'is not a list of whole numbers from 0 on');
         break;
@@ -260,16 +263,16 @@ export class BedParser {
     column.endList();
   }
 
-  /** Choice: lists of blocks in BED whose length is not `blockCount` are an error. */
+  /** Choice: a list of blocks in BED whose length is not `blockCount` is an error. */
   #checkBlocks(): void {
     const at = this.#blocks;
     if (at < 0 || this.#count <= at + 1 || this.#isMissing(at)) return;
-    const blocks = integerAt(this.#bytes, this.#from[at]!, this.#to[at]!);
+    const blocks = parseInteger(this.#bytes, this.#from[at]!, this.#to[at]!);
     for (let i = at + 1; i <= at + 2 && i < this.#count; i++) {
       if (this.#isMissing(i)) continue;
       const items = this.#itemsOf(i);
       if (blocks >= 0 && items !== blocks)
-        this.#context.fault(
+        this.#context.rejectUnlessLenient(
           codes.invalidValue,
           this.#columns[i]!.name,
           `${items} items, blockCount is ${blocks}`,
@@ -284,7 +287,7 @@ export class BedParser {
     return items;
   }
 
-  /** A missing value is `.` or the empty text. */
+  /** Returns whether a value is missing: `.` or the empty text. */
   #isMissing(i: number): boolean {
     const from = this.#from[i]!;
     const size = this.#to[i]! - from;
@@ -292,7 +295,7 @@ export class BedParser {
   }
 
   #fault(i: number, problem: string): void {
-    this.#context.fault(
+    this.#context.rejectUnlessLenient(
       codes.invalidValue,
       this.#columns[i]!.name,
       `"${this.#show(i)}" ${problem}`,
@@ -300,24 +303,24 @@ export class BedParser {
   }
 
   #show(i: number): string {
-    return latin1(this.#bytes, this.#from[i]!, this.#to[i]!, 40);
+    return latin1Text(this.#bytes, this.#from[i]!, this.#to[i]!, 40);
   }
 
-  /** Adds the columns of fields that no earlier line has; those that the format does not name are strings, `field_13` and so on. */
+  /** Adds columns for fields that no earlier line has. Fields that the format does not name are strings, named `field_13` and so on. */
   #addColumns(): void {
     if (this.#columns.length === 0 && this.#coordinates !== null)
-      this.#out.add(coordinatesColumn.name, this.#coordinates.column);
+      this.#out.addBuilder(coordinatesColumn.name, this.#coordinates.column);
     for (let i = this.#columns.length; i < this.#count && i < budgets.columnsPerImport; i++) {
       const { name, reading } = this.#fields[i] ?? {
         name: `field_${i + 1}`,
-        reading: Reading.Text,
+        reading: FieldKind.Text,
       };
-      const [type, isList] = [types[reading], reading === Reading.Positions];
+      const [type, isList] = [storedTypes[reading], reading === FieldKind.Positions];
       const existingColumn = this.#existing.get(name);
       const physical = existingColumn?.physical ?? this.#physicalNames.add(name);
       const column = overlayColumn({ name, physical, type, isList }, existingColumn);
       this.#columns.push(this.#columnOf(column));
-      this.#out.add(name, this.#columns[i]!);
+      this.#out.addBuilder(name, this.#columns[i]!);
     }
   }
 
@@ -326,31 +329,31 @@ export class BedParser {
   }
 }
 
-/** Whether a line is blank, a comment, or a `track` or `browser` line. */
-function isNoFeature(bytes: Uint8Array, from: number, to: number): boolean {
+/** Returns whether a line is blank, a comment, or a `trackWord` or `browserWord` line. */
+function isCommentOrTrackLine(bytes: Uint8Array, from: number, to: number): boolean {
   const first = bytes[from]!;
   if (first === 35) return true;
-  if (first === 116 && startsWith(bytes, from, to, track)) return true;
-  if (first === 98 && startsWith(bytes, from, to, browser)) return true;
+  if (first === 116 && startsWithWord(bytes, from, to, trackWord)) return true;
+  if (first === 98 && startsWithWord(bytes, from, to, browserWord)) return true;
   let at = from;
   while (at < to && (bytes[at] === 32 || bytes[at] === 9)) at++;
   return at === to;
 }
 
-/** Whether the first word of the line is `word`. */
-function startsWith(bytes: Uint8Array, from: number, to: number, word: Uint8Array): boolean {
+/** Returns whether the first word of the line is `word`. */
+function startsWithWord(bytes: Uint8Array, from: number, to: number, word: Uint8Array): boolean {
   const end = from + word.length;
   if (end > to) return false;
   for (let i = 0; i < word.length; i++) if (bytes[from + i] !== word[i]) return false;
   return end === to || bytes[end] === 32 || bytes[end] === 9;
 }
 
-function doubleList(list: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
+function doubleCapacity(list: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
   const bigger = new Int32Array(list.length * 2);
   bigger.set(list);
   return bigger;
 }
 
 const encoder = new TextEncoder();
-const track = encoder.encode('track');
-const browser = encoder.encode('browser');
+const trackWord = encoder.encode('track');
+const browserWord = encoder.encode('browser');

@@ -1,12 +1,12 @@
-import { buildParam } from '../genome-build.js';
+import { readBuildParam } from '../genome-build.js';
 import type { Reader } from '../reader.js';
 import { bedExtensions } from './bed-formats.js';
 import { readBedHeader, startsLikeBed, type BedHeader, type BedParams } from './bed-header.js';
 import { BedParser } from './bed-parser.js';
 
 /**
- * BED3 to BED12, bedGraph, narrowPeak, broadPeak and gappedPeak (UCSC Genome Browser FAQ, "Data File Formats"; GA4GH BED v1): one
- * record per feature line, with the fields under the names of UCSC, and `genomic_coordinates` when the genome build is known.
+ * The reader of BED3 to BED12, bedGraph, narrowPeak, broadPeak and gappedPeak (UCSC Genome Browser FAQ, "Data File Formats"; GA4GH BED v1):
+ * one record per feature line, with UCSC's field names, and `genomic_coordinates` if the genome build is known.
  */
 export const bed: Reader<BedParams, BedHeader> = {
   name: 'bed',
@@ -14,7 +14,7 @@ export const bed: Reader<BedParams, BedHeader> = {
   endsLinesAtReturn: true,
   recognizes: startsLikeBed,
   parameters: {},
-  params: (input) => ({ build: buildParam(input['genome_build']) }),
+  params: (input) => ({ build: readBuildParam(input['genome_build']) }),
   header: readBedHeader,
   read: (chunk, header, _params, out, report, options) =>
     new BedParser(header, out, report, options.columns).read(chunk),

@@ -2,14 +2,14 @@ import type { Data } from 'apache-arrow';
 import { ColumnBuilder } from '../../engine/ingest/column-builder.js';
 import { DoubleBuilder } from '../../engine/ingest/fixed-width-builders.js';
 import { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
-import { acquire, growBuffer, release } from '../../engine/core/buffers.js';
+import { acquireBuffer, growBuffer, releaseBuffer } from '../../engine/core/buffers.js';
 import type { Column, StoredType } from '../../engine/core/types.js';
-import { floatAt } from '../text/numbers.js';
+import { parseFloatBytes } from '../text/numbers.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 import type { Report } from '../reader.js';
-import { nullWarning, NonNumber } from './null-texts.js';
+import { nullStoredWarning, NonNumberKind } from './null-texts.js';
 
-/** The properties of a column of cells; `isText` makes all cells texts. */
+/** The properties of a column of cells; with `isText`, all cells are text. */
 export interface CellColumnOptions {
   readonly name: string;
   readonly physical: string;
@@ -18,30 +18,32 @@ export interface CellColumnOptions {
 }
 
 /**
- * A column whose type is inferred from its cells: double if all of them are numbers, else string with the text of the cells. Integers become longs
- * if doubles cannot hold all of them.
+ * A column whose type is inferred from its cells: double if all of them are numbers, else string with the text of the cells. If doubles
+ * cannot hold all its integers, the column becomes a long.
  */
 export class CellColumn extends ColumnBuilder {
   readonly name: string;
-  /** Whether a cell was not a number. Cells of rejected rows count, so that the type does not depend on how the file is split. */
+  /** Whether a cell was not a number. Cells of rejected rows count, too, so that the type does not depend on how the file is split. */
   isText: boolean;
-  /** Whether all numbers are written as integers of 64 bits, and whether doubles hold all of them; set at the end. */
-  isWhole = false;
-  isExact = true;
+  /** Whether all numbers are written as 64-bit integers; `isExactInDoubles` tells whether doubles hold all of them. Both are set at the end. */
+  areAllIntegers = false;
+  isExactInDoubles = true;
   /** Whether a cell is longer than a string may be. */
   hasLongText = false;
   /** Whether the cells are to be stored as lists of one element, in a second pass. */
   readonly isList: boolean;
-  /** The start of each number's cell: if a later cell is not a number, the texts of the earlier ones are needed. */
+  /** The start of each number's cell, for the case that a later cell is not a number and the texts of the earlier cells are needed. */
   #cellStarts: Int32Array | null = null;
   readonly #physical: string;
-  /** The rows of texts that are null if the column holds numbers, and the starts of their cells. */
+  /**
+   * The rows whose cells stand for null if the column holds numbers, in ascending order; `#missingStarts` has the starts of these cells.
+   */
   #missingRows: Int32Array | null = null;
   #missingStarts: Int32Array | null = null;
   missingCount = 0;
-  /** How many cells are NaN or infinite, and the line of the first of either kind. */
+  /** The numbers of NaN and of infinite cells, and the line of the first of each. */
   readonly #nonFinite = { nans: 0, nanLine: 0, infinities: 0, infinityLine: 0 };
-  // Created on first use, because a file may have thousands of columns.
+  // The builders are created on first use, because a file may have thousands of columns.
   #numbers: DoubleBuilder | null = null;
   #strings: Utf8Builder | null = null;
 
@@ -66,17 +68,19 @@ export class CellColumn extends ColumnBuilder {
     return numbers !== null && numbers.length > numbers.nullCount;
   }
 
-  /** The starts of the cells by row, with room for `rows` rows. */
+  /** Returns the starts of the cells by row, with room for `rows` rows. */
   cellStarts(rows: number): Int32Array {
-    const starts = (this.#cellStarts ??= acquire(Int32Array, Math.max(1024, rows)));
+    const starts = (this.#cellStarts ??= acquireBuffer(Int32Array, Math.max(1024, rows)));
     if (starts.length < rows) this.#cellStarts = growBuffer(starts, rows);
     return this.#cellStarts!;
   }
 
-  /** Notes that the cell of this row, which begins at `start`, is null if the column holds numbers; rows come in ascending order. */
+  /**
+   * Records that the cell of this row, which begins at `start`, is null if the column holds numbers. Rows must be added in ascending order.
+   */
   addMissing(row: number, start: number): void {
-    const rows = (this.#missingRows ??= acquire(Int32Array, 256));
-    const starts = (this.#missingStarts ??= acquire(Int32Array, 256));
+    const rows = (this.#missingRows ??= acquireBuffer(Int32Array, 256));
+    const starts = (this.#missingStarts ??= acquireBuffer(Int32Array, 256));
     const i = this.missingCount++;
     if (i >= rows.length) this.#missingRows = growBuffer(rows, i + 1);
     if (i >= starts.length) this.#missingStarts = growBuffer(starts, i + 1);
@@ -84,7 +88,7 @@ export class CellColumn extends ColumnBuilder {
     this.#missingStarts![i] = start;
   }
 
-  /** The row of the `i`-th missing cell; -1 if there are not so many. */
+  /** Returns the row of the `i`-th missing cell; -1 if there are fewer. */
   missingRow(i: number): number {
     return i >= 0 && i < this.missingCount ? this.#missingRows![i]! : -1;
   }
@@ -93,31 +97,36 @@ export class CellColumn extends ColumnBuilder {
     return this.#missingStarts![i]!;
   }
 
-  /** Notes a NaN or infinite cell, which is null if the column holds numbers. */
-  noteNonFinite(kind: NonNumber.NaN | NonNumber.Infinite, line: number): void {
+  /** Counts a NaN or infinite cell, which is null if the column holds numbers. */
+  countNonFinite(kind: NonNumberKind.NaN | NonNumberKind.Infinite, line: number): void {
     const found = this.#nonFinite;
-    if (kind === NonNumber.NaN && found.nans++ === 0) found.nanLine = line;
-    if (kind === NonNumber.Infinite && found.infinities++ === 0) found.infinityLine = line;
+    if (kind === NonNumberKind.NaN && found.nans++ === 0) found.nanLine = line;
+    if (kind === NonNumberKind.Infinite && found.infinities++ === 0) found.infinityLine = line;
   }
 
   /**
-   * Reports the NaN and infinite cells of the chunk unless the column holds text; `settledFindings` removes the warnings if it does in
-   * another chunk.
+   * Reports the NaN and infinite cells of the chunk, unless the column holds text. If it holds text in another chunk, `resolveTypeDependentWarnings`
+   * removes the warnings.
    */
   warnOfNonFinite(report: Report): void {
     if (this.isText) return;
     const { nans, nanLine, infinities, infinityLine } = this.#nonFinite;
     for (let i = 0; i < nans; i++)
-      report.warn(nanLine, codes.nan, this.name, nullWarning(NonNumber.NaN));
+      report.warn(nanLine, codes.nan, this.name, nullStoredWarning(NonNumberKind.NaN));
     for (let i = 0; i < infinities; i++)
-      report.warn(infinityLine, codes.infinity, this.name, nullWarning(NonNumber.Infinite));
+      report.warn(
+        infinityLine,
+        codes.infinity,
+        this.name,
+        nullStoredWarning(NonNumberKind.Infinite),
+      );
   }
 
   /**
-   * Finds whether a column of numbers holds integers that doubles cannot; `textAt` returns the cell that begins at a position. Choice: CSV
-   * numbers are doubles, but integers with digits that a double would lose make their column a long.
+   * Finds whether a column of numbers has integers that doubles cannot hold; `textAt` returns the cell that begins at a position. Choice:
+   * CSV numbers are doubles, but a column with integers that a double would round becomes a long.
    */
-  noteWhole(textAt: (start: number) => string, report: Report): void {
+  detectLongColumn(textAt: (start: number) => string, report: Report): void {
     if (!this.hasNumbers || this.isText) return;
     const { values } = this.numbers;
     let hasLarge = false;
@@ -126,7 +135,7 @@ export class CellColumn extends ColumnBuilder {
       if (!Number.isInteger(value)) return;
       if (!Number.isSafeInteger(value)) hasLarge = true;
     }
-    this.isWhole = true;
+    this.areAllIntegers = true;
     if (!hasLarge) return;
     const starts = this.cellStarts(values.length);
     let first: string | undefined;
@@ -134,13 +143,13 @@ export class CellColumn extends ColumnBuilder {
       if (Number.isSafeInteger(values[row]!)) continue;
       const text = textAt(starts[row]!);
       if (!/^-?\d{1,19}$/.test(text) || BigInt.asIntN(64, BigInt(text)) !== BigInt(text)) {
-        this.isWhole = false;
+        this.areAllIntegers = false;
         return;
       }
       if (BigInt(values[row]!) !== BigInt(text)) first ??= text;
     }
     if (first === undefined) return;
-    this.isExact = false;
+    this.isExactInDoubles = false;
     const message = `${first} is a whole number that a double cannot hold: a field of whole numbers becomes a long`;
     report.warnOfType(codes.invalidValue, this.name, message);
   }
@@ -150,8 +159,8 @@ export class CellColumn extends ColumnBuilder {
     if (!this.isText && !this.hasNumbers)
       return { ...this.#as('string'), isList, seen: this.missingCount > 0 ? 'missing' : 'null' };
     const text = this.hasLongText ? 'text' : 'string';
-    if (!this.isText && this.isWhole) {
-      return this.isExact
+    if (!this.isText && this.areAllIntegers) {
+      return this.isExactInDoubles
         ? { ...this.#as('double'), isList, isWhole: true, ...(isList && { seen: 'mixed' }) }
         : { ...this.#as('long'), isList, seen: 'mixed' };
     }
@@ -179,7 +188,7 @@ export class CellColumn extends ColumnBuilder {
     this.#numbers?.release();
     this.#strings?.release();
     for (const buffer of [this.#cellStarts, this.#missingRows, this.#missingStarts])
-      if (buffer !== null) release(buffer);
+      if (buffer !== null) releaseBuffer(buffer);
   }
 
   #as(type: StoredType): Column {
@@ -188,14 +197,14 @@ export class CellColumn extends ColumnBuilder {
 }
 
 /**
- * The number in a cell; NaN for other text, including `nan`, `inf` and numbers out of the range of a double. Choice: a number with blanks
- * around it in a CSV cell is a number.
+ * Returns the number in a cell; NaN for other text, including `nan`, `inf` and numbers beyond the range of a double. Choice: a number with
+ * blanks around it in a CSV cell is a number.
  */
-export function numberIn(bytes: Uint8Array, from: number, to: number): number {
+export function parseNumber(bytes: Uint8Array, from: number, to: number): number {
   let start = from;
   let end = to;
   while (start < end && bytes[start] === 32) start++;
   while (end > start && bytes[end - 1] === 32) end--;
-  const value = floatAt(bytes, start, end);
+  const value = parseFloatBytes(bytes, start, end);
   return value - value === 0 ? value : NaN;
 }

@@ -1,33 +1,34 @@
 import { DoubleBuilder } from '../../engine/ingest/fixed-width-builders.js';
 import { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
 import type { ValueColumn } from '../../engine/ingest/value-column.js';
-import { type CellColumn, numberIn } from './cell-column.js';
-import type { FastRows } from './fast-rows.js';
-import { type NullTexts, NonNumber } from './null-texts.js';
+import { type CellColumn, parseNumber } from './cell-column.js';
+import type { FastRowScanner } from './fast-rows.js';
+import { type NullTexts, NonNumberKind } from './null-texts.js';
 
-/* Functions for the cells of one column in a run of rows (`FastRows`): `k` is the index of the column, `count` the number of rows. */
+/* Functions for the cells of one column in a run of rows (`FastRowScanner`); `k` is the index of the column, `count` the number of rows. */
 
-/** Whether a column takes the cells of a run at once. */
+/** Returns whether a column accepts the cells of a run at once. */
 export function acceptsRuns(builder: ValueColumn['builder']): boolean {
   return builder instanceof DoubleBuilder || builder instanceof Utf8Builder;
 }
 
-/** Whether all cells of a column are empty in a run. */
-export function isEmpty(
-  { window: { from, to }, maxRows }: FastRows,
+/** Returns whether all cells of a column are empty in a run. */
+export function isRunEmpty(
+  { window: { rangeStarts, rangeEnds }, maxRows }: FastRowScanner,
   k: number,
   count: number,
 ): boolean {
-  for (let i = k * maxRows; i < k * maxRows + count; i++) if (from[i] !== to[i]) return false;
+  for (let i = k * maxRows; i < k * maxRows + count; i++)
+    if (rangeStarts[i] !== rangeEnds[i]) return false;
   return true;
 }
 
 /**
- * Parses the numbers of a column into `into`, NaN for null. Returns `count`, or the row of the first cell that is neither a number nor
+ * Parses the numbers of a column into `into`, with NaN for null. Returns `count`, or the row of the first cell that is neither a number nor
  * null.
  */
-export function readNumbers(
-  { window: { bytes, from, to }, maxRows }: FastRows,
+export function parseRunNumbers(
+  { window: { bytes, rangeStarts: from, rangeEnds: to }, maxRows }: FastRowScanner,
   k: number,
   count: number,
   into: Float64Array,
@@ -37,8 +38,12 @@ export function readNumbers(
   for (let i = 0; i < count; i++) {
     const start = from[first + i]!;
     const end = to[first + i]!;
-    const value = start === end ? NaN : numberIn(bytes, start, end);
-    if (value !== value && start !== end && nulls.kindOf(bytes, start, end) !== NonNumber.Null)
+    const value = start === end ? NaN : parseNumber(bytes, start, end);
+    if (
+      value !== value &&
+      start !== end &&
+      nulls.nonNumberKindOf(bytes, start, end) !== NonNumberKind.Null
+    )
       return i;
     into[i] = value;
   }
@@ -46,8 +51,8 @@ export function readNumbers(
 }
 
 /** Appends the texts of the cells of a column. */
-export function appendStrings(
-  plain: FastRows,
+export function appendRunStrings(
+  plain: FastRowScanner,
   k: number,
   row: number,
   count: number,
@@ -56,12 +61,12 @@ export function appendStrings(
   const { window, maxRows } = plain;
   into.padTo(row);
   const size = window.gather(k * maxRows, count);
-  into.appendRun(window.gathered, size, window.ends, count);
+  into.appendRun(window.gatheredBytes, size, window.gatheredEnds, count);
 }
 
-/** Records the cells of a run that stand for a missing value. Their starts have been recorded. */
-export function noteMissing(
-  { window: { from, to }, maxRows }: FastRows,
+/** Records the cells of a run that stand for a missing value. Their starts must have been recorded before. */
+export function recordMissingCells(
+  { window: { rangeStarts: from, rangeEnds: to }, maxRows }: FastRowScanner,
   k: number,
   count: number,
   column: CellColumn,
@@ -76,9 +81,9 @@ export function noteMissing(
   }
 }
 
-/** Writes the offsets at which the cells of a column begin, opening quotes included, to `starts`. */
-export function noteCellStarts(
-  { window: { bytes, from }, maxRows, base }: FastRows,
+/** Writes the offsets at which the cells of a column begin, including opening quotes, to `starts`. */
+export function recordCellStarts(
+  { window: { bytes, rangeStarts: from }, maxRows, windowOffset }: FastRowScanner,
   k: number,
   count: number,
   starts: Int32Array,
@@ -89,7 +94,7 @@ export function noteCellStarts(
   const quoteByte = quote === '' ? -1 : quote.charCodeAt(0);
   for (let i = 0; i < count; i++) {
     const start = from[first + i]!;
-    // An unquoted cell is preceded by a delimiter or a line end, if it is not the first.
-    starts[row + i] = base + start - (bytes[start - 1] === quoteByte ? 1 : 0);
+    // The byte before an unquoted cell is a delimiter or a line end, if the cell is not the first, so a quote there belongs to the cell.
+    starts[row + i] = windowOffset + start - (bytes[start - 1] === quoteByte ? 1 : 0);
   }
 }

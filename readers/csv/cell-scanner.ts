@@ -2,23 +2,23 @@ import type { CsvFormat } from './csv-params.js';
 
 /**
  * Scans text cell by cell. Choice: a CSV cell that begins with the quote character is quoted: it extends to the next quote that is not
- * doubled, across line ends, and a doubled quote in it stands for one. Elsewhere a quote is an ordinary character, so text between a
- * closing quote and the delimiter is part of the cell. Lines end with LF, CRLF or CR.
+ * doubled, across line ends, and a doubled quote in it stands for a single one. Elsewhere, a quote is an ordinary character, so text
+ * between a closing quote and the delimiter is part of the cell. Lines end with LF, CRLF or CR.
  */
 export class CellScanner {
-  /** Ends with a line end, so that an unquoted cell needs no check for the end of the text. */
+  /** The text. It ends with a line end, so that scanning an unquoted cell needs no check for the end of the text. */
   protected bytes: Uint8Array = new Uint8Array(0);
-  /** The number of the current line, from 1. */
+  /** The number of the current line, counted from 1. */
   line = 0;
   /** The last cell is `source[from..to)`. */
-  source: Uint8Array = this.bytes;
-  from = 0;
-  to = 0;
-  /** The line of an unclosed quote; 0 for none. */
-  openedOnLine = 0;
+  cellSource: Uint8Array = this.bytes;
+  cellFrom = 0;
+  cellTo = 0;
+  /** The line of a quote that is not closed; 0 if there is none. */
+  unclosedQuoteLine = 0;
   protected readonly delimiter: Uint8Array;
   readonly #quote: Uint8Array;
-  // The first byte of the delimiter and of the quote; -1 without a quote.
+  // The first byte of the delimiter; `#quoteByte` is that of the quote, or -1 without a quote.
   protected readonly delimiterByte: number;
   readonly #quoteByte: number;
   readonly #comment: Uint8Array;
@@ -34,32 +34,32 @@ export class CellScanner {
     for (const byte of [this.delimiterByte, 10, 13]) this.#stops[byte] = 1;
   }
 
-  /** Sets the text, which starts at the start of a line after `linesBefore` lines. */
-  open(text: Uint8Array, linesBefore = 0): void {
+  /** Sets the text, which must begin at the start of a line; `linesBefore` lines precede it. */
+  setText(text: Uint8Array, linesBefore = 0): void {
     this.bytes = withLineEnd(text);
     this.line = linesBefore;
-    this.openedOnLine = 0;
+    this.unclosedQuoteLine = 0;
   }
 
-  /** Scans the cell that begins at `at`; returns the position of the delimiter or line end after it. */
-  cell(at: number): number {
+  /** Scans the cell that begins at `at`; returns the position of the delimiter or line end that follows it. */
+  scanCell(at: number): number {
     const { bytes } = this;
     if (bytes[at] === this.#quoteByte && matchesBytes(bytes, at, this.#quote)) {
       return this.#quoted(at + this.#quote.length);
     }
     const end = this.#plainEnd(at);
-    this.source = bytes;
-    this.from = at;
-    this.to = end;
+    this.cellSource = bytes;
+    this.cellFrom = at;
+    this.cellTo = end;
     return end;
   }
 
-  /** Whether the cell that ends at `at` is followed by the delimiter, not by a line end. */
+  /** Returns whether the cell that ends at `at` is followed by the delimiter, not by a line end. */
   isDelimiter(at: number): boolean {
     return this.bytes[at] === this.delimiterByte;
   }
 
-  /** The position after the delimiter at `at`. */
+  /** Returns the position after the delimiter at `at`. */
   afterDelimiter(at: number): number {
     return at + this.delimiter.length;
   }
@@ -74,15 +74,15 @@ export class CellScanner {
     return comment.length > 0 && matchesBytes(this.bytes, at, comment);
   }
 
-  /** The position of the first line end from `at` on, whether quoted or not. */
-  lineEnd(at: number): number {
+  /** Returns the position of the first line end from `at` on, whether quoted or not. */
+  findLineEnd(at: number): number {
     const { bytes } = this;
     let end = at;
     while (end < bytes.length && bytes[end] !== 10 && bytes[end] !== 13) end++;
     return end;
   }
 
-  /** The position after the line end at `at`. */
+  /** Returns the position after the line end at `at`. */
   afterLineEnd(at: number): number {
     return this.bytes[at] === 13 && this.bytes[at + 1] === 10 ? at + 2 : at + 1;
   }
@@ -99,7 +99,7 @@ export class CellScanner {
     }
   }
 
-  /** Scans the quoted cell whose text begins at `start`; returns the position after it. */
+  /** Scans the quoted cell whose text begins at `start`; returns the position after the cell. */
   #quoted(start: number): number {
     const { bytes } = this;
     const quote = this.#quote;
@@ -114,11 +114,11 @@ export class CellScanner {
         at += 2 * quote.length - 1;
       } else if (c === 10 || (c === 13 && bytes[at + 1] !== 10)) this.line++;
     }
-    this.source = bytes;
-    this.from = start;
-    this.to = Math.min(at, bytes.length);
+    this.cellSource = bytes;
+    this.cellFrom = start;
+    this.cellTo = Math.min(at, bytes.length);
     if (at >= bytes.length) {
-      this.openedOnLine = openLine;
+      this.unclosedQuoteLine = openLine;
       return bytes.length;
     }
     const afterQuote = at + quote.length;
@@ -127,7 +127,7 @@ export class CellScanner {
     return end;
   }
 
-  /** Copies the text of a cell: the quoted part with single instead of doubled quotes, and the text after the closing quote. */
+  /** Copies the text of a cell: the quoted part with doubled quotes replaced by single ones, and the text after the closing quote. */
   #copy(start: number, close: number, afterQuote: number, end: number): void {
     const { bytes } = this;
     const quote = this.#quote;
@@ -140,13 +140,13 @@ export class CellScanner {
       at += 2 * quote.length - 1;
     }
     copy.set(bytes.subarray(afterQuote, end), length);
-    this.source = copy;
-    this.from = 0;
-    this.to = length + end - afterQuote;
+    this.cellSource = copy;
+    this.cellFrom = 0;
+    this.cellTo = length + end - afterQuote;
   }
 }
 
-/** Whether `bytes` contains `wanted` at `at`. */
+/** Returns whether `bytes` contains `wanted` at position `at`. */
 export function matchesBytes(bytes: Uint8Array, at: number, wanted: Uint8Array): boolean {
   for (let i = 0; i < wanted.length; i++) if (bytes[at + i] !== wanted[i]) return false;
   return true;
@@ -154,7 +154,7 @@ export function matchesBytes(bytes: Uint8Array, at: number, wanted: Uint8Array):
 
 function withLineEnd(text: Uint8Array): Uint8Array {
   const last = text.at(-1);
-  // A Buffer has another hidden class than a Uint8Array: with only one class the loops stay monomorphic.
+  // A Buffer has a different hidden class from a Uint8Array, so it is converted: with only one class, the loops stay monomorphic.
   if (last === undefined || last === 10 || last === 13)
     return new Uint8Array(text.buffer, text.byteOffset, text.length);
   const paddedText = new Uint8Array(text.length + 1);

@@ -1,6 +1,6 @@
 /**
- * Makes the names unique and different from `others`; null remains null. Choice: a CSV column without a name is named `column_<number>`, counting from 0 as `skipcols`
- * does; `_2`, `_3` and so on are appended to repeated names.
+ * Makes the names unique and different from `others`; null remains null. Choice: a CSV column without a name is named `column_<number>`,
+ * counted from 0 as in `skipcols`; `_2`, `_3` and so on are appended to repeated names.
  */
 export function uniqueNames(
   names: readonly (string | null)[],
@@ -19,7 +19,10 @@ export function uniqueNames(
   });
 }
 
-/** Choice: a CSV column that is named like chromosomes and in the first rows holds nothing but their names is text, even if all are numbers. */
+/**
+ * Choice: a CSV column is text, even if all its cells are numbers, if its name denotes chromosomes and the first rows contain only names of
+ * chromosomes.
+ */
 export function holdsChromosomes(name: string | null, cells: readonly string[]): boolean {
   return (
     name !== null &&

@@ -1,47 +1,47 @@
 import { isUtf8 } from 'node:buffer';
-import { budgets, byteSize } from '../../engine/core/budgets.js';
-import { AppError, InputError, invalid } from '../../engine/core/errors.js';
+import { budgets, byteSizeText } from '../../engine/core/budgets.js';
+import { AppError, InputError, invalidError } from '../../engine/core/errors.js';
 import { reservedNames } from '../../engine/ingest/physical-names.js';
 import type { Header, HeaderSource } from '../reader.js';
 import { rejectOtherFormats } from '../text/other-formats.js';
 import { CellScanner } from './cell-scanner.js';
 import { holdsChromosomes, uniqueNames } from './column-names.js';
-import { numberIn } from './cell-column.js';
-import { decodingWarning, textOf } from './encoding.js';
-import { NullTexts, NonNumber } from './null-texts.js';
+import { parseNumber } from './cell-column.js';
+import { decodingWarning, decodeCell } from './encoding.js';
+import { NullTexts, NonNumberKind } from './null-texts.js';
 import type { CsvFormat, CsvParams } from './csv-params.js';
-import { mafOf, type FoundMaf, type MafHeader } from './maf.js';
+import { detectMaf, type DetectedMaf, type MafHeader } from './maf.js';
 
-/** The columns of the file, which every chunk needs: plain data. */
+/** The properties of the file that every chunk needs, such as its columns; plain data. */
 export interface CsvHeader {
   readonly delimiter: string;
   /** The columns in the order of the cells; null for a cell that is not read. */
   readonly columns: readonly (CsvColumn | null)[];
-  /** Lines before the first record. */
+  /** Number of lines before the first record. */
   readonly bodyLine: number;
-  /** For a MAF file with a known genome build, its header. */
+  /** For a MAF file with a known genome build, the properties of its MAF columns; otherwise null. */
   readonly maf: MafHeader | null;
 }
 
 /** A column of the file. */
 export interface CsvColumn {
   readonly name: string;
-  /** Whether one of the first rows has a text in the column, or the column holds chromosomes: it is then a string in every chunk. */
+  /** True if a cell of the first rows is text or if the column holds chromosomes: the column is then a string in every chunk. */
   readonly holdsText: boolean;
 }
 
-/** The message for an unclosed quote; the error has its line. */
-export const neverClosed = 'a quote that is opened here is never closed';
+/** The message for a quote that is never closed; the error has its line. */
+export const unclosedQuoteMessage = 'a quote that is opened here is never closed';
 
 /** The message about a quote that is closed too late. */
-export const quoteTooLong = `a quote that is opened here is not closed within ${byteSize(budgets.textBytes)}, the most that a cell may have: close it, or set reader_params.quotechar to "" if cells are not quoted`;
+export const quoteTooLongMessage = `a quote that is opened here is not closed within ${byteSizeText(budgets.textBytes)}, the most that a cell may have: close it, or set reader_params.quotechar to "" if cells are not quoted`;
 
-/** Advice for a file with too many columns. */
-export const fewerColumns =
+/** What to do about a file with too many columns. */
+export const fewerColumnsAdvice =
   'split them over several files, or leave some out with reader_params.skipcols';
 
-/** Maximum number of rows from which the types of columns are guessed; only rows within the first bytes are used. */
-const sampledRows = 500;
+/** Maximum number of rows from which the types of columns are inferred; only rows within the first bytes of the file are used. */
+const maxSampledRows = 500;
 
 /** Reads the names of the columns and finds the first record. */
 export async function readCsvHeader(
@@ -51,13 +51,13 @@ export async function readCsvHeader(
   for (let wanted = 64 << 10; ; wanted *= 4) {
     const { bytes, isWhole } = await source.bytes(wanted);
     rejectOtherFormats(source.name, bytes);
-    const found = delimiterOf(source.name, bytes, isWhole, params);
-    const header = new HeaderRows(source.name, bytes, isWhole, found).read();
+    const found = detectDelimiter(source.name, bytes, isWhole, params);
+    const header = new CsvHeaderDetector(source.name, bytes, isWhole, found).detectHeader();
     if (header !== undefined) return header;
     if (bytes.length > budgets.lineBytes)
       throw new InputError(
         { file: source.name },
-        `no row ends within the first ${byteSize(budgets.lineBytes)}, the most that one may have: check that the file is text with line ends`,
+        `no row ends within the first ${byteSizeText(budgets.lineBytes)}, the most that one may have: check that the file is text with line ends`,
       );
   }
 }
@@ -67,27 +67,27 @@ interface HeaderRow {
   readonly cells: readonly string[];
   /** The line at which the row begins, from 1. */
   readonly line: number;
-  /** Offset of the next row, and the number of lines before it. */
+  /** Offset of the next row; `lines` is the number of lines before it. */
   readonly next: number;
   readonly linesBefore: number;
-  /** The line of an unclosed quote; 0 for none. */
+  /** The line of a quote that is not closed; 0 if there is none. */
   readonly openedOnLine: number;
-  /** Whether a cell is invalid UTF-8. */
+  /** Whether a cell is not valid UTF-8, so that it had to be decoded in another way. */
   readonly isDecoded?: boolean;
 }
 
-class HeaderRows {
+class CsvHeaderDetector {
   readonly #name: string;
   readonly #bytes: Uint8Array;
   readonly #isWhole: boolean;
-  readonly #params: FoundFormat;
+  readonly #params: DetectedCsvFormat;
   readonly #nulls: NullTexts;
-  /** The last comment before the first row, read as a row. */
+  /** The last comment before the first row, split into cells. */
   #lastComment: HeaderRow | undefined;
-  /** The comments before the first row, within a limit. */
+  /** The comments before the first row, up to a limit. */
   readonly #comments: string[] = [];
 
-  constructor(name: string, bytes: Uint8Array, isWhole: boolean, params: FoundFormat) {
+  constructor(name: string, bytes: Uint8Array, isWhole: boolean, params: DetectedCsvFormat) {
     this.#name = name;
     this.#bytes = bytes;
     this.#isWhole = isWhole;
@@ -95,8 +95,8 @@ class HeaderRows {
     this.#nulls = new NullTexts(params.nullTexts);
   }
 
-  /** Returns the header; undefined when more bytes are needed. */
-  read(): Header<CsvHeader> | undefined {
+  /** Returns the header; undefined if more bytes are needed. */
+  detectHeader(): Header<CsvHeader> | undefined {
     const { header, names } = this.#params;
     const headerRow = header === 'infer' ? (names === null ? 0 : null) : header;
     const rows = this.#rows();
@@ -109,11 +109,11 @@ class HeaderRows {
         return i > 0 ? this.#noSuchRow(rowsToHeader - 1, i) : this.#empty();
       }
       if (value.openedOnLine > 0)
-        throw new InputError({ file: this.#name, line: value.openedOnLine }, neverClosed);
+        throw new InputError({ file: this.#name, line: value.openedOnLine }, unclosedQuoteMessage);
       namedRow = value;
     }
     const sample: HeaderRow[] = [];
-    for (const row of rows) if (sample.push(row) === sampledRows) break;
+    for (const row of rows) if (sample.push(row) === maxSampledRows) break;
     if (header === 'infer' && namedRow !== undefined && this.#isNamedByComment(namedRow, sample)) {
       sample.unshift(namedRow);
       namedRow = this.#lastComment!;
@@ -150,11 +150,11 @@ class HeaderRows {
     };
   }
 
-  #maf(columns: readonly (CsvColumn | null)[], sample: readonly HeaderRow[]): FoundMaf | null {
+  #maf(columns: readonly (CsvColumn | null)[], sample: readonly HeaderRow[]): DetectedMaf | null {
     const { usesKnownSources, build } = this.#params;
     if (!usesKnownSources) return null;
     const rows = sample.map(({ cells }) => cells);
-    return mafOf(
+    return detectMaf(
       columns.map((column) => column?.name ?? null),
       rows,
       this.#comments,
@@ -163,9 +163,9 @@ class HeaderRows {
   }
 
   /**
-   * Choice: the last comment before the first row has the names of the columns if it has as many cells as that row, at least two and all
-   * different, and no blank after its sign unless tabs separate the cells; where tabs do, rows may omit fewer than half of their last
-   * cells. A comment names no columns if the request sets `comment`.
+   * Choice: the last comment before the first row contains the names of the columns if it has as many cells as that row, at least two and
+   * all different, and if no blank follows its comment sign unless tabs separate the cells. With tabs, rows may omit fewer than half of
+   * their cells at the end. A comment is never used if the request sets `comment`.
    */
   #isNamedByComment({ cells }: HeaderRow, rows: readonly HeaderRow[]): boolean {
     const names = this.#lastComment?.cells ?? [];
@@ -186,7 +186,7 @@ class HeaderRows {
   ): (CsvColumn | null)[] {
     const { names, skippedColumns } = this.#params;
     const width = first.cells.length;
-    // The number of names is compared with the first row of data, not with the header row that they replace.
+    // The number of names given by the request is compared with the first row of data, not with the header row that they replace.
     if (names !== null && names.length !== width)
       throw new InputError(
         { file: this.#name, line: first.line },
@@ -195,20 +195,20 @@ class HeaderRows {
     const named0 =
       names ??
       named?.cells.map((name, i) => (i === 0 && named === this.#lastComment ? name.trim() : name));
-    const wantedNames = withSurplus(named0 ?? first.cells.map(() => ''), sample);
+    const wantedNames = withSurplusColumns(named0 ?? first.cells.map(() => ''), sample);
     if (wantedNames.length > budgets.columnsPerImport)
       throw new AppError(
         'budget',
-        `${this.#name}: the file has ${wantedNames.length} columns, and ${budgets.columnsPerImport} are the most that an import may have: ${fewerColumns}`,
+        `${this.#name}: the file has ${wantedNames.length} columns, and ${budgets.columnsPerImport} are the most that an import may have: ${fewerColumnsAdvice}`,
       );
     const skipped = new Set(skippedColumns);
     const free = uniqueNames(wantedNames.map((name, i) => (skipped.has(i) ? null : name)));
     if (free.every((name) => name === null))
-      throw invalid('reader_params', `skipcols: none of the ${free.length} columns is left`);
+      throw invalidError('reader_params', `skipcols: none of the ${free.length} columns is left`);
     const isText = (cell: string) => {
       if (cell === '' || isNumber(cell)) return false;
       const bytes = encoder.encode(cell);
-      return this.#nulls.kindOf(bytes, 0, bytes.length) === NonNumber.Text;
+      return this.#nulls.nonNumberKindOf(bytes, 0, bytes.length) === NonNumberKind.Text;
     };
     const hasText = (i: number) =>
       holdsChromosomes(
@@ -219,10 +219,10 @@ class HeaderRows {
   }
 
   /**
-   * The number of cells of each of the first rows; 0 for a row with a quote inside a cell, which is what quoted cells look like when split
-   * at the wrong delimiter.
+   * Returns the number of cells of each of the first rows; 0 for a row with a quote inside a cell, because quoted cells look like this when
+   * they are split at the wrong delimiter.
    */
-  widths(most: number): readonly number[] {
+  rowWidths(most: number): readonly number[] {
     const widths: number[] = [];
     const { quote } = this.#params;
     for (const { cells } of this.#rows()) {
@@ -267,23 +267,23 @@ class HeaderRows {
     };
   }
 
-  /** Yields the whole rows among the bytes, without comments, blank lines and skipped lines. */
+  /** Yields the complete rows among the bytes, without comments, blank lines and skipped lines. */
   *#rows(): Generator<HeaderRow, void> {
     const bytes = this.#bytes;
     const skipped = new Set(this.#params.skippedLines);
     const scanner = new CellScanner(this.#params);
-    scanner.open(bytes);
+    scanner.setText(bytes);
     let hasRows = false;
     for (let at = 0; at < bytes.length;) {
       const line = ++scanner.line;
       const isComment = scanner.isComment(at);
       if (skipped.has(line - 1) || scanner.isLineEnd(at) || (isComment && hasRows)) {
-        at = scanner.afterLineEnd(scanner.lineEnd(at));
+        at = scanner.afterLineEnd(scanner.findLineEnd(at));
         continue;
       }
       if (isComment) {
-        const end = scanner.lineEnd(at);
-        const text = textOf(bytes.subarray(at, end), this.#params.encoding);
+        const end = scanner.findLineEnd(at);
+        const text = decodeCell(bytes.subarray(at, end), this.#params.encoding);
         const next = scanner.afterLineEnd(end);
         if (this.#comments.length < 1000) this.#comments.push(text);
         this.#lastComment = {
@@ -298,10 +298,10 @@ class HeaderRows {
       }
       const cells: string[] = [];
       let isDecoded = false;
-      let end = scanner.cell(at);
-      for (; ; end = scanner.cell(scanner.afterDelimiter(end))) {
-        const cell = scanner.source.subarray(scanner.from, scanner.to);
-        cells.push(textOf(cell, this.#params.encoding));
+      let end = scanner.scanCell(at);
+      for (; ; end = scanner.scanCell(scanner.afterDelimiter(end))) {
+        const cell = scanner.cellSource.subarray(scanner.cellFrom, scanner.cellTo);
+        cells.push(decodeCell(cell, this.#params.encoding));
         isDecoded ||= this.#params.encoding !== 'latin-1' && !isUtf8(cell);
         if (!scanner.isDelimiter(end)) break;
       }
@@ -310,21 +310,21 @@ class HeaderRows {
         this.#checkOpen(scanner, at);
         return;
       }
-      const { openedOnLine, line: linesBefore } = scanner;
+      const { unclosedQuoteLine, line: linesBefore } = scanner;
       hasRows = true;
       yield {
         cells,
         line,
         next: Math.min(next, bytes.length),
         linesBefore,
-        openedOnLine,
+        openedOnLine: unclosedQuoteLine,
         isDecoded,
       };
       at = next;
     }
   }
 
-  /** The cells of a comment without its leading sign; quotes have no meaning in it. */
+  /** Returns the cells of a comment without its leading sign; quotes have no meaning in a comment. */
   #cellsOfComment(line: string): readonly string[] {
     const { comment, delimiter } = this.#params;
     let text = line;
@@ -333,55 +333,66 @@ class HeaderRows {
   }
 
   #checkOpen(scanner: CellScanner, rowStart: number): void {
-    if (scanner.openedOnLine === 0 || this.#bytes.length - rowStart <= budgets.textBytes) return;
-    throw new InputError({ file: this.#name, line: scanner.openedOnLine }, quoteTooLong);
+    if (scanner.unclosedQuoteLine === 0 || this.#bytes.length - rowStart <= budgets.textBytes)
+      return;
+    throw new InputError(
+      { file: this.#name, line: scanner.unclosedQuoteLine },
+      quoteTooLongMessage,
+    );
   }
 }
 
 function isNumber(cell: string): boolean {
   const bytes = encoder.encode(cell);
-  return !Number.isNaN(numberIn(bytes, 0, bytes.length));
+  return !Number.isNaN(parseNumber(bytes, 0, bytes.length));
 }
 
-/** The names, followed by an empty name for each cell that all sampled rows have beyond them. */
-function withSurplus(names: readonly string[], sample: readonly HeaderRow[]): readonly string[] {
+/** Returns the names, followed by an empty name for each further cell that all sampled rows have. */
+function withSurplusColumns(
+  names: readonly string[],
+  sample: readonly HeaderRow[],
+): readonly string[] {
   const filledCells = sample.map(({ cells }) => cells.length - [...cells].reverse().findIndex((cell) => cell !== '')); // prettier-ignore
   const width = Math.max(names.length, ...filledCells.filter((cells) => cells >= 0));
   const isRegular = sample.length > 0 && sample.every(({ cells }) => cells.length >= width);
   return isRegular ? [...names, ...Array.from({ length: width - names.length }, () => '')] : names;
 }
 
-/** The parameters with the detected delimiter, and warnings about it. */
-interface FoundFormat extends CsvFormat {
+/** The parameters, including the detected delimiter, and warnings about it. */
+interface DetectedCsvFormat extends CsvFormat {
   readonly warnings: readonly string[];
 }
 
-const delimiters = [',', '\t', ';', '|'];
+const delimiterCandidates = [',', '\t', ';', '|'];
 /** Number of rows from which the delimiter is detected. */
-const delimitedRows = 50;
+const maxDelimiterSampleRows = 50;
 
 /**
  * Choice: in a `.csv` or `.txt` file for which the request names no delimiter, cells are separated by the usual delimiter of the format, or
- * else by the one of comma, tab, semicolon and bar with which most of the first rows have as many cells as the first row, at least two.
+ * else by that one of comma, tab, semicolon and bar with which most of the first rows have as many cells as the first row, which must be at
+ * least two.
  */
-function delimiterOf(
+function detectDelimiter(
   name: string,
   bytes: Uint8Array,
   isWhole: boolean,
   params: CsvParams,
-): FoundFormat {
+): DetectedCsvFormat {
   const { delimiter, usualDelimiter: usual, quote } = params;
   const isSniffed = usual === ',' || /\.txt(?:\.(?:gz|bgz|bgzf|bz2))?$/i.test(name);
   if (delimiter !== null || !isSniffed)
     return { ...params, delimiter: delimiter ?? usual, warnings: [] };
   let best = { delimiter: usual, share: 0 };
-  for (const candidate of [usual, ...delimiters.filter((one) => one !== usual && one !== quote)]) {
-    const rows = new HeaderRows(name, bytes, isWhole, {
+  for (const candidate of [
+    usual,
+    ...delimiterCandidates.filter((one) => one !== usual && one !== quote),
+  ]) {
+    const rows = new CsvHeaderDetector(name, bytes, isWhole, {
       ...params,
       delimiter: candidate,
       warnings: [],
     });
-    const widths = rows.widths(delimitedRows);
+    const widths = rows.rowWidths(maxDelimiterSampleRows);
     const width = widths.find((one) => one > 0) ?? 0;
     if (width < 2) continue;
     const share = widths.filter((one) => one === width).length / widths.length;

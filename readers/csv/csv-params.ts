@@ -1,46 +1,49 @@
-import { invalid } from '../../engine/core/errors.js';
+import { invalidError } from '../../engine/core/errors.js';
 import type { GenomeBuild, JsonObject } from '../../engine/core/types.js';
-import { buildParam } from '../genome-build.js';
+import { readBuildParam } from '../genome-build.js';
 import type { DeclaredEncoding } from '../source/utf16.js';
 
 /** Reader parameters (specification, "CSV/TSV parameters"). */
 export interface CsvParams {
   /** The delimiter; null if it is to be detected from the rows. */
   readonly delimiter: string | null;
-  /** The delimiter of a file from whose rows none can be detected. */
+  /** The delimiter that is used if none can be detected from the rows. */
   readonly usualDelimiter: string;
   /** The quote character; empty if cells are never quoted. */
   readonly quote: string;
   /**
-   * The number of the row with the column names; null for no such row; `infer` for the first row unless `names` are given. Choice:
-   * comments, blank lines and skipped lines of CSV files do not count as rows, and rows before the header row are not read.
+   * The number of the row with the column names; null if there is no such row; `infer` for the first row, unless `names` are given.
+   * Choice: comments, blank lines and skipped lines of CSV files do not count as rows, and rows before the header row are not read.
    */
   readonly header: 'infer' | number | null;
   readonly names: readonly string[] | null;
-  /** The beginning of comment lines; empty for none. Choice: a line within quotes is part of its cell, never a comment. */
+  /**
+   * The text with which comment lines begin; empty if there are no comments. Choice: a line within quotes is part of its cell, never a
+   * comment.
+   */
   readonly comment: string;
-  /** Whether the last comment before the first row may hold the names of the columns: the request does not set `comment`. */
+  /** Whether the last comment before the first row may contain the names of the columns; false if the request sets `comment`. */
   readonly mayNameColumns: boolean;
   /**
-   * Ascending line numbers, from 0. Choice: `skiprows` counts all lines of the file. A line is skipped only where a row can begin, so a
-   * line within a quoted cell remains part of the cell; quotes in a skipped line have no meaning.
+   * The lines to skip, as ascending numbers from 0. Choice: `skiprows` counts all lines of the file. A line is skipped only where a row can
+   * begin, so a line within a quoted cell remains part of the cell; quotes in a skipped line have no meaning.
    */
   readonly skippedLines: readonly number[];
   readonly skippedColumns: readonly number[];
   readonly encoding: DeclaredEncoding;
   /** The texts that stand for a missing value in columns of numbers. */
   readonly nullTexts: readonly string[];
-  /** The genome build of a MAF file, if the request asks for one. */
+  /** The genome build of a MAF file that the request specifies; undefined if it specifies none. */
   readonly build: GenomeBuild | undefined;
-  /** Whether the records of a MAF file get coordinates and variants. */
+  /** Whether the records of a MAF file get coordinates and variants (`reader_params.known_sources`). */
   readonly usesKnownSources: boolean;
 }
 
-/** The parameters, with the delimiter of the file. */
+/** The parameters, including the delimiter of the file. */
 export type CsvFormat = CsvParams & { readonly delimiter: string };
 
-/** The parameters and their meanings. */
-export const csvParameters = {
+/** The reader parameters of CSV and their descriptions. */
+export const csvParameterHelp = {
   delimiter: 'One character between cells; when absent, a comma for CSV and a tab for TSV, or what separates the rows of a .csv or .txt file.',
   quotechar: 'One character around cells that hold delimiters or line ends; empty: cells are never quoted.',
   header: 'Number of the row with the column names, from 0; `None`: no such row; `infer`: the first row unless headercols is given.',
@@ -53,40 +56,40 @@ export const csvParameters = {
   known_sources: 'false: a MAF file is read like any other, without genomic_coordinates and variant.',
 }; // prettier-ignore
 
-/** Parses `reader_params`; `usualDelimiter` is the delimiter of the format. Throws `invalid('reader_params', …)`. */
+/** Parses `reader_params`; `usualDelimiter` is the default delimiter of the format. Throws `invalid('reader_params', …)`. */
 export function csvParams(input: JsonObject, usualDelimiter: string): CsvParams {
   const isGiven = input['delimiter'] !== undefined && input['delimiter'] !== null;
   const params: CsvParams = {
-    delimiter: isGiven ? readCharacter(input, 'delimiter', usualDelimiter) : null,
+    delimiter: isGiven ? readCharacterParam(input, 'delimiter', usualDelimiter) : null,
     usualDelimiter,
-    quote: input['quotechar'] === '' ? '' : readCharacter(input, 'quotechar', '"'),
-    header: headerRow(input['header']),
-    names: columnNames(input),
-    comment: readComment(input['comment']),
+    quote: input['quotechar'] === '' ? '' : readCharacterParam(input, 'quotechar', '"'),
+    header: readHeaderParam(input['header']),
+    names: readColumnNamesParam(input),
+    comment: readCommentParam(input['comment']),
     mayNameColumns: (input['comment'] ?? null) === null,
-    skippedLines: readNumbers(input, 'skiprows'),
-    skippedColumns: readNumbers(input, 'skipcols'),
+    skippedLines: readNumberListParam(input, 'skiprows'),
+    skippedColumns: readNumberListParam(input, 'skipcols'),
     encoding: declaredEncoding(input),
-    nullTexts: readTexts(input, 'na_values') ?? ['.', 'NA', 'N/A', 'NaN', 'null'],
-    build: buildParam(input['genome_build']),
-    usesKnownSources: knownSources(input['known_sources']),
+    nullTexts: readTextListParam(input, 'na_values') ?? ['.', 'NA', 'N/A', 'NaN', 'null'],
+    build: readBuildParam(input['genome_build']),
+    usesKnownSources: readKnownSourcesParam(input['known_sources']),
   };
   if ((params.delimiter ?? usualDelimiter) === params.quote)
-    throw wrongParam('delimiter', 'must differ from quotechar', params.quote);
+    throw wrongParamError('delimiter', 'must differ from quotechar', params.quote);
   return params;
 }
 
-function readCharacter(input: JsonObject, name: string, fallback: string): string {
+function readCharacterParam(input: JsonObject, name: string, fallback: string): string {
   const value = input[name];
   if (value === undefined || value === null) return fallback;
   if (typeof value !== 'string' || [...value].length !== 1 || !value.isWellFormed())
-    throw wrongParam(name, 'expected one character', value);
-  if (/[\r\n]/.test(value)) throw wrongParam(name, 'must not be a line end', value);
+    throw wrongParamError(name, 'expected one character', value);
+  if (/[\r\n]/.test(value)) throw wrongParamError(name, 'must not be a line end', value);
   return value;
 }
 
-/** Choice: `header: null` means that there is no header row, as the string `None` does; only a missing `header` is inferred. */
-function headerRow(value: unknown): CsvParams['header'] {
+/** Choice: `header: null` means that there is no header row, like the string `None`; only an absent `header` is inferred. */
+function readHeaderParam(value: unknown): CsvParams['header'] {
   if (value === undefined) return 'infer';
   if (value === null) return null;
   const text = String(value).toLowerCase();
@@ -94,17 +97,17 @@ function headerRow(value: unknown): CsvParams['header'] {
   if (text === 'none') return null;
   const row = typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value;
   if (typeof row === 'number' && Number.isSafeInteger(row) && row >= 0) return row;
-  throw wrongParam('header', 'expected a row number from 0, "infer" or null', value);
+  throw wrongParamError('header', 'expected a row number from 0, "infer" or null', value);
 }
 
-function knownSources(value: unknown): boolean {
+function readKnownSourcesParam(value: unknown): boolean {
   const isUsed = value ?? true;
   if (typeof isUsed !== 'boolean')
-    throw wrongParam('known_sources', 'expected true or false', value);
+    throw wrongParamError('known_sources', 'expected true or false', value);
   return isUsed;
 }
 
-/** The encoding that the request declares. */
+/** Returns the encoding that the request declares. */
 export function declaredEncoding(input: JsonObject): DeclaredEncoding {
   const value = input['encoding'];
   if (value === undefined || value === null) return null;
@@ -113,38 +116,38 @@ export function declaredEncoding(input: JsonObject): DeclaredEncoding {
   if (/^(?:latin-?1|iso-8859-1|windows-1252|cp1252)$/.test(name)) return 'latin-1';
   const utf16 = /^utf-?16(?:-?(le|be))?$/.exec(name);
   if (utf16 !== null) return utf16[1] === undefined ? 'utf-16' : `utf-16${utf16[1] as 'le' | 'be'}`;
-  throw wrongParam('encoding', 'expected utf-8, latin-1, utf-16, utf-16le or utf-16be', value);
+  throw wrongParamError('encoding', 'expected utf-8, latin-1, utf-16, utf-16le or utf-16be', value);
 }
 
-function readTexts(input: JsonObject, name: string): readonly string[] | null {
+function readTextListParam(input: JsonObject, name: string): readonly string[] | null {
   const value = input[name] ?? null;
   if (value === null) return null;
   if (!Array.isArray(value) || !value.every((one) => typeof one === 'string'))
-    throw wrongParam(name, 'expected a list of strings', value);
+    throw wrongParamError(name, 'expected a list of strings', value);
   return value;
 }
 
-function columnNames(input: JsonObject): readonly string[] | null {
-  const names = readTexts(input, 'headercols');
+function readColumnNamesParam(input: JsonObject): readonly string[] | null {
+  const names = readTextListParam(input, 'headercols');
   return names?.length === 0 ? null : names;
 }
 
-function readComment(value: unknown): string {
+function readCommentParam(value: unknown): string {
   if (value === undefined || value === null) return '#';
   if (typeof value !== 'string' || /[\r\n]/.test(value))
-    throw wrongParam('comment', 'expected the text that comment lines begin with', value);
+    throw wrongParamError('comment', 'expected the text that comment lines begin with', value);
   return value;
 }
 
-function readNumbers(input: JsonObject, name: string): readonly number[] {
+function readNumberListParam(input: JsonObject, name: string): readonly number[] {
   const value = input[name] ?? [];
   const isFine = (one: unknown): boolean => Number.isSafeInteger(one) && Number(one) >= 0;
   if (!Array.isArray(value) || !value.every(isFine))
-    throw wrongParam(name, 'expected a list of numbers from 0', value);
+    throw wrongParamError(name, 'expected a list of numbers from 0', value);
   return [...new Set(value as number[])].sort((a, b) => a - b);
 }
 
-function wrongParam(name: string, what: string, value: unknown): Error {
+function wrongParamError(name: string, what: string, value: unknown): Error {
   const found = (JSON.stringify(value) ?? 'nothing').slice(0, 40);
-  return invalid('reader_params', `${name}: ${what}, found ${found}`);
+  return invalidError('reader_params', `${name}: ${what}, found ${found}`);
 }

@@ -1,8 +1,8 @@
-import { budgets, byteSize } from '../../engine/core/budgets.js';
+import { budgets, byteSizeText } from '../../engine/core/budgets.js';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import { DoubleBuilder, LongBuilder } from '../../engine/ingest/fixed-width-builders.js';
 import { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
-import { becomesText } from '../../engine/ingest/cast.js';
+import { becomesTextWarning } from '../../engine/ingest/cast.js';
 import { PhysicalNames, reservedNames } from '../../engine/ingest/physical-names.js';
 import { hasOpenType, overlayColumn } from '../../engine/ingest/overlaid-columns.js';
 import { typedColumn } from '../../engine/ingest/make-column.js';
@@ -12,19 +12,30 @@ import { isNumeric, type Column, type Columns } from '../../engine/core/types.js
 import type { Report } from '../reader.js';
 import { CellScanner } from './cell-scanner.js';
 import { uniqueNames } from './column-names.js';
-import { CellColumn, numberIn } from './cell-column.js';
-import { decodingWarning, needsDecoding, textOf } from './encoding.js';
-import { type CsvColumn, fewerColumns, neverClosed, type CsvHeader } from './csv-header.js';
-import { nonFiniteCode, nonFiniteText, nullWarning, NullTexts, NonNumber } from './null-texts.js';
-import { acceptsRuns, appendStrings, isEmpty, noteCellStarts, noteMissing, readNumbers } from './cell-runs.js'; // prettier-ignore
+import { CellColumn, parseNumber } from './cell-column.js';
+import { decodingWarning, needsDecoding, decodeCell } from './encoding.js';
+import {
+  type CsvColumn,
+  fewerColumnsAdvice,
+  unclosedQuoteMessage,
+  type CsvHeader,
+} from './csv-header.js';
+import {
+  nonFiniteCode,
+  nonFiniteText,
+  nullStoredWarning,
+  NullTexts,
+  NonNumberKind,
+} from './null-texts.js';
+import { acceptsRuns, appendRunStrings, isRunEmpty, recordCellStarts, recordMissingCells, parseRunNumbers } from './cell-runs.js'; // prettier-ignore
 import type { CsvFormat } from './csv-params.js';
-import { MafRows } from './maf.js';
-import { FastRows } from './fast-rows.js';
-import { codes, listOfOneIsStored } from '../../engine/ingest/validation-codes.js';
+import { MafRowBuilder } from './maf.js';
+import { FastRowScanner } from './fast-rows.js';
+import { codes, listOfOneWarning } from '../../engine/ingest/validation-codes.js';
 
 /**
- * Parses the rows of one chunk into columns. Ordinary rows are appended in runs, column by column (`FastRows`); other rows one by one, cell
- * by cell. No object is created per row.
+ * Parses the rows of one chunk into columns. Ordinary rows are appended in runs, column by column (`FastRowScanner`); other rows are appended one
+ * by one, cell by cell. No object is created per row.
  */
 export class CsvParser extends CellScanner {
   readonly #params: CsvFormat;
@@ -32,7 +43,8 @@ export class CsvParser extends CellScanner {
   readonly #out: BatchBuilder;
   readonly #report: Report;
   readonly #context: RecordContext;
-  // The column of each cell of a row: an inferred one, a column of the dataset, or none if the cell is not read.
+  // The column for each cell of a row: one whose type is inferred (`#inferred`), one of the dataset (`#declared`), or none if the cell is
+  // not read.
   readonly #inferred: (CellColumn | undefined)[] = [];
   readonly #declared: (ValueColumn | undefined)[] = [];
   /** The dataset's columns of numbers. */
@@ -43,7 +55,7 @@ export class CsvParser extends CellScanner {
   readonly #width: number;
   readonly #keys: number;
   readonly #maxText: number;
-  readonly #maf: MafRows | null;
+  readonly #maf: MafRowBuilder | null;
   #isDamaged = false;
 
   constructor(
@@ -71,7 +83,7 @@ export class CsvParser extends CellScanner {
     const unread = reservedNames.filter((name) => !this.#existing.has(name));
     for (const [k, column] of header.columns.entries())
       if (column !== null && !unread.includes(column.name)) this.#addColumn(k, column);
-    this.#maf = header.maf && new MafRows(header.maf, (column) => this.#addDerived(column));
+    this.#maf = header.maf && new MafRowBuilder(header.maf, (column) => this.#addDerived(column));
   }
 
   /** Adds a column that is derived from several cells. */
@@ -84,17 +96,17 @@ export class CsvParser extends CellScanner {
   #addColumn(k: number, { name, holdsText }: CsvColumn): void {
     const knownColumn = this.#existing.get(name);
     if (!hasOpenType(knownColumn)) {
-      // A cell holds one value, also where the dataset leaves open whether the field is a list.
+      // A cell holds one value, even if the dataset has not determined yet whether the field is a list.
       this.#declare(k, overlayColumn({ ...knownColumn, isList: false }, knownColumn));
       return;
     }
     const isList = knownColumn?.open === 'type' && knownColumn.isList;
     const physical = knownColumn?.physical ?? this.#physicalNames.add(name);
     this.#inferred[k] = new CellColumn({ name, physical, isText: holdsText, isList });
-    this.#out.add(name, this.#inferred[k]);
+    this.#out.addBuilder(name, this.#inferred[k]);
   }
 
-  /** Adds a column of strings for a cell beyond the header, named by its position. */
+  /** Adds a column of strings, named by its position, for a cell beyond the header. */
   #addSurplus(k: number): void {
     if (k >= budgets.columnsPerImport) return;
     const [name] = uniqueNames([`column_${k}`], this.#names);
@@ -109,69 +121,69 @@ export class CsvParser extends CellScanner {
 
   #add(column: Column): ValueColumn {
     const values = typedColumn(column, column.name, 0, this.#context);
-    this.#out.add(column.name, values);
+    this.#out.addBuilder(column.name, values);
     return values;
   }
 
   /** Parses all rows; returns the number of lines. */
   read(chunk: Uint8Array): number {
-    this.open(chunk);
+    this.setText(chunk);
     this.#isDamaged = needsDecoding(chunk, this.#params.encoding);
     const { length } = this.bytes;
     const fastRows = this.#fastRows();
     let maxRows = fastRows?.maxRows ?? 0;
     for (let at = 0; at < length && !this.#report.isStopped;) {
-      const found = fastRows === null ? 0 : fastRows.find(at, maxRows);
+      const found = fastRows === null ? 0 : fastRows.findRun(at, maxRows);
       if (fastRows !== null && found > 0) {
         const appendedRows = this.#run(fastRows, found);
         if (appendedRows === found) {
-          at = fastRows.next;
-          this.line += fastRows.lines;
+          at = fastRows.nextRowOffset;
+          this.line += fastRows.lineCount;
           maxRows = Math.min(2 * maxRows, fastRows.maxRows);
           continue;
         }
-        // After the rows before it, the row that needs the general path is read alone.
+        // The next run has only the rows before the row that needs the general path; that row is then read alone.
         maxRows = Math.max(1, appendedRows);
         if (appendedRows > 0) continue;
       }
       this.line++;
       if (this.isLineEnd(at)) at = this.afterLineEnd(at);
-      else if (this.isComment(at)) at = this.afterLineEnd(this.lineEnd(at));
+      else if (this.isComment(at)) at = this.afterLineEnd(this.findLineEnd(at));
       else at = this.#record(at);
     }
     for (const column of this.#inferred) column?.warnOfNonFinite(this.#report);
     const lines = this.line;
     for (const column of this.#inferred)
-      column?.noteWhole((start) => this.#textAt(start), this.#report);
+      column?.detectLongColumn((start) => this.#textAt(start), this.#report);
     return lines;
   }
 
   #textAt(start: number): string {
-    this.cell(start);
+    this.scanCell(start);
     return decoder.decode(this.#cell());
   }
 
   /** Creates the fast path; null if every row needs the general path. */
-  #fastRows(): FastRows | null {
+  #fastRows(): FastRowScanner | null {
     const isPlain =
       !this.#isDamaged &&
-      FastRows.fits(this.#params, this.#width) &&
+      FastRowScanner.supportsFormat(this.#params, this.#width) &&
       !this.#inferred.some((column) => column?.isList) &&
       this.#keys < budgets.recordKeysWarning &&
       (this.#maf === null || this.#maf.acceptsRuns) &&
       this.#declared.every((column) => column === undefined || acceptsRuns(column.builder));
-    // The text of a variant is a little longer than its allele.
+    // The text of a variant is somewhat longer than its allele, so cells must leave room for it.
     const maxCell = this.#maf === null ? this.#maxText : this.#maxText - 200;
-    return isPlain ? new FastRows(this.bytes, this.#params, this.#width, maxCell) : null;
+    return isPlain ? new FastRowScanner(this.bytes, this.#params, this.#width, maxCell) : null;
   }
 
   /**
-   * Appends `count` rows and returns `count`. If a cell does not have the declared type of its column, or is NaN or infinite among numbers,
-   * appends nothing and returns the number of rows before that cell.
+   * Appends `count` rows and returns `count`. If a cell does not have the declared type of its column, or is NaN or infinite in a column of
+   * numbers, appends nothing and returns the number of rows before that cell.
    */
-  #run(plain: FastRows, count: number): number {
+  #run(plain: FastRowScanner, count: number): number {
     const row = this.#out.rows;
-    const { bytes, from, to } = plain.window;
+    const { bytes, rangeStarts, rangeEnds } = plain.window;
     for (let k = 0; k < this.#width; k++) {
       const inferred = this.#inferred[k];
       const builder =
@@ -180,14 +192,16 @@ export class CsvParser extends CellScanner {
           : this.#numbersOf(inferred, plain, k, count);
       if (!(builder instanceof DoubleBuilder)) continue;
       builder.padTo(row);
-      const read = readNumbers(plain, k, count, builder.reserveRun(count), this.#nulls);
+      const read = parseRunNumbers(plain, k, count, builder.reserveRun(count), this.#nulls);
       if (read === count) continue;
       const cell = k * plain.maxRows + read;
-      const isText = this.#nulls.kindOf(bytes, from[cell]!, to[cell]!) === NonNumber.Text;
+      const isText =
+        this.#nulls.nonNumberKindOf(bytes, rangeStarts[cell]!, rangeEnds[cell]!) ===
+        NonNumberKind.Text;
       if (inferred === undefined || !isText) return read;
       this.#becomeText(inferred);
     }
-    plain.unescape();
+    plain.unescapeDoubledQuotes();
     for (let k = 0; k < this.#width; k++) {
       const declaredColumn = this.#declared[k];
       const inferred = this.#inferred[k];
@@ -195,36 +209,47 @@ export class CsvParser extends CellScanner {
       else if (declaredColumn !== undefined) {
         const { builder } = declaredColumn;
         if (builder instanceof DoubleBuilder) builder.commitRun(count);
-        else if (builder instanceof Utf8Builder) appendStrings(plain, k, row, count, builder);
+        else if (builder instanceof Utf8Builder) appendRunStrings(plain, k, row, count, builder);
         declaredColumn.padTo(row + count);
       }
     }
     this.#maf?.addRun(plain, row, count);
-    this.#context.record += count;
+    this.#context.recordNumber += count;
     this.#out.endRecords(count);
     return count;
   }
 
-  #appendRun(column: CellColumn, plain: FastRows, k: number, row: number, count: number): void {
+  #appendRun(
+    column: CellColumn,
+    plain: FastRowScanner,
+    k: number,
+    row: number,
+    count: number,
+  ): void {
     if (!column.isText) {
-      if (!column.hasNumbers && isEmpty(plain, k, count)) return;
+      if (!column.hasNumbers && isRunEmpty(plain, k, count)) return;
       const { numbers } = column;
       const nulls = numbers.nullCount;
       numbers.commitRun(count);
-      noteCellStarts(plain, k, count, column.cellStarts(row + count), row, this.#params.quote);
-      if (numbers.nullCount > nulls) noteMissing(plain, k, count, column, row);
+      recordCellStarts(plain, k, count, column.cellStarts(row + count), row, this.#params.quote);
+      if (numbers.nullCount > nulls) recordMissingCells(plain, k, count, column, row);
       return;
     }
-    appendStrings(plain, k, row, count, column.strings);
+    appendRunStrings(plain, k, row, count, column.strings);
   }
 
-  /** The builder for the cells of a run that holds numbers; null if the cells are texts or all empty. */
-  #numbersOf(column: CellColumn, plain: FastRows, k: number, count: number): DoubleBuilder | null {
-    if (column.isText || (!column.hasNumbers && isEmpty(plain, k, count))) return null;
+  /** Returns the builder for the cells of a run if they are numbers; null if they are texts or all empty. */
+  #numbersOf(
+    column: CellColumn,
+    plain: FastRowScanner,
+    k: number,
+    count: number,
+  ): DoubleBuilder | null {
+    if (column.isText || (!column.hasNumbers && isRunEmpty(plain, k, count))) return null;
     return column.numbers;
   }
 
-  /** Changes the column into one of strings: the numbers so far are replaced by the text of their cells. */
+  /** Changes a column of numbers to one of strings: the numbers so far are replaced by the texts of their cells. */
   #becomeText(column: CellColumn): void {
     column.isText = true;
     if (!column.hasNumbers && column.missingCount === 0) return;
@@ -234,27 +259,27 @@ export class CsvParser extends CellScanner {
     for (let row = 0, missing = 0; row < rows; row++) {
       const isMissing = column.missingRow(missing) === row;
       if (!isMissing && !(row < numbers.length && numbers.isFilled(row))) continue;
-      this.cell(isMissing ? column.missingStart(missing++) : starts[row]!);
+      this.scanCell(isMissing ? column.missingStart(missing++) : starts[row]!);
       strings.padTo(row);
-      strings.appendBytes(this.source, this.from, this.to);
+      strings.appendBytes(this.cellSource, this.cellFrom, this.cellTo);
     }
   }
 
-  /** Parses the row that begins at `start`; returns the start of the next line. */
+  /** Parses the row that begins at `start`; returns the start of the next row. */
   #record(start: number): number {
     const context = this.#context;
     context.line = this.line;
-    context.record++;
+    context.recordNumber++;
     context.hasFailed = false;
     const row = this.#out.rows;
     let filledColumns = 0;
     let k = 0;
     let at = start;
-    this.#maf?.begin();
+    this.#maf?.beginRow();
     for (; ; k++) {
-      const end = this.cell(at);
-      this.#maf?.note(k, this.source, this.from, this.to);
-      if (this.to > this.from) {
+      const end = this.scanCell(at);
+      this.#maf?.recordCell(k, this.cellSource, this.cellFrom, this.cellTo);
+      if (this.cellTo > this.cellFrom) {
         filledColumns = k + 1;
         const isKnown = this.#inferred[k] !== undefined || this.#declared[k] !== undefined;
         if (k >= this.#width && !isKnown) this.#addSurplus(k);
@@ -265,121 +290,124 @@ export class CsvParser extends CellScanner {
       if (!this.isDelimiter(at)) break;
       at = this.afterDelimiter(at);
     }
-    this.#maf?.end(row);
+    this.#maf?.endRow(row);
     this.#checkRow(k + 1, filledColumns);
     if (context.hasFailed) this.#out.rollback(row);
     else this.#out.endRecord(context.line);
     return this.afterLineEnd(at);
   }
 
-  /** Appends the scanned cell, which begins at `at` and is not empty, to a column of inferred type. */
+  /** Appends the scanned cell, which begins at `at` and is not empty, to a column whose type is inferred. */
   #appendCell(column: CellColumn, row: number, at: number): void {
-    if (column.isList) this.#context.warn(codes.listExpected, column.name, listOfOneIsStored);
+    if (column.isList) this.#context.warn(codes.listExpected, column.name, listOfOneWarning);
     if (!column.isText) {
-      const value = numberIn(this.source, this.from, this.to);
+      const value = parseNumber(this.cellSource, this.cellFrom, this.cellTo);
       if (value === value) {
         column.numbers.padTo(row);
         column.numbers.append(value);
         column.cellStarts(row + 1)[row] = at;
         return;
       }
-      const nonNumber = this.#nulls.kindOf(this.source, this.from, this.to);
-      if (nonNumber !== NonNumber.Text) {
+      const nonNumber = this.#nulls.nonNumberKindOf(this.cellSource, this.cellFrom, this.cellTo);
+      if (nonNumber !== NonNumberKind.Text) {
         column.addMissing(row, at);
-        if (nonNumber === NonNumber.Null) return;
-        // With strict validation, NaN and infinity are errors at once.
+        if (nonNumber === NonNumberKind.Null) return;
+        // With strict validation, NaN and infinity are errors, which are reported immediately.
         if (this.#report.isStrict)
-          this.#context.warn(nonFiniteCode(nonNumber), column.name, nullWarning(nonNumber));
-        else column.noteNonFinite(nonNumber, this.#context.line);
+          this.#context.warn(nonFiniteCode(nonNumber), column.name, nullStoredWarning(nonNumber));
+        else column.countNonFinite(nonNumber, this.#context.line);
         return;
       }
-      const { source, from, to } = this;
+      const { cellSource, cellFrom, cellTo } = this;
       this.#becomeText(column);
-      [this.source, this.from, this.to] = [source, from, to];
+      [this.cellSource, this.cellFrom, this.cellTo] = [cellSource, cellFrom, cellTo];
     }
     if (this.#isDamaged) this.#repair(column.name);
-    const size = this.to - this.from;
+    const size = this.cellTo - this.cellFrom;
     if (size > budgets.textBytes) return this.#tooLong(column.name, size);
     if (size > this.#maxText) {
-      this.#context.warn(codes.stringLength, column.name, becomesText(size));
+      this.#context.warn(codes.stringLength, column.name, becomesTextWarning(size));
       column.hasLongText = true;
     }
     column.strings.padTo(row);
-    column.strings.appendBytes(this.source, this.from, this.to);
+    column.strings.appendBytes(this.cellSource, this.cellFrom, this.cellTo);
   }
 
-  /** Handles the scanned cell of a declared column of numbers if the cell is no number; returns whether it is null or has been reported. */
+  /**
+   * Handles the scanned cell of a declared column of numbers if the cell is not a number. Returns whether it is null or has been reported.
+   */
   #isNullNumber(column: ValueColumn): boolean {
     const declaredNumber = this.#declaredNumbers.get(column);
     if (declaredNumber === undefined) return false;
-    const value = numberIn(this.source, this.from, this.to);
+    const value = parseNumber(this.cellSource, this.cellFrom, this.cellTo);
     if (value === value) return false;
-    const nonNumber = this.#nulls.kindOf(this.source, this.from, this.to);
-    if (nonNumber === NonNumber.Text) return false;
-    if (nonNumber === NonNumber.Null) return true;
+    const nonNumber = this.#nulls.nonNumberKindOf(this.cellSource, this.cellFrom, this.cellTo);
+    if (nonNumber === NonNumberKind.Text) return false;
+    if (nonNumber === NonNumberKind.Null) return true;
     const code = nonFiniteCode(nonNumber);
     if (declaredNumber.isDeclared !== true)
-      this.#context.warn(code, column.name, nullWarning(nonNumber));
-    else this.#context.fault(code, column.name, `the value ${nonFiniteText(nonNumber)}`);
+      this.#context.warn(code, column.name, nullStoredWarning(nonNumber));
+    else
+      this.#context.rejectUnlessLenient(code, column.name, `the value ${nonFiniteText(nonNumber)}`);
     return true;
   }
 
   #appendDeclared(column: ValueColumn, row: number): void {
     if (this.#isNullNumber(column)) return;
     if (this.#isDamaged) this.#repair(column.name);
-    const size = this.to - this.from;
+    const size = this.cellTo - this.cellFrom;
     if (size > budgets.textBytes) return this.#tooLong(column.name, size);
     column.padTo(row);
     const { builder } = column;
     const isNumber = builder instanceof DoubleBuilder || builder instanceof LongBuilder;
-    const value = isNumber ? numberIn(this.source, this.from, this.to) : NaN;
+    const value = isNumber ? parseNumber(this.cellSource, this.cellFrom, this.cellTo) : NaN;
     if (builder instanceof LongBuilder && Number.isSafeInteger(value)) column.addInteger(value);
     else if (builder instanceof DoubleBuilder && value === value) column.addDouble(value);
     else if (column.storesJson) {
       const json = encoder.encode(JSON.stringify(decoder.decode(this.#cell())));
       column.addString(json, 0, json.length);
-    } else column.addString(this.source, this.from, this.to);
+    } else column.addString(this.cellSource, this.cellFrom, this.cellTo);
   }
 
   #tooLong(field: string, size: number): void {
-    const message = `the cell has ${size} bytes, and ${byteSize(budgets.textBytes)} is the most that one may have: shorten it, or split it into several columns`;
+    const message = `the cell has ${size} bytes, and ${byteSizeText(budgets.textBytes)} is the most that one may have: shorten it, or split it into several columns`;
     this.#context.reject(codes.unreadableLine, field, message);
   }
 
-  /** Decodes a cell that is not UTF-8. */
+  /** Replaces the scanned cell, which is not valid UTF-8, by its decoded text. */
   #repair(field: string): void {
     const cell = this.#cell();
     const { encoding } = this.#params;
     if (!needsDecoding(cell, encoding)) return;
-    const text = textOf(cell, encoding);
+    const text = decodeCell(cell, encoding);
     if (encoding !== 'latin-1')
       this.#context.warn(codes.unreadableLine, field, decodingWarning(text));
-    this.source = encoder.encode(text);
-    this.from = 0;
-    this.to = this.source.length;
+    this.cellSource = encoder.encode(text);
+    this.cellFrom = 0;
+    this.cellTo = this.cellSource.length;
   }
 
   #cell(): Uint8Array {
-    return this.source.subarray(this.from, this.to);
+    return this.cellSource.subarray(this.cellFrom, this.cellTo);
   }
 
   /**
-   * Choice: the cells of a CSV row beyond the names of the header are stored in columns named by position, with a warning; in a row with
-   * fewer cells, the missing ones are null, with a warning. `filled` is the number of cells up to the last that is not empty.
+   * Choice: the cells of a CSV row beyond the header's names are stored in columns named by position, with a warning; in a row with fewer
+   * cells, the missing ones are null, with a warning. `filled` is the number of cells up to the last one that is not empty.
    */
   #checkRow(cells: number, filled: number): void {
     const context = this.#context;
-    if (this.openedOnLine > 0) {
+    if (this.unclosedQuoteLine > 0) {
       this.#report.damaged();
       if (context.hasFailed) return;
-      context.line = this.openedOnLine;
-      return context.reject(codes.unreadableLine, null, neverClosed);
+      context.line = this.unclosedQuoteLine;
+      return context.reject(codes.unreadableLine, null, unclosedQuoteMessage);
     }
     if (filled > budgets.columnsPerImport)
       context.reject(
         codes.tooManyColumns,
         null,
-        `the row has ${filled} cells, and ${budgets.columnsPerImport} columns are the most that an import may have: ${fewerColumns}`,
+        `the row has ${filled} cells, and ${budgets.columnsPerImport} columns are the most that an import may have: ${fewerColumnsAdvice}`,
       );
     else if (filled > this.#width || cells < this.#width) {
       const widthProblem =
@@ -388,10 +416,10 @@ export class CsvParser extends CellScanner {
           : `${cells} of ${this.#width} cells: the missing ones are null`;
       context.warn(codes.unreadableLine, null, widthProblem);
     }
-    context.checkWidth(this.#keys);
+    context.checkFieldCount(this.#keys);
   }
 }
 
 const encoder = new TextEncoder();
-// A byte order mark within a cell is data.
+// A byte order mark within a cell is data, so the decoder must keep it.
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });

@@ -1,13 +1,13 @@
 import { budgets } from '../../engine/core/budgets.js';
-import type { Split, Splitter, SplitFault } from '../source/splitter.js';
+import type { RecordBoundary, Splitter, SplitFault } from '../source/splitter.js';
 import { CellScanner, matchesBytes } from './cell-scanner.js';
 import { ByteSet, scanBuffer } from '../text/scan-buffer.js';
-import { quoteTooLong } from './csv-header.js';
+import { quoteTooLongMessage } from './csv-header.js';
 import type { CsvFormat } from './csv-params.js';
 
 /**
- * Finds the last record boundary within some bytes. Only quotes can contain line ends that do not end a record, so the search examines
- * quotes and line ends alone; for files without quotes it examines only the last line.
+ * Finds the last record boundary within some bytes. Only quotes can enclose line ends that do not end a record, so the search examines only
+ * quotes and line ends; in files without quotes, it examines only the last line.
  */
 export class CsvSplitter implements Splitter {
   readonly #scanner: CellScanner;
@@ -17,7 +17,7 @@ export class CsvSplitter implements Splitter {
   readonly #comment: Uint8Array;
   readonly #searched: ByteSet;
   readonly #window = scanBuffer();
-  /** Number of lines before the next bytes, counted as long as there are lines to skip. */
+  /** Number of lines before the next bytes; counted only while there are lines to skip. */
   #linesBefore: number;
 
   constructor(params: CsvFormat, bodyLine: number) {
@@ -30,7 +30,7 @@ export class CsvSplitter implements Splitter {
     this.#searched = new ByteSet([...this.#quote.subarray(0, 1), 10, 13]);
   }
 
-  next(bytes: Uint8Array, isLast: boolean): Split | SplitFault {
+  next(bytes: Uint8Array, isLast: boolean): RecordBoundary | SplitFault {
     const lastSkipped = this.#skippedLines.at(-1) ?? -1;
     const countedLines =
       lastSkipped < this.#linesBefore
@@ -39,33 +39,36 @@ export class CsvSplitter implements Splitter {
     const { end, line, dropped } = countedLines;
     const found = this.#lastBoundary(bytes, end, isLast);
     if (typeof found !== 'number') return found;
-    // While lines are being skipped, the text is split after the last line counted.
+    // While lines are being skipped, the text is split after the last counted line.
     const boundary = line <= lastSkipped ? end : found;
     if (boundary > 0) this.#linesBefore = line;
     return { kind: 'split', end: boundary, dropped };
   }
 
-  /** Scans record by record until no lines are left to skip; returns the last boundary and the number of lines before it. */
+  /**
+   * Scans record by record until no lines are left to skip. Returns the last boundary, the number of lines before it, and the ranges to
+   * drop.
+   */
   #skip(bytes: Uint8Array, isLast: boolean, lastSkipped: number) {
     const scanner = this.#scanner;
     const skipped = new Set(this.#skippedLines);
     const droppedRanges: [from: number, to: number][] = [];
-    scanner.open(bytes, this.#linesBefore);
+    scanner.setText(bytes, this.#linesBefore);
     let boundary = 0;
     let line = this.#linesBefore;
     while (boundary < bytes.length && line <= lastSkipped) {
       let end = boundary;
       const isSkipped = skipped.has(line);
       scanner.line = line + 1;
-      if (isSkipped || scanner.isComment(end)) end = scanner.lineEnd(end);
+      if (isSkipped || scanner.isComment(end)) end = scanner.findLineEnd(end);
       else
-        for (end = scanner.cell(end); scanner.isDelimiter(end);)
-          end = scanner.cell(scanner.afterDelimiter(end));
+        for (end = scanner.scanCell(end); scanner.isDelimiter(end);)
+          end = scanner.scanCell(scanner.afterDelimiter(end));
       const next = Math.min(scanner.afterLineEnd(end), bytes.length);
-      // At the end of the bytes, the record may continue, or a CR may be followed by a LF.
+      // At the end of the bytes, the record may not be complete, or an LF may follow its CR.
       const isWhole = isLast || next < bytes.length || bytes[next - 1] === 10;
-      if (!isWhole || (scanner.openedOnLine > 0 && !isLast)) break;
-      // If the line between a CR and a LF were dropped, they would become one line end: split before it.
+      if (!isWhole || (scanner.unclosedQuoteLine > 0 && !isLast)) break;
+      // Dropping the line between a CR and an LF would join these to one line end, so the text is split before the line.
       if (isSkipped && boundary > 0 && bytes[boundary - 1] === 13 && bytes[end] === 10) break;
       if (isSkipped) droppedRanges.push([boundary, Math.min(end, bytes.length)]);
       boundary = next;
@@ -74,27 +77,27 @@ export class CsvSplitter implements Splitter {
     return { end: boundary, line, dropped: droppedRanges };
   }
 
-  /** The end of the last record that ends within the bytes; a record begins at `start`. */
+  /** Returns the end of the last record that ends within the bytes; a record must begin at `start`. */
   #lastBoundary(bytes: Uint8Array, start: number, isLast: boolean): number | SplitFault {
     const { length } = bytes;
     const quote = this.#quote;
     if (isLast && length - start <= budgets.textBytes) return length;
-    if (quote.length === 0) return isLast ? length : lastLineEnd(bytes, start);
+    if (quote.length === 0) return isLast ? length : afterLastCompleteLine(bytes, start);
     let boundary = start;
-    let open = -1; // position of the open quote; -1 for none
+    let open = -1; // position of the quote that is still open; -1 for none
     let closedTo = start; // end of the last closing quote
-    let seenTo = start; // end of the examined bytes
+    let seenTo = start; // end of the bytes that have been examined
     let inComment = this.#isComment(bytes, start);
     const { positions } = this.#window;
-    for (let from = start; from < length; from += this.#window.length) {
-      this.#window.open(bytes, from);
+    for (let from = start; from < length; from += this.#window.textLength) {
+      this.#window.loadText(bytes, from);
       const count = this.#window.search(this.#searched);
       for (let i = 0; i < count; i++) {
         const at = from + positions[i]!;
         if (at < seenTo) continue;
         const c = bytes[at]!;
         if (c === 10 || c === 13) {
-          // A LF may follow a CR that is the last byte.
+          // An LF may follow a CR that is the last byte, so its line is not complete yet.
           if (open >= 0 || (c === 13 && at === length - 1)) continue;
           boundary = at + 1;
           inComment = this.#isComment(bytes, boundary);
@@ -108,14 +111,14 @@ export class CsvSplitter implements Splitter {
           const isWhole = after + quote.length <= length;
           if (isWhole && matchesBytes(bytes, after, quote)) seenTo += quote.length;
           else if (isWhole || isLast) {
-            if (this.#isTooLong(open, after)) return tooLong(open);
+            if (this.#isTooLong(open, after)) return quoteTooLongFault(open);
             open = -1;
             closedTo = after;
           }
         }
       }
     }
-    if (open >= 0 && this.#isTooLong(open, length)) return tooLong(open);
+    if (open >= 0 && this.#isTooLong(open, length)) return quoteTooLongFault(open);
     return isLast ? length : boundary;
   }
 
@@ -136,24 +139,24 @@ export class CsvSplitter implements Splitter {
   }
 }
 
-/** The position after the last line end in `[from, at)`; `from` when there is none. */
-function startOfLine(bytes: Uint8Array, at: number, from: number): number {
+/** Returns the position after the last line end in `[from, at)`; `from` if there is none. */
+function afterLastLineEnd(bytes: Uint8Array, at: number, from: number): number {
   let start = at;
   while (start > from && bytes[start - 1] !== 10 && bytes[start - 1] !== 13) start--;
   return start;
 }
 
-/** The position after the last line end from `from` on. A CR that is the last byte does not count, because a LF may follow. */
-function lastLineEnd(bytes: Uint8Array, from: number): number {
+/** Returns the position after the last line end from `from` on. A CR that is the last byte does not count, because an LF may follow. */
+function afterLastCompleteLine(bytes: Uint8Array, from: number): number {
   const end = bytes.at(-1) === 13 ? bytes.length - 1 : bytes.length;
-  return startOfLine(bytes, end, from);
+  return afterLastLineEnd(bytes, end, from);
 }
 
-function tooLong(at: number): SplitFault {
+function quoteTooLongFault(at: number): SplitFault {
   return {
     kind: 'fault',
     at,
-    message: quoteTooLong,
+    message: quoteTooLongMessage,
   };
 }
 

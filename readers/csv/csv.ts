@@ -1,7 +1,7 @@
 import type { Reader } from '../reader.js';
 import { CsvSplitter } from './csv-splitter.js';
 import { readCsvHeader, type CsvHeader } from './csv-header.js';
-import { csvParameters, csvParams, declaredEncoding, type CsvParams } from './csv-params.js';
+import { csvParameterHelp, csvParams, declaredEncoding, type CsvParams } from './csv-params.js';
 import { CsvParser } from './csv-parser.js';
 
 /** Comma-separated values. */
@@ -20,7 +20,7 @@ function csvReader(
     extensions,
     endsLinesAtReturn: true,
     encodingOf: declaredEncoding,
-    parameters: csvParameters,
+    parameters: csvParameterHelp,
     params: (input) => csvParams(input, delimiter),
     header: readCsvHeader,
     splitter: ({ delimiter, bodyLine }, params) =>

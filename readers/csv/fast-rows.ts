@@ -1,22 +1,22 @@
-import { ByteSet, type ScanBuffer, scanBuffer, scanCells } from '../text/scan-buffer.js';
+import { ByteSet, type ScanBuffer, scanBuffer, maxGatheredRanges } from '../text/scan-buffer.js';
 import { matchesBytes } from './cell-scanner.js';
 import type { CsvFormat } from './csv-params.js';
 
 /**
- * The fast path: finds runs of rows with one cell per column, no long cell, and nothing between a closing quote and the
- * delimiter. The positions of their cells are stored by column, so that each column appends a whole run at once. All other lines
- * are left to `CsvParser`. The delimiter must be one byte.
+ * The fast path of the CSV parser: finds runs of rows with one cell per column, no long cell, and nothing between a closing quote and the
+ * delimiter. The positions of the cells are stored by column, so that each column appends a whole run at once. All other rows are left to
+ * `CsvParser`. The delimiter must be one byte.
  */
-export class FastRows {
+export class FastRowScanner {
   readonly window: ScanBuffer = scanBuffer();
-  /** Maximum number of rows of a run. Cell r of column k is `bytes[from[k * maxRows + r]..to[k * maxRows + r])` of the window. */
+  /** Maximum number of rows in a run. Cell r of column k is `bytes[from[k * maxRows + r]..to[k * maxRows + r])` of the window. */
   readonly maxRows: number;
-  /** Offset in the text of the row after the run. */
-  next = 0;
-  /** The number of lines of the run. */
-  lines = 0;
-  /** Offset of the window in the text. */
-  base = 0;
+  /** Offset in the text of the first row after the run. */
+  nextRowOffset = 0;
+  /** The number of lines in the run. */
+  lineCount = 0;
+  /** Offset of the window's first byte in the text. */
+  windowOffset = 0;
   readonly #text: Uint8Array;
   readonly #width: number;
   readonly #maxCell: number;
@@ -24,16 +24,16 @@ export class FastRows {
   readonly #quote: number;
   readonly #comment: Uint8Array;
   readonly #searched: ByteSet;
-  /** Number of positions in the window, and the index of the first position of the next row. */
+  /** Number of positions that were found in the window; `#position` is the index of the first position in the next row. */
   #positionCount = 0;
   #position = 0;
-  /** The first `#doubled` elements are the indices of the cells with doubled quotes. */
+  /** The first `#doubled` elements are the indices of the cells that contain doubled quotes. */
   readonly #doubledCells: number[] = [];
   #doubled = 0;
   /** Whether the window ends within a row. */
   #isCut = false;
 
-  /** `text` must end with a line end. */
+  /** The text must end with a line end. */
   constructor(text: Uint8Array, params: CsvFormat, width: number, maxCell: number) {
     const { delimiter, quote, comment } = params;
     this.#text = text;
@@ -43,62 +43,64 @@ export class FastRows {
     this.#quote = quote === '' ? -1 : quote.charCodeAt(0);
     this.#comment = new TextEncoder().encode(comment);
     this.#searched = new ByteSet([this.#delimiter, ...(quote === '' ? [] : [this.#quote]), 10, 13]);
-    this.maxRows = Math.floor(scanCells / width);
-    this.window.length = 0;
+    this.maxRows = Math.floor(maxGatheredRanges / width);
+    this.window.textLength = 0;
   }
 
-  /** Whether the fast path supports the parameters and the number of columns. */
-  static fits({ delimiter, quote }: CsvFormat, width: number): boolean {
-    return width > 0 && width <= scanCells && delimiter <= '\x7f' && quote <= '\x7f';
+  /** Returns whether the fast path supports the parameters and the number of columns. */
+  static supportsFormat({ delimiter, quote }: CsvFormat, width: number): boolean {
+    return width > 0 && width <= maxGatheredRanges && delimiter <= '\x7f' && quote <= '\x7f';
   }
 
-  /** Finds a run of up to `maxRows` rows from the row at `at` on; returns the number of rows. */
-  find(at: number, maxRows: number): number {
-    const last = this.base + this.window.length;
-    if (at < this.base || at >= last || this.window.length === 0) this.#open(at);
+  /** Finds a run of at most `maxRows` rows that begins at `at`; returns the number of rows. */
+  findRun(at: number, maxRows: number): number {
+    const last = this.windowOffset + this.window.textLength;
+    if (at < this.windowOffset || at >= last || this.window.textLength === 0) this.#open(at);
     let found = this.#findHere(at, Math.min(maxRows, this.maxRows));
-    // The row does not end in this window; a window that starts with it may hold it.
-    if (found === 0 && this.#isCut && at > this.base) {
+    // The row does not end in this window, but may end in a window that begins with it.
+    if (found === 0 && this.#isCut && at > this.windowOffset) {
       this.#open(at);
       found = this.#findHere(at, Math.min(maxRows, this.maxRows));
     }
     return found;
   }
 
-  /** Unescapes doubled quotes in the window's copy of the text; the same rows cannot be found again afterwards. */
-  unescape(): void {
-    const { bytes, from, to } = this.window;
+  /** Unescapes doubled quotes in the window's copy of the text. Afterwards, the same rows cannot be found again. */
+  unescapeDoubledQuotes(): void {
+    const { bytes, rangeStarts, rangeEnds } = this.window;
     for (let i = 0; i < this.#doubled; i++) {
       const cell = this.#doubledCells[i]!;
-      to[cell] = withoutDoubled(bytes, from[cell]!, to[cell]!, this.#quote);
+      rangeEnds[cell] = unescapeCell(bytes, rangeStarts[cell]!, rangeEnds[cell]!, this.#quote);
     }
   }
 
   #open(at: number): void {
-    this.base = at;
-    this.window.open(this.#text, at);
+    this.windowOffset = at;
+    this.window.loadText(this.#text, at);
     this.#positionCount = this.window.search(this.#searched);
     this.#position = 0;
   }
 
   #findHere(at: number, maxRows: number): number {
-    const { bytes, positions, length, from, to } = this.window;
+    const { bytes, positions, textLength, rangeStarts: from, rangeEnds: to } = this.window;
     const stride = this.maxRows;
     const count = this.#positionCount;
     const width = this.#width;
     const [delimiter, quote, maxCell] = [this.#delimiter, this.#quote, this.#maxCell];
     const hasComment = this.#comment.length > 0;
-    const isLast = this.base + length === this.#text.length;
-    let rowStart = at - this.base;
-    let position = at === this.next ? this.#position : firstFrom(positions, count, rowStart);
+    const isLast = this.windowOffset + textLength === this.#text.length;
+    let rowStart = at - this.windowOffset;
+    let position =
+      at === this.nextRowOffset ? this.#position : firstIndexFrom(positions, count, rowStart);
     let rows = 0;
     let lines = 0;
     let doubledQuotes = 0;
     this.#isCut = false;
     this.#doubled = 0;
-    search: while (rows < maxRows && rowStart < length) {
+    search: while (rows < maxRows && rowStart < textLength) {
       if (bytes[rowStart] === 10 || bytes[rowStart] === 13) break;
-      if (hasComment && matchesBytes(this.#text, this.base + rowStart, this.#comment)) break;
+      if (hasComment && matchesBytes(this.#text, this.windowOffset + rowStart, this.#comment))
+        break;
       let next = position;
       let cellStart = rowStart;
       let rowLines = 1;
@@ -109,8 +111,8 @@ export class FastRows {
           let isDoubled = false;
           for (next++; ; next++) {
             end = positions[next]!;
-            // The byte after a quote decides whether it closes the cell.
-            if (next >= count || end + 1 >= length) {
+            // The byte after a quote decides whether the quote closes the cell.
+            if (next >= count || end + 1 >= textLength) {
               this.#isCut = true;
               break search;
             }
@@ -146,11 +148,11 @@ export class FastRows {
         }
         if (!isLastCell) break search;
         if (bytes[cellStart] === 13) {
-          if (cellStart + 1 === length && !isLast) {
+          if (cellStart + 1 === textLength && !isLast) {
             this.#isCut = true;
             break search;
           }
-          if (cellStart + 1 < length && bytes[cellStart + 1] === 10) {
+          if (cellStart + 1 < textLength && bytes[cellStart + 1] === 10) {
             cellStart++;
             next++;
           }
@@ -164,14 +166,14 @@ export class FastRows {
       rows++;
     }
     this.#position = position;
-    this.next = this.base + rowStart;
-    this.lines = lines;
+    this.nextRowOffset = this.windowOffset + rowStart;
+    this.lineCount = lines;
     return rows;
   }
 }
 
-/** The index of the first of `count` ascending positions that is at least `at`. */
-function firstFrom(positions: Int32Array, count: number, at: number): number {
+/** Returns the index of the first of `count` ascending positions that is at least `at`. */
+function firstIndexFrom(positions: Int32Array, count: number, at: number): number {
   let [low, high] = [0, count];
   while (low < high) {
     const middle = (low + high) >> 1;
@@ -181,8 +183,8 @@ function firstFrom(positions: Int32Array, count: number, at: number): number {
   return low;
 }
 
-/** Unescapes a cell in place; returns its new end. */
-function withoutDoubled(bytes: Uint8Array, from: number, to: number, quote: number): number {
+/** Unescapes doubled quotes of a cell in place; returns its new end. */
+function unescapeCell(bytes: Uint8Array, from: number, to: number, quote: number): number {
   let end = from;
   for (let at = from; at < to; at++) {
     bytes[end++] = bytes[at]!;

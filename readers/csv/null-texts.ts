@@ -2,7 +2,7 @@ import { codes } from '../../engine/ingest/validation-codes.js';
 import { isInfinite, isNotANumber } from '../text/numbers.js';
 
 /** The kind of a cell that is not a finite number. */
-export const enum NonNumber {
+export const enum NonNumberKind {
   /** A text that stands for a missing value. */
   Null,
   NaN,
@@ -10,7 +10,7 @@ export const enum NonNumber {
   Text,
 }
 
-/** The texts that stand for a missing value in columns of numbers, in any letter case. An empty cell always is missing. */
+/** The texts that stand for a missing value in columns of numbers, in any letter case. An empty cell is always missing. */
 export class NullTexts {
   readonly #texts: readonly Uint8Array[];
   readonly #maxBytes: number;
@@ -20,17 +20,17 @@ export class NullTexts {
     this.#maxBytes = Math.max(0, ...this.#texts.map((text) => text.length));
   }
 
-  /** The kind of the cell `bytes[from..to)`, which is neither empty nor a finite number. */
-  kindOf(bytes: Uint8Array, from: number, to: number): NonNumber {
+  /** Returns the kind of the cell `bytes[from..to)`, which must be neither empty nor a finite number. */
+  nonNumberKindOf(bytes: Uint8Array, from: number, to: number): NonNumberKind {
     let start = from;
     let end = to;
     while (start < end && bytes[start] === 32) start++;
     while (end > start && bytes[end - 1] === 32) end--;
-    if (start === end) return NonNumber.Text;
-    // NaN is a number that cannot be stored, so it is reported even though it is null.
-    if (isNotANumber(bytes, start, end)) return NonNumber.NaN;
-    if (this.#has(bytes, start, end)) return NonNumber.Null;
-    return isInfinite(bytes, start, end) ? NonNumber.Infinite : NonNumber.Text;
+    if (start === end) return NonNumberKind.Text;
+    // NaN is a number that cannot be stored, so it is reported even if it is one of the texts for null.
+    if (isNotANumber(bytes, start, end)) return NonNumberKind.NaN;
+    if (this.#has(bytes, start, end)) return NonNumberKind.Null;
+    return isInfinite(bytes, start, end) ? NonNumberKind.Infinite : NonNumberKind.Text;
   }
 
   #has(bytes: Uint8Array, from: number, to: number): boolean {
@@ -39,28 +39,28 @@ export class NullTexts {
     for (const text of this.#texts) {
       if (text.length !== size) continue;
       let i = 0;
-      while (i < size && text[i] === lowerCase(bytes[from + i]!)) i++;
+      while (i < size && text[i] === lowerCaseByte(bytes[from + i]!)) i++;
       if (i === size) return true;
     }
     return false;
   }
 }
 
-function lowerCase(byte: number): number {
+function lowerCaseByte(byte: number): number {
   return byte >= 65 && byte <= 90 ? byte + 32 : byte;
 }
 
-/** The validation code of a number that cannot be stored. */
-export function nonFiniteCode(kind: NonNumber.NaN | NonNumber.Infinite): number {
-  return kind === NonNumber.NaN ? codes.nan : codes.infinity;
+/** Returns the validation code of a number that cannot be stored. */
+export function nonFiniteCode(kind: NonNumberKind.NaN | NonNumberKind.Infinite): number {
+  return kind === NonNumberKind.NaN ? codes.nan : codes.infinity;
 }
 
-/** How messages describe a number that cannot be stored. */
-export function nonFiniteText(kind: NonNumber.NaN | NonNumber.Infinite): string {
-  return kind === NonNumber.NaN ? 'is NaN' : 'is infinite or too large for a double';
+/** Returns how messages describe a number that cannot be stored. */
+export function nonFiniteText(kind: NonNumberKind.NaN | NonNumberKind.Infinite): string {
+  return kind === NonNumberKind.NaN ? 'is NaN' : 'is infinite or too large for a double';
 }
 
-/** The warning that null is stored instead of such a number. */
-export function nullWarning(kind: NonNumber.NaN | NonNumber.Infinite): string {
+/** Returns the warning that null is stored instead of a number that is NaN or infinite. */
+export function nullStoredWarning(kind: NonNumberKind.NaN | NonNumberKind.Infinite): string {
   return `a value ${nonFiniteText(kind)}: null is stored`;
 }

@@ -1,7 +1,7 @@
 import { Field, List, makeData, Utf8, type Data } from 'apache-arrow';
 import { budgets } from '../../engine/core/budgets.js';
-import { acquire, growBuffer, release } from '../../engine/core/buffers.js';
-import { becomesText } from '../../engine/ingest/cast.js';
+import { acquireBuffer, growBuffer, releaseBuffer } from '../../engine/core/buffers.js';
+import { becomesTextWarning } from '../../engine/ingest/cast.js';
 import { wordBytes } from '../../engine/ingest/text-dictionary.js';
 import type { ColumnSpec } from '../../engine/ingest/object-column.js';
 import { ValueColumn } from '../../engine/ingest/value-column.js';
@@ -9,8 +9,8 @@ import { codes } from '../../engine/ingest/validation-codes.js';
 import type { Column } from '../../engine/core/types.js';
 
 /**
- * The column of an attribute: a text, or a list of texts if a record has several values. Which of the two is decided when the chunk is
- * finished, so that no part of a chunk has to be read again.
+ * The column of an attribute: a text, or a list of texts if any record has several values. The column stores all values in one form and
+ * decides between the two when the chunk is finished, so that no part of a chunk has to be read again.
  */
 export class AttributeColumn extends ValueColumn {
   readonly #physical: string;
@@ -18,16 +18,19 @@ export class AttributeColumn extends ValueColumn {
   #isList: boolean;
   /** Whether a value is longer than a string may be. */
   #isText = false;
-  /** Value i is `bytes[ends[i]..ends[i + 1])` in row `rows[i]`: most attributes occur in few rows. */
-  #bytes = acquire(Uint8Array, 8192);
-  #words = viewOf(this.#bytes);
-  #ends = acquire(Int32Array, 1024);
-  #rows = acquire(Int32Array, 1024);
+  /**
+   * Value i is `bytes[ends[i]..ends[i + 1])` and belongs to row `rows[i]`. Rows are stored with values, because most attributes occur in
+   * few rows.
+   */
+  #bytes = acquireBuffer(Uint8Array, 8192);
+  #words = dataViewOf(this.#bytes);
+  #ends = acquireBuffer(Int32Array, 1024);
+  #rows = acquireBuffer(Int32Array, 1024);
   #count = 0;
-  /** The offsets of the result of `finish`. */
+  /** The offsets that `finish` returns; kept for their release. */
   #offsets: Int32Array | null = null;
 
-  /** `isList`: the values are stored as lists even if no record has several. */
+  /** With `isList`, the values are stored as lists even if no record has several. */
   constructor({ name, physical, path, context }: ColumnSpec, isList: boolean) {
     super(name, path, context);
     this.#physical = physical;
@@ -41,11 +44,11 @@ export class AttributeColumn extends ValueColumn {
     return { name: this.name, physical: this.#physical, type, isList: this.#isList };
   }
 
-  /** Appends a value to a row, the last one or a later one. */
-  add(row: number, source: Uint8Array, from: number, to: number): void {
+  /** Appends a value to a row: the row of the previous value or a later one. */
+  appendValue(row: number, source: Uint8Array, from: number, to: number): void {
     const size = to - from;
     if (size > this.#maxBytes) {
-      this.context.warn(codes.stringLength, this.path, becomesText(size));
+      this.context.warn(codes.stringLength, this.path, becomesTextWarning(size));
       this.#isText = true;
     }
     const at = this.#reserve(row, size);
@@ -53,8 +56,8 @@ export class AttributeColumn extends ValueColumn {
     else this.#bytes.set(source.subarray(from, to), at);
   }
 
-  /** Like `add`, for a value that is no longer than a string may be and is followed by at least three bytes in `source`. */
-  addWords(row: number, source: DataView, from: number, to: number): void {
+  /** Does the same as `appendValue` for a value that does not exceed the length of a string and is followed by at least three bytes in `source`. */
+  appendValueByWords(row: number, source: DataView, from: number, to: number): void {
     const size = to - from;
     const at = this.#reserve(row, size);
     const words = this.#words;
@@ -62,7 +65,7 @@ export class AttributeColumn extends ValueColumn {
       words.setInt32(at + i, source.getInt32(from + i, true), true);
   }
 
-  /** Reserves space for a value of `size` bytes, and for a word after it; returns the position of the value in `#bytes`. */
+  /** Reserves space for a value of `size` bytes and a word after it; returns the position of the value in `#bytes`. */
   #reserve(row: number, size: number): number {
     const i = this.#count++;
     if (i + 1 >= this.#ends.length) this.#ends = growBuffer(this.#ends, i + 2);
@@ -70,7 +73,7 @@ export class AttributeColumn extends ValueColumn {
     const at = this.#ends[i]!;
     if (at + size + wordBytes > this.#bytes.length) {
       this.#bytes = growBuffer(this.#bytes, at + size + wordBytes);
-      this.#words = viewOf(this.#bytes);
+      this.#words = dataViewOf(this.#bytes);
     }
     if (i > 0 && this.#rows[i - 1] === row) this.#isList = true;
     this.#rows[i] = row;
@@ -95,14 +98,17 @@ export class AttributeColumn extends ValueColumn {
 
   override release(): void {
     for (const buffer of [this.#bytes, this.#ends, this.#rows, this.#offsets])
-      if (buffer !== null) release(buffer);
+      if (buffer !== null) releaseBuffer(buffer);
   }
 
   finish(length: number): Data {
     this.padTo(length);
     const count = this.#count;
     const ends = this.#ends.subarray(0, count + 1);
-    const valueOffsets = (this.#offsets = acquire(Int32Array, length + 1)).subarray(0, length + 1);
+    const valueOffsets = (this.#offsets = acquireBuffer(Int32Array, length + 1)).subarray(
+      0,
+      length + 1,
+    );
     const valid = new Uint8Array((length + 7) >> 3);
     let row = 0;
     let filled = 0;
@@ -124,39 +130,39 @@ export class AttributeColumn extends ValueColumn {
   }
 
   addString(bytes: Uint8Array, from: number, to: number): void {
-    this.add(this.length, bytes, from, to);
+    this.appendValue(this.length, bytes, from, to);
   }
   addBoolean(): void {
-    notText();
+    rejectNonText();
   }
   addInteger(): void {
-    notText();
+    rejectNonText();
   }
   addBigint(): void {
-    notText();
+    rejectNonText();
   }
   addDouble(): void {
-    notText();
+    rejectNonText();
   }
   beginObject(): null {
-    return notText();
+    return rejectNonText();
   }
   endObject(): void {
-    notText();
+    rejectNonText();
   }
   beginList(): null {
-    return notText();
+    return rejectNonText();
   }
   endList(): void {
-    notText();
+    rejectNonText();
   }
 }
 
-function notText(): never {
+function rejectNonText(): never {
   throw new Error('attributes are texts');
 }
 
-/** A view of the same bytes. */
-export function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
+/** Returns a view of the same bytes. */
+export function dataViewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
   return new DataView(buffer, byteOffset, byteLength);
 }

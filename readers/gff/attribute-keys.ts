@@ -1,18 +1,18 @@
 import type { AttributeColumn } from './attribute-column.js';
 
 /** Finds the columns of the known keys by the bytes of the key. */
-export class AttributeKeys {
+export class AttributeColumnsByKey {
   #slots: (AttributeColumn | undefined)[] = Array.from({ length: 256 });
   #count = 0;
   readonly columns: AttributeColumn[] = [];
 
-  /** The column whose key is `bytes[from..to)`, not empty; undefined when there is none. */
+  /** Returns the column whose key is `bytes[from..to)`, which must not be empty; undefined if there is none. */
   find(bytes: Uint8Array, from: number, to: number): AttributeColumn | undefined {
     const slots = this.#slots;
     const last = slots.length - 1;
-    for (let i = slotOf(bytes, from, to) & last; ; i = (i + 1) & last) {
+    for (let i = hashOfKey(bytes, from, to) & last; ; i = (i + 1) & last) {
       const column = slots[i];
-      if (column === undefined || isKey(column.key, bytes, from, to)) return column;
+      if (column === undefined || isSameKey(column.jsonKeyBytes, bytes, from, to)) return column;
     }
   }
 
@@ -27,19 +27,19 @@ export class AttributeKeys {
   #put(column: AttributeColumn): void {
     const slots = this.#slots;
     const last = slots.length - 1;
-    let i = slotOf(column.key, 0, column.key.length) & last;
+    let i = hashOfKey(column.jsonKeyBytes, 0, column.jsonKeyBytes.length) & last;
     while (slots[i] !== undefined) i = (i + 1) & last;
     slots[i] = column;
   }
 }
 
-/** A hash of a key: the keys of one file usually differ in their length or in their first or last bytes. */
-function slotOf(bytes: Uint8Array, from: number, to: number): number {
+/** Returns a hash of a key: the keys of one file usually differ in their length or in their first or last bytes. */
+function hashOfKey(bytes: Uint8Array, from: number, to: number): number {
   const middle = (from + to) >> 1;
   return (to - from) * 7 + bytes[from]! * 31 + bytes[middle]! * 131 + bytes[to - 1]! * 523;
 }
 
-function isKey(key: Uint8Array, bytes: Uint8Array, from: number, to: number): boolean {
+function isSameKey(key: Uint8Array, bytes: Uint8Array, from: number, to: number): boolean {
   if (to - from !== key.length) return false;
   for (let i = 0; i < key.length; i++) if (bytes[from + i] !== key[i]) return false;
   return true;

@@ -5,19 +5,19 @@ import type { RecordContext } from '../../engine/ingest/record-context.js';
 import type { ObjectFields, ValueColumn } from '../../engine/ingest/value-column.js';
 import type { Column } from '../../engine/core/types.js';
 import { AttributeColumn } from './attribute-column.js';
-import { AttributeKeys } from './attribute-keys.js';
-import { unescapeBytes, type Unescaped } from './percent-escapes.js';
+import { AttributeColumnsByKey } from './attribute-keys.js';
+import { unescapeBytes, type UnescapeResult } from './percent-escapes.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 
 /**
- * Collects the attributes of one record at a time. Values of keys that are new to the dataset are appended to their columns at once; those
- * of existing fields are noted first, because a list has to be begun before its first value.
+ * Collects the attributes of one record at a time. Values of keys that are new to the dataset are appended to their columns immediately.
+ * Values of existing fields are first recorded and appended at the end of the record, because a list must be begun before its first value.
  */
-export class Attributes {
+export class AttributesBuilder {
   /** The column `attributes`. */
   readonly column: ValueColumn;
   /** The columns of the keys found so far that the dataset does not have. */
-  readonly keys = new AttributeKeys();
+  readonly columnsByKey = new AttributeColumnsByKey();
   /** Whether all columns are new to the dataset, so that values need no cast. */
   readonly acceptsRuns: boolean;
   readonly #fields: ObjectFields | null;
@@ -25,18 +25,18 @@ export class Attributes {
   #row = 0;
   #keys = 0;
   #last: ValueColumn | null = null;
-  // Number of the noted values, and the column and range of each.
+  // Number of recorded values; the following arrays have the column, the source and the range of each.
   #noted = 0;
   readonly #columns: (ValueColumn | null)[] = [];
   readonly #sources: Uint8Array[] = [];
   readonly #from: number[] = [];
   readonly #to: number[] = [];
-  /** Unescaped texts of the record, in all no longer than its line. */
+  /** Unescaped texts of the current record; in total, they are not longer than its line. */
   #scratch: Uint8Array = new Uint8Array(4096);
   #scratchEnd = 0;
-  readonly #unescaped: Unescaped = { end: 0, isDamaged: false };
+  readonly #unescaped: UnescapeResult = { end: 0, isDamaged: false };
 
-  /** `lists` are keys whose values are lists even when no record has several. */
+  /** `lists` are the keys whose values are lists even if no record has several. */
   constructor(existing: Column | undefined, lists: ReadonlySet<string>, context: RecordContext) {
     const makeColumn: MakeColumn = (spec) => {
       const { name, physical, path, depth, declared } = spec;
@@ -44,7 +44,7 @@ export class Attributes {
       if (declared === undefined || declared.open === 'both')
         return new AttributeColumn(spec, isList);
       const column = overlayColumn({ name, physical, type: 'string', isList }, declared);
-      // The values decide whether an attribute is a list.
+      // If the dataset leaves open whether the field is a list, the values decide.
       const isOpen = declared.open === 'list' && !isList;
       return typedColumn({ ...column, ...(isOpen && { open: 'list' }) }, path, depth, context);
     };
@@ -70,8 +70,8 @@ export class Attributes {
     }
   }
 
-  /** Begins a record whose line has `bytes` bytes. */
-  begin(row: number, bytes: number): void {
+  /** Begins a record; `bytes` is the length of its line. */
+  beginRecord(row: number, bytes: number): void {
     this.#row = row;
     this.#keys = 0;
     this.#last = null;
@@ -80,35 +80,38 @@ export class Attributes {
     if (this.#scratch.length < bytes) this.#scratch = new Uint8Array(bytes * 2);
   }
 
-  /** Whether the record has no attributes. */
+  /** Whether the current record has no attributes. */
   get isEmpty(): boolean {
     return this.#keys === 0;
   }
 
-  /** Sets the attribute of the next values; its key is `bytes[from..to)`. */
-  key(bytes: Uint8Array, from: number, to: number, isEscaped: boolean): void {
+  /** Sets the attribute to which the following values belong; its key is `bytes[from..to)`. */
+  beginAttribute(bytes: Uint8Array, from: number, to: number, isEscaped: boolean): void {
     if (this.#keys++ === 0) {
       this.column.padTo(this.#row);
-      // Rejects the record if the dataset has a field `attributes` that is no object, which the column reports.
+      // If the dataset has a field `attributes` that is not an object, the column rejects the record and reports it.
       this.column.beginObject();
     }
     const fields = this.#fields;
     if (fields === null) return;
-    let column: ValueColumn | null = isEscaped ? null : (this.keys.find(bytes, from, to) ?? null);
+    let column: ValueColumn | null = isEscaped
+      ? null
+      : (this.columnsByKey.find(bytes, from, to) ?? null);
     if (column === null) {
       column = fields.field(this.#text(bytes, from, to, isEscaped));
-      // A key with escapes is looked up by its text each time.
-      if (column instanceof AttributeColumn && column.lastRecord < 0) this.keys.add(column);
+      // A key with escapes is looked up by its text each time, so it is not added.
+      if (column instanceof AttributeColumn && column.lastRecordNumber < 0)
+        this.columnsByKey.add(column);
     }
-    if (column !== null && column.lastRecord !== this.#context.record) {
-      column.lastRecord = this.#context.record;
-      this.#context.keys++;
+    if (column !== null && column.lastRecordNumber !== this.#context.recordNumber) {
+      column.lastRecordNumber = this.#context.recordNumber;
+      this.#context.keyCount++;
     }
     this.#last = column;
   }
 
   /** Appends a value to the current attribute. */
-  value(bytes: Uint8Array, from: number, to: number, isEscaped: boolean): void {
+  appendAttributeValue(bytes: Uint8Array, from: number, to: number, isEscaped: boolean): void {
     const column = this.#last;
     if (column === null) return;
     if (isEscaped) {
@@ -118,12 +121,12 @@ export class Attributes {
     } else this.#give(column, bytes, from, to);
   }
 
-  /** Ends the record; the row of a record without attributes is null. */
-  end(): void {
+  /** Ends the record; the row of a record without attributes stays null. */
+  finishRecord(): void {
     if (this.#keys === 0 || this.#fields === null) return;
     for (let i = 0; i < this.#noted; i++) {
       const column = this.#columns[i]!;
-      if (column === null) continue; // written together with an earlier value of the same key
+      if (column === null) continue; // the value was written together with an earlier value of the same key
       column.padTo(this.#row);
       if (column.storesLists || this.#comesAgain(column, i)) this.#addList(column, i);
       else column.addString(this.#sources[i]!, this.#from[i]!, this.#to[i]!);
@@ -132,7 +135,7 @@ export class Attributes {
   }
 
   #give(column: ValueColumn, bytes: Uint8Array, from: number, to: number): void {
-    if (column instanceof AttributeColumn) return column.add(this.#row, bytes, from, to);
+    if (column instanceof AttributeColumn) return column.appendValue(this.#row, bytes, from, to);
     const i = this.#noted++;
     this.#columns[i] = column;
     this.#sources[i] = bytes;

@@ -1,77 +1,77 @@
 import { budgets } from '../../engine/core/budgets.js';
 import type { ScanBuffer } from '../text/scan-buffer.js';
 import type { AttributeColumn } from './attribute-column.js';
-import type { AttributeKeys } from './attribute-keys.js';
-import { unescapeBytes, type Unescaped } from './percent-escapes.js';
+import type { AttributeColumnsByKey } from './attribute-keys.js';
+import { unescapeBytes, type UnescapeResult } from './percent-escapes.js';
 
-/** The result for a line that the fast path cannot handle. */
+/** The result of `read` for a line that the fast path cannot handle. */
 export const needsGeneralPath = -1;
 
-/** Maximum number of values of a line; more may exceed the budget `recordKeysWarning`, which the general path checks. */
-const maxValues = 100;
+/** Maximum number of values of a line; with more, the budget `recordKeysWarning` may be exceeded, which the general path checks. */
+const maxValuesPerLine = 100;
 
 /**
- * The fast path for the attributes of one line of the scan buffer. Nothing is stored until the whole line is known to be valid.
- * `read` starts at offset `at`, where `position` is the index of the next position found; it returns the index of the position of
- * the line end, `needsGeneralPath`, or `positionCount` when the buffer ends first.
+ * The fast path for the attributes of one line in the scan buffer. Nothing is stored until the whole line is known to be valid.
+ * `read` starts at offset `at`; `position` is the index of the next found position. It returns the index of the position of the line end,
+ * `needsGeneralPath`, or `positionCount` if the buffer ends before the line does.
  */
-export abstract class FastAttributes {
-  /** Whether escapes of the line have been decoded in the window, which changes its bytes. */
-  hasDecoded = false;
-  /** The bytes to search for, besides tabs and line ends. */
+export abstract class FastAttributeParser {
+  /** Whether escapes of the line have been decoded in place, so that the bytes of the window have changed. */
+  hasDecodedEscapes = false;
+  /** The bytes to search for, in addition to tabs and line ends. */
   abstract readonly searched: readonly number[];
-  /** Value i of the line is `bytes[from[i]..to[i])`, of the column `columns[i]`; there are `count` values. */
-  count = 0;
+  /** The number of values of the line. Value i is `bytes[from[i]..to[i])` and belongs to the column `columns[i]`. */
+  valueCount = 0;
   readonly columns: AttributeColumn[] = [];
-  readonly from = new Int32Array(maxValues);
-  readonly to = new Int32Array(maxValues);
+  readonly valueStarts = new Int32Array(maxValuesPerLine);
+  readonly valueEnds = new Int32Array(maxValuesPerLine);
 
   abstract read(
     window: ScanBuffer,
     positionCount: number,
-    keys: AttributeKeys,
+    keys: AttributeColumnsByKey,
     at: number,
     position: number,
   ): number;
 
-  /** Adds a value; returns false when it needs the general path. */
+  /** Adds a value; returns false if the value needs the general path. */
   protected add(column: AttributeColumn, from: number, to: number): boolean {
-    const i = this.count++;
-    if (i >= maxValues || to - from > budgets.stringBytes) return false;
+    const i = this.valueCount++;
+    if (i >= maxValuesPerLine || to - from > budgets.stringBytes) return false;
     this.columns[i] = column;
-    this.from[i] = from;
-    this.to[i] = to;
+    this.valueStarts[i] = from;
+    this.valueEnds[i] = to;
     return true;
   }
 }
 
-/** Attributes of GFF3: `ID=a;Parent=b,c`. Spaces around keys and values, empty values and escaped keys need the general path. */
-export class FastGff3Attributes extends FastAttributes {
-  readonly searched: readonly number[] = [percent, comma, semicolon, equals];
-  readonly #unescaped: Unescaped = { end: 0, isDamaged: false };
+/** Reads attributes of GFF3: `ID=a;Parent=b,c`. Spaces around keys and values, empty values, and escaped keys need the general path. */
+export class FastGff3Attributes extends FastAttributeParser {
+  readonly searched: readonly number[] = [percent, comma, semicolon, equalsByte];
+  readonly #unescaped: UnescapeResult = { end: 0, isDamaged: false };
   #scratch = new Uint8Array(4096);
 
   read(
     { bytes, positions }: ScanBuffer,
     positionCount: number,
-    keys: AttributeKeys,
+    keys: AttributeColumnsByKey,
     at: number,
     position: number,
   ): number {
-    this.count = 0;
+    this.valueCount = 0;
     let start = at;
     let next = position;
     for (;;) {
       if (next >= positionCount) return positionCount;
       const keyEnd = positions[next]!;
-      if (bytes[keyEnd] !== equals) {
+      if (bytes[keyEnd] !== equalsByte) {
         const isLineEnd = bytes[keyEnd] === 10 || bytes[keyEnd] === 13;
         const isEmpty = keyEnd === start || (bytes[start] === dot && keyEnd === start + 1);
-        return isLineEnd && (this.count === 0 ? isEmpty : keyEnd === start)
+        return isLineEnd && (this.valueCount === 0 ? isEmpty : keyEnd === start)
           ? next
           : needsGeneralPath;
       }
-      if (isBare(bytes, start, keyEnd)) return needsGeneralPath;
+      if (hasOuterSpaces(bytes, start, keyEnd)) return needsGeneralPath;
       const column = keys.find(bytes, start, keyEnd);
       if (column === undefined) return needsGeneralPath;
       start = keyEnd + 1;
@@ -80,12 +80,12 @@ export class FastGff3Attributes extends FastAttributes {
         if (++next >= positionCount) return positionCount;
         const end = positions[next]!;
         const c = bytes[end]!;
-        if (c === equals) continue;
+        if (c === equalsByte) continue;
         if (c === percent) {
           isEscaped = true;
           continue;
         }
-        if (c === tab || isBare(bytes, start, end)) return needsGeneralPath;
+        if (c === tab || hasOuterSpaces(bytes, start, end)) return needsGeneralPath;
         const to = isEscaped ? this.#unescape(bytes, start, end) : end;
         if (to < 0 || !this.add(column, start, to)) return needsGeneralPath;
         isEscaped = false;
@@ -98,30 +98,30 @@ export class FastGff3Attributes extends FastAttributes {
     }
   }
 
-  /** Decodes escapes in place; returns the new end of the value, or `needsGeneralPath`. */
+  /** Decodes percent escapes in place; returns the new end of the value, or `needsGeneralPath`. */
   #unescape(bytes: Uint8Array, from: number, to: number): number {
     if (this.#scratch.length < to - from) this.#scratch = new Uint8Array(2 * (to - from));
     unescapeBytes(bytes, from, to, this.#scratch, 0, this.#unescaped);
     const { end, isDamaged } = this.#unescaped;
     if (isDamaged) return needsGeneralPath;
-    this.hasDecoded = true;
+    this.hasDecodedEscapes = true;
     bytes.set(this.#scratch.subarray(0, end), from);
     return from + end;
   }
 }
 
-/** Attributes of GTF: `gene_id "a"; level 2;`. Keys without value and spaces after a closing quote need the general path. */
-export class FastGtfAttributes extends FastAttributes {
+/** Reads attributes of GTF: `gene_id "a"; level 2;`. Keys without a value, and spaces after a closing quote, need the general path. */
+export class FastGtfAttributes extends FastAttributeParser {
   readonly searched: readonly number[] = [quote, semicolon];
 
   read(
     { bytes, positions }: ScanBuffer,
     positionCount: number,
-    keys: AttributeKeys,
+    keys: AttributeColumnsByKey,
     at: number,
     position: number,
   ): number {
-    this.count = 0;
+    this.valueCount = 0;
     let start = at;
     let next = position;
     for (;;) {
@@ -139,7 +139,7 @@ export class FastGtfAttributes extends FastAttributes {
       let keyEnd = start;
       while (keyEnd < end && bytes[keyEnd] !== space) keyEnd++;
       if (keyEnd === end)
-        return isNothing(bytes, start, end) && this.count === 0 ? next : needsGeneralPath;
+        return isMissingField(bytes, start, end) && this.valueCount === 0 ? next : needsGeneralPath;
       const column = keys.find(bytes, start, keyEnd);
       if (column === undefined) return needsGeneralPath;
       start = keyEnd + 1;
@@ -162,7 +162,7 @@ export class FastGtfAttributes extends FastAttributes {
   }
 }
 
-/** The index of the position of the quote that is followed by a semicolon or a line end. */
+/** Returns the index of the position of the quote that is followed by a semicolon or a line end. */
 function closingQuote(
   bytes: Uint8Array,
   positions: Int32Array,
@@ -181,13 +181,13 @@ function closingQuote(
   }
 }
 
-/** Whether the text is empty or has a space at either end. */
-function isBare(bytes: Uint8Array, from: number, to: number): boolean {
+/** Returns whether the text is empty or has a space at either end. */
+function hasOuterSpaces(bytes: Uint8Array, from: number, to: number): boolean {
   return from === to || bytes[from] === space || bytes[to - 1] === space;
 }
 
-/** Whether the field is `.`, for no attributes. */
-function isNothing(bytes: Uint8Array, from: number, to: number): boolean {
+/** Returns whether the field is `.`, which means that there are no attributes. */
+function isMissingField(bytes: Uint8Array, from: number, to: number): boolean {
   return to === from + 1 && bytes[from] === dot && (bytes[to] === 10 || bytes[to] === 13);
 }
 
@@ -198,4 +198,4 @@ const percent = 37;
 const comma = 44;
 const dot = 46;
 const semicolon = 59;
-const equals = 61;
+const equalsByte = 61;

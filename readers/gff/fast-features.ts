@@ -3,12 +3,12 @@ import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import { DoubleBuilder, LongBuilder } from '../../engine/ingest/fixed-width-builders.js';
 import { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
 import type { ValueColumn } from '../../engine/ingest/value-column.js';
-import type { Coordinates } from '../coordinates.js';
-import { floatAt, integerAt } from '../text/numbers.js';
+import type { CoordinatesBuilder } from '../coordinates.js';
+import { parseFloatBytes, parseInteger } from '../text/numbers.js';
 import { ByteSet, type ScanBuffer, scanBuffer } from '../text/scan-buffer.js';
-import { viewOf } from './attribute-column.js';
-import type { Attributes } from './attributes.js';
-import { needsGeneralPath, type FastAttributes } from './fast-attributes.js';
+import { dataViewOf } from './attribute-column.js';
+import type { AttributesBuilder } from './attributes.js';
+import { needsGeneralPath, type FastAttributeParser } from './fast-attributes.js';
 
 /** The columns to fill, and the properties of the format. */
 export interface FastFeatureOptions {
@@ -16,68 +16,68 @@ export interface FastFeatureOptions {
   readonly hasFasta: boolean;
   /** The columns of the first eight fields. */
   readonly columns: readonly ValueColumn[];
-  readonly coordinates: Coordinates | null;
-  readonly attributes: Attributes;
-  readonly fastAttributes: FastAttributes;
+  readonly coordinates: CoordinatesBuilder | null;
+  readonly attributes: AttributesBuilder;
+  readonly fastAttributes: FastAttributeParser;
 }
 
-/** Maximum number of lines in one run: the scan buffer holds their ranges. */
-const maxRows = 4096;
+/** Maximum number of lines in one run: the scan buffer has room for the ranges of their texts. */
+const maxRunLines = 4096;
 
 /**
- * The fast path: parses runs of lines with nine valid columns whose attribute keys have occurred before. Numbers are appended
- * line by line; the ranges of texts are collected and copied column by column at the end of a run. All other lines are left to
- * `FeatureParser`, and so are all lines when the dataset's columns need casts.
+ * The fast path for features: parses runs of lines with nine valid columns whose attribute keys have occurred before. Numbers are appended
+ * line by line; the ranges of texts are collected, and the texts are copied column by column at the end of a run. All other lines are left
+ * to `FeatureParser`; so are all lines if the dataset's columns need casts.
  */
-export class FastFeatures {
-  /** Offset of the line after the run, and the number of lines of the run, comments included. */
-  next = 0;
-  lines = 0;
+export class FastFeatureParser {
+  /** Offset of the line after the run; `lineCount` is the number of lines in the run, including comments. */
+  nextLineOffset = 0;
+  lineCount = 0;
   readonly #window: ScanBuffer = scanBuffer();
-  readonly #words = viewOf(this.#window.bytes);
+  readonly #words = dataViewOf(this.#window.bytes);
   readonly #text: Uint8Array;
   readonly #options: FastFeatureOptions;
-  readonly #builders: Builders;
+  readonly #builders: FeatureBuilders;
   readonly #searched: ByteSet;
-  readonly #starts = new Float64Array(maxRows);
-  readonly #ends = new Float64Array(maxRows);
-  /** Offset of the window in the text. */
+  readonly #starts = new Float64Array(maxRunLines);
+  readonly #ends = new Float64Array(maxRunLines);
+  /** Offset of the window's first byte in the text. */
   #base = 0;
-  /** Number of positions in the window, and the index of the first position of the next line. */
+  /** Number of positions that were found in the window; `#position` is the index of the first position in the next line. */
   #positionCount = 0;
   #position = 0;
-  /** The first and the last position of the checked feature. */
+  /** The first position of the feature that `#check` has read; `#last` is its last position. */
   #first = 0;
   #last = 0;
-  /** Offset of the line that the fast parser gave up after it had decoded some of its escapes in place; -1 if there is none. */
+  /** Offset of the line that the fast path left to the general path after decoding some of its escapes in place; -1 if there is none. */
   #partlyDecoded = -1;
   /** Whether the window ends within a line. */
   #isCut = false;
 
-  private constructor(text: Uint8Array, options: FastFeatureOptions, builders: Builders) {
+  private constructor(text: Uint8Array, options: FastFeatureOptions, builders: FeatureBuilders) {
     this.#text = text;
     this.#options = options;
     this.#builders = builders;
     this.#searched = new ByteSet([9, 10, 13, ...options.fastAttributes.searched]);
-    this.#window.length = 0;
+    this.#window.textLength = 0;
   }
 
-  /** Returns null when values have to be cast. `text` must be valid UTF-8. */
-  static of(text: Uint8Array, options: FastFeatureOptions): FastFeatures | null {
-    const builders = buildersOf(options.columns);
+  /** Creates the fast path; returns null if values have to be cast. `text` must be valid UTF-8. */
+  static of(text: Uint8Array, options: FastFeatureOptions): FastFeatureParser | null {
+    const builders = featureBuildersOf(options.columns);
     const { coordinates, attributes } = options;
     const isPlain = attributes.acceptsRuns && (coordinates === null || coordinates.acceptsRuns);
-    return builders !== null && isPlain ? new FastFeatures(text, options, builders) : null;
+    return builders !== null && isPlain ? new FastFeatureParser(text, options, builders) : null;
   }
 
-  /** Parses a run of lines from the line at `at` on; returns whether there was any. */
+  /** Parses a run of lines that begins at `at`; returns false if there is none. */
   parse(at: number, out: BatchBuilder): boolean {
     const { rows } = out;
-    const isInside = at >= this.#base && at < this.#base + this.#window.length;
+    const isInside = at >= this.#base && at < this.#base + this.#window.textLength;
     if (!isInside || at === this.#partlyDecoded) this.#open(at);
     let rowCount = this.#run(at, rows);
     // The line does not end in this window, but may end in a window that starts with it.
-    if (this.lines === 0 && this.#isCut && at > this.#base) {
+    if (this.lineCount === 0 && this.#isCut && at > this.#base) {
       this.#open(at);
       rowCount = this.#run(at, rows);
     }
@@ -85,38 +85,40 @@ export class FastFeatures {
       this.#appendTexts(rows, rowCount);
       out.endRecords(rowCount);
     }
-    return this.lines > 0;
+    return this.lineCount > 0;
   }
 
   #open(at: number): void {
     this.#base = at;
-    this.next = at;
-    this.#window.open(this.#text, at);
+    this.nextLineOffset = at;
+    this.#window.loadText(this.#text, at);
     this.#positionCount = this.#window.search(this.#searched);
     this.#position = 0;
     this.#partlyDecoded = -1;
   }
 
   #run(at: number, row: number): number {
-    const { bytes, positions, length } = this.#window;
-    const isLast = this.#base + length === this.#text.length;
+    const { bytes, positions, textLength } = this.#window;
+    const isLast = this.#base + textLength === this.#text.length;
     let start = at - this.#base;
     let position = this.#position;
     while (position < this.#positionCount && positions[position]! < start) position++;
     let rows = 0;
-    this.lines = 0;
+    this.lineCount = 0;
     this.#isCut = false;
     this.#begin(row);
-    while (start < length && rows < maxRows) {
+    while (start < textLength && rows < maxRunLines) {
       const isComment = this.#isComment(start);
-      if (isComment && this.#options.hasFasta && mayBeFasta(bytes, start)) break;
-      this.#options.fastAttributes.hasDecoded = false;
+      if (isComment && this.#options.hasFasta && mayBeFastaDirective(bytes, start)) break;
+      this.#options.fastAttributes.hasDecodedEscapes = false;
       const end = isComment ? this.#lineEnd(position) : this.#check(start, position);
-      if (this.#options.fastAttributes.hasDecoded) this.#partlyDecoded = this.#base + start;
+      if (this.#options.fastAttributes.hasDecodedEscapes) this.#partlyDecoded = this.#base + start;
       if (end === needsGeneralPath) break;
-      // A line feed may follow a carriage return at the end of the window.
+      // The carriage return at the end of the window may be followed by a line feed outside it.
       const isOpen =
-        end < this.#positionCount && positions[end] === length - 1 && bytes[length - 1] === 13;
+        end < this.#positionCount &&
+        positions[end] === textLength - 1 &&
+        bytes[textLength - 1] === 13;
       if (end >= this.#positionCount || (isOpen && !isLast)) {
         this.#isCut = true;
         break;
@@ -124,14 +126,14 @@ export class FastFeatures {
       if (!isComment) this.#store(start, position, row, rows++);
       start = positions[end]! + 1;
       position = end + 1;
-      if (bytes[start - 1] === 13 && start < length && bytes[start] === 10) {
+      if (bytes[start - 1] === 13 && start < textLength && bytes[start] === 10) {
         start++;
         position++;
       }
-      this.lines++;
+      this.lineCount++;
     }
     this.#position = position;
-    this.next = this.#base + start;
+    this.nextLineOffset = this.#base + start;
     return rows;
   }
 
@@ -144,7 +146,7 @@ export class FastFeatures {
     return i === comment.length;
   }
 
-  /** Returns the index of the position of the line end. */
+  /** Returns the index, in the found positions, of the next line end from index `position` on. */
   #lineEnd(position: number): number {
     const { bytes, positions } = this.#window;
     let end = position;
@@ -158,8 +160,8 @@ export class FastFeatures {
   }
 
   /**
-   * Checks the line at `start`; returns the index of the position of its end, `needsGeneralPath`, or the number of positions
-   * when the window ends first.
+   * Checks the line at `start`. Returns the index of the position of its end, `needsGeneralPath`, or the number of positions if the window
+   * ends before the line does.
    */
   #check(start: number, position: number): number {
     const window = this.#window;
@@ -169,25 +171,29 @@ export class FastFeatures {
       return this.#lineEnd(position) < this.#positionCount ? needsGeneralPath : this.#positionCount;
     for (let i = position; i < position + 8; i++)
       if (bytes[positions[i]!] !== 9) return needsGeneralPath;
-    if (isNull(bytes, start, positions[position]!) || bytes[start] === 62) return needsGeneralPath;
+    if (isMissingField(bytes, start, positions[position]!) || bytes[start] === 62)
+      return needsGeneralPath;
     if (positions[position + 2]! - start > budgets.stringBytes) return needsGeneralPath;
-    const first = integerAt(bytes, positions[position + 2]! + 1, positions[position + 3]!);
-    const last = integerAt(bytes, positions[position + 3]! + 1, positions[position + 4]!);
+    const first = parseInteger(bytes, positions[position + 2]! + 1, positions[position + 3]!);
+    const last = parseInteger(bytes, positions[position + 3]! + 1, positions[position + 4]!);
     if (!(first >= 1 && last >= first)) return needsGeneralPath;
     this.#first = first;
     this.#last = last;
     const score = positions[position + 4]! + 1;
     const scoreEnd = positions[position + 5]!;
-    if (!isNull(bytes, score, scoreEnd) && !Number.isFinite(floatAt(bytes, score, scoreEnd)))
+    if (
+      !isMissingField(bytes, score, scoreEnd) &&
+      !Number.isFinite(parseFloatBytes(bytes, score, scoreEnd))
+    )
       return needsGeneralPath;
-    if (!isOneOf(strandBytes, bytes, scoreEnd + 1, positions[position + 6]!))
+    if (!isEmptyOrOneOf(strandBytes, bytes, scoreEnd + 1, positions[position + 6]!))
       return needsGeneralPath;
-    if (!isOneOf(phases, bytes, positions[position + 6]! + 1, positions[position + 7]!))
+    if (!isEmptyOrOneOf(phaseBytes, bytes, positions[position + 6]! + 1, positions[position + 7]!))
       return needsGeneralPath;
     return fastAttributes.read(
       window,
       this.#positionCount,
-      attributes.keys,
+      attributes.columnsByKey,
       positions[position + 7]! + 1,
       position + 8,
     );
@@ -198,50 +204,52 @@ export class FastFeatures {
     for (const builder of [start, end, score, phase]) builder.padTo(row);
   }
 
-  /** Stores the checked line as row `row + i`. */
+  /** Stores the line that `#check` has read as row `row + i`. */
   #store(start: number, position: number, row: number, i: number): void {
-    const { bytes, positions, from, to } = this.#window;
+    const { bytes, positions, rangeStarts, rangeEnds } = this.#window;
     const { fastAttributes, attributes } = this.#options;
     const builders = this.#builders;
     let at = start;
     for (let k = 0; k < 3; k++) {
       const end = positions[position + k]!;
-      from[k * maxRows + i] = at;
-      to[k * maxRows + i] = isNull(bytes, at, end) ? at : end;
+      rangeStarts[k * maxRunLines + i] = at;
+      rangeEnds[k * maxRunLines + i] = isMissingField(bytes, at, end) ? at : end;
       at = end + 1;
     }
     builders.start.append((this.#starts[i] = this.#first));
     builders.end.append((this.#ends[i] = this.#last));
     const score = positions[position + 4]! + 1;
-    if (isNull(bytes, score, positions[position + 5]!)) builders.score.appendNull();
-    else builders.score.append(floatAt(bytes, score, positions[position + 5]!));
+    if (isMissingField(bytes, score, positions[position + 5]!)) builders.score.appendNull();
+    else builders.score.append(parseFloatBytes(bytes, score, positions[position + 5]!));
     const strand = positions[position + 5]! + 1;
-    from[3 * maxRows + i] = strand;
-    to[3 * maxRows + i] = isNull(bytes, strand, positions[position + 6]!) ? strand : strand + 1;
+    rangeStarts[3 * maxRunLines + i] = strand;
+    rangeEnds[3 * maxRunLines + i] = isMissingField(bytes, strand, positions[position + 6]!)
+      ? strand
+      : strand + 1;
     const phase = positions[position + 6]! + 1;
-    if (isNull(bytes, phase, positions[position + 7]!)) builders.phase.appendNull();
+    if (isMissingField(bytes, phase, positions[position + 7]!)) builders.phase.appendNull();
     else builders.phase.append(bytes[phase]! - 48);
-    if (fastAttributes.count === 0) return;
+    if (fastAttributes.valueCount === 0) return;
     attributes.column.padTo(row + i);
     attributes.column.beginObject();
     attributes.column.endObject();
-    for (let v = 0; v < fastAttributes.count; v++)
-      fastAttributes.columns[v]!.addWords(
+    for (let v = 0; v < fastAttributes.valueCount; v++)
+      fastAttributes.columns[v]!.appendValueByWords(
         row + i,
         this.#words,
-        fastAttributes.from[v]!,
-        fastAttributes.to[v]!,
+        fastAttributes.valueStarts[v]!,
+        fastAttributes.valueEnds[v]!,
       );
   }
 
-  /** Appends the texts of the run. */
+  /** Appends the texts of all lines of the run. */
   #appendTexts(row: number, rows: number): void {
     const window = this.#window;
     const { columns, coordinates } = this.#options;
     for (const [k, builder] of this.#builders.texts.entries()) {
       builder.padTo(row);
-      const size = window.gather(k * maxRows, rows);
-      builder.appendRun(window.gathered, size, window.ends, rows);
+      const size = window.gather(k * maxRunLines, rows);
+      builder.appendRun(window.gatheredBytes, size, window.gatheredEnds, rows);
     }
     for (const column of columns) column.padTo(row + rows);
     coordinates?.addRun(row, rows, window, this.#starts, this.#ends);
@@ -249,7 +257,7 @@ export class FastFeatures {
 }
 
 /** The builders of the first eight columns. */
-interface Builders {
+interface FeatureBuilders {
   /** The builders of `seqid`, `source`, `type` and `strand`. */
   readonly texts: readonly Utf8Builder[];
   readonly start: LongBuilder;
@@ -258,7 +266,7 @@ interface Builders {
   readonly phase: LongBuilder;
 }
 
-function buildersOf(columns: readonly ValueColumn[]): Builders | null {
+function featureBuildersOf(columns: readonly ValueColumn[]): FeatureBuilders | null {
   const [seqid, source, type, start, end, score, strand, phase] = columns.map(
     ({ builder }) => builder,
   );
@@ -272,26 +280,26 @@ function buildersOf(columns: readonly ValueColumn[]): Builders | null {
   return isPlain ? { texts, start, end, score, phase } : null;
 }
 
-/** Whether a field is missing: empty or `.`. */
-function isNull(bytes: Uint8Array, from: number, to: number): boolean {
+/** Returns whether a field is missing: empty or `.`. */
+function isMissingField(bytes: Uint8Array, from: number, to: number): boolean {
   return to === from || (to === from + 1 && bytes[from] === 46);
 }
 
-function isOneOf(allowed: Uint8Array, bytes: Uint8Array, from: number, to: number): boolean {
+function isEmptyOrOneOf(allowed: Uint8Array, bytes: Uint8Array, from: number, to: number): boolean {
   return to === from || (to === from + 1 && allowed[bytes[from]!] === 1);
 }
 
-/** Whether a comment may be the directive `##FASTA`. */
-function mayBeFasta(bytes: Uint8Array, start: number): boolean {
+/** Returns whether a comment may be the directive `##FASTA`. */
+function mayBeFastaDirective(bytes: Uint8Array, start: number): boolean {
   const c = bytes[start + 2]!;
   return bytes[start + 1] === 35 && (c <= 32 || (c | 32) === 102);
 }
 
-function bytesOf(text: string): Uint8Array {
+function byteFlagsOf(text: string): Uint8Array {
   const set = new Uint8Array(256);
   for (const c of text) set[c.charCodeAt(0)] = 1;
   return set;
 }
 
-const strandBytes = bytesOf('+-?.');
-const phases = bytesOf('012.');
+const strandBytes = byteFlagsOf('+-?.');
+const phaseBytes = byteFlagsOf('012.');

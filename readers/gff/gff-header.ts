@@ -1,10 +1,10 @@
-import { invalid, InputError } from '../../engine/core/errors.js';
+import { invalidError, InputError } from '../../engine/core/errors.js';
 import type { GenomeBuild } from '../../engine/core/types.js';
-import { buildParam, buildsNamed, judgeBuild } from '../genome-build.js';
+import { readBuildParam, buildsNamedIn, judgeBuild } from '../genome-build.js';
 import type { Header, HeaderSource } from '../reader.js';
 import { rejectOtherFormats } from '../text/other-formats.js';
 
-/** Reader parameters: `comment` of the specification, and `genome_build` as the VCF reader has it. */
+/** Reader parameters: `comment`, as in the specification, and `genome_build`, as for VCF. */
 export interface FeatureParams {
   readonly build: GenomeBuild | undefined;
   readonly comment: string;
@@ -13,31 +13,31 @@ export interface FeatureParams {
 /** The properties of a file that the parser of each chunk needs. */
 export interface FeatureHeader {
   readonly build: GenomeBuild | null;
-  /** Whether the file is GVF, whose features have alleles. */
+  /** Whether the file is GVF, in which features have alleles. */
   readonly hasAlleles: boolean;
 }
 
-/** Checks `reader_params`; `comment` is the default of the parameter of that name. */
-export function featureParams(
+/** Checks `reader_params`; `comment` is the default value of the parameter with that name. */
+export function readFeatureParams(
   input: Readonly<Record<string, unknown>>,
   comment: string,
 ): FeatureParams {
   const text = input.comment ?? comment;
   if (typeof text !== 'string' || text === '' || /[\t\r\n]/.test(text))
-    throw invalid(
+    throw invalidError(
       'reader_params',
       'comment: expected the text that comment lines begin with, without tabs and line ends',
     );
-  return { build: buildParam(input.genome_build), comment: text };
+  return { build: readBuildParam(input.genome_build), comment: text };
 }
 
 /** Reads the lines before the first feature, which may name the genome build. Throws InputError for text of another format. */
-export async function featureHeader(
+export async function readFeatureHeader(
   source: HeaderSource,
   params: FeatureParams,
   format: 'gff3' | 'gtf',
 ): Promise<Header<FeatureHeader>> {
-  const { comments, feature, isEmpty } = await firstLines(source, params.comment);
+  const { comments, feature, isEmpty } = await readHeaderLines(source, params.comment);
   if (feature !== null) refuseOtherFeatures(source.name, feature.text, feature.line, format);
   const judged = judgeBuild({
     requested: params.build,
@@ -45,7 +45,7 @@ export async function featureHeader(
       const region = /^##sequence-region\s+(\S+)\s+1\s+(\d+)/.exec(line);
       return region ? [[region[1]!, region[2]!] as const] : [];
     }),
-    named: namedBuild(comments),
+    named: buildNamedInComments(comments),
   });
   const build = judged.build ?? null;
   const hasAlleles = format === 'gff3' && comments.some((line) => line.startsWith('##gvf-version'));
@@ -63,26 +63,26 @@ export async function featureHeader(
 }
 
 /**
- * Choice: a GFF3 or GTF file names its genome build in its directives or, if they name none, as the only build in the comments before the
- * first feature; without a build, records have no `genomic_coordinates`.
+ * Choice: a GFF3 or GTF file names its genome build in its directives; if these name none, the only build in the comments before the first
+ * feature counts. Without a build, records have no `genomic_coordinates`.
  */
-function namedBuild(comments: readonly string[]): GenomeBuild | undefined {
+function buildNamedInComments(comments: readonly string[]): GenomeBuild | undefined {
   const directives = comments.filter((line) => /^#[#!]\s*genome-(?:build|version)/.test(line));
   for (const lines of [directives, comments]) {
-    const buildNames = new Set(lines.flatMap(buildsNamed));
+    const buildNames = new Set(lines.flatMap(buildsNamedIn));
     if (buildNames.size === 1) return [...buildNames][0];
   }
   return undefined;
 }
 
-interface FirstLines {
+interface GffHeaderLines {
   readonly comments: readonly string[];
   readonly feature: { readonly text: string; readonly line: number } | null;
   readonly isEmpty: boolean;
 }
 
-/** The comments before the first feature, and the first feature, within the first megabyte. */
-async function firstLines(source: HeaderSource, comment: string): Promise<FirstLines> {
+/** Returns the comments before the first feature, and the first feature, as far as they are in the first megabyte. */
+async function readHeaderLines(source: HeaderSource, comment: string): Promise<GffHeaderLines> {
   for (let size = 1 << 16; ; size *= 4) {
     const { bytes, isWhole } = await source.bytes(size);
     rejectOtherFormats(source.name, bytes);
@@ -97,16 +97,16 @@ async function firstLines(source: HeaderSource, comment: string): Promise<FirstL
   }
 }
 
-/** Throws InputError for a feature that certainly is of another format: one message instead of one per line. */
+/** Throws InputError for a feature that is certainly of another format, so that there is one message and not one per line. */
 function refuseOtherFeatures(
   file: string,
   text: string,
   line: number,
   format: 'gff3' | 'gtf',
 ): void {
-  const style = styleOf(text);
+  const style = formatOfFeatureLine(text);
   if (text.trimStart().startsWith('<'))
-    throw new InputError({ file, line }, `this is XML, not ${names[format]}`);
+    throw new InputError({ file, line }, `this is XML, not ${formatNames[format]}`);
   if (format === 'gff3' && style === 'gtf')
     throw new InputError(
       { file, line },
@@ -119,22 +119,24 @@ function refuseOtherFeatures(
     );
 }
 
-/** The format in which the attributes of a feature line are written; undefined if they are valid in both formats. */
-function styleOf(line: string): 'gff3' | 'gtf' | undefined {
+/** Returns the format in which the attributes of a feature line are written; undefined if they are valid in both formats. */
+function formatOfFeatureLine(line: string): 'gff3' | 'gtf' | undefined {
   const attributes = line.split('\t')[8];
   if (attributes === undefined) return undefined;
   if (/^\s*[^\s=;]+ +"/.test(attributes)) return 'gtf';
   return /^\s*[^\s="]+=/.test(attributes) ? 'gff3' : undefined;
 }
 
-/** The format of a text whose first line is a feature with coordinates; undefined for other texts, and if both formats are possible. */
-export function styleOfText(start: string): 'gff3' | 'gtf' | undefined {
+/**
+ * Returns the format of a text whose first line is a feature with coordinates; undefined for other texts, and if both formats are possible.
+ */
+export function formatOfText(start: string): 'gff3' | 'gtf' | undefined {
   const lines = start.split(/\r\n|\n|\r/);
   const first = lines.find((line) => line.trim() !== '' && !line.startsWith('#')) ?? '';
   return /^[^\t]+\t[^\t]*\t[^\t]+\t\d+\t\d+\t[^\t]*\t[-+.?]\t[012.]\t/.test(first)
-    ? styleOf(first)
+    ? formatOfFeatureLine(first)
     : undefined;
 }
 
-const names = { gff3: 'GFF3', gtf: 'GTF' } as const;
+const formatNames = { gff3: 'GFF3', gtf: 'GTF' } as const;
 const decoder = new TextDecoder();

@@ -5,32 +5,32 @@ import { typedColumn } from '../../engine/ingest/make-column.js';
 import { RecordContext } from '../../engine/ingest/record-context.js';
 import { type ValueColumn } from '../../engine/ingest/value-column.js';
 import type { Column, Columns, StoredType } from '../../engine/core/types.js';
-import { Coordinates, coordinatesColumn } from '../coordinates.js';
+import { CoordinatesBuilder, coordinatesColumn } from '../coordinates.js';
 import { variantColumn } from '../variants.js';
-import { GvfVariants } from './gvf-variants.js';
-import { lineEnd, nextLineStart, repairedLine, repairedWarning } from '../text/lines.js';
+import { GvfVariantBuilder } from './gvf-variants.js';
+import { findLineEnd, nextLineStart, repairUtf8Line, repairedUtf8Warning } from '../text/lines.js';
 import type { Report } from '../reader.js';
 import { reportNonFinite } from '../text/non-finite.js';
-import { floatAt, integerAt, latin1 } from '../text/numbers.js';
-import { Attributes } from './attributes.js';
-import { unescapeBytes, type Unescaped } from './percent-escapes.js';
-import type { FastAttributes } from './fast-attributes.js';
-import { FastFeatures } from './fast-features.js';
+import { parseFloatBytes, parseInteger, latin1Text } from '../text/numbers.js';
+import { AttributesBuilder } from './attributes.js';
+import { unescapeBytes, type UnescapeResult } from './percent-escapes.js';
+import type { FastAttributeParser } from './fast-attributes.js';
+import { FastFeatureParser } from './fast-features.js';
 import type { FeatureHeader, FeatureParams } from './gff-header.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 
-/** The differences between GFF3 and GTF. */
+/** The properties in which GFF3 and GTF differ. */
 export interface FeatureDialect {
-  /** Parses the attributes in `bytes[from..to)` into `into`; returns the problem of malformed attributes, else null. */
+  /** Parses the attributes in `bytes[from..to)` into `into`. Returns the problem of malformed attributes, otherwise null. */
   readonly attributes: (
     bytes: Uint8Array,
     from: number,
     to: number,
-    into: Attributes,
+    into: AttributesBuilder,
     context: RecordContext,
   ) => string | null;
   /** Creates the fast path for attributes. */
-  readonly fastAttributes: () => FastAttributes;
+  readonly fastAttributes: () => FastAttributeParser;
   /** Attributes that are always stored as lists. */
   readonly lists: ReadonlySet<string>;
   /** Whether values may contain percent escapes. */
@@ -47,12 +47,12 @@ export class FeatureParser {
   readonly #report: Report;
   readonly #context: RecordContext;
   readonly #columns: readonly ValueColumn[];
-  readonly #coordinates: Coordinates | null;
-  readonly #variants: GvfVariants | null;
-  readonly #attributes: Attributes;
-  readonly #unescaped: Unescaped = { end: 0, isDamaged: false };
+  readonly #coordinates: CoordinatesBuilder | null;
+  readonly #variants: GvfVariantBuilder | null;
+  readonly #attributes: AttributesBuilder;
+  readonly #unescaped: UnescapeResult = { end: 0, isDamaged: false };
   readonly #isScoreDeclared: boolean;
-  /** The bounds of the nine columns of the line. */
+  /** The start of each of the nine columns of the line; `#to` has their ends. */
   readonly #from = new Int32Array(9);
   readonly #to = new Int32Array(9);
   #bytes: Uint8Array = new Uint8Array(0);
@@ -85,12 +85,13 @@ export class FeatureParser {
     this.#out = out;
     this.#report = report;
     this.#context = context;
-    this.#columns = columns.map(columnOf);
+    this.#columns = featureColumns.map(columnOf);
     this.#isScoreDeclared = existing.some(({ name, isDeclared }) => name === 'score' && isDeclared);
-    this.#coordinates = build && new Coordinates(columnOf(coordinatesColumn), build);
-    this.#variants = build && hasAlleles ? new GvfVariants(columnOf(variantColumn), build) : null;
+    this.#coordinates = build && new CoordinatesBuilder(columnOf(coordinatesColumn), build);
+    this.#variants =
+      build && hasAlleles ? new GvfVariantBuilder(columnOf(variantColumn), build) : null;
     const attributes = existing.find(({ name }) => name === 'attributes');
-    this.#attributes = new Attributes(attributes, dialect.lists, context);
+    this.#attributes = new AttributesBuilder(attributes, dialect.lists, context);
   }
 
   /** Reads whole lines up to the end of the features; returns the number of lines. */
@@ -102,19 +103,19 @@ export class FeatureParser {
     // The fast path does not read the alleles of GVF.
     const fastFeatures = isClean && this.#variants === null ? this.#fastFeatures(chunk) : null;
     for (let at = 0; at < chunk.length && !this.#hasEnded && !this.#report.isStopped;) {
-      // The first feature is read by the general path, which adds the columns.
+      // The first feature is read by the general path, which creates the columns.
       if (this.#isBegun && fastFeatures !== null && fastFeatures.parse(at, this.#out)) {
-        at = fastFeatures.next;
-        context.line += fastFeatures.lines;
+        at = fastFeatures.nextLineOffset;
+        context.line += fastFeatures.lineCount;
         continue;
       }
       context.line++;
       if (isClean) at = this.#line(at, false);
       else {
-        const end = lineEnd(chunk, at);
+        const end = findLineEnd(chunk, at);
         const text = chunk.subarray(at, end);
         const isDamaged = !isUtf8(text);
-        this.#bytes = isDamaged ? repairedLine(text) : text;
+        this.#bytes = isDamaged ? repairUtf8Line(text) : text;
         this.#line(0, isDamaged);
         at = nextLineStart(chunk, end);
       }
@@ -123,8 +124,8 @@ export class FeatureParser {
     return context.line;
   }
 
-  #fastFeatures(chunk: Uint8Array): FastFeatures | null {
-    return FastFeatures.of(chunk, {
+  #fastFeatures(chunk: Uint8Array): FastFeatureParser | null {
+    return FastFeatureParser.of(chunk, {
       comment: this.#comment,
       hasFasta: this.#dialect.hasFasta,
       columns: this.#columns,
@@ -140,14 +141,14 @@ export class FeatureParser {
     const end = this.#split(start);
     if (this.#isNoFeature(start, end)) return nextLineStart(bytes, end);
     const context = this.#context;
-    context.record++;
-    context.keys = 0;
+    context.recordNumber++;
+    context.keyCount = 0;
     context.hasFailed = false;
     if (!this.#isBegun) this.#begin();
     this.#record(end - start);
-    if (isDamaged) context.warn(codes.unreadableLine, null, repairedWarning);
+    if (isDamaged) context.warn(codes.unreadableLine, null, repairedUtf8Warning);
     if (context.hasFailed) {
-      // the column `attributes` may not have been added to the others yet
+      // The column `attributes` may not have been added to the batch yet, so it is truncated separately.
       this.#attributes.column.truncate(this.#out.rows);
       this.#out.rollback(this.#out.rows);
     } else this.#out.endRecord();
@@ -157,7 +158,7 @@ export class FeatureParser {
   #count = 0;
   #hasPercent = false;
 
-  /** Finds the columns of a line and returns its end. Columns after the ninth are only counted. */
+  /** Finds the columns of a line, and returns the end of the line. Columns after the ninth are only counted. */
   #split(start: number): number {
     const bytes = this.#bytes;
     const { length } = bytes;
@@ -181,11 +182,11 @@ export class FeatureParser {
     return at;
   }
 
-  /** Whether a line is blank, a comment or a directive. Sets `#hasEnded` if the features end at this line. */
+  /** Returns whether a line is blank, a comment or a directive. Sets `#hasEnded` if the features end at this line. */
   #isNoFeature(start: number, end: number): boolean {
     const bytes = this.#bytes;
     const first = bytes[start];
-    // Choice: a line that begins with `#` is a comment whatever `comment` says; that parameter adds others.
+    // Choice: a line that begins with `#` is a comment whatever `comment` is; that parameter defines further comments.
     if (first === 35) {
       if (this.#dialect.hasFasta && isFastaDirective(bytes, start, end)) this.#hasEnded = true;
       return true;
@@ -203,12 +204,12 @@ export class FeatureParser {
     return true;
   }
 
-  /** Adds the columns at the first feature, so that a batch without records has none. */
+  /** Creates the columns at the first feature, so that a batch without records has none. */
   #begin(): void {
     this.#isBegun = true;
-    if (this.#coordinates) this.#out.add(coordinatesColumn.name, this.#coordinates.column);
-    if (this.#variants) this.#out.add(variantColumn.name, this.#variants.column);
-    for (const column of this.#columns) this.#out.add(column.name, column);
+    if (this.#coordinates) this.#out.addBuilder(coordinatesColumn.name, this.#coordinates.column);
+    if (this.#variants) this.#out.addBuilder(variantColumn.name, this.#variants.column);
+    for (const column of this.#columns) this.#out.addBuilder(column.name, column);
   }
 
   #record(lineBytes: number): void {
@@ -221,20 +222,20 @@ export class FeatureParser {
         `expected 9 columns separated by tabs, found ${found}`,
       );
     }
-    this.#attributes.begin(this.#out.rows, lineBytes);
+    this.#attributes.beginRecord(this.#out.rows, lineBytes);
     if (!this.#isNull(8)) {
       const [from, to] = [this.#from[8]!, this.#to[8]!];
       const { attributes } = this.#dialect;
       const wrong = attributes(this.#bytes, from, to, this.#attributes, context);
       if (wrong !== null) return context.reject(codes.unreadableLine, 'attributes', wrong);
-      // An object without members cannot be stored, so the column is added with the first attribute.
+      // An object without members cannot be stored, so the column is added at the first attribute.
       if (!this.#hasAttributes && !this.#attributes.isEmpty) {
         this.#hasAttributes = true;
-        this.#out.add('attributes', this.#attributes.column);
+        this.#out.addBuilder('attributes', this.#attributes.column);
       }
     }
-    context.keys += this.#columns.length;
-    context.checkWidth();
+    context.keyCount += this.#columns.length;
+    context.checkFieldCount();
     this.#write(this.#out.rows);
   }
 
@@ -242,9 +243,9 @@ export class FeatureParser {
     const [seqid, source, type, start, end, score, strand, phase] = this.#columns;
     const first = this.#position(3, 'start');
     const last = this.#position(4, 'end');
-    // Choice: features that begin at 0 or end before they begin are errors, as both formats count from 1 and forbid it.
+    // Choice: features that begin at 0, or end before they begin, are errors, because both formats count from 1 and forbid this.
     if (first > last)
-      this.#context.fault(
+      this.#context.rejectUnlessLenient(
         codes.invalidValue,
         'end',
         `the feature ends at ${last}, before its start ${first}`,
@@ -259,22 +260,26 @@ export class FeatureParser {
     this.#score(score!, row);
     this.#strand(strand!, row);
     this.#phase(phase!, row);
-    this.#attributes.end();
+    this.#attributes.finishRecord();
   }
 
-  /** A coordinate, NaN when there is none. */
+  /** Parses a coordinate; returns NaN if it is missing or malformed. */
   #position(i: number, field: string): number {
     if (this.#isNull(i)) return NaN;
-    const value = integerAt(this.#bytes, this.#from[i]!, this.#to[i]!);
+    const value = parseInteger(this.#bytes, this.#from[i]!, this.#to[i]!);
     if (value >= 1) return value;
     const found = Number.isNaN(value)
       ? `"${this.#show(i)}" is no whole number`
       : `${value} is none`;
-    this.#context.fault(codes.invalidValue, field, `a position counts from 1, ${found}`);
+    this.#context.rejectUnlessLenient(
+      codes.invalidValue,
+      field,
+      `a position counts from 1, ${found}`,
+    );
     return NaN;
   }
 
-  /** Appends one of the first three columns; with the first one, the coordinates from `first` to `last`. */
+  /** Appends one of the first three columns; for the first column, also the coordinates from `first` to `last`. */
   #text(column: ValueColumn, i: number, row: number, first = NaN, last = NaN): void {
     if (this.#isNull(i)) return;
     let bytes = this.#bytes;
@@ -296,20 +301,24 @@ export class FeatureParser {
   }
 
   /**
-   * Choice: a score of GFF3, GTF or BED that is NaN or infinite is null with a warning; an error if somebody declared the type of the
-   * field.
+   * Choice: a score of GFF3, GTF or BED that is NaN or infinite is stored as null with a warning; it is an error if somebody declared the
+   * type of the field.
    */
   #score(column: ValueColumn, row: number): void {
     if (this.#isNull(5)) return;
     const [from, to] = [this.#from[5]!, this.#to[5]!];
-    const value = floatAt(this.#bytes, from, to);
+    const value = parseFloatBytes(this.#bytes, from, to);
     if (Number.isFinite(value)) {
       column.padTo(row);
       column.addDouble(value);
     } else if (
       !reportNonFinite(this.#bytes, from, to, 'score', this.#isScoreDeclared, this.#context)
     )
-      this.#context.fault(codes.invalidValue, 'score', `the score "${this.#show(5)}" is no number`);
+      this.#context.rejectUnlessLenient(
+        codes.invalidValue,
+        'score',
+        `the score "${this.#show(5)}" is no number`,
+      );
   }
 
   #strand(column: ValueColumn, row: number): void {
@@ -320,7 +329,7 @@ export class FeatureParser {
       column.padTo(row);
       column.addString(this.#bytes, from, to);
     } else
-      this.#context.fault(
+      this.#context.rejectUnlessLenient(
         codes.invalidValue,
         'strand',
         `the strand "${this.#show(6)}" is none of "+", "-", "." and "?"`,
@@ -333,14 +342,14 @@ export class FeatureParser {
     const value = this.#bytes[from]! - 48;
     if (to - from === 1 && value >= 0 && value <= 2) appendInteger(column, row, value);
     else
-      this.#context.fault(
+      this.#context.rejectUnlessLenient(
         codes.invalidValue,
         'phase',
         `the phase "${this.#show(7)}" is none of 0, 1, 2 and "."`,
       );
   }
 
-  /** Whether a column has no value: it is `.`, or has no characters. */
+  /** Returns whether a column has no value: it is `.` or empty. */
   #isNull(i: number): boolean {
     const from = this.#from[i]!;
     const size = this.#to[i]! - from;
@@ -348,7 +357,7 @@ export class FeatureParser {
   }
 
   #show(i: number): string {
-    return latin1(this.#bytes, this.#from[i]!, this.#to[i]!, 40);
+    return latin1Text(this.#bytes, this.#from[i]!, this.#to[i]!, 40);
   }
 }
 
@@ -357,16 +366,16 @@ function appendInteger(column: ValueColumn, row: number, value: number): void {
   column.addInteger(value);
 }
 
-/** `##FASTA`, in any letter case, with or without a space after `##`. */
+/** Returns whether a line is `##FASTA`, in any letter case, with or without a space after `##`. */
 function isFastaDirective(bytes: Uint8Array, from: number, to: number): boolean {
-  return to - from < 40 && /^##\s*FASTA\s*$/i.test(latin1(bytes, from, to));
+  return to - from < 40 && /^##\s*FASTA\s*$/i.test(latin1Text(bytes, from, to));
 }
 
 function scalarColumn(name: string, type: StoredType): Column {
   return { name, physical: name, type, isList: false };
 }
 
-const columns: Columns = [
+const featureColumns: Columns = [
   scalarColumn('seqid', 'string'),
   scalarColumn('source', 'string'),
   scalarColumn('type', 'string'),

@@ -1,16 +1,16 @@
 import type { RecordContext } from '../../engine/ingest/record-context.js';
-import type { Attributes } from './attributes.js';
+import type { AttributesBuilder } from './attributes.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 
 /**
  * Parses `ID=a;Parent=b,c;Note=first%2C not second`: commas separate values, and percent escapes stand for separators within a value (GFF3
- * specification, "Column 9: attributes"). Returns the problem of malformed attributes, else null.
+ * specification, "Column 9: attributes"). Returns the problem of malformed attributes, otherwise null.
  */
-export function gff3Attributes(
+export function parseGff3Attributes(
   bytes: Uint8Array,
   from: number,
   to: number,
-  into: Attributes,
+  into: AttributesBuilder,
   context: RecordContext,
 ): string | null {
   let at = from;
@@ -21,17 +21,17 @@ export function gff3Attributes(
     let isEscaped = false;
     let c = 0;
     for (; at < to; at++) {
-      if (endsKey[(c = bytes[at]!)] === 0) continue;
+      if (isKeyEnd[(c = bytes[at]!)] === 0) continue;
       if (c !== percent) break;
       isEscaped = true;
     }
     const keyTo = trimEnd(bytes, keyFrom, at);
     if (keyTo === keyFrom) return 'an attribute has no name before its "="';
-    into.key(bytes, keyFrom, keyTo, isEscaped);
-    // Choice: an attribute without a value has the empty string.
-    if (at < to && c === equals) at = readValues(bytes, at + 1, to, into, context);
+    into.beginAttribute(bytes, keyFrom, keyTo, isEscaped);
+    // Choice: an attribute without a value has the empty string as value.
+    if (at < to && c === equalsByte) at = parseAttributeValues(bytes, at + 1, to, into, context);
     else {
-      into.value(bytes, at, at, false);
+      into.appendAttributeValue(bytes, at, at, false);
       context.warn(
         codes.unreadableLine,
         'attributes',
@@ -42,12 +42,12 @@ export function gff3Attributes(
   return null;
 }
 
-/** Reads the values from `from` to the next semicolon; returns their end. */
-function readValues(
+/** Reads the values from `from` up to the next semicolon; returns their end. */
+function parseAttributeValues(
   bytes: Uint8Array,
   from: number,
   to: number,
-  into: Attributes,
+  into: AttributesBuilder,
   context: RecordContext,
 ): number {
   let at = from;
@@ -59,19 +59,19 @@ function readValues(
     let isEscaped = false;
     let c = 0;
     for (; at < to; at++) {
-      if (endsValue[(c = bytes[at]!)] === 0) continue;
+      if (isValueEnd[(c = bytes[at]!)] === 0) continue;
       if (c !== percent) break;
       isEscaped = true;
     }
     const valueTo = trimEnd(bytes, valueFrom, at);
     if (valueTo > valueFrom) {
-      into.value(bytes, valueFrom, valueTo, isEscaped);
+      into.appendAttributeValue(bytes, valueFrom, valueTo, isEscaped);
       count++;
     } else hasEmpty = true;
     if (at === to || c === semicolon) break;
     at++;
   }
-  if (count === 0) into.value(bytes, at, at, false);
+  if (count === 0) into.appendAttributeValue(bytes, at, at, false);
   else if (hasEmpty)
     context.warn(
       codes.unreadableLine,
@@ -81,7 +81,7 @@ function readValues(
   return at;
 }
 
-/** The end of the text without trailing spaces. */
+/** Returns the end of the text without its trailing spaces. */
 function trimEnd(bytes: Uint8Array, from: number, to: number): number {
   let end = to;
   while (end > from && bytes[end - 1] === space) end--;
@@ -92,11 +92,11 @@ const space = 32;
 const percent = 37;
 const comma = 44;
 const semicolon = 59;
-const equals = 61;
+const equalsByte = 61;
 
-// For each byte, 1 if it ends a key or a value, or begins an escape.
-const endsKey = new Uint8Array(256);
-const endsValue = new Uint8Array(256);
-for (const c of [percent, semicolon]) endsKey[c] = endsValue[c] = 1;
-endsKey[equals] = 1;
-endsValue[comma] = 1;
+// For each byte, 1 if it ends a key (`isKeyEnd`) or a value (`isValueEnd`), or begins an escape.
+const isKeyEnd = new Uint8Array(256);
+const isValueEnd = new Uint8Array(256);
+for (const c of [percent, semicolon]) isKeyEnd[c] = isValueEnd[c] = 1;
+isKeyEnd[equalsByte] = 1;
+isValueEnd[comma] = 1;

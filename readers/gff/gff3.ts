@@ -1,32 +1,38 @@
 import type { Reader } from '../reader.js';
 import {
-  featureHeader,
-  featureParams,
-  styleOfText,
+  readFeatureHeader,
+  readFeatureParams,
+  formatOfText,
   type FeatureHeader,
   type FeatureParams,
 } from './gff-header.js';
 import { FeatureParser } from './gff-parser.js';
 import { FastGff3Attributes } from './fast-attributes.js';
-import { gff3Attributes } from './gff3-attributes.js';
+import { parseGff3Attributes } from './gff3-attributes.js';
 
-/** Attributes of which a feature may have several values by definition (GFF3 specification, "Column 9: attributes"). */
-const lists: ReadonlySet<string> = new Set(['Parent', 'Alias', 'Note', 'Dbxref', 'Ontology_term']);
+/** The attributes that by definition may have several values (GFF3 specification, "Column 9: attributes"). */
+const listAttributes: ReadonlySet<string> = new Set([
+  'Parent',
+  'Alias',
+  'Note',
+  'Dbxref',
+  'Ontology_term',
+]);
 
-/** GFF3 and GVF: one record per feature line, up to the sequences after `##FASTA` (contract 10.6). */
+/** The reader of GFF3 and GVF: one record per feature line, up to the sequences after `##FASTA` (contract 10.6). */
 export const gff3: Reader<FeatureParams, FeatureHeader> = {
   name: 'gff3',
   extensions: ['gff3', 'gff', 'gvf'],
   recognizes: (start) =>
-    /^##(?:gff-version\s+3|gvf-version)/.test(start) || styleOfText(start) === 'gff3',
+    /^##(?:gff-version\s+3|gvf-version)/.test(start) || formatOfText(start) === 'gff3',
   parameters: { comment: 'The beginning of comment lines; ## when absent.' },
-  params: (input) => featureParams(input, '##'),
-  header: (head, params) => featureHeader(head, params, 'gff3'),
+  params: (input) => readFeatureParams(input, '##'),
+  header: (head, params) => readFeatureHeader(head, params, 'gff3'),
   read(chunk, header, params, out, report, options) {
     const dialect = {
-      attributes: gff3Attributes,
+      attributes: parseGff3Attributes,
       fastAttributes: () => new FastGff3Attributes(),
-      lists,
+      lists: listAttributes,
       hasEscapes: true,
       hasFasta: true,
     };

@@ -1,16 +1,16 @@
 import type { RecordContext } from '../../engine/ingest/record-context.js';
-import type { Attributes } from './attributes.js';
+import type { AttributesBuilder } from './attributes.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 
 /**
- * Parses `gene_id "a"; tag "b"; tag "c"; level 2;`: a key, a space, and a value with or without quotes, which may contain semicolons within
- * them (GTF 2.2, "Fields"). A repeated key has a list of values. Returns the problem of malformed attributes, else null.
+ * Parses `gene_id "a"; tag "b"; tag "c"; level 2;`: a key, a space, and a value, which may be quoted and then contain semicolons (GTF 2.2,
+ * "Fields"). A repeated key has a list of values. Returns the problem of malformed attributes, otherwise null.
  */
-export function gtfAttributes(
+export function parseGtfAttributes(
   bytes: Uint8Array,
   from: number,
   to: number,
-  into: Attributes,
+  into: AttributesBuilder,
   context: RecordContext,
 ): string | null {
   let at = from;
@@ -20,13 +20,13 @@ export function gtfAttributes(
     const keyFrom = at;
     while (at < to && bytes[at] !== space && bytes[at] !== semicolon) at++;
     if (bytes[keyFrom] === quote) return 'an attribute begins with its value: a name is expected';
-    into.key(bytes, keyFrom, at, false);
+    into.beginAttribute(bytes, keyFrom, at, false);
     while (at < to && bytes[at] === space) at++;
     if (at < to && bytes[at] === quote) {
       const valueFrom = at + 1;
-      const valueTo = closingQuote(bytes, valueFrom, to);
+      const valueTo = findClosingQuote(bytes, valueFrom, to);
       if (valueTo < 0) return 'the quoted value of an attribute does not end';
-      into.value(bytes, valueFrom, valueTo, false);
+      into.appendAttributeValue(bytes, valueFrom, valueTo, false);
       at = valueTo + 1;
       continue;
     }
@@ -34,7 +34,7 @@ export function gtfAttributes(
     while (at < to && bytes[at] !== semicolon) at++;
     let valueTo = at;
     while (valueTo > valueFrom && bytes[valueTo - 1] === space) valueTo--;
-    into.value(bytes, valueFrom, valueTo, false);
+    into.appendAttributeValue(bytes, valueFrom, valueTo, false);
     if (valueTo === valueFrom)
       context.warn(
         codes.unreadableLine,
@@ -45,10 +45,10 @@ export function gtfAttributes(
 }
 
 /**
- * The position of the quote that ends a value, before a semicolon or the end of the column; other quotes are part of the value. -1 if there
- * is none.
+ * Returns the position of the quote that ends a value: the first quote before a semicolon or the end of the column. Other quotes are part
+ * of the value. Returns -1 if there is none.
  */
-function closingQuote(bytes: Uint8Array, from: number, to: number): number {
+function findClosingQuote(bytes: Uint8Array, from: number, to: number): number {
   for (let at = from; at < to; at++) {
     if (bytes[at] !== quote) continue;
     let next = at + 1;

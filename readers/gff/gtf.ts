@@ -1,30 +1,30 @@
 import type { Reader } from '../reader.js';
-import { gtfAttributes } from './gtf-attributes.js';
+import { parseGtfAttributes } from './gtf-attributes.js';
 import {
-  featureHeader,
-  featureParams,
-  styleOfText,
+  readFeatureHeader,
+  readFeatureParams,
+  formatOfText,
   type FeatureHeader,
   type FeatureParams,
 } from './gff-header.js';
 import { FeatureParser } from './gff-parser.js';
 import { FastGtfAttributes } from './fast-attributes.js';
 
-const lists: ReadonlySet<string> = new Set();
+const listAttributes: ReadonlySet<string> = new Set();
 
-/** GTF, also known as GFF version 2.5: one record per feature line (contract 10.6). */
+/** The reader of GTF, also known as GFF version 2.5: one record per feature line (contract 10.6). */
 export const gtf: Reader<FeatureParams, FeatureHeader> = {
   name: 'gtf',
   extensions: ['gtf'],
-  recognizes: (start) => styleOfText(start) === 'gtf',
+  recognizes: (start) => formatOfText(start) === 'gtf',
   parameters: { comment: 'The beginning of comment lines; # when absent.' },
-  params: (input) => featureParams(input, '#'),
-  header: (head, params) => featureHeader(head, params, 'gtf'),
+  params: (input) => readFeatureParams(input, '#'),
+  header: (head, params) => readFeatureHeader(head, params, 'gtf'),
   read(chunk, header, params, out, report, options) {
     const dialect = {
-      attributes: gtfAttributes,
+      attributes: parseGtfAttributes,
       fastAttributes: () => new FastGtfAttributes(),
-      lists,
+      lists: listAttributes,
       hasEscapes: false,
       hasFasta: false,
     };

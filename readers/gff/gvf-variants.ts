@@ -1,22 +1,23 @@
 import type { GenomeBuild } from '../../engine/core/types.js';
 import type { ValueColumn } from '../../engine/ingest/value-column.js';
-import { isBases, Variants } from '../variants.js';
+import { isTableAllele, VariantBuilder } from '../variants.js';
 
 /**
- * Fills `variant` for the features of a GVF file, which is GFF3 with alleles in the attributes `Variant_seq` and `Reference_seq` (GVF
- * 1.10, "Attributes").
+ * Fills `variant` for the features of a GVF file, which is GFF3 with alleles in the attributes `Variant_seq` and `Reference_seq` (GVF 1.10,
+ * "Attributes").
  *
- * Choice: a feature of GVF has a variant only if it has one allele besides that of the reference: a record is one feature, and has one variant.
+ * Choice: a feature of GVF has a variant only if it has exactly one allele besides the reference, because a record is one feature and has
+ * one variant.
  */
-export class GvfVariants {
-  readonly #variants: Variants;
+export class GvfVariantBuilder {
+  readonly #variants: VariantBuilder;
   readonly #build: GenomeBuild;
-  /** The range of the feature's allele. */
+  /** The start of the feature's allele; `#to` is its end. */
   #from = 0;
   #to = 0;
 
   constructor(column: ValueColumn, build: GenomeBuild) {
-    this.#variants = new Variants(column);
+    this.#variants = new VariantBuilder(column);
     this.#build = build;
   }
 
@@ -34,29 +35,32 @@ export class GvfVariants {
     last: number,
   ): void {
     if (!this.#find(bytes, from[8]!, to[8]!)) return;
-    const { next } = this.#variants;
-    next.build = this.#build;
-    next.bytes = bytes;
-    next.from = from[0]!;
-    next.to = to[0]!;
-    next.start = first;
-    next.stop = last;
-    next.alleleFrom = this.#from;
-    next.alleleTo = this.#to;
-    next.isReverse = bytes[from[6]!] === 45;
-    this.#variants.add(row);
+    const { nextVariant } = this.#variants;
+    nextVariant.build = this.#build;
+    nextVariant.bytes = bytes;
+    nextVariant.from = from[0]!;
+    nextVariant.to = to[0]!;
+    nextVariant.start = first;
+    nextVariant.stop = last;
+    nextVariant.alleleFrom = this.#from;
+    nextVariant.alleleTo = this.#to;
+    nextVariant.isReverse = bytes[from[6]!] === 45;
+    this.#variants.addNextVariant(row);
   }
 
-  /** Finds the only sequence of `Variant_seq` that differs from `Reference_seq`; returns false if there is none, or several. */
+  /** Finds the only sequence of `Variant_seq` that differs from `Reference_seq`; returns false if there is none or more than one. */
   #find(bytes: Uint8Array, from: number, to: number): boolean {
-    const variants = valueOf(bytes, from, to, variantSeq);
-    const reference = valueOf(bytes, from, to, referenceSeq);
+    const variants = attributeValueStart(bytes, from, to, variantSeqKey);
+    const reference = attributeValueStart(bytes, from, to, referenceSeqKey);
     if (variants < 0 || reference < 0) return false;
-    const referenceTo = endOf(bytes, reference, to);
+    const referenceTo = attributeValueEnd(bytes, reference, to);
     let found = 0;
     for (let at = variants; ; at++) {
-      const end = endOf(bytes, at, to);
-      if (isBases(bytes, at, end) && !isSame(bytes, at, end, reference, referenceTo)) {
+      const end = attributeValueEnd(bytes, at, to);
+      if (
+        isTableAllele(bytes, at, end) &&
+        !areEqualIgnoringCase(bytes, at, end, reference, referenceTo)
+      ) {
         found++;
         this.#from = at;
         this.#to = end;
@@ -67,8 +71,8 @@ export class GvfVariants {
   }
 }
 
-/** The position of the value of an attribute; -1 when there is none. */
-function valueOf(bytes: Uint8Array, from: number, to: number, key: Uint8Array): number {
+/** Returns the position of the value of an attribute; -1 if the attribute is absent. */
+function attributeValueStart(bytes: Uint8Array, from: number, to: number, key: Uint8Array): number {
   for (let at = from; at < to; at++) {
     while (bytes[at] === space || bytes[at] === semicolon) at++;
     let i = 0;
@@ -79,14 +83,20 @@ function valueOf(bytes: Uint8Array, from: number, to: number, key: Uint8Array): 
   return -1;
 }
 
-/** The end of the value that begins at `from`: a comma, a semicolon or the end of the attributes. */
-function endOf(bytes: Uint8Array, from: number, to: number): number {
+/** Returns the end of the value that begins at `from`: a comma, a semicolon or the end of the attributes. */
+function attributeValueEnd(bytes: Uint8Array, from: number, to: number): number {
   let end = from;
   while (end < to && bytes[end] !== comma && bytes[end] !== semicolon) end++;
   return end;
 }
 
-function isSame(bytes: Uint8Array, from: number, to: number, other: number, end: number): boolean {
+function areEqualIgnoringCase(
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  other: number,
+  end: number,
+): boolean {
   if (to - from !== end - other) return false;
   for (let i = 0; i < to - from; i++)
     if ((bytes[from + i]! | 32) !== (bytes[other + i]! | 32)) return false;
@@ -97,5 +107,5 @@ const space = 32;
 const comma = 44;
 const semicolon = 59;
 const encoder = new TextEncoder();
-const variantSeq = encoder.encode('Variant_seq=');
-const referenceSeq = encoder.encode('Reference_seq=');
+const variantSeqKey = encoder.encode('Variant_seq=');
+const referenceSeqKey = encoder.encode('Reference_seq=');

@@ -1,15 +1,15 @@
 import { isUtf8 } from 'node:buffer';
 
-/** The decoded bytes of a text with percent escapes, which are `into[at..end)`. */
-export interface Unescaped {
+/** The decoded bytes of a text with percent escapes: `into[at..end)`. */
+export interface UnescapeResult {
   end: number;
-  /** Whether the escapes named bytes that are not UTF-8, which became U+FFFD. */
+  /** Whether escapes stood for bytes that are not valid UTF-8 and were replaced by U+FFFD. */
   isDamaged: boolean;
 }
 
 /**
- * Copies `bytes[from..to)` with its percent escapes resolved (GFF3 specification, "Description of the Format"): they stand
- * for bytes of UTF-8. A `%` without two hexadecimal digits stays as it is. The copy is never longer than the text.
+ * Copies `bytes[from..to)` and decodes its percent escapes (GFF3 specification, "Description of the Format"), which stand for bytes of
+ * UTF-8. A `%` that is not followed by two hexadecimal digits stays as it is. The copy is never longer than the text.
  */
 export function unescapeBytes(
   bytes: Uint8Array,
@@ -17,15 +17,15 @@ export function unescapeBytes(
   to: number,
   into: Uint8Array,
   at: number,
-  result: Unescaped,
+  result: UnescapeResult,
 ): void {
   const start = at;
   let isAscii = true;
   for (let i = from; i < to; i++) {
     let c = bytes[i]!;
     if (c === 37 && i + 2 < to) {
-      const high = hex[bytes[i + 1]!]!;
-      const low = hex[bytes[i + 2]!]!;
+      const high = hexDigitValues[bytes[i + 1]!]!;
+      const low = hexDigitValues[bytes[i + 2]!]!;
       if (high < 16 && low < 16) {
         c = high * 16 + low;
         if (c >= 128) isAscii = false;
@@ -46,10 +46,10 @@ export function unescapeBytes(
 }
 
 /** The values of hexadecimal digits; 255 for other bytes. */
-const hex = new Uint8Array(256).fill(255);
+const hexDigitValues = new Uint8Array(256).fill(255);
 for (let i = 0; i < 16; i++) {
-  hex[i.toString(16).charCodeAt(0)] = i;
-  hex[i.toString(16).toUpperCase().charCodeAt(0)] = i;
+  hexDigitValues[i.toString(16).charCodeAt(0)] = i;
+  hexDigitValues[i.toString(16).toUpperCase().charCodeAt(0)] = i;
 }
 
 const encoder = new TextEncoder();

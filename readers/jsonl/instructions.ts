@@ -1,4 +1,4 @@
-/* WebAssembly instructions, as text, that kernels use often. All of them work on 32-bit integers; `$at` is the position in the text. */
+/* Frequently used WebAssembly instructions for kernels, as text. All work on 32-bit integers; `$at` is the position in the text. */
 
 export const get = (local: string): string => `local.get $${local}`;
 export const set = (local: string, value: string): string => `${value}\nlocal.set $${local}`;
@@ -13,7 +13,7 @@ export const or = (a: string, b: string): string => `${a}\n${b}\ni32.or`;
 export const advance = (local: string, by = int(1)): string => set(local, add(get(local), by));
 export const byteAt = (address: string): string => `${address}\ni32.load8_u`;
 export const currentByte = byteAt(get('at'));
-export const isCurrent = (character: string): string =>
+export const isCurrentByte = (character: string): string =>
   equals(currentByte, int(character.charCodeAt(0)));
 export const ifThen = (condition: string, then: string): string => `${condition}\nif\n${then}\nend`;
 export const breakIf = (label: string, condition: string): string =>

@@ -1,35 +1,35 @@
 import { isUtf8 } from 'node:buffer';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import { recordFields } from '../../engine/ingest/make-column.js';
-import { RecordContext, TrialEnded } from '../../engine/ingest/record-context.js';
+import { RecordContext, TrialReadFailed } from '../../engine/ingest/record-context.js';
 import type { ObjectFields, ValueColumn } from '../../engine/ingest/value-column.js';
 import { parseJson, stringifyJson } from '../../engine/core/json.js';
 import type { Columns } from '../../engine/core/types.js';
 import type { Report } from '../reader.js';
-import { lineEnd, nextLineStart, repairedLine, repairedWarning } from '../text/lines.js';
-import { floatAt } from '../text/numbers.js';
-import { RecordRuns } from './record-runs.js';
-import { byte, MalformedLine, Scanner, wellFormed } from './scanner.js';
+import { findLineEnd, nextLineStart, repairUtf8Line, repairedUtf8Warning } from '../text/lines.js';
+import { parseFloatBytes } from '../text/numbers.js';
+import { RecordRunParser } from './record-runs.js';
+import { jsonBytes, MalformedLine, JsonScanner, replaceLoneSurrogateEscapes } from './scanner.js';
 import { SkippedValues } from './skipped-values.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 
 /**
  * Parses the lines of one chunk of JSON lines into columns, without a string, object or array per record. Runs of records with the same
- * keys are read by `RecordRuns`. In other records, each key is first compared in place with the key that followed its predecessor in the
- * previous record, so that known keys need no lookup by name. Strings without escapes are copied as bytes. Formats that wrap one object per
- * line in other syntax are subclasses.
+ * keys are read by `RecordRunParser`. In other records, each key is first compared in place with the key that followed the same predecessor in
+ * the previous record, so that known keys need no lookup by name. Strings without escapes are copied as bytes. Subclasses parse formats
+ * that wrap one object per line in other syntax.
  */
-export class JsonlParser extends Scanner {
+export class JsonlParser extends JsonScanner {
   readonly #out: BatchBuilder;
   readonly #report: Report;
   protected readonly fields: ObjectFields;
   protected readonly context: RecordContext;
-  /** Whether the records end at this line, whatever follows. */
+  /** Whether the records end at this line, so that all text after it is ignored. */
   protected hasEnded = false;
   readonly #skipped: SkippedValues;
-  readonly #runs: RecordRuns | null;
+  readonly #runs: RecordRunParser | null;
 
-  /** `hasRuns`: each line is a record and nothing else, so that `RecordRuns` can be used. */
+  /** With `hasRuns`, each line is exactly one record, so that `RecordRunParser` can be used. */
   constructor(out: BatchBuilder, report: Report, columns: Columns, hasRuns = false) {
     super();
     this.#out = out;
@@ -39,74 +39,83 @@ export class JsonlParser extends Scanner {
     this.fields = recordFields({
       declared: columns,
       context: this.context,
-      onNew: (column) => out.add(column.name, column),
+      onNew: (column) => out.addBuilder(column.name, column),
     });
     this.#runs = hasRuns
-      ? new RecordRuns(out, this.context, (column, at, depth) => this.#valueAt(column, at, depth))
+      ? new RecordRunParser(out, this.context, (column, at, depth) =>
+          this.#valueAt(column, at, depth),
+        )
       : null;
   }
 
   /** Parses whole lines; returns their number, including blank ones. */
-  read(chunk: Uint8Array): number {
-    this.open(chunk, 0);
+  parseLines(chunk: Uint8Array): number {
+    this.startText(chunk, 0);
     const isValidUtf8 = isUtf8(chunk);
     const runs = isValidUtf8 ? this.#runs : null;
     const { context } = this;
-    for (context.line = 0; this.at < chunk.length && !this.#report.isStopped && !this.hasEnded;) {
-      const { at } = this;
-      const run = runs?.read(chunk, at, context.line + 1) ?? 0;
-      this.at = run > 0 ? runs!.next : at; // reading a run changes the position
+    for (
+      context.line = 0;
+      this.scanOffset < chunk.length && !this.#report.isStopped && !this.hasEnded;
+    ) {
+      const { scanOffset } = this;
+      const run = runs?.readRun(chunk, scanOffset, context.line + 1) ?? 0;
+      this.scanOffset = run > 0 ? runs!.nextRecordOffset : scanOffset; // reading the values of a run has changed the position
       context.line += run;
       if (run > 0) continue;
       context.line++;
-      if (isValidUtf8 || isUtf8(chunk.subarray(this.at, lineEnd(chunk, this.at))))
+      if (
+        isValidUtf8 ||
+        isUtf8(chunk.subarray(this.scanOffset, findLineEnd(chunk, this.scanOffset)))
+      )
         this.#line(false);
       else this.#repairedLine(chunk);
-      if (!context.hasFailed && chunk[at] === byte.openObject) runs?.learn(chunk, at, this.fields);
+      if (!context.hasFailed && chunk[scanOffset] === jsonBytes.openObject)
+        runs?.learnFromRecord(chunk, scanOffset, this.fields);
     }
     if (this.hasEnded) this.#report.end();
     return context.line;
   }
 
-  /** Whether this line is a record; subclasses have other lines, too. */
-  protected isRecord(): boolean {
+  /** Returns whether this line is a record; subclasses have other lines, too. */
+  protected beginsRecord(): boolean {
     return true;
   }
 
   /** Called before the value of each top-level field is parsed. */
-  protected onField(_column: ValueColumn): void {}
+  protected onFieldParsed(_column: ValueColumn): void {}
 
-  /** Called after the closing brace of a record: checks that the line ends. */
+  /** Called after the closing brace of a record; checks that the line ends there. */
   protected onRecordEnd(): void {
     if (!this.isLineEnd())
-      this.fail(`each line must hold one JSON object, found ${this.show()} after it`);
+      this.fail(`each line must hold one JSON object, found ${this.describeCurrent()} after it`);
   }
 
-  /** Parses a copy of a line that is not valid UTF-8, with U+FFFD instead of invalid bytes. */
+  /** Parses a copy of a line that is not valid UTF-8, in which invalid bytes are replaced by U+FFFD. */
   #repairedLine(chunk: Uint8Array): void {
-    const from = this.at;
-    const to = lineEnd(chunk, from);
-    this.open(repairedLine(chunk.subarray(from, to)), 0);
+    const from = this.scanOffset;
+    const to = findLineEnd(chunk, from);
+    this.startText(repairUtf8Line(chunk.subarray(from, to)), 0);
     this.#line(true);
-    this.open(chunk, nextLineStart(chunk, to));
+    this.startText(chunk, nextLineStart(chunk, to));
   }
 
-  /** Parses one line, which may be blank or malformed, and moves to the start of the next. */
+  /** Parses one line, which may be blank or malformed, and moves to the start of the next line. */
   #line(isRepaired: boolean): void {
-    this.lineStart = this.at;
+    this.lineStart = this.scanOffset;
     this.skipSpace();
-    if (this.isLineEnd() || !this.isRecord()) {
-      this.at = nextLineStart(this.bytes, lineEnd(this.bytes, this.at));
+    if (this.isLineEnd() || !this.beginsRecord()) {
+      this.scanOffset = nextLineStart(this.bytes, findLineEnd(this.bytes, this.scanOffset));
       return;
     }
     const { context } = this;
-    context.record++;
-    context.keys = 0;
+    context.recordNumber++;
+    context.keyCount = 0;
     context.hasFailed = false;
     this.hasLoneSurrogate = false;
     try {
       this.#record();
-      if (isRepaired) context.warn(codes.unreadableLine, null, repairedWarning);
+      if (isRepaired) context.warn(codes.unreadableLine, null, repairedUtf8Warning);
       if (this.hasLoneSurrogate)
         context.warn(
           codes.unreadableLine,
@@ -115,60 +124,68 @@ export class JsonlParser extends Scanner {
         );
     } catch (error) {
       if (!(error instanceof MalformedLine)) throw error;
-      context.reject(codes.unreadableLine, null, `column ${this.column()}: ${error.message}`);
-      this.at = lineEnd(this.bytes, this.at);
+      context.reject(
+        codes.unreadableLine,
+        null,
+        `column ${this.currentColumn()}: ${error.message}`,
+      );
+      this.scanOffset = findLineEnd(this.bytes, this.scanOffset);
     }
-    this.at = nextLineStart(this.bytes, this.at);
+    this.scanOffset = nextLineStart(this.bytes, this.scanOffset);
     if (context.hasFailed) this.#out.rollback(this.#out.rows);
     else this.#out.endRecord(context.line);
   }
 
-  /** Reads the value at an offset within a record of a run into a column. */
+  /** Parses the value at an offset, in a record of a run, into a column. */
   #valueAt(column: ValueColumn, at: number, depth: number): void {
-    this.at = at;
-    this.depth = depth;
+    this.scanOffset = at;
+    this.nestingDepth = depth;
     this.hasLoneSurrogate = false;
     this.#value(column);
-    // Only the general path can report the lone surrogate as a warning of its record.
-    if (this.hasLoneSurrogate) throw new TrialEnded();
+    // Only the general path can report a lone surrogate as a warning about its record.
+    if (this.hasLoneSurrogate) throw new TrialReadFailed();
   }
 
   #record(): void {
-    this.depth = 0;
-    if (this.bytes[this.at] !== byte.openObject)
-      this.fail(`each line must hold one JSON object, found ${this.show()}`);
+    this.nestingDepth = 0;
+    if (this.bytes[this.scanOffset] !== jsonBytes.openObject)
+      this.fail(`each line must hold one JSON object, found ${this.describeCurrent()}`);
     this.fields.row = this.#out.rows;
     this.#object(this.fields);
     this.skipSpace();
     this.onRecordEnd();
-    this.context.checkWidth();
+    this.context.checkFieldCount();
   }
 
   #object(fields: ObjectFields): void {
     const { row } = fields;
-    this.enter();
+    this.enterNesting();
     let previous: ValueColumn | null = null;
-    if (this.skipSpace() === byte.closeObject) return this.leave();
+    if (this.skipSpace() === jsonBytes.closeObject) return this.leaveNesting();
     for (;;) {
-      const column = this.#key(fields, previous === null ? fields.first : previous.next);
+      const column = this.#key(
+        fields,
+        previous === null ? fields.firstField : previous.nextColumnGuess,
+      );
       if (column === null) this.#skip(null);
       else {
-        if (previous === null) fields.first = column;
-        else previous.next = column;
+        if (previous === null) fields.firstField = column;
+        else previous.nextColumnGuess = column;
         previous = column;
         this.#startValue(column, row);
-        if (this.depth === 1) this.onField(column);
+        if (this.nestingDepth === 1) this.onFieldParsed(column);
         this.#value(column);
       }
       const next = this.skipSpace();
-      if (next === byte.closeObject) return this.leave();
-      if (next !== byte.comma) this.fail(`expected "," or "}", found ${this.show()}`);
-      this.at++;
+      if (next === jsonBytes.closeObject) return this.leaveNesting();
+      if (next !== jsonBytes.comma)
+        this.fail(`expected "," or "}", found ${this.describeCurrent()}`);
+      this.scanOffset++;
       this.skipSpace();
     }
   }
 
-  /** Prepares a column for its value in this row. */
+  /** Prepares a column for its value in the current row. */
   #startValue(column: ValueColumn, row: number): void {
     const { context } = this;
     if (column.length > row) {
@@ -176,30 +193,30 @@ export class JsonlParser extends Scanner {
       this.#warnRepeated(column.path);
     }
     column.padTo(row);
-    if (column.lastRecord !== context.record) {
-      column.lastRecord = context.record;
-      if (this.bytes[this.at] !== byte.openObject) context.keys++;
+    if (column.lastRecordNumber !== context.recordNumber) {
+      column.lastRecordNumber = context.recordNumber;
+      if (this.bytes[this.scanOffset] !== jsonBytes.openObject) context.keyCount++;
     }
   }
 
-  /** Parses a key and its colon; returns the column of the field, which is `guess` if its key is at this position. */
+  /** Parses a key and its colon. Returns the column of the field; that is `guess` if its key is at this position. */
   #key(fields: ObjectFields, guess: ValueColumn | null): ValueColumn | null {
     const { bytes } = this;
-    if (bytes[this.at] !== byte.quote)
-      this.fail(`expected a key in double quotes, found ${this.show()}`);
+    if (bytes[this.scanOffset] !== jsonBytes.quote)
+      this.fail(`expected a key in double quotes, found ${this.describeCurrent()}`);
     let column: ValueColumn | null = null;
     if (guess !== null) {
-      const { key } = guess;
-      const from = this.at + 1;
+      const { jsonKeyBytes } = guess;
+      const from = this.scanOffset + 1;
       let i = 0;
-      while (i < key.length && bytes[from + i] === key[i]) i++;
-      if (i === key.length && bytes[from + i] === byte.quote) {
-        this.at = from + i + 1;
+      while (i < jsonKeyBytes.length && bytes[from + i] === jsonKeyBytes[i]) i++;
+      if (i === jsonKeyBytes.length && bytes[from + i] === jsonBytes.quote) {
+        this.scanOffset = from + i + 1;
         column = guess;
       }
     }
     if (column === null) {
-      const text = this.string();
+      const text = this.scanString();
       column = fields.field(decoder.decode(text.bytes.subarray(text.from, text.to)));
     }
     this.#colon();
@@ -207,42 +224,43 @@ export class JsonlParser extends Scanner {
   }
 
   #colon(): void {
-    if (this.skipSpace() !== byte.colon)
-      this.fail(`expected ":" after the key, found ${this.show()}`);
-    this.at++;
+    if (this.skipSpace() !== jsonBytes.colon)
+      this.fail(`expected ":" after the key, found ${this.describeCurrent()}`);
+    this.scanOffset++;
     this.skipSpace();
   }
 
   #value(column: ValueColumn): void {
-    const first = this.bytes[this.at]!;
+    const first = this.bytes[this.scanOffset]!;
     if (column.storesJson && first !== 110) return this.#json(column);
-    if (first === byte.quote) {
-      const text = this.string();
+    if (first === jsonBytes.quote) {
+      const text = this.scanString();
       column.addString(text.bytes, text.from, text.to);
-    } else if (first === byte.openObject) {
+    } else if (first === jsonBytes.openObject) {
       const fields = column.beginObject();
       if (fields === null) return this.#skip(column.path);
       this.#object(fields);
       column.endObject();
-    } else if (first === byte.openList) this.#list(column);
+    } else if (first === jsonBytes.openList) this.#list(column);
     else this.#scalar(column, first);
   }
 
   #list(column: ValueColumn): void {
     const items = column.beginList();
     if (items === null) return this.#skip(column.path);
-    this.enter();
-    if (this.skipSpace() === byte.closeList) this.leave();
+    this.enterNesting();
+    if (this.skipSpace() === jsonBytes.closeList) this.leaveNesting();
     else {
       for (;;) {
         this.skipSpace();
         this.#value(items);
         const next = this.skipSpace();
-        if (next === byte.closeList) break;
-        if (next !== byte.comma) this.fail(`expected "," or "]", found ${this.show()}`);
-        this.at++;
+        if (next === jsonBytes.closeList) break;
+        if (next !== jsonBytes.comma)
+          this.fail(`expected "," or "]", found ${this.describeCurrent()}`);
+        this.scanOffset++;
       }
-      this.leave();
+      this.leaveNesting();
     }
     column.endList();
   }
@@ -250,25 +268,29 @@ export class JsonlParser extends Scanner {
   #scalar(column: ValueColumn, first: number): void {
     switch (first) {
       case 116:
-        this.literal('true');
+        this.skipLiteral('true');
         return column.addBoolean(true);
       case 102:
-        this.literal('false');
+        this.skipLiteral('false');
         return column.addBoolean(false);
       case 110:
-        this.literal('null');
+        this.skipLiteral('null');
         return column.appendNull();
-      // Python writes NaN, Infinity and -Infinity, which are not JSON.
+      // Python writes NaN, Infinity and -Infinity, which are not JSON, so they are reported.
       case 78:
-        this.literal('NaN');
-        this.context.fault(codes.nan, this.#skipped.pathOf(column), 'the value is NaN');
+        this.skipLiteral('NaN');
+        this.context.rejectUnlessLenient(
+          codes.nan,
+          this.#skipped.reportedPathOf(column),
+          'the value is NaN',
+        );
         return column.appendNull();
       case 73:
-        this.literal('Infinity');
+        this.skipLiteral('Infinity');
         return this.#addInfinity(column, Infinity);
-      case byte.minus:
-        if (this.bytes[this.at + 1] !== 73) return this.#number(column);
-        this.literal('-Infinity');
+      case jsonBytes.minus:
+        if (this.bytes[this.scanOffset + 1] !== 73) return this.#number(column);
+        this.skipLiteral('-Infinity');
         return this.#addInfinity(column, -Infinity);
       default:
         return this.#number(column);
@@ -277,15 +299,15 @@ export class JsonlParser extends Scanner {
 
   #number(column: ValueColumn): void {
     const { bytes } = this;
-    const from = this.at;
-    const isNegative = bytes[from] === byte.minus;
+    const from = this.scanOffset;
+    const isNegative = bytes[from] === jsonBytes.minus;
     const first = isNegative ? from + 1 : from;
     let at = first;
     let mantissa = 0;
     let c = bytes[at]!;
     for (; c >= 48 && c <= 57; c = bytes[++at]!) mantissa = mantissa * 10 + (c - 48);
     const digits = at - first;
-    if (digits === 0) this.fail(`unexpected ${this.show()}`);
+    if (digits === 0) this.fail(`unexpected ${this.describeCurrent()}`);
     if (digits > 1 && bytes[first] === 48) this.fail('a number may not begin with 0');
     let decimals = 0;
     let hasExponent = false;
@@ -299,21 +321,21 @@ export class JsonlParser extends Scanner {
     if (c === 101 || c === 69) {
       hasExponent = true;
       c = bytes[++at]!;
-      if (c === byte.minus || c === 43) c = bytes[++at]!;
+      if (c === jsonBytes.minus || c === 43) c = bytes[++at]!;
       const start = at;
       while (c >= 48 && c <= 57) c = bytes[++at]!;
       if (at === start) this.failAt(at, 'expected a digit in the exponent');
     }
-    this.at = at;
+    this.scanOffset = at;
     if (decimals > 0 || hasExponent || digits > 15)
       this.#longNumber(column, from, decimals === 0 && !hasExponent);
     else column.addInteger(isNegative ? 0 - mantissa : mantissa);
   }
 
   #longNumber(column: ValueColumn, from: number, isInteger: boolean): void {
-    let value = isInteger ? NaN : floatAt(this.bytes, from, this.at);
-    // `floatAt` returns NaN for texts of very many digits.
-    const text = value === value ? '' : decoder.decode(this.bytes.subarray(from, this.at));
+    let value = isInteger ? NaN : parseFloatBytes(this.bytes, from, this.scanOffset);
+    // `parseFloatBytes` returns NaN for texts of very many digits, which are then parsed as a string.
+    const text = value === value ? '' : decoder.decode(this.bytes.subarray(from, this.scanOffset));
     if (value !== value) value = Number(text);
     if (!Number.isFinite(value)) this.#addInfinity(column, value);
     else if (!isInteger) column.addDouble(value);
@@ -326,53 +348,59 @@ export class JsonlParser extends Scanner {
   }
 
   #addInfinity(column: ValueColumn, value: number): void {
-    const path = this.#skipped.pathOf(column);
-    this.context.fault(codes.infinity, path, `the value is ${value} or too large for a double`);
+    const path = this.#skipped.reportedPathOf(column);
+    this.context.rejectUnlessLenient(
+      codes.infinity,
+      path,
+      `the value is ${value} or too large for a double`,
+    );
     if (this.context.isLenient) column.addDouble(value);
     else column.appendNull();
   }
 
-  /** Stores a value of any kind as JSON text in a canonical form, so that equal values have equal text. */
+  /** Stores a value of any kind as JSON text in a canonical form, so that equal values have equal texts. */
   #json(column: ValueColumn): void {
-    const from = this.at;
+    const from = this.scanOffset;
     this.#skip(column.path);
-    const value = parseJson(this.bytes.subarray(from, this.at));
+    const value = parseJson(this.bytes.subarray(from, this.scanOffset));
     const text = stringifyJson(value, { nonFinite: 'null' });
-    const utf8 = encoder.encode(this.hasLoneSurrogate ? wellFormed(text) : text);
+    const utf8 = encoder.encode(this.hasLoneSurrogate ? replaceLoneSurrogateEscapes(text) : text);
     column.addString(utf8, 0, utf8.length);
   }
 
-  /** Validates a value that has no column and moves past it. `path` is null if the field has no column because the import has too many. */
+  /** Validates a value that has no column, and moves past it. `path` is null if the field has no column because the import has too many. */
   #skip(path: string | null): void {
-    const open = this.bytes[this.at]!;
-    if (open !== byte.openObject && open !== byte.openList) {
-      this.#skipped.path = path ?? '';
+    const open = this.bytes[this.scanOffset]!;
+    if (open !== jsonBytes.openObject && open !== jsonBytes.openList) {
+      this.#skipped.skippedPath = path ?? '';
       return this.#value(this.#skipped.column);
     }
-    const close = open === byte.openObject ? byte.closeObject : byte.closeList;
+    const close = open === jsonBytes.openObject ? jsonBytes.closeObject : jsonBytes.closeList;
     const members = new Set<string>();
-    this.enter();
-    if (this.skipSpace() === close) return this.leave();
+    this.enterNesting();
+    if (this.skipSpace() === close) return this.leaveNesting();
     for (;;) {
-      if (open === byte.openList) this.#skip(path);
+      if (open === jsonBytes.openList) this.#skip(path);
       else {
-        if (this.bytes[this.at] !== byte.quote)
-          this.fail(`expected a key in double quotes, found ${this.show()}`);
-        const { bytes, from, to } = this.string();
+        if (this.bytes[this.scanOffset] !== jsonBytes.quote)
+          this.fail(`expected a key in double quotes, found ${this.describeCurrent()}`);
+        const { bytes, from, to } = this.scanString();
         const member = path === null ? null : `${path}.${decoder.decode(bytes.subarray(from, to))}`;
         this.#colon();
         if (member !== null) {
           if (members.has(member)) this.#warnRepeated(member);
           members.add(member);
-          this.#skipped.count(member, this.bytes[this.at] === byte.openObject);
+          this.#skipped.countMember(member, this.bytes[this.scanOffset] === jsonBytes.openObject);
         }
         this.#skip(member);
       }
       const next = this.skipSpace();
-      if (next === close) return this.leave();
-      if (next !== byte.comma)
-        this.fail(`expected "," or "${String.fromCharCode(close)}", found ${this.show()}`);
-      this.at++;
+      if (next === close) return this.leaveNesting();
+      if (next !== jsonBytes.comma)
+        this.fail(
+          `expected "," or "${String.fromCharCode(close)}", found ${this.describeCurrent()}`,
+        );
+      this.scanOffset++;
       this.skipSpace();
     }
   }
@@ -384,5 +412,5 @@ export class JsonlParser extends Scanner {
 }
 
 const encoder = new TextEncoder();
-// A byte order mark within a string is data.
+// A byte order mark within a string is data, so the decoder must keep it.
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });

@@ -4,7 +4,7 @@ import type { Reader } from '../reader.js';
 import { rejectUtf16 } from '../text/other-formats.js';
 import { JsonlParser } from './jsonl-parser.js';
 
-/** JSON lines: one JSON object per line; the types of the fields are inferred from the values. */
+/** The reader of JSON lines: one JSON object per line; the types of the fields are inferred from the values. */
 export const jsonl: Reader<null, null> = {
   name: 'json',
   extensions: ['json', 'jsonl', 'ndjson'],
@@ -24,11 +24,11 @@ export const jsonl: Reader<null, null> = {
     };
   },
   read(chunk, _header, _params, out, report, options) {
-    return new JsonlParser(out, report, options.columns, true).read(chunk);
+    return new JsonlParser(out, report, options.columns, true).parseLines(chunk);
   },
 };
 
-/** Whether the first line is a JSON object, or begins like one if `start` does not contain all of it. */
+/** Returns whether the first line is a JSON object, or begins like one if `start` ends before it does. */
 function beginsWithObject(start: string): boolean {
   const end = start.indexOf('\n');
   const line = end < 0 ? start : start.slice(0, end);
@@ -41,7 +41,7 @@ function beginsWithObject(start: string): boolean {
   }
 }
 
-/** Throws InputError for text that is certainly not JSON lines: one message instead of one per line. */
+/** Throws InputError for text that is certainly not JSON lines, so that there is one message and not one per line. */
 function rejectOtherFormats(name: string, bytes: Uint8Array): void {
   rejectUtf16(name, bytes);
   if (

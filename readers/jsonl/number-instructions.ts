@@ -1,19 +1,19 @@
 import { powersOfTen } from '../text/numbers.js';
-import { add, advance, breakIf, byteAt, currentByte, equals, get, greaterThan, ifThen, int, isCurrent, lessThan, or, set, sub } from './instructions.js'; // prettier-ignore
+import { add, advance, breakIf, byteAt, currentByte, equals, get, greaterThan, ifThen, int, isCurrentByte, lessThan, or, set, sub } from './instructions.js'; // prettier-ignore
 
-/** Maximum number of digits of a whole number that a double always holds exactly, and of the numbers that the instructions read. */
-const exactDigits = 15;
-const mostDigits = 18;
+/** Maximum number of digits of an integer that a double always holds exactly; `maxReadDigits` is the maximum that the instructions read. */
+const maxExactDigits = 15;
+const maxReadDigits = 18;
 
-/** The locals that `number` uses, and in which it leaves its results. */
+/** The locals that the instructions `readNumberSource` use, including those for its results. */
 export const numberLocals = {
   locals: ['begin', 'byte', 'digits', 'decimals', 'exponent', 'isNegative', 'isSmall', 'isDouble', 'isRead'], // prettier-ignore
   longs: ['mantissa'],
   doubles: ['number', 'sum', 'power', 'back', 'correction', 'highA', 'lowA', 'highB', 'lowB'],
 } as const;
 
-/** Moves past digits; `add` adds each digit to the value read so far. */
-const digits = (add: string): string => `
+/** Returns instructions that move past digits; `add` adds the digit in `$byte` to the value read so far. */
+const readDigitsSource = (add: string): string => `
   loop
     ${set('byte', sub(currentByte, int(48)))}
     ${lessThan(get('byte'), int(10))}
@@ -24,7 +24,7 @@ const digits = (add: string): string => `
     end
   end`;
 
-const mantissaDigits = digits(`
+const readMantissaSource = readDigitsSource(`
   local.get $mantissa
   i64.const 10
   i64.mul
@@ -33,12 +33,12 @@ const mantissaDigits = digits(`
   i64.add
   local.set $mantissa`);
 
-const exponentDigits = digits(
+const readExponentSource = readDigitsSource(
   set('exponent', add(`${get('exponent')}\n${int(10)}\ni32.mul`, get('byte'))),
 );
 
-/** Splits a double into two of half as many digits (Veltkamp). */
-const split = (local: string, high: string, low: string): string => `
+/** Returns instructions that split a double into two of half as many digits (Veltkamp). */
+const splitDoubleSource = (local: string, high: string, low: string): string => `
   local.get $${local}
   f64.const 134217729
   f64.mul
@@ -53,10 +53,13 @@ const split = (local: string, high: string, low: string): string => `
   f64.sub
   local.set $${low}`;
 
-/** The rounding error of `$back`, the product of `$number` and `$power`, as `lowPart` of `readers/text/numbers.ts` computes it. */
-const lowPart = `
-  ${split('number', 'highA', 'lowA')}
-  ${split('power', 'highB', 'lowB')}
+/**
+ * Instructions that compute the rounding error of `$back`, the product of `$number` and `$power`, as `productErrorSource` of `readers/text/numbers.ts`
+ * does.
+ */
+const productErrorSource = `
+  ${splitDoubleSource('number', 'highA', 'lowA')}
+  ${splitDoubleSource('power', 'highB', 'lowB')}
   local.get $lowA
   local.get $lowB
   f64.mul
@@ -75,8 +78,8 @@ const lowPart = `
   f64.sub
   f64.sub`;
 
-/** The corrected quotient, plus or minus the largest possible error. */
-const corrected = (operation: string): string => `
+/** Returns instructions that compute the corrected quotient, plus or minus the largest possible error. */
+const correctedQuotientSource = (operation: string): string => `
   local.get $number
   local.get $correction
   local.get $number
@@ -85,8 +88,11 @@ const corrected = (operation: string): string => `
   ${operation}
   f64.add`;
 
-/** Corrects the quotient of a mantissa that a double does not hold, as `longDecimalAt` of `readers/text/numbers.ts` does. */
-const correct = `
+/**
+ * Instructions that correct the quotient of a mantissa that a double does not hold exactly, as `parseLongDecimal` of `readers/text/numbers.ts`
+ * does.
+ */
+const correctQuotientSource = `
   local.get $number
   local.get $power
   f64.mul
@@ -94,7 +100,7 @@ const correct = `
   local.get $sum
   local.get $back
   f64.sub
-  ${lowPart}
+  ${productErrorSource}
   f64.sub
   local.get $mantissa
   local.get $sum
@@ -105,28 +111,28 @@ const correct = `
   local.get $power
   f64.div
   local.set $correction
-  ${corrected('f64.add')}
+  ${correctedQuotientSource('f64.add')}
   local.tee $back
-  ${corrected('f64.sub')}
+  ${correctedQuotientSource('f64.sub')}
   f64.ne
   br_if $number
   local.get $back
   local.set $number`;
 
 /**
- * Moves past a number of JSON; leaves the block `done` if there is none. `$isDouble` tells whether the number has a fraction or an
- * exponent, and `$isRead` whether its value is in `$number`, which excludes integers of many digits, doubles with many digits or a large
- * exponent, and doubles that are too close to the middle between two others. `powers` is the address of `powersOfTen`.
+ * Returns instructions that move past a JSON number, and exit the block `done` if there is none. `$isDouble` tells whether the number has a
+ * fraction or an exponent. `$isRead` tells whether its value is in `$number`; it is not for integers of many digits, for doubles with many
+ * digits or a large exponent, and for doubles too close to the middle between two doubles. `powers` is the address of `powersOfTen`.
  */
-export const number = (powers: number): string => `
+export const readNumberSource = (powers: number): string => `
   ${set('isDouble', int(0))}
   ${set('isRead', int(0))}
-  ${set('isNegative', isCurrent('-'))}
+  ${set('isNegative', isCurrentByte('-'))}
   ${advance('at', get('isNegative'))}
   ${set('begin', get('at'))}
   i64.const 0
   local.set $mantissa
-  ${mantissaDigits}
+  ${readMantissaSource}
   ${set('digits', sub(get('at'), get('begin')))}
   ${breakIf('done', `${get('digits')}\ni32.eqz`)}
   ${equals(byteAt(get('begin')), int(48))}
@@ -135,7 +141,7 @@ export const number = (powers: number): string => `
     ${set('digits', int(0))}
   end
   ${set('decimals', int(0))}
-  ${isCurrent('.')}
+  ${isCurrentByte('.')}
   if
     ${advance('at')}
     ${set('begin', get('at'))}
@@ -143,7 +149,7 @@ export const number = (powers: number): string => `
     i32.eqz
     if
       loop
-        ${isCurrent('0')}
+        ${isCurrentByte('0')}
         if
           ${advance('at')}
           br 1
@@ -151,7 +157,7 @@ export const number = (powers: number): string => `
       end
     end
     ${set('decimals', get('at'))}
-    ${mantissaDigits}
+    ${readMantissaSource}
     ${advance('digits', sub(get('at'), get('decimals')))}
     ${set('decimals', sub(get('at'), get('begin')))}
     ${breakIf('done', `${get('decimals')}\ni32.eqz`)}
@@ -160,14 +166,14 @@ export const number = (powers: number): string => `
   ${equals(`${currentByte}\n${int(32)}\ni32.or`, int(101))}
   if
     ${advance('at')}
-    ${set('isSmall', isCurrent('-'))}
-    ${advance('at', or(isCurrent('+'), get('isSmall')))}
+    ${set('isSmall', isCurrentByte('-'))}
+    ${advance('at', or(isCurrentByte('+'), get('isSmall')))}
     ${set('begin', get('at'))}
     ${set('exponent', int(0))}
-    ${exponentDigits}
+    ${readExponentSource}
     ${breakIf('done', equals(get('at'), get('begin')))}
     ${set('isDouble', int(1))}
-    ${ifThen(greaterThan(sub(get('at'), get('begin')), int(3)), set('digits', int(mostDigits + 1)))}
+    ${ifThen(greaterThan(sub(get('at'), get('begin')), int(3)), set('digits', int(maxReadDigits + 1)))}
     ${sub(get('decimals'), get('exponent'))}
     ${add(get('decimals'), get('exponent'))}
     ${get('isSmall')}
@@ -179,7 +185,7 @@ export const number = (powers: number): string => `
     ${get('isDouble')}
     i32.eqz
     if
-      ${breakIf('number', greaterThan(get('digits'), int(exactDigits)))}
+      ${breakIf('number', greaterThan(get('digits'), int(maxExactDigits)))}
       i64.const 0
       local.get $mantissa
       i64.sub
@@ -191,7 +197,7 @@ export const number = (powers: number): string => `
       ${set('isRead', int(1))}
       br $number
     end
-    ${breakIf('number', greaterThan(get('digits'), int(mostDigits)))}
+    ${breakIf('number', greaterThan(get('digits'), int(maxReadDigits)))}
     ${breakIf('number', greaterThan(get('decimals'), int(powersOfTen.length - 1)))}
     ${add(`${get('decimals')}\n${int(3)}\ni32.shl`, int(powers))}
     f64.load
@@ -202,7 +208,7 @@ export const number = (powers: number): string => `
     local.get $power
     f64.div
     local.set $number
-    ${ifThen(greaterThan(get('digits'), int(exactDigits)), correct)}
+    ${ifThen(greaterThan(get('digits'), int(maxExactDigits)), correctQuotientSource)}
     ${get('isNegative')}
     if
       local.get $number

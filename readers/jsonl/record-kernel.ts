@@ -1,34 +1,37 @@
 import type { Kernel } from '../../engine/core/wasm-assembler.js';
 import { powersOfTen } from '../text/numbers.js';
-import { scanAddresses, scanCells } from '../text/scan-buffer.js';
-import { add, advance, breakIf, byteAt, currentByte, equals, get, greaterThan, ifThen, int, isCurrent, lessThan, notEquals, or, set, sub } from './instructions.js'; // prettier-ignore
-import { number, numberLocals } from './number-instructions.js';
+import { scanAddresses, maxGatheredRanges } from '../text/scan-buffer.js';
+import { add, advance, breakIf, byteAt, currentByte, equals, get, greaterThan, ifThen, int, isCurrentByte, lessThan, notEquals, or, set, sub } from './instructions.js'; // prettier-ignore
+import { readNumberSource, numberLocals } from './number-instructions.js';
 
-/** The layout of the kernel's description of a field, in 32-bit words. The record as a whole has such a description, too: its root. */
-export const fieldWords = {
-  /** The address of the text between the brace or comma and the value: the key and the colon. */
+/**
+ * The layout of the kernel's description of a field, in 32-bit words. The record as a whole also has such a description, called the root.
+ */
+export const fieldWordOffsets = {
+  /** The address of the text between the preceding brace or comma and the value: the key and the colon. */
   literal: 0,
   literalBytes: 1,
-  /** The address of the next field, after the members of this one; in the root, the end of all fields. */
+  /** The address of the next field, which follows the members of this one; in the root, the end of all fields. */
   next: 2,
   /** The address of the enclosing object. */
   parent: 3,
   /**
-   * The offset of the field's cells, in bytes from those of the first field; in the root, the address of the text after the last record.
+   * The offset of the field's cells in bytes, counted from the cells of the first field; in the root, the address of the text after the
+   * last record.
    */
   cells: 4,
-  /** The kinds of the field's values, as bits of `valueKinds`; in the root, 1 while a record is being read. */
+  /** The kinds of the field's values, as bits of `valueKinds`; in the root, 1 while the kernel is inside a record. */
   kinds: 5,
   /** 1 for an object whose members are fields, else 0. */
   isObject: 6,
 } as const;
 
-/** Number of words of a field. */
-export const wordsOfField = 7;
+/** Number of words in the description of a field. */
+export const wordsPerField = 7;
 
 /**
- * Kinds of values: `absent` is null or missing, `text` has no escapes, `integer` at most 15 digits, `double` a fraction or an exponent, `object` are the
- * values of fields with members, and `other` all other values.
+ * Kinds of values: `absent` is null or missing; `text` has no escapes; `integer` has at most 15 digits; `double` has a fraction or an
+ * exponent; `object` is a value of a field with members; `other` is any other value.
  */
 export const valueKinds = {
   absent: 1,
@@ -40,61 +43,64 @@ export const valueKinds = {
   other: 64,
 } as const;
 
-/** Bytes reserved for the fields and for their literals. A literal is padded by the width of a vector. */
-const fieldBytes = 64 << 10;
-const literalBytes = 64 << 10;
+/**
+ * Number of bytes reserved for the descriptions of fields, and for their literals (keys with colons). A literal is padded by the width of a
+ * vector.
+ */
+const reservedFieldBytes = 64 << 10;
+const reservedLiteralBytes = 64 << 10;
 
-const numbers = Math.ceil(scanAddresses.end / 8) * 8;
-const powers = numbers + 8 * scanCells;
-const fields = powers + 8 * powersOfTen.length;
-const literals = fields + fieldBytes;
+const numbersAddress = Math.ceil(scanAddresses.end / 8) * 8;
+const powersAddress = numbersAddress + 8 * maxGatheredRanges;
+const fieldsAddress = powersAddress + 8 * powersOfTen.length;
+const literalsAddress = fieldsAddress + reservedFieldBytes;
 
-/** Addresses of the data that the kernel uses besides the text: the numbers of all cells, powers of ten, fields and literals. */
-export const recordAddresses = { numbers, powers, fields, literals, end: literals + literalBytes } as const; // prettier-ignore
+/** Addresses of the data that the kernel uses in addition to the text: the numbers of all cells, powers of ten, fields and literals. */
+export const recordAddresses = { numbers: numbersAddress, powers: powersAddress, fields: fieldsAddress, literals: literalsAddress, end: literalsAddress + reservedLiteralBytes } as const; // prettier-ignore
 
-/** The number (a double) in a cell whose value is no number, or is one that the kernel leaves to its caller. */
-const nan = 'i64.const 0x7ff8000000000000';
-const one = 'i64.const 0x3ff0000000000000';
+/** The number in a cell (a double) whose value is not a number, or is one that the kernel leaves to its caller. */
+const nanConstant = 'i64.const 0x7ff8000000000000';
+const oneConstant = 'i64.const 0x3ff0000000000000';
 
-const word = (field: string, name: keyof typeof fieldWords): string =>
-  `${add(get(field), int(4 * fieldWords[name]))}\ni32.load`;
-const store = (base: number, value: string): string =>
+const loadFieldWord = (field: string, name: keyof typeof fieldWordOffsets): string =>
+  `${add(get(field), int(4 * fieldWordOffsets[name]))}\ni32.load`;
+const storeInCell = (base: number, value: string): string =>
   `${add(get('cell'), int(base))}\n${value}\ni32.store`;
-/** The address of the number in the current cell. */
-const numberCell = add(add(get('cell'), get('cell')), int(numbers));
-const storeNumber = (bits: string): string => `${numberCell}\n${bits}\ni64.store`;
-const offset = sub(get('at'), int(scanAddresses.text));
-const kind = (name: keyof typeof valueKinds): string => set('kind', int(valueKinds[name]));
-const cellOf = (field: string): string =>
-  set('cell', add(word(field, 'cells'), `${get('record')}\n${int(2)}\ni32.shl`));
+/** Instructions for the address of the number in the current cell. */
+const numberCellAddress = add(add(get('cell'), get('cell')), int(numbersAddress));
+const storeNumber = (bits: string): string => `${numberCellAddress}\n${bits}\ni64.store`;
+const currentTextOffset = sub(get('at'), int(scanAddresses.text));
+const setValueKind = (name: keyof typeof valueKinds): string => set('kind', int(valueKinds[name]));
+const selectCellOf = (field: string): string =>
+  set('cell', add(loadFieldWord(field, 'cells'), `${get('record')}\n${int(2)}\ni32.shl`));
 const setKinds = (field: string, bits: string): string =>
-  `${add(get(field), int(4 * fieldWords.kinds))}\n${bits}\ni32.store`;
-/** Adds the kind of a value to the kinds of its field. */
-const note = (field: string, bits: string): string =>
-  setKinds(field, or(word(field, 'kinds'), bits));
-const absentCell = [
-  store(scanAddresses.from, int(0)),
-  store(scanAddresses.to, int(0)),
-  storeNumber(nan),
+  `${add(get(field), int(4 * fieldWordOffsets.kinds))}\n${bits}\ni32.store`;
+/** Returns instructions that add the kind of a value to the kinds of its field. */
+const addKind = (field: string, bits: string): string =>
+  setKinds(field, or(loadFieldWord(field, 'kinds'), bits));
+const storeAbsentCell = [
+  storeInCell(scanAddresses.from, int(0)),
+  storeInCell(scanAddresses.to, int(0)),
+  storeNumber(nanConstant),
 ].join('\n');
 
-/** Marks the fields from `$field` up to `$last` as absent in the current record, and sets `$field` to `$last`. */
+/** Instructions that mark the fields from `$field` up to `$last` as absent in the current record, and set `$field` to `$last`. */
 const skipFields = `
   loop
     ${get('field')}
     ${get('last')}
     i32.lt_u
     if
-      ${cellOf('field')}
-      ${absentCell}
-      ${note('field', int(valueKinds.absent))}
-      ${advance('field', int(4 * wordsOfField))}
+      ${selectCellOf('field')}
+      ${storeAbsentCell}
+      ${addKind('field', int(valueKinds.absent))}
+      ${advance('field', int(4 * wordsPerField))}
       br 1
     end
   end`;
 
-/** Moves past the rest of a string and its closing quote. */
-const restOfString = `
+/** Instructions that move past the remainder of a string and its closing quote. */
+const skipRestOfString = `
   loop $string
     ${breakIf('done', `${get('at')}\n${get('end')}\ni32.ge_u`)}
     ${set('byte', currentByte)}
@@ -103,8 +109,8 @@ const restOfString = `
     ${breakIf('string', notEquals(get('byte'), int(34)))}
   end`;
 
-/** Moves past a string; its kind is `text` unless it has escapes or is too long. */
-const text = `
+/** Instructions that move past a string; its kind is `text` unless it has escapes or is too long. */
+const readStringSource = `
   ${advance('at')}
   ${set('begin', get('at'))}
   loop $scan
@@ -132,40 +138,40 @@ const text = `
   end
   ${advance('at', `${get('bits')}\ni32.ctz`)}
   ${breakIf('done', lessThan(currentByte, int(32)))}
-  ${isCurrent('"')}
+  ${isCurrentByte('"')}
   ${sub(get('at'), get('begin'))}
   ${get('mostBytes')}
   i32.le_u
   i32.and
   if
-    ${store(scanAddresses.from, sub(get('begin'), int(scanAddresses.text)))}
-    ${store(scanAddresses.to, offset)}
+    ${storeInCell(scanAddresses.from, sub(get('begin'), int(scanAddresses.text)))}
+    ${storeInCell(scanAddresses.to, currentTextOffset)}
     ${advance('at')}
-    ${kind('text')}
+    ${setValueKind('text')}
     br $value
   end
-  ${restOfString}
-  ${kind('other')}
+  ${skipRestOfString}
+  ${setValueKind('other')}
   br $value`;
 
-/** Moves past a list, or past an object whose members are no fields. */
-const nested = `
+/** Instructions that move past a list, or past an object whose members are not fields. */
+const skipNestedSource = `
   ${set('depth', int(0))}
   loop $nested
     ${breakIf('done', `${get('at')}\n${get('end')}\ni32.ge_u`)}
     ${set('bits', currentByte)}
     ${advance('at')}
-    ${ifThen(equals(get('bits'), int(34)), restOfString)}
+    ${ifThen(equals(get('bits'), int(34)), skipRestOfString)}
     ${set('bits', `${get('bits')}\n${int(32)}\ni32.or`)}
     ${ifThen(equals(get('bits'), int(123)), advance('depth'))}
     ${ifThen(equals(get('bits'), int(125)), advance('depth', int(-1)))}
     ${breakIf('nested', get('depth'))}
   end
-  ${kind('other')}
+  ${setValueKind('other')}
   br $value`;
 
-/** Moves past one of the literals `true`, `false` and `null`. */
-const constant = (text: string, then: string): string => `
+/** Returns instructions that move past one of the literals `true`, `false` and `null`. */
+const readLiteralSource = (text: string, then: string): string => `
   ${equals(`${get('at')}\ni32.load`, int(Buffer.from(text).readInt32LE(0)))}
   if
     ${text.length > 4 ? breakIf('done', notEquals(byteAt(add(get('at'), int(4))), int(text.charCodeAt(4)))) : ''}
@@ -175,10 +181,10 @@ const constant = (text: string, then: string): string => `
   end`;
 
 /**
- * Reads up to `$records` lines from `$at` on, whose objects have only the keys of the fields, in their order; some keys may be missing. For
- * each field, the range of its value is written to the cells: `from` and `to` for a text or a number, `from` alone for other values, 0 if
- * the value is absent; and its number. Stops at the first line that is not JSON, or has other keys or other spaces. Returns the number of
- * lines read.
+ * Reads up to `$records` lines from `$at` on, whose objects have only the keys of the fields, in the same order; keys may be missing. For
+ * each field, writes the range of its value to the cells (`from` and `to` for a text or a number, only `from` for other values, 0 if the
+ * value is absent), and its number. Stops at the first line that is not JSON or has other keys or other spaces. Returns the number of lines
+ * read.
  */
 export const recordsKernel: Kernel = {
   name: 'records',
@@ -200,7 +206,7 @@ export const recordsKernel: Kernel = {
     local.set $spaces
     block $done
       loop $line
-        ${add(get('root'), int(4 * fieldWords.cells))}
+        ${add(get('root'), int(4 * fieldWordOffsets.cells))}
         ${get('at')}
         i32.store
         ${breakIf('done', `${get('record')}\n${get('records')}\ni32.ge_u`)}
@@ -208,13 +214,13 @@ export const recordsKernel: Kernel = {
         ${setKinds('root', int(1))}
         ${advance('at')}
         ${set('object', get('root'))}
-        ${set('field', add(get('root'), int(4 * wordsOfField)))}
+        ${set('field', add(get('root'), int(4 * wordsPerField)))}
         loop $key
           block $found
             loop $find
-              ${breakIf('done', equals(get('field'), word('object', 'next')))}
-              ${set('literal', word('field', 'literal'))}
-              ${set('size', word('field', 'literalBytes'))}
+              ${breakIf('done', equals(get('field'), loadFieldWord('object', 'next')))}
+              ${set('literal', loadFieldWord('field', 'literal'))}
+              ${set('size', loadFieldWord('field', 'literalBytes'))}
               ${set('i', int(0))}
               loop $compare
                 ${add(get('at'), get('i'))}
@@ -233,69 +239,69 @@ export const recordsKernel: Kernel = {
                 ${advance('i', int(16))}
                 ${breakIf('compare', equals(get('bits'), int(16)))}
               end
-              ${set('last', word('field', 'next'))}
+              ${set('last', loadFieldWord('field', 'next'))}
               ${skipFields}
               br $find
             end
           end
           ${advance('at', get('size'))}
-          ${cellOf('field')}
-          ${store(scanAddresses.from, offset)}
-          ${storeNumber(nan)}
+          ${selectCellOf('field')}
+          ${storeInCell(scanAddresses.from, currentTextOffset)}
+          ${storeNumber(nanConstant)}
           block $value
-            ${ifThen(isCurrent('"'), text)}
-            ${isCurrent('{')}
-            ${word('field', 'isObject')}
+            ${ifThen(isCurrentByte('"'), readStringSource)}
+            ${isCurrentByte('{')}
+            ${loadFieldWord('field', 'isObject')}
             i32.and
             if
               ${advance('at')}
-              ${kind('object')}
-              ${isCurrent('}')}
+              ${setValueKind('object')}
+              ${isCurrentByte('}')}
               if
                 ${advance('at')}
                 br $value
               end
-              ${note('field', get('kind'))}
+              ${addKind('field', get('kind'))}
               ${set('object', get('field'))}
-              ${advance('field', int(4 * wordsOfField))}
+              ${advance('field', int(4 * wordsPerField))}
               br $key
             end
             ${set('bits', `${currentByte}\n${int(32)}\ni32.or`)}
-            ${ifThen(equals(get('bits'), int(123)), nested)}
-            ${constant('null', `${absentCell}\n${kind('absent')}`)}
-            ${constant('true', `${storeNumber(one)}\n${kind('boolean')}`)}
-            ${constant('false', `${storeNumber('i64.const 0')}\n${kind('boolean')}`)}
-            ${number(powers)}
-            ${store(scanAddresses.to, offset)}
-            ${kind('double')}
-            ${ifThen(`${get('isDouble')}\ni32.eqz`, kind('integer'))}
+            ${ifThen(equals(get('bits'), int(123)), skipNestedSource)}
+            ${readLiteralSource('null', `${storeAbsentCell}\n${setValueKind('absent')}`)}
+            ${readLiteralSource('true', `${storeNumber(oneConstant)}\n${setValueKind('boolean')}`)}
+            ${readLiteralSource('false', `${storeNumber('i64.const 0')}\n${setValueKind('boolean')}`)}
+            ${readNumberSource(powersAddress)}
+            ${storeInCell(scanAddresses.to, currentTextOffset)}
+            ${setValueKind('double')}
+            ${ifThen(`${get('isDouble')}\ni32.eqz`, setValueKind('integer'))}
             ${get('isRead')}
             if
-              ${numberCell}
+              ${numberCellAddress}
               local.get $number
               f64.store
               br $value
             end
-            ${ifThen(`${get('isDouble')}\ni32.eqz`, kind('other'))}
+            ${ifThen(`${get('isDouble')}\ni32.eqz`, setValueKind('other'))}
           end
-          ${note('field', get('kind'))}
-          ${set('last', word('field', 'next'))}
-          ${advance('field', int(4 * wordsOfField))}
+          ${addKind('field', get('kind'))}
+          ${set('last', loadFieldWord('field', 'next'))}
+          ${advance('field', int(4 * wordsPerField))}
           ${skipFields}
           loop $close
             ${set('byte', currentByte)}
             ${advance('at')}
             ${breakIf('key', equals(get('byte'), int(44)))}
             ${breakIf('done', notEquals(get('byte'), int(125)))}
-            ${set('last', word('object', 'next'))}
+            ${set('last', loadFieldWord('object', 'next'))}
             ${skipFields}
             ${notEquals(get('object'), get('root'))}
             if
-              ${set('object', word('object', 'parent'))}
+              ${set('object', loadFieldWord('object', 'parent'))}
               br $close
             end
           end
-          ${advance('at', isCurrent('\r'))}
+          ${advance('at', isCurrentByte('\r'))}
           ${breakIf('done', notEquals(currentByte, int(10)))}
           ${advance('at')}
           ${breakIf('done', greaterThan(get('at'), get('end')))}

@@ -3,7 +3,7 @@ import { budgets } from '../../engine/core/budgets.js';
 /** Thrown for a line that is not JSON; the parser catches it and rejects the line. */
 export class MalformedLine extends Error {}
 
-/** A string of a line, `bytes[from..to)`; valid until the next one is scanned. */
+/** A scanned string, `bytes[from..to)`; valid until the next string is scanned. */
 export interface ScannedString {
   bytes: Uint8Array;
   from: number;
@@ -11,7 +11,7 @@ export interface ScannedString {
 }
 
 /** The structural characters of JSON. */
-export const byte = {
+export const jsonBytes = {
   quote: 34,
   comma: 44,
   minus: 45,
@@ -23,11 +23,11 @@ export const byte = {
 } as const;
 
 /** Scans the tokens of JSON lines. */
-export abstract class Scanner {
+export abstract class JsonScanner {
   protected bytes: Uint8Array = new Uint8Array(0);
-  protected at = 0;
-  protected end = 0;
-  protected depth = 0;
+  protected scanOffset = 0;
+  protected textEnd = 0;
+  protected nestingDepth = 0;
   /** Start of the current line, for messages. */
   protected lineStart = 0;
   /** Whether the line has an escape of a lone surrogate, which became U+FFFD. */
@@ -35,56 +35,57 @@ export abstract class Scanner {
   readonly #span: ScannedString = { bytes: this.bytes, from: 0, to: 0 };
   #scratch: Uint8Array = new Uint8Array(1024);
 
-  protected open(bytes: Uint8Array, at: number): void {
+  protected startText(bytes: Uint8Array, at: number): void {
     this.bytes = bytes;
-    this.at = at;
-    this.end = bytes.length;
+    this.scanOffset = at;
+    this.textEnd = bytes.length;
   }
 
-  /** Skips spaces and tabs; returns the next byte, which is undefined at the end of the text. */
+  /** Skips spaces and tabs; returns the next byte, or undefined at the end of the text. */
   protected skipSpace(): number {
-    let c = this.bytes[this.at]!;
-    while (c === 32 || c === 9) c = this.bytes[++this.at]!;
+    let c = this.bytes[this.scanOffset]!;
+    while (c === 32 || c === 9) c = this.bytes[++this.scanOffset]!;
     return c;
   }
 
   protected isLineEnd(): boolean {
-    const c = this.bytes[this.at];
-    return c === 10 || c === 13 || this.at >= this.end;
+    const c = this.bytes[this.scanOffset];
+    return c === 10 || c === 13 || this.scanOffset >= this.textEnd;
   }
 
   /** Enters an object or list: moves past the opening bracket. */
-  protected enter(): void {
-    if (++this.depth > budgets.jsonDepth)
+  protected enterNesting(): void {
+    if (++this.nestingDepth > budgets.jsonDepth)
       this.fail(
         `a record may nest at most ${budgets.jsonDepth} levels deep: flatten what is deeper, or store it as a string`,
       );
-    this.at++;
+    this.scanOffset++;
   }
 
   /** Leaves an object or list: moves past the closing bracket. */
-  protected leave(): void {
-    this.depth--;
-    this.at++;
+  protected leaveNesting(): void {
+    this.nestingDepth--;
+    this.scanOffset++;
   }
 
   /** Moves past a literal, such as `true`. */
-  protected literal(text: string): void {
+  protected skipLiteral(text: string): void {
     for (let i = 0; i < text.length; i++) {
-      if (this.bytes[this.at + i] !== text.charCodeAt(i)) this.fail(`unexpected ${this.show()}`);
+      if (this.bytes[this.scanOffset + i] !== text.charCodeAt(i))
+        this.fail(`unexpected ${this.describeCurrent()}`);
     }
-    this.at += text.length;
+    this.scanOffset += text.length;
   }
 
   /** Scans the string at the current position; returns it without quotes and escapes. */
-  protected string(): ScannedString {
-    const { bytes, end } = this;
-    const from = this.at + 1;
+  protected scanString(): ScannedString {
+    const { bytes, textEnd } = this;
+    const from = this.scanOffset + 1;
     let at = from;
-    for (; at < end; at++) {
+    for (; at < textEnd; at++) {
       const c = bytes[at]!;
-      if (c === byte.quote) {
-        this.at = at + 1;
+      if (c === jsonBytes.quote) {
+        this.scanOffset = at + 1;
         const span = this.#span;
         span.bytes = bytes;
         span.from = from;
@@ -97,11 +98,11 @@ export abstract class Scanner {
     return this.#failInString(at);
   }
 
-  /** Copies a string with escapes to the scratch buffer. The unescaped string is never longer. */
+  /** Copies a string to the scratch buffer and decodes its escapes. The decoded string is never longer. */
   #escapedString(from: number, firstEscape: number): ScannedString {
-    const { bytes, end } = this;
+    const { bytes, textEnd: end } = this;
     let close = firstEscape;
-    for (; close < end && bytes[close] !== byte.quote; close++) {
+    for (; close < end && bytes[close] !== jsonBytes.quote; close++) {
       if (bytes[close] === 92) close++;
       else if (bytes[close]! < 32) this.#failInString(close);
     }
@@ -132,15 +133,15 @@ export abstract class Scanner {
           code = 0xfffd;
           this.hasLoneSurrogate = true;
         }
-        to = encodePoint(code, scratch, to);
+        to = encodeCodePoint(code, scratch, to);
       } else {
-        const escaped = escapes[letter] ?? 0;
+        const escaped = escapedCharacters[letter] ?? 0;
         if (escaped === 0) this.failAt(at, 'an invalid escape in a string');
         scratch[to++] = escaped;
         at += 2;
       }
     }
-    this.at = close + 1;
+    this.scanOffset = close + 1;
     const span = this.#span;
     span.bytes = scratch;
     span.from = 0;
@@ -160,17 +161,19 @@ export abstract class Scanner {
 
   #failInString(at: number): never {
     const c = this.bytes[at];
-    const isLineEnd = at >= this.end || c === 10 || c === 13;
+    const isLineEnd = at >= this.textEnd || c === 10 || c === 13;
     return this.failAt(
       at,
       isLineEnd ? 'the line ends within a string' : 'an unescaped control character in a string',
     );
   }
 
-  /** Shows the character at the current position in a message. */
-  protected show(): string {
+  /** Returns the character at the current position in a form for messages. */
+  protected describeCurrent(): string {
     if (this.isLineEnd()) return 'the end of the line';
-    const text = decoder.decode(this.bytes.subarray(this.at, Math.min(this.at + 4, this.end)));
+    const text = decoder.decode(
+      this.bytes.subarray(this.scanOffset, Math.min(this.scanOffset + 4, this.textEnd)),
+    );
     return JSON.stringify(String.fromCodePoint(text.codePointAt(0) ?? 0));
   }
 
@@ -179,24 +182,24 @@ export abstract class Scanner {
   }
 
   protected failAt(at: number, reason: string): never {
-    this.at = at;
+    this.scanOffset = at;
     throw new MalformedLine(reason);
   }
 
-  /** The column of the current position in characters, counting from 1. */
-  protected column(): number {
-    return decoder.decode(this.bytes.subarray(this.lineStart, this.at)).length + 1;
+  /** Returns the column number of the current position in characters, counted from 1. */
+  protected currentColumn(): number {
+    return decoder.decode(this.bytes.subarray(this.lineStart, this.scanOffset)).length + 1;
   }
 }
 
 /** Replaces escapes of lone surrogates, which other JSON parsers reject, by U+FFFD. */
-export function wellFormed(json: string): string {
+export function replaceLoneSurrogateEscapes(json: string): string {
   return json.replace(/\\(?:\\|u(d[89a-f][0-9a-f]{2}))/g, (escape, half) =>
     half === undefined ? escape : '\ufffd',
   );
 }
 
-function encodePoint(code: number, into: Uint8Array, at: number): number {
+function encodeCodePoint(code: number, into: Uint8Array, at: number): number {
   if (code < 0x80) into[at++] = code;
   else if (code < 0x800) {
     into[at++] = 0xc0 | (code >> 6);
@@ -216,9 +219,9 @@ function encodePoint(code: number, into: Uint8Array, at: number): number {
 
 const hexDigits = '0123456789abcdef';
 
-/** The characters of escapes, by the byte after the backslash; 0 for an invalid escape. */
-const escapes = new Uint8Array(256);
+/** For each byte that may follow a backslash, the character that the escape stands for; 0 for an invalid escape. */
+const escapedCharacters = new Uint8Array(256);
 for (const [letter, text] of ['""', '\\\\', '//', 'b\b', 'f\f', 'n\n', 'r\r', 't\t'])
-  escapes[letter!.charCodeAt(0)] = text!.charCodeAt(0);
+  escapedCharacters[letter!.charCodeAt(0)] = text!.charCodeAt(0);
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });

@@ -3,15 +3,15 @@ import type { RecordContext } from '../../engine/ingest/record-context.js';
 import type { ValueColumn } from '../../engine/ingest/value-column.js';
 
 /**
- * Receives the values of a chunk that have no column. They are reported as if they had one, because they may have columns in other chunks
- * of the source.
+ * Receives the values of a chunk for which there is no column. They are reported as if there were, because there may be columns in other
+ * chunks of the source.
  */
 export class SkippedValues {
-  /** The column that checks and discards such a value and reports its faults under the path that was passed to `path` last. */
+  /** The column that checks and discards a value without a column, and reports its errors with the current `path`. */
   readonly column: ValueColumn;
-  path = '';
+  skippedPath = '';
   readonly #context: RecordContext;
-  /** The members of the record `#record` that have been counted. */
+  /** The members of the record number `#record` that have already been counted. */
   readonly #members = new Set<string>();
   #record = -1;
 
@@ -20,23 +20,23 @@ export class SkippedValues {
     this.column = new DiscardedColumn('', '', context);
   }
 
-  /** The path that findings name for a column. */
-  pathOf(column: ValueColumn): string {
-    return column === this.column ? this.path : column.path;
+  /** Returns the path with which findings name a column. */
+  reportedPathOf(column: ValueColumn): string {
+    return column === this.column ? this.skippedPath : column.path;
   }
 
-  /** Reports an integer that 64 bits cannot hold, unless it has a column, which reports it. */
+  /** Reports an integer that exceeds 64 bits, if it has no column; a column would report it itself. */
   checkInteger(column: ValueColumn, whole: bigint): void {
     if (column === this.column && BigInt.asIntN(64, whole) !== whole)
-      this.#context.warnBeyondLong(this.path, whole);
+      this.#context.warnBeyondLong(this.skippedPath, whole);
   }
 
-  /** Counts a member of the current record as a key, at its first occurrence. Of an object, only the members are counted. */
-  count(path: string, isObject: boolean): void {
-    if (this.#record !== this.#context.record) this.#members.clear();
-    this.#record = this.#context.record;
+  /** Counts a member of the current record as a key when it first occurs. For an object, only its members are counted. */
+  countMember(path: string, isObject: boolean): void {
+    if (this.#record !== this.#context.recordNumber) this.#members.clear();
+    this.#record = this.#context.recordNumber;
     if (this.#members.has(path)) return;
     this.#members.add(path);
-    if (!isObject) this.#context.keys++;
+    if (!isObject) this.#context.keyCount++;
   }
 }

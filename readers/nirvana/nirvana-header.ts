@@ -5,7 +5,7 @@ import type { HeaderSource } from '../reader.js';
 import { nextLineStart } from '../text/lines.js';
 import { rejectOtherFormats } from '../text/other-formats.js';
 
-/** The first line of a Nirvana file: the header, and where the positions begin. */
+/** The first line of a Nirvana file: the header object, and where the positions (records) begin. */
 export interface NirvanaHeader {
   /** The header object; empty for an empty file. */
   readonly header: JsonObject;
@@ -14,15 +14,15 @@ export interface NirvanaHeader {
   readonly bodyLine: number;
 }
 
-/** Limit of the first line. The header lists data sources and samples, usually in a few kilobytes. */
-const maxBytes = 16 << 20;
+/** Maximum size in bytes of the first line. The header lists data sources and samples, usually in a few kilobytes. */
+const maxHeaderBytes = 16 << 20;
 
 /**
- * Reads the first line, `{"header":{…},"positions":[`. Nirvana writes each position on a separate line, so that positions can be read in chunks.
- * Throws InputError for other layouts.
+ * Reads the first line, `{"header":{…},"positions":[`. Nirvana writes each position on a line of its own, so positions can be read in
+ * chunks. Throws InputError for other layouts.
  */
 export async function readNirvanaHeader(source: HeaderSource): Promise<NirvanaHeader> {
-  const { bytes, end, isWhole } = await firstLine(source);
+  const { bytes, end, isWhole } = await readFirstLine(source);
   const fail = (message: string) => new InputError({ file: source.name, line: 1 }, message);
   const line = decoder.decode(bytes.subarray(0, end)).trimEnd();
   if (line === '' && end === bytes.length && isWhole)
@@ -33,8 +33,8 @@ export async function readNirvanaHeader(source: HeaderSource): Promise<NirvanaHe
     );
   const positionsStart = /"positions"\s*:\s*\[/g;
   for (let found = positionsStart.exec(line); found !== null; found = positionsStart.exec(line)) {
-    const header = headerBefore(line.slice(0, positionsStart.lastIndex));
-    if (header === undefined) continue; // The match is part of a string of the header.
+    const header = headerBeforePositions(line.slice(0, positionsStart.lastIndex));
+    if (header === undefined) continue; // the match is inside a string of the header
     if (header === null)
       throw fail('there is no header object before the positions: Nirvana writes "header" first');
     const restOfLine = line.slice(positionsStart.lastIndex).trimStart();
@@ -50,8 +50,8 @@ export async function readNirvanaHeader(source: HeaderSource): Promise<NirvanaHe
   );
 }
 
-/** The header in `{"header":{…},"positions":[`; null when it has none, undefined when the bracket does not open the positions. */
-function headerBefore(text: string): JsonObject | null | undefined {
+/** Returns the header of `{"header":{…},"positions":[`; null if there is none, undefined if the bracket does not open the positions. */
+function headerBeforePositions(text: string): JsonObject | null | undefined {
   let value: unknown;
   try {
     value = parseJson(`${text}]}`);
@@ -64,7 +64,7 @@ function headerBefore(text: string): JsonObject | null | undefined {
   return JSON.parse(stringifyJson(header as never, { nonFinite: 'null' })) as JsonObject;
 }
 
-async function firstLine(
+async function readFirstLine(
   source: HeaderSource,
 ): Promise<{ bytes: Uint8Array; end: number; isWhole: boolean }> {
   for (let size = 1 << 16; ; size *= 4) {
@@ -73,10 +73,10 @@ async function firstLine(
     const end = bytes.findIndex((byte) => byte === 10 || byte === 13);
     if (end >= 0) return { bytes, end, isWhole };
     if (isWhole) return { bytes, end: bytes.length, isWhole };
-    if (size > maxBytes)
+    if (size > maxHeaderBytes)
       throw new InputError(
         { file: source.name, line: 1 },
-        `the first line is longer than ${maxBytes} bytes: Nirvana writes the header and each position on a line of its own`,
+        `the first line is longer than ${maxHeaderBytes} bytes: Nirvana writes the header and each position on a line of its own`,
       );
   }
 }

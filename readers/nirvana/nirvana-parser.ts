@@ -1,10 +1,10 @@
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import type { ValueColumn } from '../../engine/ingest/value-column.js';
 import type { Columns, GenomeBuild } from '../../engine/core/types.js';
-import { Coordinates, coordinatesColumn } from '../coordinates.js';
+import { CoordinatesBuilder, coordinatesColumn } from '../coordinates.js';
 import { JsonlParser } from '../jsonl/jsonl-parser.js';
-import { byte } from '../jsonl/scanner.js';
-import { lineEnd } from '../text/lines.js';
+import { jsonBytes } from '../jsonl/scanner.js';
+import { findLineEnd } from '../text/lines.js';
 import type { Report } from '../reader.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 
@@ -12,8 +12,8 @@ import { codes } from '../../engine/ingest/validation-codes.js';
 export class NirvanaParser extends JsonlParser {
   readonly #out: BatchBuilder;
   readonly #build: GenomeBuild | null;
-  #coordinates: Coordinates | null = null;
-  // Offsets of the values from which the coordinates of the current record are derived; -1 for a missing value.
+  #coordinates: CoordinatesBuilder | null = null;
+  // Offsets of the values from which the coordinates of the current record are derived; -1 if a value is missing.
   #chromosomeAt = -1;
   #positionAt = -1;
   #svEndAt = -1;
@@ -25,30 +25,30 @@ export class NirvanaParser extends JsonlParser {
     this.#build = build;
   }
 
-  protected override isRecord(): boolean {
-    this.hasEnded = this.bytes[this.at] === byte.closeList;
+  protected override beginsRecord(): boolean {
+    this.hasEnded = this.bytes[this.scanOffset] === jsonBytes.closeList;
     if (this.hasEnded) return false;
     this.#chromosomeAt = this.#positionAt = this.#svEndAt = this.#refAlleleAt = -1;
     if (this.#build !== null && this.#coordinates === null) {
       const column = this.fields.field(coordinatesColumn.name);
-      if (column !== null) this.#coordinates = new Coordinates(column, this.#build);
+      if (column !== null) this.#coordinates = new CoordinatesBuilder(column, this.#build);
     }
     return true;
   }
 
-  protected override onField(column: ValueColumn): void {
+  protected override onFieldParsed(column: ValueColumn): void {
     switch (column.name) {
       case 'chromosome':
-        this.#chromosomeAt = this.at;
+        this.#chromosomeAt = this.scanOffset;
         break;
       case 'position':
-        this.#positionAt = this.at;
+        this.#positionAt = this.scanOffset;
         break;
       case 'svEnd':
-        this.#svEndAt = this.at;
+        this.#svEndAt = this.scanOffset;
         break;
       case 'refAllele':
-        this.#refAlleleAt = this.at;
+        this.#refAlleleAt = this.scanOffset;
         break;
       default:
     }
@@ -56,40 +56,44 @@ export class NirvanaParser extends JsonlParser {
 
   protected override onRecordEnd(): void {
     this.#addCoordinates();
-    let c = this.bytes[this.at];
-    if (c === byte.comma) {
-      this.at++;
+    let c = this.bytes[this.scanOffset];
+    if (c === jsonBytes.comma) {
+      this.scanOffset++;
       c = this.skipSpace();
     }
-    if (c === byte.closeList) {
+    if (c === jsonBytes.closeList) {
       this.hasEnded = true;
-      this.at = lineEnd(this.bytes, this.at);
+      this.scanOffset = findLineEnd(this.bytes, this.scanOffset);
     }
     super.onRecordEnd();
   }
 
-  /** Adds the coordinates of the record just read. */
+  /** Adds the coordinates of the record that has just been read. */
   #addCoordinates(): void {
     const start = this.#integerAt(this.#positionAt);
-    const isNamed = this.bytes[this.#chromosomeAt] === byte.quote;
+    const isNamed = this.bytes[this.#chromosomeAt] === jsonBytes.quote;
     if (!isNamed || !(start >= 0)) {
       const message = 'a position of Nirvana has a "chromosome" and a whole number as "position"';
-      return this.context.fault(codes.invalidValue, isNamed ? 'position' : 'chromosome', message);
+      return this.context.rejectUnlessLenient(
+        codes.invalidValue,
+        isNamed ? 'position' : 'chromosome',
+        message,
+      );
     }
     const row = this.#out.rows;
     const coordinates = this.#coordinates;
     if (coordinates === null || coordinates.column.length > row) return;
-    // Choice: a Nirvana position ends at `svEnd`, or else with its reference allele, as a VCF record does.
+    // Choice: a Nirvana position ends at `svEnd` or, without it, with its reference allele, as a VCF record does.
     const svEnd = this.#integerAt(this.#svEndAt);
     const stop = svEnd >= start ? svEnd : start + Math.max(1, this.#referenceBases()) - 1;
-    const end = this.at;
-    this.at = this.#chromosomeAt;
-    const { bytes, from, to } = this.string();
+    const end = this.scanOffset;
+    this.scanOffset = this.#chromosomeAt;
+    const { bytes, from, to } = this.scanString();
     coordinates.add(row, bytes, from, to, start, stop);
-    this.at = end;
+    this.scanOffset = end;
   }
 
-  /** The integer that begins at `from`; NaN when there is none. */
+  /** Returns the integer that begins at `from`; NaN if there is none. */
   #integerAt(from: number): number {
     if (from < 0) return NaN;
     let value = 0;
@@ -101,8 +105,8 @@ export class NirvanaParser extends JsonlParser {
   }
 
   #referenceBases(): number {
-    if (this.bytes[this.#refAlleleAt] !== byte.quote) return 0;
+    if (this.bytes[this.#refAlleleAt] !== jsonBytes.quote) return 0;
     const from = this.#refAlleleAt + 1;
-    return this.bytes.indexOf(byte.quote, from) - from;
+    return this.bytes.indexOf(jsonBytes.quote, from) - from;
   }
 }

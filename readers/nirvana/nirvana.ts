@@ -1,30 +1,31 @@
 import type { GenomeBuild } from '../../engine/core/types.js';
-import { buildParam, buildsNamed } from '../genome-build.js';
+import { readBuildParam, buildsNamedIn } from '../genome-build.js';
 import type { Reader } from '../reader.js';
 import { readNirvanaHeader } from './nirvana-header.js';
 import { NirvanaParser } from './nirvana-parser.js';
 
-/** Reader parameters: `genome_build`, for headers that do not name the build. */
+/** Reader parameters: `genome_build`, for files whose header does not name the build. */
 export interface NirvanaParams {
   readonly build: GenomeBuild | undefined;
 }
 
 /**
- * Nirvana JSON, schema 4 to 6: one record per position, with the keys of the position (contract 10.6). Its files have the extension `.json`
- * like JSON lines, so the format is requested by name or recognized by its header.
+ * The reader of Nirvana JSON, schema 4 to 6: one record per position, with the keys of the position (contract 10.6). The files have the
+ * extension `.json`, like JSON lines, so the format is requested by name or recognized by its header.
  *
- * Choice: the header of a Nirvana file becomes part of the import's metadata; the genes and anything else after the positions are not read.
+ * Choice: the header of a Nirvana file becomes part of the import's metadata; the genes and everything else after the positions are not
+ * read.
  */
 export const nirvana: Reader<NirvanaParams, { readonly build: GenomeBuild | null }> = {
   name: 'nirvana',
   extensions: [],
   recognizes: (start) => /^\s*\{\s*"header"\s*:\s*\{\s*"annotator"/.test(start),
   parameters: {},
-  params: (input) => ({ build: buildParam(input.genome_build) }),
+  params: (input) => ({ build: readBuildParam(input.genome_build) }),
   async header(source, params) {
     const { header, isEmpty, bodyOffset, bodyLine } = await readNirvanaHeader(source);
     const assembly = header['genomeAssembly'];
-    const buildName = typeof assembly === 'string' ? buildsNamed(assembly)[0] : undefined;
+    const buildName = typeof assembly === 'string' ? buildsNamedIn(assembly)[0] : undefined;
     const build = params.build ?? buildName ?? null;
     return {
       header: { build },
@@ -40,6 +41,6 @@ export const nirvana: Reader<NirvanaParams, { readonly build: GenomeBuild | null
     };
   },
   read(chunk, header, _params, out, report, options) {
-    return new NirvanaParser(header.build, out, report, options.columns).read(chunk);
+    return new NirvanaParser(header.build, out, report, options.columns).parseLines(chunk);
   },
 };

@@ -1,46 +1,45 @@
 /** Thrown when the input ends within the structure being read. */
 export class NeedsMoreInput extends Error {}
 
-/** Thrown when the input is not valid bzip2; the message names the fault. */
+/** Thrown when the input is not valid bzip2; the message says what is wrong. */
 export class InvalidBzip2 extends Error {}
 
 const maxCodeLength = 20;
-/** Number of consecutive symbols that share a Huffman table. */
-const groupSymbols = 50;
+/** Number of consecutive symbols in a block that share a Huffman table. */
+const symbolsPerGroup = 50;
 const maxSymbols = 258;
 
 /**
- * Decodes the blocks of one bzip2 stream after the other, as bzip2 1.0 writes them; the format has no specification but that source
- * code. Each method continues at the bit at which the last successful call ended: pass the input
- * without the bytes that earlier calls reported as consumed. A call that throws leaves the state unchanged and may be
- * repeated with more input.
+ * Decodes the blocks of bzip2 streams, one after the other, in the format that bzip2 1.0 writes; the only specification is its source code.
+ * Each method continues at the bit at which the last successful call ended: pass the input without the bytes that earlier calls reported as
+ * consumed. A call that throws leaves the state unchanged, and may be repeated with more input.
  */
-export class BlockDecoder {
+export class Bzip2BlockDecoder {
   #level = 0;
   #streamChecksum = 0;
-  /** The unread bits of the last consumed byte, `#unreadCount` of them, in the low bits. */
+  /** The unread bits of the last consumed byte, in the low bits; `#unreadCount` is their number. */
   #unreadBits = 0;
   #unreadCount = 0;
 
-  // The bits that have been read from the input and not consumed: the low `#bitCount` bits of `#bits`. They precede `#input[#at]`.
+  // The bits that have been read from the input but not used yet are the low `#bitCount` bits of `#bits`. They precede `#input[#at]`.
   #input: Uint8Array = new Uint8Array(0);
   #at = 0;
   #bits = 0;
   #bitCount = 0;
 
   /**
-   * The current block: each entry has a byte of text in the low 8 bits, and in the upper 24 the index of the entry that follows in the
-   * text.
+   * The current block. Each entry has a byte of the text in its low 8 bits, and in its upper 24 bits the index of the entry that follows in
+   * the text.
    */
   #links = new Uint32Array(0);
-  /** Number of entries that have not been decoded into text. */
+  /** Number of entries that have not been decoded into text yet. */
   #entriesLeft = 0;
-  /** The index of the next entry. */
+  /** The index of the next entry to decode. */
   #next = 0;
   #previousByte = -1;
-  /** Number of equal bytes in a row, up to 4, which a repeat count follows. */
+  /** Number of consecutive equal bytes so far, up to 4; after four, a repeat count follows. */
   #runLength = 0;
-  /** Number of times that `#previousByte` is still to be repeated. */
+  /** Number of times that `#previousByte` must still be repeated. */
   #repeatsLeft = 0;
   #checksum = 0;
   #expectedChecksum = 0;
@@ -69,7 +68,7 @@ export class BlockDecoder {
     return this.#at;
   }
 
-  /** Reads a block, including its magic number. Returns the number of bytes consumed; `text` then returns the text of the block. */
+  /** Reads a block, including its magic number. Returns the number of bytes consumed; afterwards, `readText` returns the text of the block. */
   readBlock(input: Uint8Array): number {
     this.peekMagic(input);
     const expectedChecksum = (this.#read(16) << 16) | this.#read(16);
@@ -91,8 +90,8 @@ export class BlockDecoder {
     return this.#at;
   }
 
-  /** Returns up to `maxBytes` more bytes of the block's text; null after the last one. Verifies the block's checksum at its end. */
-  text(maxBytes: number): Uint8Array | null {
+  /** Returns up to `maxBytes` further bytes of the block's text; null after the last one. Verifies the block's checksum at its end. */
+  readText(maxBytes: number): Uint8Array | null {
     if (this.#entriesLeft === 0 && this.#repeatsLeft === 0) return null;
     const out = new Uint8Array(maxBytes);
     const links = this.#links;
@@ -112,7 +111,7 @@ export class BlockDecoder {
         entriesLeft--;
         const byte = link & 255;
         if (runLength === 4) {
-          // The length of the current run: after four equal bytes, a byte tells how many more follow.
+          // After four equal bytes, a byte gives the number of further equal bytes.
           runLength = 0;
           repeatsLeft = byte;
           continue;
@@ -158,7 +157,10 @@ export class BlockDecoder {
     return (this.#bits >>> this.#bitCount) & ((1 << count) - 1);
   }
 
-  /** Reads the set of bytes that occur in the block, ascending: one bit for each range of 16 bytes, then one bit for each byte of these ranges. */
+  /**
+   * Reads the set of bytes that occur in the block, ascending. It is stored as one bit for each range of 16 bytes, then one bit for each
+   * byte of the ranges in use.
+   */
   #readUsedBytes(): readonly number[] {
     const byteValues: number[] = [];
     const ranges = this.#read(16);
@@ -189,7 +191,7 @@ export class BlockDecoder {
     for (let group = 0; ; group++) {
       if (group >= selectors.length) throw new InvalidBzip2('a block has no end symbol');
       const table = tables[selectors[group]!]!;
-      for (let i = 0; i < groupSymbols; i++) {
+      for (let i = 0; i < symbolsPerGroup; i++) {
         const symbol = this.#readSymbol(table);
         if (symbol < 2) {
           // The symbols 0 and 1 are the digits 1 and 2 of a run length in bijective base 2, least significant digit first.
@@ -232,7 +234,7 @@ export class BlockDecoder {
     return selectors;
   }
 
-  /** Reads the code length of each symbol, stored as differences, and returns the Huffman table. */
+  /** Reads the code length of each symbol, which is stored as a difference from the previous one, and returns the Huffman table. */
   #readTable(symbolCount: number): HuffmanTable {
     const lengths = new Uint8Array(symbolCount);
     let length = this.#read(5);
@@ -245,7 +247,7 @@ export class BlockDecoder {
       }
       lengths[i] = length;
     }
-    return huffmanTable(lengths);
+    return buildHuffmanTable(lengths);
   }
 
   #readSymbol({ minLength, limits, offsets, symbols }: HuffmanTable): number {
@@ -261,10 +263,10 @@ export class BlockDecoder {
     throw new InvalidBzip2('an unknown Huffman code');
   }
 
-  /** Inverts the Burrows-Wheeler transform: links each byte of `#links` to the one that follows it in the text. */
+  /** Inverts the Burrows-Wheeler transform: links each byte in `#links` to the byte that follows it in the text. */
   #invertTransform(count: number): void {
     const links = this.#links;
-    const positions = new Uint32Array(257); // the next entry of each byte in sorted order
+    const positions = new Uint32Array(257); // for each byte value, the next index in sorted order
     for (let i = 0; i < count; i++) positions[links[i]! + 1]!++;
     for (let i = 1; i < 257; i++) positions[i]! += positions[i - 1]!;
     for (let i = 0; i < count; i++) {
@@ -275,7 +277,7 @@ export class BlockDecoder {
 }
 
 /**
- * A canonical Huffman code: the codes of one length are consecutive. Those of length n are below `limits[n]`, and the code c of length n
+ * A canonical Huffman code: codes of the same length are consecutive. Those of length n are below `limits[n]`, and the code c of length n
  * stands for `symbols[c - offsets[n]]`.
  */
 interface HuffmanTable {
@@ -285,7 +287,7 @@ interface HuffmanTable {
   readonly symbols: Uint16Array;
 }
 
-function huffmanTable(lengths: Uint8Array): HuffmanTable {
+function buildHuffmanTable(lengths: Uint8Array): HuffmanTable {
   const limits = new Int32Array(maxCodeLength + 1);
   const offsets = new Int32Array(maxCodeLength + 1);
   const symbols = new Uint16Array(Math.min(lengths.length, maxSymbols));
@@ -304,7 +306,7 @@ function huffmanTable(lengths: Uint8Array): HuffmanTable {
   return { minLength: Math.min(...lengths), limits, offsets, symbols };
 }
 
-/** CRC-32 of polynomial 0x04c11db7, most significant bit first. */
+/** The table of the CRC-32 with polynomial 0x04c11db7, most significant bit first. */
 const crcTable = Int32Array.from({ length: 256 }, (_, byte) => {
   let crc = byte << 24;
   for (let bit = 0; bit < 8; bit++) crc = crc < 0 ? (crc << 1) ^ 0x04c11db7 : crc << 1;

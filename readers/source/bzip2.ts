@@ -1,38 +1,38 @@
 import { InputError } from '../../engine/core/errors.js';
-import { BlockDecoder, InvalidBzip2, NeedsMoreInput } from './bzip2-block.js';
+import { Bzip2BlockDecoder, InvalidBzip2, NeedsMoreInput } from './bzip2-block.js';
 
-/** Compressed bytes read before a block is decoded; most blocks are smaller. */
-const windowBytes = 1 << 20;
-/** Upper bound of the size of a block: 900,000 symbols of 20 bits, and the tables. */
+/** Number of compressed bytes that are read before a block is decoded; most blocks are smaller. */
+const minWindowBytes = 1 << 20;
+/** Maximum size of a compressed block in bytes: 900,000 symbols of 20 bits, and the tables. */
 const maxBlockBytes = 4 << 20;
-/** Size of the pieces of text; the text of one block can have 46 MB. */
-const pieceBytes = 1 << 20;
+/** Maximum size in bytes of the pieces of decompressed text; the text of one block can have 46 MB. */
+const outputPieceBytes = 1 << 20;
 
 const blockMagic = 0x314159265359;
 const streamEndMagic = 0x177245385090;
 
 /**
- * Decompresses a bzip2 file of one or more streams, in pieces, and verifies its checksums; zero bytes may follow the last stream. Memory
- * is bounded by one block, whatever the file holds. Throws InputError with the byte offset for damage.
+ * Decompresses a bzip2 file of one or more streams, in pieces, and verifies its checksums; zero bytes may follow the last stream. Memory is
+ * bounded by one block, whatever the file contains. Throws InputError with the byte offset if the file is damaged.
  */
-export async function* bunzip2(
+export async function* decompressBzip2(
   input: AsyncIterable<Uint8Array>,
   name: string,
 ): AsyncGenerator<Uint8Array> {
-  const window = new Window(input);
-  const decoder = new BlockDecoder();
+  const window = new CompressedWindow(input);
+  const decoder = new Bzip2BlockDecoder();
   const fault = (message: string) => new InputError({ file: name, byte: window.offset }, message);
   try {
     for (let streams = 0; ; streams++) {
-      await window.fill(windowBytes);
+      await window.fill(minWindowBytes);
       if (window.bytes.length === 0) break;
-      if (!isHeader(window.bytes)) {
+      if (!isStreamHeader(window.bytes)) {
         if (streams === 0) throw new InvalidBzip2('no stream begins here');
-        if (await window.isZeroToTheEnd()) break;
+        if (await window.isRestZero()) break;
         throw fault('something other than bzip2 data follows the last bzip2 stream');
       }
       decoder.startStream(window.bytes[3]! - 48);
-      window.drop(4);
+      window.consume(4);
       yield* readStream(window, decoder);
     }
   } catch (error) {
@@ -44,29 +44,32 @@ export async function* bunzip2(
   }
 }
 
-/** Decodes the blocks of one stream up to and including its end. */
-async function* readStream(window: Window, decoder: BlockDecoder): AsyncGenerator<Uint8Array> {
+/** Decodes the blocks of one stream, including its end. */
+async function* readStream(
+  window: CompressedWindow,
+  decoder: Bzip2BlockDecoder,
+): AsyncGenerator<Uint8Array> {
   for (;;) {
-    await window.fill(windowBytes);
-    const magic = await window.withEnough((bytes) => decoder.peekMagic(bytes));
+    await window.fill(minWindowBytes);
+    const magic = await window.decodeWithEnoughInput((bytes) => decoder.peekMagic(bytes));
     if (magic === streamEndMagic) {
-      window.drop(await window.withEnough((bytes) => decoder.readStreamEnd(bytes)));
+      window.consume(await window.decodeWithEnoughInput((bytes) => decoder.readStreamEnd(bytes)));
       return;
     }
     if (magic !== blockMagic) throw new InvalidBzip2('no block begins where one should');
-    // The decoder keeps the bits that follow the block in its last byte.
-    window.drop(await window.withEnough((bytes) => decoder.readBlock(bytes)));
-    for (let piece; (piece = decoder.text(pieceBytes)) !== null;) yield piece;
+    // Bits after the block in its last byte are kept by the decoder, so that byte can be dropped.
+    window.consume(await window.decodeWithEnoughInput((bytes) => decoder.readBlock(bytes)));
+    for (let piece; (piece = decoder.readText(outputPieceBytes)) !== null;) yield piece;
   }
 }
 
-function isHeader(bytes: Uint8Array): boolean {
+function isStreamHeader(bytes: Uint8Array): boolean {
   const [b, z, h, level = 0] = bytes;
   return b === 0x42 && z === 0x5a && h === 0x68 && level >= 49 && level <= 57;
 }
 
-/** The compressed bytes that have been read and not consumed. */
-class Window {
+/** The compressed bytes that have been read from the file but not consumed yet. */
+class CompressedWindow {
   bytes: Uint8Array = new Uint8Array(0);
   /** Offset of `bytes` in the file. */
   offset = 0;
@@ -92,9 +95,9 @@ class Window {
     if (pieces.length > 1) this.bytes = Buffer.concat(pieces, size);
   }
 
-  /** Returns the result of `decode`, which is repeated with more bytes while it throws `NeedsMoreInput`. */
-  async withEnough<T>(decode: (bytes: Uint8Array) => T): Promise<T> {
-    for (let size = windowBytes * 2; ; size *= 2) {
+  /** Returns the result of `decode`, which is called again with more bytes as long as it throws `NeedsMoreInput`. */
+  async decodeWithEnoughInput<T>(decode: (bytes: Uint8Array) => T): Promise<T> {
+    for (let size = minWindowBytes * 2; ; size *= 2) {
       try {
         return decode(this.bytes);
       } catch (error) {
@@ -105,18 +108,18 @@ class Window {
     }
   }
 
-  /** Consumes `count` bytes. */
-  drop(count: number): void {
+  /** Removes `count` bytes from the start of the window. */
+  consume(count: number): void {
     this.bytes = this.bytes.subarray(count);
     this.offset += count;
   }
 
-  /** Consumes the rest of the input; returns whether all of it is zero. */
-  async isZeroToTheEnd(): Promise<boolean> {
+  /** Consumes the remaining input; returns whether all of it is zero. */
+  async isRestZero(): Promise<boolean> {
     for (;;) {
       if (this.bytes.some((byte) => byte !== 0)) return false;
-      this.drop(this.bytes.length);
-      await this.fill(windowBytes);
+      this.consume(this.bytes.length);
+      await this.fill(minWindowBytes);
       if (this.bytes.length === 0) return true;
     }
   }

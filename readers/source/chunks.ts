@@ -1,19 +1,19 @@
-import type { ChunkStart, Split } from './splitter.js';
+import type { ChunkStart, RecordBoundary } from './splitter.js';
 
 /**
  * A chunk of a source: plain data from which a pool thread loads whole lines (`loadChunk`).
  *
- * - `range`: a byte range of an uncompressed file. The chunk owns the lines that start after the first line end at or after
- *   `from`, up to and including the line that the first line end at or after `to` ends. So every line belongs to exactly one
- *   chunk, wherever the ranges meet. The first chunk starts `skip` bytes after `from`, at the first record.
- * - `bgzf`: the same for a run of whole BGZF blocks, at compressed offsets.
- * - `records`: a byte range of an uncompressed file that a splitter found to be whole records.
+ * - `range`: a byte range of an uncompressed file. The chunk owns the lines that start after the first line end at or after `from`, up to
+ * and including the line that is ended by the first line end at or after `to`. So every line belongs to exactly one chunk, wherever the
+ * ranges meet. The first chunk starts `skip` bytes after `from`, at the first record.
+ * - `bgzf`: the same for a run of whole BGZF blocks; the offsets are in the compressed file.
+ * - `records`: a byte range of an uncompressed file that, according to a splitter, consists of whole records.
  * - `bytes`: decompressed whole lines.
  */
 export type ChunkRef =
   | {
       readonly kind: 'range' | 'bgzf';
-      /** The file name in messages. */
+      /** The file name to use in messages. */
       readonly name: string;
       readonly file: string;
       readonly from: number;
@@ -28,7 +28,7 @@ export type ChunkRef =
       readonly from: number;
       readonly to: number;
       /** Ranges of the chunk that are not read. */
-      readonly dropped: Split['dropped'];
+      readonly dropped: RecordBoundary['dropped'];
       readonly start?: ChunkStart;
     }
   | {
@@ -38,7 +38,7 @@ export type ChunkRef =
       readonly start?: ChunkStart;
     };
 
-/** The state at the start of a chunk, for formats whose splitter has one. */
-export function startStateOf(ref: ChunkRef): { readonly start?: ChunkStart } {
+/** Returns the state at the start of a chunk, for formats whose splitter reports one. */
+export function chunkStartOf(ref: ChunkRef): { readonly start?: ChunkStart } {
   return 'start' in ref && ref.start ? { start: ref.start } : {};
 }

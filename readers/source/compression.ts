@@ -1,16 +1,20 @@
 import { InputError } from '../../engine/core/errors.js';
-import { markedUtf16 } from './utf16.js';
+import { utf16OfByteOrderMark } from './utf16.js';
 
-/** The compression of a file, found from its first bytes and never from its name. */
+/** The compression of a file, determined from its first bytes and never from its name. */
 export type Compression = 'plain' | 'gzip' | 'bgzf' | 'bzip2';
 
 /**
- * The compression of a file that begins with `head` (at least 18 bytes, if the file has as many). Throws InputError for files that
- * no reader can use: other compressions, archives and binary formats, and UTF-16 unless it is decoded.
+ * Returns the compression of a file that begins with `head` (at least 18 bytes, if the file has as many). Throws InputError for files that
+ * no reader can use: other compressions, archives and binary formats, and UTF-16 unless `decodesUtf16`.
  */
-export function compressionOf(head: Uint8Array, name: string, decodesUtf16 = false): Compression {
-  if (decodesUtf16 && markedUtf16(head) !== undefined) return 'plain';
-  for (const { what, magic, fix } of refusedFormats) {
+export function detectCompression(
+  head: Uint8Array,
+  name: string,
+  decodesUtf16 = false,
+): Compression {
+  if (decodesUtf16 && utf16OfByteOrderMark(head) !== undefined) return 'plain';
+  for (const { what, magic, fix } of unsupportedFormats) {
     if (magic.every((byte, i) => head[i] === byte)) {
       throw new InputError({ file: name, byte: 0 }, `this is ${what}, not a text file: ${fix}`);
     }
@@ -21,8 +25,8 @@ export function compressionOf(head: Uint8Array, name: string, decodesUtf16 = fal
 }
 
 /**
- * The size of the BGZF block at `at`; 0 when there is none. A block is a gzip member whose extra field has the subfield `BC` with
- * the size of the block minus one (SAM specification, section 4.1).
+ * Returns the size of the BGZF block at `at`; 0 if there is none. A block is a gzip member whose extra field has the subfield `BC` with the
+ * size of the block minus one (SAM specification, section 4.1).
  */
 export function bgzfBlockBytes(bytes: Uint8Array, at: number): number {
   if (at + 18 > bytes.length) return 0;
@@ -38,18 +42,18 @@ export function bgzfBlockBytes(bytes: Uint8Array, at: number): number {
   return 0;
 }
 
-/** Whether the bytes start like bzip2, with `BZh` and a level; damage after that is reported when the file is read. */
+/** Returns whether the bytes begin like bzip2, with `BZh` and a level; damage after that is reported when the file is read. */
 function isBzip2(head: Uint8Array): boolean {
   if (head[0] !== 0x42 || head[1] !== 0x5a || head[2] !== 0x68) return false;
   return head.length < 4 || (head[3]! >= 49 && head[3]! <= 57);
 }
 
-/** Whether a text begins with the UTF-8 byte order mark, which is skipped. */
+/** Returns whether a text begins with the UTF-8 byte order mark, which readers skip. */
 export function hasByteOrderMark(text: Uint8Array): boolean {
   return text[0] === 0xef && text[1] === 0xbb && text[2] === 0xbf;
 }
 
-const refusedFormats = [
+const unsupportedFormats = [
   { what: 'a zip archive', magic: [0x50, 0x4b, 3, 4], fix: 'unpack it first' },
   { what: 'xz-compressed', magic: [0xfd, 0x37, 0x7a, 0x58, 0x5a], fix: 'compress it with gzip' },
   { what: 'zstd-compressed', magic: [0x28, 0xb5, 0x2f, 0xfd], fix: 'compress it with gzip' },

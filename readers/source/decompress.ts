@@ -3,13 +3,14 @@ import { createGunzip } from 'node:zlib';
 import { budgets } from '../../engine/core/budgets.js';
 import { InputError } from '../../engine/core/errors.js';
 import type { FileReader } from '../../engine/core/files.js';
-import { bunzip2 } from './bzip2.js';
+import { decompressBzip2 } from './bzip2.js';
 import type { Compression } from './compression.js';
-import { asInputError, tooMuchDecoded } from './errors.js';
+import { toInputError, decompressedTooLargeError } from './errors.js';
 
 /**
- * Decompresses a gzip, BGZF or bzip2 file of one or more members, in pieces; a plain file is read as it is. `progress.read` counts the bytes
- * of the file that have been read. Throws InputError for damage and AppError beyond the budget `decompressedBytes`.
+ * Decompresses a gzip, BGZF or bzip2 file of one or more members, in pieces; yields a plain file unchanged. `progress.read` counts the
+ * bytes of the file that have been read. Throws InputError if the file is damaged, and AppError if the text exceeds the budget
+ * `decompressedBytes`.
  */
 export async function* decompressStream(
   file: FileReader,
@@ -17,13 +18,14 @@ export async function* decompressStream(
   name: string,
   progress = { read: 0 },
 ): AsyncGenerator<Uint8Array> {
-  const input = countedInput(file, progress);
+  const input = readCountingBytes(file, progress);
   if (compression === 'plain') return yield* input;
-  const pieces = compression === 'bzip2' ? bunzip2(input, name) : gunzipStream(file, input, name);
+  const pieces =
+    compression === 'bzip2' ? decompressBzip2(input, name) : gunzipStream(file, input, name);
   let total = 0;
   for await (const piece of pieces) {
     total += piece.length;
-    if (total > budgets.decompressedBytes) throw tooMuchDecoded(name);
+    if (total > budgets.decompressedBytes) throw decompressedTooLargeError(name);
     yield piece;
   }
 }
@@ -39,21 +41,21 @@ async function* gunzipStream(
   input.pipe(gunzip);
   try {
     yield* gunzip as AsyncIterable<Uint8Array>;
-    // zlib ignores bytes after the last member that do not start another one.
+    // zlib ignores bytes after the last member that do not begin another one, so they are checked here.
     if (gunzip.bytesWritten < file.bytes && !(await isZeroFrom(file, gunzip.bytesWritten)))
       throw new InputError(
         { file: name, byte: gunzip.bytesWritten },
         'something other than gzip data follows the last gzip member',
       );
   } catch (error) {
-    throw asInputError(error, name);
+    throw toInputError(error, name);
   } finally {
     input.destroy();
     gunzip.destroy();
   }
 }
 
-async function* countedInput(
+async function* readCountingBytes(
   file: FileReader,
   progress: { read: number },
 ): AsyncGenerator<Uint8Array> {
@@ -63,13 +65,13 @@ async function* countedInput(
   }
 }
 
-/** Whether all bytes of the file from `from` on are zero. */
+/** Returns whether all bytes of the file from `from` on are zero. */
 export async function isZeroFrom(file: FileReader, from: number): Promise<boolean> {
   for await (const piece of file.stream(from)) if (piece.some((byte) => byte !== 0)) return false;
   return true;
 }
 
-/** Joins pieces of `bytes` bytes in all. */
+/** Joins pieces; `bytes` is their total size. */
 export function concatenateBytes(
   pieces: readonly Uint8Array[],
   bytes: number,

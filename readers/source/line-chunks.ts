@@ -3,14 +3,14 @@ import { InputError } from '../../engine/core/errors.js';
 import type { FileReader } from '../../engine/core/files.js';
 import { bgzfBlockBytes } from './compression.js';
 import { concatenateBytes, isZeroFrom } from './decompress.js';
-import { lineTooLong, tooMuchDecoded, truncatedInput } from './errors.js';
-import type { ChunkOptions, Chunks } from './source.js';
+import { lineTooLongError, decompressedTooLargeError, truncatedInputError } from './errors.js';
+import type { ChunkOptions, ChunkStream } from './source.js';
 
-/** Ranges of an uncompressed file; the threads that load a range find its line ends. */
+/** Yields ranges of an uncompressed file; the threads that load a range find its line ends. */
 export async function* rangeChunks(
   file: FileReader,
   { name, bodyOffset, targetBytes }: ChunkOptions,
-): Chunks {
+): ChunkStream {
   const common = { kind: 'range', name, file: file.path, skip: 0 } as const;
   for (let from = bodyOffset; from < file.bytes;) {
     const to = Math.min(from + targetBytes, file.bytes);
@@ -20,14 +20,14 @@ export async function* rangeChunks(
 }
 
 /**
- * Runs of BGZF blocks (SAM specification, section 4.1). Block headers have the size of their block, and its last four bytes the
- * size of its text, so nothing is decompressed here.
+ * Yields runs of BGZF blocks (SAM specification, section 4.1). The header of a block has its size, and its last four bytes the size of its
+ * text, so no block is decompressed.
  */
 export async function* blockChunks(
   file: FileReader,
   { name, bodyOffset, targetBytes, signal }: ChunkOptions,
   warnings: string[],
-): Chunks {
+): ChunkStream {
   const common = { kind: 'bgzf', name, file: file.path } as const;
   let from = 0;
   let decodedBytes = 0;
@@ -52,10 +52,10 @@ export async function* blockChunks(
       );
     }
     const end = at + size;
-    if (end > file.bytes) throw truncatedInput(name, at);
+    if (end > file.bytes) throw truncatedInputError(name, at);
     lastDecoded = littleEndian32(window, end - 4 - windowFrom);
-    decodedBytes += lastDecoded; // inflating the block later verifies this size
-    if (decodedBytes > budgets.decompressedBytes) throw tooMuchDecoded(name);
+    decodedBytes += lastDecoded; // this size is verified later, when the block is decompressed
+    if (decodedBytes > budgets.decompressedBytes) throw decompressedTooLargeError(name);
     at = end;
     if (decodedBytes >= wantedOffset) {
       yield {
@@ -76,12 +76,12 @@ export async function* blockChunks(
   if (lastDecoded !== 0 && !warnings.includes(warning)) warnings.push(warning);
 }
 
-/** Whole lines of a text that one thread decompresses or decodes, from a file of `fileBytes` bytes. */
+/** Yields whole lines of a text that one thread decompresses or decodes; the file has `fileBytes` bytes. */
 export async function* decompressedLineChunks(
   text: (progress: { read: number }) => AsyncIterable<Uint8Array>,
   fileBytes: number,
   { name, bodyOffset, targetBytes, signal }: ChunkOptions,
-): Chunks {
+): ChunkStream {
   let toSkip = bodyOffset;
   let pending: Uint8Array[] = [];
   let pendingBytes = 0;
@@ -96,9 +96,9 @@ export async function* decompressedLineChunks(
     const end = restOfPiece.lastIndexOf(10) + 1;
     pending.push(restOfPiece);
     pendingBytes += restOfPiece.length;
-    // The last `open` bytes belong to a line that has not ended yet.
+    // The last `open` bytes so far belong to a line that has not ended yet.
     if (open + (end > 0 ? restOfPiece.indexOf(10) : restOfPiece.length) > budgets.lineBytes)
-      throw lineTooLong(name);
+      throw lineTooLongError(name);
     open = end > 0 ? restOfPiece.length - end : open + restOfPiece.length;
     if (pendingBytes < targetBytes || open === pendingBytes) continue;
     const all = concatenateBytes(pending, pendingBytes);

@@ -1,12 +1,12 @@
 import { gunzipSync } from 'node:zlib';
 import { budgets } from '../../engine/core/budgets.js';
-import { acquire, release } from '../../engine/core/buffers.js';
+import { acquireBuffer, releaseBuffer } from '../../engine/core/buffers.js';
 import { InputError } from '../../engine/core/errors.js';
 import { openFile, type FileReader } from '../../engine/core/files.js';
 import type { ChunkRef } from './chunks.js';
 import { bgzfBlockBytes } from './compression.js';
-import { asInputError, lineTooLong, truncatedInput } from './errors.js';
-import { withoutDropped } from './splitter.js';
+import { toInputError, lineTooLongError, truncatedInputError } from './errors.js';
+import { removeDroppedRanges } from './splitter.js';
 
 /** Loads the whole lines of a chunk, decompressed (see `ChunkRef`). Runs in a pool thread. */
 export async function loadChunk(ref: ChunkRef): Promise<Uint8Array> {
@@ -17,60 +17,60 @@ export async function loadChunk(ref: ChunkRef): Promise<Uint8Array> {
     if (ref.kind === 'range') return await loadRange(file, ref);
     const text = inflateBlocks(await file.read(ref.from, ref.to - ref.from), ref.name, ref.from);
     const start = ref.isFirst ? ref.skip : text.indexOf(10) + 1;
-    if (start === 0 && !ref.isFirst) return memoryFor(0);
-    const tail = await restOfLineInBlocks(file, ref.to, ref.name, bytesLeft(text, start));
+    if (start === 0 && !ref.isFirst) return acquireChunkBuffer(0);
+    const tail = await readRestOfLineInBlocks(file, ref.to, ref.name, lineBytesLeft(text, start));
     return joinBytes(text.subarray(start), tail);
   } finally {
     await file.close();
   }
 }
 
-/** Releases the memory of a loaded chunk for the next one; the bytes must not be used afterwards. */
+/** Releases the memory of a loaded chunk, so that the next one can use it; the bytes must not be used afterwards. */
 export function releaseChunk(ref: ChunkRef, bytes: Uint8Array): void {
-  if (ref.kind !== 'bytes') release(new Uint8Array(bytes.buffer));
+  if (ref.kind !== 'bytes') releaseBuffer(new Uint8Array(bytes.buffer));
 }
 
-/** Number of bytes after a range that are read together with it; most last lines end within them. */
-const tailBytes = 64 << 10;
+/** Number of bytes after a range that are read with it; most last lines end within them. */
+const readAheadBytes = 64 << 10;
 
-/** Loads the lines of a range. A last line that ends soon after the range is read together with it, without a copy. */
+/** Loads the lines of a range. A last line that ends soon after the range is read with it, without a copy. */
 async function loadRange(
   file: FileReader,
   { name, from, to, isFirst, skip }: Extract<ChunkRef, { kind: 'range' | 'bgzf' }>,
 ): Promise<Uint8Array> {
-  const all = memoryFor(to - from + tailBytes);
+  const all = acquireChunkBuffer(to - from + readAheadBytes);
   const read = all.subarray(0, await file.readInto(all, from));
   const ownBytes = read.subarray(0, to - from);
   const start = isFirst ? skip : ownBytes.indexOf(10) + 1;
   if (start === 0 && !isFirst) return ownBytes.subarray(0, 0);
-  const maxBytes = bytesLeft(ownBytes, start);
+  const maxBytes = lineBytesLeft(ownBytes, start);
   const end = read.indexOf(10, ownBytes.length);
   const isWhole = end >= 0 ? end - ownBytes.length <= maxBytes : from + read.length >= file.bytes;
   if (isWhole && read.length - ownBytes.length <= maxBytes + 1) {
     return read.subarray(start, end < 0 ? read.length : end + 1);
   }
-  const lines = joinBytes(ownBytes.subarray(start), await restOfLine(file, to, name, maxBytes));
-  release(new Uint8Array(all.buffer));
+  const lines = joinBytes(ownBytes.subarray(start), await readRestOfLine(file, to, name, maxBytes));
+  releaseBuffer(new Uint8Array(all.buffer));
   return lines;
 }
 
-/** The number of bytes that the last line may extend beyond this chunk, within the budget for lines. */
-function bytesLeft(text: Uint8Array, start: number): number {
+/** Returns how many bytes the last line may extend beyond this chunk, within the budget for lines. */
+function lineBytesLeft(text: Uint8Array, start: number): number {
   return budgets.lineBytes - (text.length - Math.max(start, text.lastIndexOf(10) + 1));
 }
 
 function joinBytes(lines: Uint8Array, tail: Uint8Array): Uint8Array {
-  const all = memoryFor(lines.length + tail.length);
+  const all = acquireChunkBuffer(lines.length + tail.length);
   all.set(lines);
   all.set(tail, lines.length);
   return all;
 }
 
-/** Larger buffers are not reused for the next chunk. */
+/** Maximum size of a buffer that is reused for the next chunk. */
 const maxReusedBytes = 16 << 20;
 
-function memoryFor(bytes: number): Uint8Array<ArrayBuffer> {
-  const all = bytes > maxReusedBytes ? new Uint8Array(bytes) : acquire(Uint8Array, bytes);
+function acquireChunkBuffer(bytes: number): Uint8Array<ArrayBuffer> {
+  const all = bytes > maxReusedBytes ? new Uint8Array(bytes) : acquireBuffer(Uint8Array, bytes);
   return all.subarray(0, bytes) as Uint8Array<ArrayBuffer>;
 }
 
@@ -78,14 +78,14 @@ async function loadRecords(
   file: FileReader,
   { name, from, to, dropped }: Extract<ChunkRef, { kind: 'records' }>,
 ): Promise<Uint8Array> {
-  const bytes = memoryFor(to - from);
+  const bytes = acquireChunkBuffer(to - from);
   if ((await file.readInto(bytes, from)) < bytes.length)
     throw new InputError({ file: name, byte: from }, 'the file ends early');
-  return withoutDropped(bytes, dropped);
+  return removeDroppedRanges(bytes, dropped);
 }
 
-/** The bytes from `from` up to and including the first line end, which must come within `maxBytes` bytes. */
-async function restOfLine(
+/** Returns the bytes from `from` up to and including the first line end, which must come within `maxBytes` bytes. */
+async function readRestOfLine(
   file: FileReader,
   from: number,
   name: string,
@@ -95,13 +95,13 @@ async function restOfLine(
     const bytes = await file.read(from, Math.min(size, maxBytes + 1));
     const end = bytes.indexOf(10);
     if (end >= 0) return bytes.subarray(0, end + 1);
-    if (bytes.length > maxBytes) throw lineTooLong(name);
+    if (bytes.length > maxBytes) throw lineTooLongError(name);
     if (from + bytes.length >= file.bytes) return bytes;
   }
 }
 
-/** As `restOfLine`, for decompressed bytes, starting with the BGZF block at `from`. */
-async function restOfLineInBlocks(
+/** Does the same as `readRestOfLine` for decompressed bytes, beginning with the BGZF block at `from`. */
+async function readRestOfLineInBlocks(
   file: FileReader,
   from: number,
   name: string,
@@ -119,13 +119,13 @@ async function restOfLineInBlocks(
     }
     const block = window.subarray(at - windowFrom);
     const size = bgzfBlockBytes(block, 0);
-    if (size === 0) break; // zero padding, which `blockChunks` has checked
-    if (size > block.length) throw truncatedInput(name, at);
+    if (size === 0) break; // zero padding, which `blockChunks` checks
+    if (size > block.length) throw truncatedInputError(name, at);
     const text = inflateBlocks(block.subarray(0, size), name, at);
     const end = text.indexOf(10);
     pieces.push(end < 0 ? text : text.subarray(0, end + 1));
     bytes += pieces.at(-1)!.length;
-    if (bytes > maxBytes + (end < 0 ? 0 : 1)) throw lineTooLong(name);
+    if (bytes > maxBytes + (end < 0 ? 0 : 1)) throw lineTooLongError(name);
     if (end >= 0) break;
     at += size;
   }
@@ -137,7 +137,7 @@ function inflateBlocks(blocks: Uint8Array, name: string, byte: number): Uint8Arr
   let decodedBytes = 0;
   for (let at = 0; at < blocks.length;) {
     const size = bgzfBlockBytes(blocks, at);
-    if (size === 0 || at + size > blocks.length) throw truncatedInput(name, byte + at);
+    if (size === 0 || at + size > blocks.length) throw truncatedInputError(name, byte + at);
     const end = at + size;
     decodedBytes +=
       (blocks[end - 4]! |
@@ -147,7 +147,7 @@ function inflateBlocks(blocks: Uint8Array, name: string, byte: number): Uint8Arr
       0;
     at = end;
   }
-  // A block holds at most 64 KiB of text, so a wrong length field cannot request more memory than that.
+  // A block has at least 28 bytes and at most 64 KiB of text, so a wrong length field cannot request more memory than this.
   const maxDecoded = Math.ceil(blocks.length / 28) * 65_536;
   if (decodedBytes > maxDecoded)
     throw new InputError(
@@ -155,9 +155,9 @@ function inflateBlocks(blocks: Uint8Array, name: string, byte: number): Uint8Arr
       'a BGZF block names an impossible length: the file is damaged',
     );
   try {
-    // The size is known, so a single output buffer is allocated.
+    // The size is known, so zlib allocates a single output buffer.
     return gunzipSync(blocks, { chunkSize: Math.max(64, decodedBytes + 1) });
   } catch (error) {
-    throw asInputError(error, name, byte);
+    throw toInputError(error, name, byte);
   }
 }

@@ -1,22 +1,22 @@
 import { InputError } from '../../engine/core/errors.js';
 import { openFile, type FileReader } from '../../engine/core/files.js';
 import type { HeaderSource } from '../reader.js';
-import { compressionOf, hasByteOrderMark } from './compression.js';
+import { detectCompression, hasByteOrderMark } from './compression.js';
 import { concatenateBytes, decompressStream } from './decompress.js';
 import { blockChunks, decompressedLineChunks, rangeChunks } from './line-chunks.js';
 import { decompressedRecordChunks, recordRangeChunks } from './record-chunks.js';
-import type { ChunkOptions, Chunks, Source } from './source.js';
+import type { ChunkOptions, ChunkStream, Source } from './source.js';
 import {
-  detectedUtf16,
-  fromUtf16,
-  utf16Sample,
+  detectUtf16,
+  utf16ToUtf8,
+  utf16SampleBytes,
   type DeclaredEncoding,
-  type Utf16,
+  type Utf16ByteOrder,
 } from './utf16.js';
 
 /**
- * Opens a file of the data folder as a source; its compression is found from its content. `encoding` is the encoding that the request
- * declares, null if UTF-16 is to be detected (it is decoded while the file is decompressed), and undefined for readers of UTF-8 alone.
+ * Opens a file of the data folder as a source, and determines its compression from its content. `encoding` is the encoding that the request
+ * declares; null if UTF-16 is to be detected (it is decoded while the file is decompressed); undefined for readers that support only UTF-8.
  */
 export async function openSource(
   path: string,
@@ -26,28 +26,28 @@ export async function openSource(
   const file = await openFile(path);
   try {
     const decodesUtf16 = encoding === null || encoding?.startsWith('utf-16') === true;
-    const compression = compressionOf(await file.read(0, 64), name, decodesUtf16);
+    const compression = detectCompression(await file.read(0, 64), name, decodesUtf16);
     const warnings: string[] = [];
     const decompressedStream = (progress?: { read: number }) =>
       decompressStream(file, compression, name, progress);
-    const start = new FileStart(name, decompressedStream());
+    const start = new DecompressedFileStart(name, decompressedStream());
     if (compression !== 'plain')
-      refuseSecondCompression((await start.raw(64)).bytes, name, decodesUtf16);
+      refuseSecondCompression((await start.unskippedBytes(64)).bytes, name, decodesUtf16);
     const order = decodesUtf16
-      ? orderOf((await start.raw(utf16Sample)).bytes, encoding)
+      ? utf16ByteOrder((await start.unskippedBytes(utf16SampleBytes)).bytes, encoding)
       : undefined;
     if (order !== undefined && encoding === null)
       warnings.push('the text is UTF-16 and was decoded: reader_params.encoding declares it');
     const onDamage = () => {
-      if (!warnings.includes(notUtf16)) warnings.push(notUtf16);
+      if (!warnings.includes(invalidUtf16Warning)) warnings.push(invalidUtf16Warning);
     };
     const text: typeof decompressedStream =
       order === undefined
         ? decompressedStream
-        : (progress) => fromUtf16(decompressedStream(progress), order, onDamage);
+        : (progress) => utf16ToUtf8(decompressedStream(progress), order, onDamage);
     if (order !== undefined) await start.close();
-    const head = order === undefined ? start : new FileStart(name, text());
-    const markBytes = hasByteOrderMark((await head.raw(4)).bytes) ? 3 : 0;
+    const head = order === undefined ? start : new DecompressedFileStart(name, text());
+    const markBytes = hasByteOrderMark((await head.unskippedBytes(4)).bytes) ? 3 : 0;
     head.skip(markBytes);
     if (compression === 'plain' && /\.(?:gz|bgz|bgzf|bz2)$/i.test(name))
       warnings.push(
@@ -61,7 +61,7 @@ export async function openSource(
       warnings,
       chunks(offset, targetBytes, signal, splitter) {
         const options = { name, bodyOffset: offset + markBytes, targetBytes, signal };
-        // Pool threads read the chunks of an uncompressed UTF-8 file directly.
+        // If no decoding is needed, pool threads read the chunks of an uncompressed file directly.
         const isDirect = order === undefined;
         if (isDirect && compression === 'plain')
           return splitter ? recordRangeChunks(file, options, splitter) : rangeChunks(file, options);
@@ -70,7 +70,7 @@ export async function openSource(
         const chunks = splitter
           ? decompressedRecordChunks(text, options, splitter)
           : decompressedLineChunks(text, file.bytes, options);
-        return compression === 'bgzf' ? withBlocksChecked(chunks, file, options, warnings) : chunks;
+        return compression === 'bgzf' ? checkBgzfBlocks(chunks, file, options, warnings) : chunks;
       },
       async close() {
         await head.close();
@@ -83,33 +83,33 @@ export async function openSource(
   }
 }
 
-const notUtf16 = 'bytes that are not UTF-16 were replaced by U+FFFD';
+const invalidUtf16Warning = 'bytes that are not UTF-16 were replaced by U+FFFD';
 
-/** The byte order of UTF-16 text, by its byte order mark, or the request, or the first bytes; undefined for other text. */
-function orderOf(start: Uint8Array, encoding: DeclaredEncoding): Utf16 | undefined {
+/** Returns the byte order of UTF-16 text, according to its byte order mark, the request, or its first bytes; undefined for other text. */
+function utf16ByteOrder(start: Uint8Array, encoding: DeclaredEncoding): Utf16ByteOrder | undefined {
   if (encoding === 'utf-16le' || encoding === 'utf-16be') return encoding;
-  return detectedUtf16(start) ?? (encoding === 'utf-16' ? 'utf-16le' : undefined);
+  return detectUtf16(start) ?? (encoding === 'utf-16' ? 'utf-16le' : undefined);
 }
 
 function refuseSecondCompression(text: Uint8Array, name: string, decodesUtf16: boolean): void {
-  if (compressionOf(text, name, decodesUtf16) !== 'plain') {
+  if (detectCompression(text, name, decodesUtf16) !== 'plain') {
     throw new InputError({ file: name, byte: 0 }, 'compressed twice: unpack one layer first');
   }
 }
 
-/** Decompresses a BGZF file as plain gzip, and checks the structure of its blocks as well, such as a missing end block. */
-async function* withBlocksChecked(
-  chunks: Chunks,
+/** Decompresses a BGZF file as plain gzip, and also checks the structure of its blocks, for example whether the end block is missing. */
+async function* checkBgzfBlocks(
+  chunks: ChunkStream,
   file: FileReader,
   options: ChunkOptions,
   warnings: string[],
-): Chunks {
+): ChunkStream {
   yield* chunks;
   for await (const _ of blockChunks(file, { ...options, targetBytes: Infinity }, warnings));
 }
 
 /** The decompressed start of a file, read on demand. */
-class FileStart implements HeaderSource {
+class DecompressedFileStart implements HeaderSource {
   readonly name: string;
   readonly #pieces: AsyncGenerator<Uint8Array>;
   #bytes: Uint8Array = new Uint8Array(0);
@@ -122,11 +122,11 @@ class FileStart implements HeaderSource {
   }
 
   async bytes(atLeast: number): Promise<{ bytes: Uint8Array; isWhole: boolean }> {
-    const { bytes, isWhole } = await this.raw(atLeast + this.#skip);
+    const { bytes, isWhole } = await this.unskippedBytes(atLeast + this.#skip);
     return { bytes: bytes.subarray(this.#skip), isWhole };
   }
 
-  async raw(atLeast: number): Promise<{ bytes: Uint8Array; isWhole: boolean }> {
+  async unskippedBytes(atLeast: number): Promise<{ bytes: Uint8Array; isWhole: boolean }> {
     const pieces = [this.#bytes];
     let bytes = this.#bytes.length;
     while (bytes < atLeast && !this.#isWhole) {

@@ -3,19 +3,19 @@ import { InputError } from '../../engine/core/errors.js';
 import type { FileReader } from '../../engine/core/files.js';
 import type { ChunkRef } from './chunks.js';
 import { concatenateBytes } from './decompress.js';
-import { recordTooLong } from './errors.js';
-import type { ChunkOptions, Chunks } from './source.js';
-import { withoutDropped, type SplitFault, type Splitter } from './splitter.js';
+import { recordTooLongError } from './errors.js';
+import type { ChunkOptions, ChunkStream } from './source.js';
+import { removeDroppedRanges, type SplitFault, type Splitter } from './splitter.js';
 
 /**
- * Ranges of whole records of an uncompressed file. One thread finds the boundaries, which for most formats is a search for quotes;
- * the threads of the pool read the ranges themselves.
+ * Yields ranges of whole records of an uncompressed file. One thread finds the boundaries, which for most formats is a search for quotes;
+ * pool threads read the ranges themselves.
  */
 export async function* recordRangeChunks(
   file: FileReader,
   { name, bodyOffset, targetBytes, signal }: ChunkOptions,
   splitter: Splitter,
-): Chunks {
+): ChunkStream {
   const common = { kind: 'records', name, file: file.path } as const;
   let window = new Uint8Array(0);
   let size = targetBytes;
@@ -26,9 +26,9 @@ export async function* recordRangeChunks(
     if (filledBytes === 0) throw new InputError({ file: name, byte: from }, 'the file ends early');
     const isLast = from + filledBytes >= file.bytes;
     const split = splitter.next(window.subarray(0, filledBytes), isLast);
-    if (split.kind === 'fault') throw await faultError(split, name, from, file.stream());
+    if (split.kind === 'fault') throw await errorOfSplitFault(split, name, from, file.stream());
     if (split.end === 0) {
-      if (size > budgets.lineBytes) throw recordTooLong(name);
+      if (size > budgets.lineBytes) throw recordTooLongError(name);
       size *= 2;
       continue;
     }
@@ -40,12 +40,12 @@ export async function* recordRangeChunks(
   }
 }
 
-/** Whole records of a compressed file, which one thread decompresses; each call of `text` starts from the beginning of the file. */
+/** Yields whole records of a compressed file, which one thread decompresses; each call of `text` begins at the start of the file. */
 export async function* decompressedRecordChunks(
   text: (progress?: { read: number }) => AsyncIterable<Uint8Array>,
   { name, bodyOffset, targetBytes, signal }: ChunkOptions,
   splitter: Splitter,
-): Chunks {
+): ChunkStream {
   let toSkip = bodyOffset;
   let from = bodyOffset;
   let pending: Uint8Array[] = [];
@@ -57,16 +57,16 @@ export async function* decompressedRecordChunks(
     if (pendingBytes === 0) return undefined;
     const all = concatenateBytes(pending, pendingBytes);
     const found = splitter.next(all, isLast);
-    if (found.kind === 'fault') throw await faultError(found, name, from, text());
+    if (found.kind === 'fault') throw await errorOfSplitFault(found, name, from, text());
     pending = [all.subarray(found.end)];
     pendingBytes -= found.end;
     from += found.end;
     if (found.end > 0) {
       wantedBytes = targetBytes;
-      const bytes = withoutDropped(all.slice(0, found.end), found.dropped);
+      const bytes = removeDroppedRanges(all.slice(0, found.end), found.dropped);
       return { kind: 'bytes', name, bytes, ...(found.start && { start: found.start }) };
     }
-    if (pendingBytes > budgets.lineBytes) throw recordTooLong(name);
+    if (pendingBytes > budgets.lineBytes) throw recordTooLongError(name);
     wantedBytes = pendingBytes * 2;
     return undefined;
   };
@@ -85,8 +85,8 @@ export async function* decompressedRecordChunks(
   for (let ref; (ref = await split(true)) !== undefined;) yield { ref, sourceBytes: progress.read };
 }
 
-/** The InputError for a fault. Reads the source again from its start to count the lines before the fault. */
-async function faultError(
+/** Returns the InputError for a fault. Reads the source again from its start, to count the lines before the fault. */
+async function errorOfSplitFault(
   { at, message }: SplitFault,
   name: string,
   from: number,

@@ -5,35 +5,35 @@ import type { Splitter } from './splitter.js';
 
 /** A file to import: its decompressed start, and its chunks for the pool. Close it in `finally`. */
 export interface Source {
-  /** The file name in messages. */
+  /** The file name to use in messages. */
   readonly name: string;
   readonly compression: Compression;
-  /** The size on disk. */
+  /** The size of the file on disk, in bytes. */
   readonly bytes: number;
   readonly head: HeaderSource;
-  /** Unusual properties that are no error, such as a missing BGZF end block; complete when `chunks` has ended. */
+  /** Unusual properties that are not errors, such as a missing BGZF end block; complete when `chunks` has ended. */
   readonly warnings: readonly string[];
   /**
-   * The chunks after the first `bodyOffset` decompressed bytes, in order, with about `targetBytes` of text each. A second call
-   * (with a new splitter, where there is one) returns the same chunks. Without a splitter, the text is split at line feeds.
+   * Yields the chunks after the first `bodyOffset` decompressed bytes, in order, each with about `targetBytes` of text. A second call (with
+   * a new splitter, if there is one) yields the same chunks. Without a splitter, the text is split at line feeds.
    */
   chunks(
     bodyOffset: number,
     targetBytes: number,
     signal?: AbortSignal,
     splitter?: Splitter,
-  ): Chunks;
+  ): ChunkStream;
   close(): Promise<void>;
 }
 
-/** Chunks of a source; `sourceBytes` is the number of bytes on disk up to the end of the chunk, for progress. */
-export type Chunks = AsyncGenerator<{ readonly ref: ChunkRef; readonly sourceBytes: number }>;
+/** Chunks of a source; `sourceBytes` is the number of bytes on disk up to the end of the chunk, for reporting progress. */
+export type ChunkStream = AsyncGenerator<{ readonly ref: ChunkRef; readonly sourceBytes: number }>;
 
 /** How a source is split into chunks. */
 export interface ChunkOptions {
-  /** The file name in messages. */
+  /** The file name to use in messages. */
   readonly name: string;
-  /** Decompressed bytes before the first record. */
+  /** Number of decompressed bytes before the first record. */
   readonly bodyOffset: number;
   readonly targetBytes: number;
   readonly signal: AbortSignal | undefined;

@@ -1,26 +1,30 @@
 import type { RecordContext } from '../../engine/ingest/record-context.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
-import { isInfinite, isNotANumber, latin1 } from './numbers.js';
+import { isInfinite, isNotANumber, latin1Text } from './numbers.js';
 
 /** The code of a number that cannot be stored, and the message about it. */
-export interface NonFinite {
+export interface NonFiniteFault {
   readonly code: number;
   readonly message: string;
   readonly isNonFinite: true;
 }
 
-/** The finding for a text that is NaN, infinite or too large for a double; undefined for any other. */
-export function nonFinite(bytes: Uint8Array, from: number, to: number): NonFinite | undefined {
+/** Returns the code and message for a text that is NaN, infinite or too large for a double; undefined for any other text. */
+export function nonFiniteFaultOf(
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+): NonFiniteFault | undefined {
   if (isNotANumber(bytes, from, to))
     return { code: codes.nan, message: 'the value is NaN', isNonFinite: true };
   if (!isInfinite(bytes, from, to)) return undefined;
-  const message = `the value "${latin1(bytes, from, to)}" is infinite or too large for a double`;
+  const message = `the value "${latin1Text(bytes, from, to)}" is infinite or too large for a double`;
   return { code: codes.infinity, message, isNonFinite: true };
 }
 
 /**
- * Reports a NaN or infinite number of a field with one value, and returns false for any other text. The value is null with a warning; it is
- * an error if somebody declared the type of the field.
+ * Reports a NaN or infinite number of a field with one value; returns false for any other text. The value becomes null with a warning; it
+ * is an error if somebody declared the type of the field.
  */
 export function reportNonFinite(
   bytes: Uint8Array,
@@ -30,10 +34,10 @@ export function reportNonFinite(
   isDeclared: boolean,
   context: RecordContext,
 ): boolean {
-  const found = nonFinite(bytes, from, to);
+  const found = nonFiniteFaultOf(bytes, from, to);
   if (found === undefined) return false;
   const { code, message } = found;
-  if (isDeclared) context.fault(code, field, message);
+  if (isDeclared) context.rejectUnlessLenient(code, field, message);
   else context.warn(code, field, `${message}: null is stored`);
   return true;
 }

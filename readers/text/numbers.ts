@@ -1,8 +1,11 @@
 /** Powers of ten that a double holds exactly. */
 export const powersOfTen: readonly number[] = Array.from({ length: 23 }, (_, i) => 10 ** i);
 
-/** The decimal integer `bytes[from..to)`; NaN when the text is not one, or has more than 15 characters after its sign (see `isDigits`). */
-export function integerAt(bytes: Uint8Array, from: number, to: number): number {
+/**
+ * Returns the decimal integer `bytes[from..to)`; NaN if the text is not an integer, or has more than 15 characters after its sign (see
+ * `isDigits`).
+ */
+export function parseInteger(bytes: Uint8Array, from: number, to: number): number {
   let at = from;
   const sign = bytes[at];
   if (sign === 45 || sign === 43) at++;
@@ -16,7 +19,7 @@ export function integerAt(bytes: Uint8Array, from: number, to: number): number {
   return sign === 45 ? -value : value;
 }
 
-/** Whether `bytes[from..to)` is a decimal integer of any length. */
+/** Returns whether `bytes[from..to)` is a decimal integer of any length. */
 export function isDigits(bytes: Uint8Array, from: number, to: number): boolean {
   const start = bytes[from] === 45 || bytes[from] === 43 ? from + 1 : from;
   if (start >= to) return false;
@@ -25,12 +28,12 @@ export function isDigits(bytes: Uint8Array, from: number, to: number): boolean {
 }
 
 /**
- * The floating-point number `bytes[from..to)`, rounded as `Number` rounds it; NaN for `nan` and for text that is not a number
- * (`isNotANumber` tells them apart). Up to 15 digits with a power of ten up to 22 need one exact division or multiplication
- * (Clinger's fast path, 1990); this covers nearly all values of real files. Of the others, those with more digits are often left to `longDecimalAt`, and the rest
- * goes through `Number`.
+ * Returns the floating-point number `bytes[from..to)`, rounded as `Number` rounds it; NaN for `nan` and for text that is not a number
+ * (`isNotANumber` distinguishes these). Up to 15 digits with a power of ten up to 22 need one exact division or multiplication (Clinger's
+ * fast path, 1990); this covers nearly all values of real files. Values with more digits are parsed by `parseLongDecimal` if possible; all
+ * other values are parsed by `Number`.
  */
-export function floatAt(bytes: Uint8Array, from: number, to: number): number {
+export function parseFloatBytes(bytes: Uint8Array, from: number, to: number): number {
   let at = from;
   const isNegative = bytes[at] === 45;
   if (isNegative || bytes[at] === 43) at++;
@@ -49,33 +52,33 @@ export function floatAt(bytes: Uint8Array, from: number, to: number): number {
     else break;
   }
   if (at < to) {
-    const exponent = exponentAt(bytes, at, to);
-    if (exponent !== exponent) return slowFloat(bytes, from, to);
+    const exponent = parseExponent(bytes, at, to);
+    if (exponent !== exponent) return parseFloatViaString(bytes, from, to);
     decimals -= exponent;
   } else if (digits > 15) {
-    const value = longDecimalAt(bytes, from, to);
+    const value = parseLongDecimal(bytes, from, to);
     if (value === value) return value;
   }
   if (digits === 0 || digits > 15 || decimals > 22 || decimals < -22)
-    return slowFloat(bytes, from, to);
+    return parseFloatViaString(bytes, from, to);
   const value =
     decimals >= 0 ? mantissa / powersOfTen[decimals]! : mantissa * powersOfTen[-decimals]!;
   return isNegative ? -value : value;
 }
 
 /**
- * The relative distance within which the sum of two doubles may be the middle between two other doubles: much more than the rounding errors
- * of `longDecimalAt`.
+ * If the sum of two doubles is within this relative distance of the middle between two doubles, rounding is undecided. It is much greater
+ * than the rounding errors of `parseLongDecimal`.
  */
-const margin = 1e-28;
+const roundingMargin = 1e-28;
 
 /**
- * The decimal `bytes[from..to)` of up to 30 digits, of which up to 22 follow the point, rounded as `Number` rounds it and without a string;
- * NaN for any other text, and for a value that is so close to the middle between two doubles that only more digits can decide. The digits
- * are represented as the sum of two doubles, and so is their quotient by a power of ten, with an error below 10^-30 of it (Dekker, "A
- * floating-point technique for extending the available precision", 1971).
+ * Returns the decimal `bytes[from..to)` of up to 30 digits, up to 22 of them after the point, rounded as `Number` rounds it, without
+ * creating a string. Returns NaN for any other text, and for a value so close to the middle between two doubles that only more digits can
+ * decide. The digits are represented as the sum of two doubles; so is their quotient by a power of ten, with an error below 10^-30 of it
+ * (Dekker, "A floating-point technique for extending the available precision", 1971).
  */
-export function longDecimalAt(bytes: Uint8Array, from: number, to: number): number {
+export function parseLongDecimal(bytes: Uint8Array, from: number, to: number): number {
   const isNegative = bytes[from] === 45;
   let [high, low, digits, point] = [0, 0, 0, -1];
   for (let at = isNegative || bytes[from] === 43 ? from + 1 : from; at < to; at++) {
@@ -83,7 +86,7 @@ export function longDecimalAt(bytes: Uint8Array, from: number, to: number): numb
     if (digit >= 0 && digit <= 9) {
       if (digits < 15) high = high * 10 + digit;
       else low = low * 10 + digit;
-      if (digits > 0 || digit > 0) digits++; // leading zeros are no significant digits
+      if (digits > 0 || digit > 0) digits++; // leading zeros are not significant digits
     } else if (bytes[at] === 46 && point < 0) point = at;
     else return NaN;
   }
@@ -93,20 +96,21 @@ export function longDecimalAt(bytes: Uint8Array, from: number, to: number): numb
   const product = high * unit;
   const sum = product + low;
   const added = sum - product;
-  const errorTerm = product - (sum - added) + (low - added) + lowPart(high, unit, product);
+  const errorTerm =
+    product - (sum - added) + (low - added) + productRoundingError(high, unit, product);
   const power = powersOfTen[decimals]!;
   const quotient = sum / power;
   const backProduct = quotient * power;
   const correction =
-    (sum - backProduct - lowPart(quotient, power, backProduct) + errorTerm) / power;
-  const error = quotient * margin;
+    (sum - backProduct - productRoundingError(quotient, power, backProduct) + errorTerm) / power;
+  const error = quotient * roundingMargin;
   const value = quotient + (correction + error);
   if (value !== quotient + (correction - error)) return NaN;
   return isNegative ? -value : value;
 }
 
-/** The exponent `bytes[at..to)`, which begins with `e`; NaN when it is malformed or has more than three digits. */
-function exponentAt(bytes: Uint8Array, at: number, to: number): number {
+/** Returns the exponent `bytes[at..to)`, which begins with `e`; NaN if it is malformed or has more than three digits. */
+function parseExponent(bytes: Uint8Array, at: number, to: number): number {
   const sign = bytes[at + 1];
   const first = sign === 45 || sign === 43 ? at + 2 : at + 1;
   if ((bytes[at]! | 32) !== 101 || first >= to || to - first > 3) return NaN;
@@ -119,30 +123,30 @@ function exponentAt(bytes: Uint8Array, at: number, to: number): number {
   return sign === 45 ? -value : value;
 }
 
-const decimal = /^[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?$/;
-const infinite = /^[-+]?inf(?:inity)?$/i;
+const decimalPattern = /^[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?$/;
+const infinityPattern = /^[-+]?inf(?:inity)?$/i;
 
-function slowFloat(bytes: Uint8Array, from: number, to: number): number {
-  const text = latin1(bytes, from, to, 1100); // the exact value of a double has fewer digits
+function parseFloatViaString(bytes: Uint8Array, from: number, to: number): number {
+  const text = latin1Text(bytes, from, to, 1100); // 1100 characters suffice: the exact value of a double has fewer digits
   if (to - from > 1100) return NaN;
-  if (decimal.test(text)) return Number(text);
-  if (infinite.test(text)) return text.startsWith('-') ? -Infinity : Infinity;
+  if (decimalPattern.test(text)) return Number(text);
+  if (infinityPattern.test(text)) return text.startsWith('-') ? -Infinity : Infinity;
   return NaN;
 }
 
-/** Whether the text is NaN as VCF writes it (VCF 4.3, section 1.3). */
+/** Returns whether the text is NaN as VCF writes it (VCF 4.3, section 1.3). */
 export function isNotANumber(bytes: Uint8Array, from: number, to: number): boolean {
-  return to - from <= 4 && /^[-+]?nan$/i.test(latin1(bytes, from, to));
+  return to - from <= 4 && /^[-+]?nan$/i.test(latin1Text(bytes, from, to));
 }
 
-/** Whether the text is an infinity as VCF writes it, or a number too large for a double. */
+/** Returns whether the text is an infinity as VCF writes it, or a number too large for a double. */
 export function isInfinite(bytes: Uint8Array, from: number, to: number): boolean {
-  const value = floatAt(bytes, from, to);
+  const value = parseFloatBytes(bytes, from, to);
   return value === Infinity || value === -Infinity;
 }
 
-/** The first `most` bytes of `bytes[from..to)` as Latin-1 text: for messages and for text that is ASCII by definition. */
-export function latin1(bytes: Uint8Array, from: number, to: number, most = 80): string {
+/** Returns the first `most` bytes of `bytes[from..to)` as Latin-1 text, for messages and for text that is ASCII by definition. */
+export function latin1Text(bytes: Uint8Array, from: number, to: number, most = 80): string {
   let text = '';
   const end = Math.min(to, from + most);
   for (let at = from; at < end; at++) text += String.fromCharCode(bytes[at]!);
@@ -150,16 +154,19 @@ export function latin1(bytes: Uint8Array, from: number, to: number, most = 80): 
 }
 
 /**
- * Whether a text that is not an integer is a number with a fraction or an exponent, such as `2.444`: some headers declare the type Integer
- * for keys with such values. False for an integer out of range, which is an error.
+ * Returns whether a text that is not an integer is a number with a fraction or an exponent, such as `2.444`: some headers declare the type
+ * Integer for keys with such values. False for an integer out of range, which is an error.
  */
-export function isWiderNumber(bytes: Uint8Array, from: number, to: number): boolean {
-  const text = latin1(bytes, from, to);
-  return to - from < 80 && decimal.test(text) && /[.eE]/.test(text);
+export function isFractionalNumber(bytes: Uint8Array, from: number, to: number): boolean {
+  const text = latin1Text(bytes, from, to);
+  return to - from < 80 && decimalPattern.test(text) && /[.eE]/.test(text);
 }
 
-/** The exact difference between the product of two doubles and the rounded product `high` (Dekker's product, with Veltkamp's splitting). */
-function lowPart(a: number, b: number, high: number): number {
+/**
+ * Returns the exact difference between the product of two doubles and the rounded product `high` (Dekker's product, with Veltkamp's
+ * splitting).
+ */
+function productRoundingError(a: number, b: number, high: number): number {
   const scaledA = a * 134_217_729;
   const highA = scaledA - (scaledA - a);
   const lowA = a - highA;

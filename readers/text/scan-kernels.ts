@@ -1,10 +1,10 @@
 import type { Kernel } from '../../engine/core/wasm-assembler.js';
 
-/** The kernels of `ScanBuffer`: they handle 16 bytes at a time. */
-export const kernels: readonly Kernel[] = [
+/** The kernels of `ScanBuffer`, which process 16 bytes at a time. */
+export const scanKernels: readonly Kernel[] = [
   {
-    // Writes the positions of the bytes of a set; returns the end of the positions. Each byte of the set has a bit. A table indexed
-    // by the lower half of a byte and one indexed by its upper half share a bit where the byte is in the set.
+    // Writes the positions of the bytes of a set; returns the end of the positions. Each byte of the set has a bit. A table indexed by the
+    // lower half of a byte and a table indexed by its upper half have a common bit if and only if the byte is in the set.
     name: 'search',
     params: ['text', 'end', 'positions', 'set'],
     locals: ['at', 'hits'],
@@ -82,7 +82,7 @@ export const kernels: readonly Kernel[] = [
       local.get $positions`,
   },
   {
-    // Copies ranges of the text one after the other and writes the end of each; returns the total length.
+    // Copies ranges of the text one after the other, and writes the end of each; returns the total length.
     name: 'gather',
     params: ['text', 'from', 'to', 'count', 'out', 'ends'],
     locals: ['base', 'last', 'source', 'size', 'at'],

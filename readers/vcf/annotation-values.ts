@@ -1,12 +1,12 @@
 import type { ColumnBuilder } from '../../engine/ingest/column-builder.js';
 import { ListBuilder, StructBuilder } from '../../engine/ingest/nested-builders.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
-import { kindOf, type KeyBuilder, type ValueFault, type ValueReport } from './key-builder.js';
-import { appendLongText, appendOne } from './single-values.js';
+import { keyKindOf, type KeyBuilder, type ValueFault, type ValueReport } from './key-builder.js';
+import { appendLongText, appendSingleValue } from './single-values.js';
 
 /**
- * Appends `A|b|c,A2|b2|c2` as a list of objects; missing subfields are null. Choice: an annotation with more parts than the header
- * names keeps them as a list in a last key `extra`, with a warning.
+ * Appends `A|b|c,A2|b2|c2` as a list of objects; missing subfields are null. Choice: if an annotation has more parts than the header names,
+ * the further parts are stored as a list in an additional last key `extra`, with a warning.
  */
 export function appendAnnotations(
   entry: KeyBuilder,
@@ -39,12 +39,13 @@ export function appendAnnotations(
           const message = `an annotation has more than the ${parts.length} parts that the header names: the others are stored as "extra"`;
           if (!report.tolerates(entry, codes.invalidValue, message))
             return { code: codes.invalidValue, message, isReported: true };
-          extra = extraParts(entry);
-          // Empty parts before this one are stored as null, so that each part keeps its index.
+          extra = extraPartsList(entry);
+          // Empty parts before this one are stored as null, so that each part keeps its index in the list.
           for (let k = parts.length; k < i; k++) extra.items.appendNull();
         }
         const fault =
-          extra && appendOne(extra.items, kindOf(extra.items), bytes, start, stop, decode);
+          extra &&
+          appendSingleValue(extra.items, keyKindOf(extra.items), bytes, start, stop, decode);
         if (fault) return fault;
       } else {
         part.padTo(struct.length);
@@ -62,8 +63,8 @@ export function appendAnnotations(
   return null;
 }
 
-/** The list of an annotation's surplus parts, created on first use and padded to the annotation being read. */
-function extraParts({ items, extra }: KeyBuilder): ListBuilder {
+/** Returns the list for the surplus parts of an annotation; it is created at its first use and padded to the current annotation. */
+function extraPartsList({ items, extra }: KeyBuilder): ListBuilder {
   const struct = items as StructBuilder;
   const column = struct.child(extra!) as ListBuilder;
   column.padTo(struct.length);
@@ -80,7 +81,7 @@ function appendSubfield(
   report: ValueReport,
 ): ValueFault | null {
   const append = (column: ColumnBuilder, first: number, end: number): ValueFault | null => {
-    const fault = appendOne(column, kindOf(column), bytes, first, end, decode);
+    const fault = appendSingleValue(column, keyKindOf(column), bytes, first, end, decode);
     return fault?.isLongText
       ? appendLongText(entry, column, bytes, first, end, decode, report)
       : fault;

@@ -1,24 +1,24 @@
-import { latin1 } from '../text/numbers.js';
+import { latin1Text } from '../text/numbers.js';
 import type { VcfLine } from './line.js';
 
 /**
- * The offsets of the annotations of one line and the alleles that they belong to, found once for all records of the line.
+ * The offsets of the annotations of one line, and the alleles to which they belong; they are found once for all records of the line.
  *
- * Choice: with `explode_annotations`, an annotation becomes a record of the allele that it names, by `Allele` (as SnpEff writes it,
- * or as VEP shortens it) or by `ALLELE_NUM`; one that names no allele of the line becomes a record of each allele. An allele
- * without annotation is one record. Without subfields in the header, the values of the key are exploded as they are.
+ * Choice: with `explode_annotations`, an annotation becomes a record of the allele that it names, by `Allele` (as SnpEff writes it, or as
+ * VEP shortens it) or by `ALLELE_NUM`; an annotation that names no allele of the line becomes a record of each allele. An allele without
+ * annotations is one record. If the header names no subfields, the values of the key are exploded as they are.
  */
-export class Annotations {
-  /** Number of annotations on this line; 0 when the key is absent. */
-  count = 0;
-  /** The value of the key is `bytes[from..to)`. */
-  from = 0;
-  to = 0;
-  starts = new Int32Array(64);
+export class LineAnnotations {
+  /** Number of annotations on this line; 0 if the key is absent. */
+  annotationCount = 0;
+  /** The start of the key's value in the line; `to` is its end. */
+  valueFrom = 0;
+  valueTo = 0;
+  annotationStarts = new Int32Array(64);
   /** Index of the allele of each annotation; -1 for all alleles. */
   #alleles = new Int32Array(64);
   readonly #key: Uint8Array;
-  /** Index of the subfield that names the allele; -1 when there is none. */
+  /** Index of the subfield that names the allele; -1 if there is none. */
   readonly #subfield: number;
   readonly #isNumber: boolean;
   readonly #isShortened: boolean;
@@ -31,45 +31,48 @@ export class Annotations {
     this.#isShortened = names.includes('Consequence');
   }
 
-  /** Finds the key in INFO `bytes[from..to)` and the items of its value. */
-  find(bytes: Uint8Array, from: number, to: number): void {
-    this.count = 0;
-    this.from = -1;
-    this.to = -1;
+  /** Finds the key in the INFO column `bytes[from..to)`, and the items of its value. */
+  findAnnotations(bytes: Uint8Array, from: number, to: number): void {
+    this.annotationCount = 0;
+    this.valueFrom = -1;
+    this.valueTo = -1;
     const key = this.#key;
     let at = from;
-    while (at < to && !isKey(key, bytes, at, to)) {
+    while (at < to && !isKeyAt(key, bytes, at, to)) {
       while (at < to && bytes[at] !== 59) at++;
       at++;
     }
     if (at >= to) return;
-    this.from = at + key.length + 1;
-    at = this.from;
+    this.valueFrom = at + key.length + 1;
+    at = this.valueFrom;
     this.#begin(at);
     for (; at < to && bytes[at] !== 59; at++) if (bytes[at] === 44) this.#begin(at + 1);
-    this.to = at;
+    this.valueTo = at;
   }
 
-  /** The offset of the end of an annotation. */
-  endOf(index: number): number {
-    return index + 1 < this.count ? this.starts[index + 1]! - 1 : this.to;
+  /** Returns the offset at which an annotation ends. */
+  annotationEnd(index: number): number {
+    return index + 1 < this.annotationCount ? this.annotationStarts[index + 1]! - 1 : this.valueTo;
   }
 
   /** Assigns the annotations to the alleles of the line; returns the number of records that the line becomes. */
-  assign({ bytes, refFrom, refTo, altFrom, altTo }: VcfLine): number {
-    if (this.count === 0) return 0;
+  assignToAlleles({ bytes, refFrom, refTo, altFrom, altTo }: VcfLine): number {
+    if (this.annotationCount === 0) return 0;
     const isOne = bytes.subarray(altFrom, altTo).indexOf(44) < 0;
     if (isOne || this.#subfield < 0) {
-      this.#alleles.fill(-1, 0, this.count);
-      return this.count * (isOne ? 1 : latin1(bytes, altFrom, altTo, Infinity).split(',').length);
+      this.#alleles.fill(-1, 0, this.annotationCount);
+      return (
+        this.annotationCount *
+        (isOne ? 1 : latin1Text(bytes, altFrom, altTo, Infinity).split(',').length)
+      );
     }
-    const reference = latin1(bytes, refFrom, refTo, Infinity);
-    const alleles = latin1(bytes, altFrom, altTo, Infinity).split(',');
+    const reference = latin1Text(bytes, refFrom, refTo, Infinity);
+    const alleles = latin1Text(bytes, altFrom, altTo, Infinity).split(',');
     const byName = this.#names(reference, alleles);
     const counts = new Int32Array(alleles.length);
     let shared = 0;
-    for (let i = 0; i < this.count; i++) {
-      const name = this.#nameIn(bytes, this.starts[i]!, this.endOf(i));
+    for (let i = 0; i < this.annotationCount; i++) {
+      const name = this.#nameIn(bytes, this.annotationStarts[i]!, this.annotationEnd(i));
       const allele = byName.get(name) ?? -1;
       this.#alleles[i] = allele;
       if (allele < 0) shared++;
@@ -78,22 +81,25 @@ export class Annotations {
     return counts.reduce((sum, own) => sum + Math.max(1, own + shared), 0);
   }
 
-  /** The first annotation from `index` on that belongs to the allele; -1 when there is none. */
-  next(allele: number, index: number): number {
-    for (let i = index; i < this.count; i++)
+  /** Returns the first annotation, from `index` on, that belongs to the allele; -1 if there is none. */
+  nextOfAllele(allele: number, index: number): number {
+    for (let i = index; i < this.annotationCount; i++)
       if (this.#alleles[i] === -1 || this.#alleles[i] === allele) return i;
     return -1;
   }
 
   #begin(at: number): void {
-    if (this.count === this.starts.length) {
-      this.starts = doubleList(this.starts);
-      this.#alleles = doubleList(this.#alleles);
+    if (this.annotationCount === this.annotationStarts.length) {
+      this.annotationStarts = doubleCapacity(this.annotationStarts);
+      this.#alleles = doubleCapacity(this.#alleles);
     }
-    this.starts[this.count++] = at;
+    this.annotationStarts[this.annotationCount++] = at;
   }
 
-  /** The index of an allele by each name that annotations may use for it; the form that the tool itself writes has precedence. */
+  /**
+   * Returns the index of an allele for each name that annotations may use for it. If two alleles share a name, the form that the annotating
+   * tool writes takes precedence.
+   */
   #names(reference: string, alleles: readonly string[]): ReadonlyMap<string, number> {
     const names = new Map<string, number>();
     const add = (list: readonly string[]) =>
@@ -117,12 +123,13 @@ export class Annotations {
     }
     let end = at;
     while (end < to && bytes[end] !== 124) end++;
-    return latin1(bytes, at, end, Infinity).trim();
+    return latin1Text(bytes, at, end, Infinity).trim();
   }
 }
 
 /**
- * The alleles as VEP writes them: without the first base, if all alleles of an insertion or deletion share it, and `-` for an empty allele.
+ * Returns the alleles as VEP writes them: without the first base if all alleles of an insertion or deletion share it, and `-` for an empty
+ * allele.
  */
 function trimmedAlleles(reference: string, alleles: readonly string[]): readonly string[] {
   const all = [reference, ...alleles].filter((allele) => !allele.includes('*'));
@@ -131,14 +138,14 @@ function trimmedAlleles(reference: string, alleles: readonly string[]): readonly
   return alleles.map((allele) => (allele.includes('*') ? allele : allele.slice(1) || '-'));
 }
 
-function isKey(key: Uint8Array, bytes: Uint8Array, at: number, to: number): boolean {
+function isKeyAt(key: Uint8Array, bytes: Uint8Array, at: number, to: number): boolean {
   const end = at + key.length;
   if (end >= to || bytes[end] !== 61) return false;
   for (let i = 0; i < key.length; i++) if (key[i] !== bytes[at + i]) return false;
   return true;
 }
 
-function doubleList(list: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
+function doubleCapacity(list: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
   const bigger = new Int32Array(list.length * 2);
   bigger.set(list);
   return bigger;

@@ -1,12 +1,12 @@
 import type { NewField } from '../../engine/core/dataset-field.js';
-import { AppError, invalid } from '../../engine/core/errors.js';
+import { AppError, invalidError } from '../../engine/core/errors.js';
 import type { Column, Columns, StoredType } from '../../engine/core/types.js';
 import { coordinatesColumn } from '../coordinates.js';
 import type { VcfParams } from './vcf-params.js';
 import type { KeyDefinition, VcfHeader } from './vcf-header.js';
-import { symbolsKey } from './known-sources.js';
+import { symbolsFieldName } from './known-sources.js';
 
-/** The columns that a header declares, in the order of the record (contract 10.6). */
+/** Returns the columns that a header declares, in the order of the record (contract 10.6). */
 export function declaredColumns(header: VcfHeader, params: VcfParams): Columns {
   const columns: Column[] = [
     coordinatesColumn,
@@ -19,7 +19,7 @@ export function declaredColumns(header: VcfHeader, params: VcfParams): Columns {
     { ...scalarColumn('filter', 'string'), isList: true },
   ];
   if (header.info.length > 0) {
-    const keys = annotationKeysOf(header, params);
+    const keys = subfieldsByAnnotationKey(header, params);
     columns.push(
       objectColumn(
         'info',
@@ -29,7 +29,7 @@ export function declaredColumns(header: VcfHeader, params: VcfParams): Columns {
             return [{ ...column, isList: false }];
           const meaning = header.meanings.find(({ id }) => id === one.id);
           if (meaning === undefined || column.children) return [column];
-          const symbols = { ...scalarColumn(symbolsKey(one.id), 'string'), isList: true };
+          const symbols = { ...scalarColumn(symbolsFieldName(one.id), 'string'), isList: true };
           return [
             meaning.separator === undefined ? column : { ...column, isList: true },
             ...(meaning.symbolsEndAt === undefined ? [] : [symbols]),
@@ -39,11 +39,11 @@ export function declaredColumns(header: VcfHeader, params: VcfParams): Columns {
     );
   }
   if (header.samples.length > 0) {
-    const format = header.format.map((one) => definedColumn(one));
+    const format = header.format.map((one) => columnOfDefinition(one));
     const key = params.sampleKey;
-    // Without declared INFO keys, the column `info` is created by the first key of a record.
+    // Without declared INFO keys, the column `info` is created at the first key of a record.
     if (key === 'info' || columns.some((column) => column.name === key))
-      throw invalid(
+      throw invalidError(
         'reader_params',
         `sample_key: "${key}" is the name of another column of a VCF record`,
       );
@@ -56,7 +56,7 @@ export function declaredColumns(header: VcfHeader, params: VcfParams): Columns {
   return withPhysicalNames(columns);
 }
 
-/** The descriptions that a VCF header gives its fields, and the entity type of `variant`. */
+/** Returns the descriptions that a VCF header gives its fields, and the entity type of `variant`. */
 export function declaredFields(header: VcfHeader, params: VcfParams): readonly Partial<NewField>[] {
   const definitionsOf = (root: string, definitions: readonly KeyDefinition[]) =>
     definitions
@@ -79,8 +79,8 @@ export function declaredFields(header: VcfHeader, params: VcfParams): readonly P
   ];
 }
 
-/** The names of the subfields of each annotation key, from the key's description in the header. */
-export function annotationKeysOf(
+/** Returns the names of the subfields of each annotation key, from the key's description in the header. */
+export function subfieldsByAnnotationKey(
   header: VcfHeader,
   params: VcfParams,
 ): ReadonlyMap<string, readonly string[]> {
@@ -95,9 +95,9 @@ export function annotationKeysOf(
 }
 
 /**
- * The names between the bars of `Functional annotations: 'Allele | Annotation | …'` (SnpEff) or `… Format: Allele|Consequence|…`
- * (VEP), with `.` and `/` replaced by `_` and without spaces (contract 10.6). SnpEff before 4.1 writes descriptions as
- * `Format: 'Effect ( Effect_Impact | … [ | ERRORS ] )'`, and its values in the same form.
+ * Returns the names between the bars in `Functional annotations: 'Allele | Annotation | …'` (SnpEff) or `… Format: Allele|Consequence|…`
+ * (VEP), with `.` and `/` replaced by `_` and without spaces (contract 10.6). SnpEff before 4.1 writes descriptions as `Format: 'Effect (
+ * Effect_Impact | … [ | ERRORS ] )'`, and its values in the same form.
  */
 function subfieldNames(description: string): string[] {
   const quotedList = /'([^']*\|[^']*)'/.exec(description)?.[1];
@@ -113,13 +113,13 @@ function subfieldNames(description: string): string[] {
 }
 
 /** Subfields whose values are lists joined with `&`. */
-const joinedSubfields = new Set(['Annotation', 'Consequence']);
+const listSubfields = new Set(['Annotation', 'Consequence']);
 
 function infoColumn(definition: KeyDefinition, parts: readonly string[] | undefined): Column {
-  if (parts === undefined) return definedColumn(definition);
+  if (parts === undefined) return columnOfDefinition(definition);
   const children = parts.map((name) => ({
     ...scalarColumn(name, 'string'),
-    isList: joinedSubfields.has(name),
+    isList: listSubfields.has(name),
   }));
   return { ...objectColumn(definition.id, children), isList: true };
 }
@@ -132,7 +132,7 @@ const storedTypes: Readonly<Record<KeyDefinition['type'], StoredType>> = {
   String: 'string',
 };
 
-function definedColumn({ id, number, type }: KeyDefinition): Column {
+function columnOfDefinition({ id, number, type }: KeyDefinition): Column {
   const isList = type !== 'Flag' && number !== '1' && number !== '0';
   return { ...scalarColumn(id, type === 'Flag' ? 'boolean' : storedTypes[type]), isList };
 }
@@ -145,48 +145,52 @@ function objectColumn(name: string, children: Columns): Column {
   return { name, physical: name, type: 'object', isList: false, children };
 }
 
-/** The columns with physical names that differ in more than letter case. */
+/** Returns the columns with physical names that differ in more than letter case. */
 function withPhysicalNames(columns: Columns): Columns {
   const takenNames = new Set<string>();
   return columns.map((column) => ({
     ...column,
-    physical: freePhysical(column.name, takenNames),
+    physical: uniquePhysicalName(column.name, takenNames),
     ...(column.children && { children: withPhysicalNames(column.children) }),
   }));
 }
 
-/** A physical name for `name` that is not in `usedNames`, which holds the names in use in lower case and gets the new one. */
-export function freePhysical(name: string, usedNames: Set<string>): string {
+/** Returns a physical name for `name` that is not in `usedNames`, and adds it. `usedNames` contains the names in use in lower case. */
+export function uniquePhysicalName(name: string, usedNames: Set<string>): string {
   let physical = name === '' ? '~1' : name;
   for (let n = 2; usedNames.has(physical.toLowerCase()); n++) physical = `${name}~${n}`;
   usedNames.add(physical.toLowerCase());
   return physical;
 }
 
-/** Throws when the dataset has objects for a field that holds plain values in the VCF. */
-export function refuseObjects(declared: Columns, columns: Columns, at = ''): void {
+/** Throws if the dataset has objects for a field that has plain values in the VCF file. */
+export function refuseObjectColumns(declared: Columns, columns: Columns, at = ''): void {
   for (const [i, { name, type, children }] of columns.entries()) {
     const declaredType = declared[i]!;
     if (type === 'object' && declaredType.type !== 'object')
-      throw typeConflict(`${at}${name}`, type, declaredType.type);
+      throw typeConflictError(`${at}${name}`, type, declaredType.type);
     if (type === 'object')
-      refuseObjects(declaredType.children ?? [], children ?? [], `${at}${name}.`);
+      refuseObjectColumns(declaredType.children ?? [], children ?? [], `${at}${name}.`);
   }
 }
 
-/** The columns with the integers at these dotted paths as doubles. */
-export function widenedColumns(columns: Columns, widened: ReadonlySet<string>, at = ''): Columns {
+/** Returns the columns, with the integers at these dotted paths as doubles. */
+export function widenIntegerColumns(
+  columns: Columns,
+  widened: ReadonlySet<string>,
+  at = '',
+): Columns {
   if (widened.size === 0) return columns;
   return columns.map((column) => {
     const path = `${at}${column.name}`;
     if (column.children)
-      return { ...column, children: widenedColumns(column.children, widened, `${path}.`) };
+      return { ...column, children: widenIntegerColumns(column.children, widened, `${path}.`) };
     return widened.has(path) ? { ...column, type: 'double' } : column;
   });
 }
 
-/** Types of the fixed fields, and whether they are lists. */
-const fixedTypes: Readonly<Record<string, readonly [string, boolean]>> = {
+/** The types of the fixed VCF fields, and whether they are lists. */
+const fixedFieldTypes: Readonly<Record<string, readonly [string, boolean]>> = {
   genomic_coordinates: ['object', false],
   variant: ['string', false],
   allele: ['string', false],
@@ -197,25 +201,25 @@ const fixedTypes: Readonly<Record<string, readonly [string, boolean]>> = {
   filter: ['string', true],
 };
 
-/** Throws when the dataset has a fixed VCF field with a type that cannot store the values of VCF records. */
-export function checkType(name: string, type: string, isList: boolean): void {
-  const [wanted, wantsList] = fixedTypes[name]!;
+/** Throws if the dataset has a fixed VCF field with a type that cannot store the values of VCF records. */
+export function checkFixedFieldType(name: string, type: string, isList: boolean): void {
+  const [wanted, wantsList] = fixedFieldTypes[name]!;
   const isText = wanted === 'string' && (type === 'text' || type === 'blob');
   if ((type !== wanted && !isText) || isList !== wantsList)
-    throw typeConflict(
+    throw typeConflictError(
       name,
       describeType({ type, isList }),
       describeType({ type: wanted, isList: wantsList }),
     );
 }
 
-/** A type as messages name it. */
+/** Returns the description of a type for messages. */
 export function describeType({ type, isList }: { type: string; isList: boolean }): string {
   return isList ? `list of ${type}` : type;
 }
 
-/** The error for a field whose type in the dataset cannot store the values of VCF records. */
-export function typeConflict(name: string, found: string, wanted: string): AppError {
+/** Returns the error for a field whose type in the dataset cannot store the values of VCF records. */
+export function typeConflictError(name: string, found: string, wanted: string): AppError {
   return new AppError(
     'invalid',
     `field ${name} is of type ${found} in this dataset, a VCF record needs ${wanted}: import into another dataset`,

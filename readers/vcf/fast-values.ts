@@ -5,10 +5,10 @@ import { powersOfTen } from '../text/numbers.js';
 import { KeyKind, type KeyBuilder } from './key-builder.js';
 
 /**
- * The fast path for a value of plain numbers, or of text without escapes, in a single pass over its bytes. Returns the end of the value, or
- * -1 with nothing appended if the value needs the general path. Most values of real files are such.
+ * The fast path for a value of plain numbers, or of text without escapes, in a single pass over its bytes. Most values of real files are of
+ * this kind. Returns the end of the value, or -1, with nothing appended, if the value needs the general path.
  */
-export function appendFast(
+export function appendFastValue(
   entry: KeyBuilder,
   bytes: Uint8Array,
   from: number,
@@ -21,9 +21,10 @@ export function appendFast(
   const lengthBefore = items.length;
   let at = from;
   for (;;) {
-    if (kind === KeyKind.Integer) at = fastInteger(items as IntegerBuilder, bytes, at, to);
-    else if (kind === KeyKind.Double) at = fastDouble(items as DoubleBuilder, bytes, at, to);
-    else if (kind === KeyKind.Text) at = fastText(items as Utf8Builder, bytes, at, to, separator);
+    if (kind === KeyKind.Integer) at = appendFastInteger(items as IntegerBuilder, bytes, at, to);
+    else if (kind === KeyKind.Double) at = appendFastDouble(items as DoubleBuilder, bytes, at, to);
+    else if (kind === KeyKind.Text)
+      at = appendFastText(items as Utf8Builder, bytes, at, to, separator);
     else at = -1;
     if (at < 0 || at >= to || bytes[at] === 59) break;
     if (!isList || bytes[at] !== separator) at = -2;
@@ -38,8 +39,13 @@ export function appendFast(
   return at;
 }
 
-/** Appends up to nine digits; returns their end, or -1 when there are none or more. */
-function fastInteger(items: IntegerBuilder, bytes: Uint8Array, from: number, to: number): number {
+/** Appends an integer of up to nine digits; returns its end, or -1 if there are no digits or more. */
+function appendFastInteger(
+  items: IntegerBuilder,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+): number {
   let value = 0;
   let at = from;
   for (; at < to; at++) {
@@ -52,8 +58,13 @@ function fastInteger(items: IntegerBuilder, bytes: Uint8Array, from: number, to:
   return at;
 }
 
-/** Appends up to fifteen digits with or without a decimal point, which a single division converts exactly. */
-function fastDouble(items: DoubleBuilder, bytes: Uint8Array, from: number, to: number): number {
+/** Appends a number of up to fifteen digits, with or without a decimal point; it is converted exactly by a single division. */
+function appendFastDouble(
+  items: DoubleBuilder,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+): number {
   let mantissa = 0;
   let point = -1;
   let at = from;
@@ -70,7 +81,7 @@ function fastDouble(items: DoubleBuilder, bytes: Uint8Array, from: number, to: n
 }
 
 /** Appends text up to the next separator or semicolon; returns -1 for escapes, long texts, `.` and the empty text. */
-function fastText(
+function appendFastText(
   items: Utf8Builder,
   bytes: Uint8Array,
   from: number,

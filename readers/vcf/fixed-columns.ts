@@ -5,13 +5,13 @@ import type { ListBuilder, StructBuilder } from '../../engine/ingest/nested-buil
 import type { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
 import { budgets } from '../../engine/core/budgets.js';
 import type { Column, Columns } from '../../engine/core/types.js';
-import { checkType, describeType, typeConflict } from './columns.js';
+import { checkFixedFieldType, describeType, typeConflictError } from './columns.js';
 import { appendFilter, appendIdentifier, appendSplit, appendVariant } from './fixed-fields.js';
 import type { VcfLine } from './line.js';
 
 /** The columns that every VCF record has: coordinates, alleles, identifier, quality and filter (contract 10.6). */
 export class FixedColumns {
-  /** The last position that the columns can store. */
+  /** The largest genomic position that the columns can store. */
   maxPosition = 2 ** 53;
   readonly #coordinates: StructBuilder;
   readonly #build: Utf8Builder;
@@ -28,14 +28,14 @@ export class FixedColumns {
   /** Whether somebody declared the type of `qual`. */
   readonly isQualDeclared: boolean;
   readonly #buildName: Uint8Array;
-  /** The build in upper case and a dash: the prefix of `variant`. */
+  /** The genome build in upper case and a dash: the prefix of every value of `variant`. */
   readonly #variantPrefix: Uint8Array;
 
   /** Adds the columns to `out`. Throws `invalid` when `columns` has one with a type that cannot store the values of VCF records. */
   constructor(columns: Columns, out: BatchBuilder, build: string) {
     const column = <B extends ColumnBuilder>(name: string): B => {
       const wantedColumn = columns.find((one) => one.name === name)!;
-      checkType(wantedColumn.name, wantedColumn.type, wantedColumn.isList);
+      checkFixedFieldType(wantedColumn.name, wantedColumn.type, wantedColumn.isList);
       return out.column(wantedColumn) as B;
     };
     this.#coordinates = column('genomic_coordinates');
@@ -44,7 +44,7 @@ export class FixedColumns {
       const found = builder.column();
       const isInteger = type === 'long' && found.type === 'integer';
       if ((found.type !== type && !isInteger) || found.isList)
-        throw typeConflict(`genomic_coordinates.${name}`, describeType(found), type);
+        throw typeConflictError(`genomic_coordinates.${name}`, describeType(found), type);
       if (isInteger) this.maxPosition = 2 ** 31 - 1;
       return builder as B;
     };
@@ -65,10 +65,10 @@ export class FixedColumns {
   }
 
   /**
-   * Changes the columns of alleles that are longer than a string may be into columns of type `text`. Calls `report` for each column, and
+   * Changes the columns of alleles to type `text` if an allele is longer than a string may be. Calls `report` for each changed column, and
    * returns false as soon as `report` does.
    */
-  widen(
+  widenAlleleColumns(
     line: VcfLine,
     stop: number,
     allele: number,
@@ -79,15 +79,15 @@ export class FixedColumns {
       [this.#allele, allele],
       [this.#variant, this.#variantPrefix.length + position + allele],
       [this.#reference, line.refTo - line.refFrom],
-      [this.#alternates.items, longestItem(line.bytes, line.altFrom, line.altTo)],
+      [this.#alternates.items, longestItemBytes(line.bytes, line.altFrom, line.altTo)],
       [this.#rowId, line.idTo - line.posTo - 1],
     ];
     return sizes.every(([builder, size]) => {
       const column = builder.column();
-      const isString = column.type === 'string' || builder.becameText;
+      const isString = column.type === 'string' || builder.wasConvertedToText;
       if (size <= budgets.stringBytes || !isString) return true;
       if (!report(column, size)) return false;
-      builder.becomeText();
+      builder.convertToTextType();
       return true;
     });
   }
@@ -96,7 +96,7 @@ export class FixedColumns {
    * Appends the values of the record of the allele `line.bytes[from..to)`, which ends at the position `stop`. Returns false when FILTER
    * has an item that is not a filter name; the caller rolls the record back.
    */
-  append(line: VcfLine, row: number, stop: number, from: number, to: number): boolean {
+  appendRecord(line: VcfLine, row: number, stop: number, from: number, to: number): boolean {
     const { bytes, qual } = line;
     this.#build.padTo(row);
     this.#build.appendBytes(this.#buildName, 0, this.#buildName.length);
@@ -117,7 +117,7 @@ export class FixedColumns {
 }
 
 /** The size of the longest item of a list separated by commas. */
-function longestItem(bytes: Uint8Array, from: number, to: number): number {
+function longestItemBytes(bytes: Uint8Array, from: number, to: number): number {
   let longest = 0;
   for (let start = from, at = from; at <= to; at++) {
     if (at < to && bytes[at] !== 44) continue;

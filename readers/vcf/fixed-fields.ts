@@ -14,14 +14,14 @@ export function isChromosome(bytes: Uint8Array, from: number, to: number): boole
 
 // Choice: REF may hold IUPAC ambiguity codes, because old reference genomes do; ALT may not (VCF 4.5, section 1.6.1).
 /** Bit 1: allowed in ALT; bit 2: allowed in REF. */
-const bases = new Uint8Array(256);
-for (const c of 'ACGTNacgtn') bases[c.charCodeAt(0)] = 3;
-for (const c of 'RYKMSWBDHVUrykmswbdhvu') bases[c.charCodeAt(0)] = 2;
+const baseFlags = new Uint8Array(256);
+for (const c of 'ACGTNacgtn') baseFlags[c.charCodeAt(0)] = 3;
+for (const c of 'RYKMSWBDHVUrykmswbdhvu') baseFlags[c.charCodeAt(0)] = 2;
 
 /** Whether the text is a REF: one base or more. */
 export function isReference(bytes: Uint8Array, from: number, to: number): boolean {
   if (from === to) return false;
-  for (let at = from; at < to; at++) if (!bases[bytes[at]!]) return false;
+  for (let at = from; at < to; at++) if (!baseFlags[bytes[at]!]) return false;
   return true;
 }
 
@@ -29,12 +29,12 @@ export function isReference(bytes: Uint8Array, from: number, to: number): boolea
 export function isAllele(bytes: Uint8Array, from: number, to: number): boolean {
   if (from === to) return false;
   let at = from;
-  while (at < to && (bases[bytes[at]!]! & 1) === 1) at++;
+  while (at < to && (baseFlags[bytes[at]!]! & 1) === 1) at++;
   if (at === to) return true;
   const c = bytes[at]!;
   if (to - from === 1) return c === 42;
   if (c === 60 && at === from) return bytes[to - 1] === 62 && to - from > 2;
-  // Breakends `G[17:198982[` and `]13:123456]T`, single breakends `.TC` and `CT.`, an inserted contig `C<ctg1>`.
+  // The accepted forms are breakends (`G[17:198982[`, `]13:123456]T`), single breakends (`.TC`, `CT.`) and an inserted contig (`C<ctg1>`).
   if (c === 91 || c === 93) return bytes.subarray(at + 1, to).includes(c);
   if (c === 46) return at === from || at === to - 1;
   return c === 60 && bytes[to - 1] === 62;
@@ -56,7 +56,7 @@ export function appendVariant(
   const room =
     prefix.length + (chromTo - chromFrom) + (posTo - posFrom) + (alleleTo - alleleFrom) + 24;
   const targetBytes = column.reserve(room);
-  let at = column.end;
+  let at = column.usedBytes;
   for (let i = 0; i < prefix.length; i++) targetBytes[at++] = prefix[i]!;
   at = copyUpper(targetBytes, at, bytes, chromFrom, chromTo);
   targetBytes[at++] = 45;
@@ -70,7 +70,7 @@ export function appendVariant(
   else at = writeDigits(targetBytes, at, stop);
   targetBytes[at++] = 45;
   at = copyUpper(targetBytes, at, bytes, alleleFrom, alleleTo);
-  column.commit(at);
+  column.endValue(at);
 }
 
 /** Appends ID; `.` and the empty text are null. */

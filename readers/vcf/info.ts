@@ -9,14 +9,19 @@ import {
 } from '../../engine/ingest/overlaid-columns.js';
 import type { Column } from '../../engine/core/types.js';
 import type { Report } from '../reader.js';
-import { describeType, freePhysical, refuseObjects, typeConflict } from './columns.js';
-import { integerAt } from '../text/numbers.js';
-import type { Annotations } from './annotations.js';
+import {
+  describeType,
+  uniquePhysicalName,
+  refuseObjectColumns,
+  typeConflictError,
+} from './columns.js';
+import { parseInteger } from '../text/numbers.js';
+import type { LineAnnotations } from './annotations.js';
 import type { VcfLine } from './line.js';
 import type { InfoExtent } from './stop-position.js';
-import { KeyTable } from './key-table.js';
-import type { Meaning } from './vcf-header.js';
-import { symbolsKey } from './known-sources.js';
+import { InfoKeyTable } from './key-table.js';
+import type { InfoInterpretation } from './vcf-header.js';
+import { symbolsFieldName } from './known-sources.js';
 import {
   keyBuilderOf,
   KeyKind,
@@ -24,12 +29,12 @@ import {
   type KeyBuilder,
   type ValueReport,
 } from './key-builder.js';
-import { appendFast } from './fast-values.js';
+import { appendFastValue } from './fast-values.js';
 import { appendValue } from './values.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 
-const severalValues = 'several values where the header promises one';
-const repeatedKey = 'the key occurs twice: the first value holds';
+const severalValuesWarning = 'several values where the header promises one';
+const repeatedKeyWarning = 'the key occurs twice: the first value holds';
 
 /** Options of `InfoParser`. */
 export interface InfoOptions {
@@ -44,24 +49,24 @@ export interface InfoOptions {
   /** Dotted names of declared integers that are stored as doubles; after adding a name, the parser rejects the line. */
   readonly widened: Set<string>;
   /** The interpretations of keys. */
-  readonly meanings: readonly Meaning[];
+  readonly meanings: readonly InfoInterpretation[];
   /** The annotations of the line and their key, if each annotation becomes a record; else null. */
-  readonly annotations: Annotations | null;
+  readonly annotations: LineAnnotations | null;
   readonly exploded: string | null;
 }
 
 /** Parses INFO into the struct column `info`. */
 export class InfoParser implements InfoExtent, ValueReport {
-  end = -1;
+  infoEnd = -1;
   svlenFrom = 0;
   svlenTo = 0;
   readonly #struct: StructBuilder;
-  readonly #keys = new KeyTable();
+  readonly #keys = new InfoKeyTable();
   readonly #options: InfoOptions;
   /** Columns that the dataset has, by key. */
   readonly #known: ReadonlyMap<string, Column>;
   readonly #widened: Set<string>;
-  readonly #meanings: ReadonlyMap<string, Meaning>;
+  readonly #meanings: ReadonlyMap<string, InfoInterpretation>;
   readonly #physicalNames: Set<string>;
   /** Undeclared keys that so far occurred without a value only. */
   readonly #flags = new Set<KeyBuilder>();
@@ -88,7 +93,7 @@ export class InfoParser implements InfoExtent, ValueReport {
     };
     const struct = column ?? overlayColumn(empty, existing);
     if (struct.type !== 'object' || struct.isList)
-      throw typeConflict('info', describeType(struct), 'object');
+      throw typeConflictError('info', describeType(struct), 'object');
     this.#struct = new StructBuilder(struct);
     this.#known = new Map((existing?.children ?? []).map((child) => [child.name, child]));
     this.#physicalNames = new Set(
@@ -114,11 +119,11 @@ export class InfoParser implements InfoExtent, ValueReport {
    * Parses the INFO of a line for record `row`; returns false when the line was rejected. `annotation` is the index of the
    * annotation of this record, where every annotation becomes a record; -1 for none.
    */
-  parse(line: VcfLine, row: number, annotation: number): boolean {
+  parseInfo(line: VcfLine, row: number, annotation: number): boolean {
     const { bytes, infoFrom: from, infoTo: to } = line;
-    this.end = -1;
+    this.infoEnd = -1;
     this.svlenTo = this.svlenFrom = 0;
-    this.#lineNumber = line.number;
+    this.#lineNumber = line.numberInChunk;
     this.#bytes = bytes;
     this.#row = row;
     if (from >= to || (to - from === 1 && bytes[from] === 46)) {
@@ -132,7 +137,7 @@ export class InfoParser implements InfoExtent, ValueReport {
     for (let at = from; at < to;) {
       // Most files repeat the order of their keys, so the key that followed in the previous line is tried first.
       let entry = guess;
-      if (entry === null || !matchesKey(entry.bytes, bytes, at, to)) {
+      if (entry === null || !isKeyAt(entry.bytes, bytes, at, to)) {
         entry = this.#keys.find(bytes, at, to);
         if (entry === null) {
           const c = bytes[at];
@@ -152,12 +157,12 @@ export class InfoParser implements InfoExtent, ValueReport {
       guess = entry.next;
       const keyEnd = at + entry.bytes.length;
       const hasValue = keyEnd < to && bytes[keyEnd] === 61;
-      if (entry.role === KeyRole.Exploded && annotations?.from === keyEnd + 1) {
+      if (entry.role === KeyRole.Exploded && annotations?.valueFrom === keyEnd + 1) {
         if (!this.#appendAnnotation(entry, annotations, annotation)) return false;
-        at = annotations.to + 1;
+        at = annotations.valueTo + 1;
         continue;
       }
-      const fastEnd = hasValue ? appendFast(entry, bytes, keyEnd + 1, to, row) : -1;
+      const fastEnd = hasValue ? appendFastValue(entry, bytes, keyEnd + 1, to, row) : -1;
       if (fastEnd >= 0) {
         if (entry.role !== KeyRole.None) this.#noteExtent(entry, keyEnd + 1, fastEnd);
         at = fastEnd + 1;
@@ -190,7 +195,8 @@ export class InfoParser implements InfoExtent, ValueReport {
     hasEscape: boolean,
   ): boolean {
     const { column } = entry;
-    if (column.length > this.#row) return this.tolerates(entry, codes.unexpectedList, repeatedKey);
+    if (column.length > this.#row)
+      return this.tolerates(entry, codes.unexpectedList, repeatedKeyWarning);
     column.padTo(this.#row);
     if (valueEnd === keyEnd) {
       if (entry.kind === KeyKind.Flag && !entry.isList) (column as BooleanBuilder).append(true);
@@ -206,7 +212,7 @@ export class InfoParser implements InfoExtent, ValueReport {
     const from = keyEnd + 1;
     let to = valueEnd;
     if (hasComma && !entry.isList) {
-      if (!this.tolerates(entry, codes.unexpectedList, severalValues)) return false;
+      if (!this.tolerates(entry, codes.unexpectedList, severalValuesWarning)) return false;
       // Choice: where the header declares one value and several come, a number keeps the first and text is stored unsplit.
       if (entry.kind !== KeyKind.Text) to = this.#bytes.indexOf(44, from);
     }
@@ -214,15 +220,20 @@ export class InfoParser implements InfoExtent, ValueReport {
     return this.#appendRange(entry, from, to, hasEscape);
   }
 
-  #appendAnnotation(entry: KeyBuilder, annotations: Annotations, index: number): boolean {
+  #appendAnnotation(entry: KeyBuilder, annotations: LineAnnotations, index: number): boolean {
     if (entry.column.length > this.#row)
-      return this.tolerates(entry, codes.unexpectedList, repeatedKey);
+      return this.tolerates(entry, codes.unexpectedList, repeatedKeyWarning);
     entry.column.padTo(this.#row);
     if (index < 0) {
       entry.column.appendNull();
       return true;
     }
-    return this.#appendRange(entry, annotations.starts[index]!, annotations.endOf(index), true);
+    return this.#appendRange(
+      entry,
+      annotations.annotationStarts[index]!,
+      annotations.annotationEnd(index),
+      true,
+    );
   }
 
   #appendRange(entry: KeyBuilder, from: number, to: number, hasEscape: boolean): boolean {
@@ -247,19 +258,19 @@ export class InfoParser implements InfoExtent, ValueReport {
     return this.#widened.has(`info.${name}`) && hasUndeclaredType(this.#known.get(name));
   }
 
-  /** Keeps the values of END and SVLEN for `symbolStop`. */
+  /** Keeps the values of END and SVLEN for `symbolicAlleleStop`. */
   #noteExtent(entry: KeyBuilder, from: number, to: number): void {
-    if (entry.role === KeyRole.End) this.end = integerAt(this.#bytes, from, to);
+    if (entry.role === KeyRole.End) this.infoEnd = parseInteger(this.#bytes, from, to);
     else if (entry.role === KeyRole.Svlen) {
       this.svlenFrom = from;
       this.svlenTo = to;
     } else if (entry.role === KeyRole.Genes) this.#appendSymbols(entry, from, to);
   }
 
-  /** Appends the gene symbols of a value such as `BRCA2:675|LOC1:2` to the list beside its key. */
+  /** Appends the gene symbols of a value such as `BRCA2:675|LOC1:2` to the list field that `symbolsFieldName` names. */
   #appendSymbols({ name }: KeyBuilder, from: number, to: number): void {
     const bytes = this.#bytes;
-    const list = this.#struct.children.get(symbolsKey(name));
+    const list = this.#struct.children.get(symbolsFieldName(name));
     if (!(list instanceof ListBuilder) || !(list.items instanceof Utf8Builder)) return;
     const { symbolsEndAt, separator = '|' } = this.#meanings.get(name)!;
     const [last, next] = [symbolsEndAt!.charCodeAt(0), separator.charCodeAt(0)];
@@ -303,12 +314,14 @@ export class InfoParser implements InfoExtent, ValueReport {
     const ownColumn: Column = {
       name,
       physical:
-        knownColumn === undefined ? freePhysical(name, this.#physicalNames) : knownColumn.physical,
+        knownColumn === undefined
+          ? uniquePhysicalName(name, this.#physicalNames)
+          : knownColumn.physical,
       type: hasValue ? 'string' : 'boolean',
       isList: false,
     };
     const column = overlayColumn(ownColumn, knownColumn);
-    refuseObjects([ownColumn], [column], 'info.');
+    refuseObjectColumns([ownColumn], [column], 'info.');
     const entry = keyBuilderOf(name, this.#struct.child(column), this.#roleOf(name));
     if (hasOpenType(knownColumn) && !hasValue) this.#flags.add(entry);
     this.#keys.add(entry);
@@ -319,20 +332,20 @@ export class InfoParser implements InfoExtent, ValueReport {
   #addColumn(): void {
     if (this.#isAdded) return;
     this.#isAdded = true;
-    this.#options.out.add('info', this.#struct);
+    this.#options.out.addBuilder('info', this.#struct);
   }
 }
 
 /** Whether the key is at `at`, followed by `=`, `;` or the end. */
-function matchesKey(key: Uint8Array, bytes: Uint8Array, at: number, to: number): boolean {
+function isKeyAt(key: Uint8Array, bytes: Uint8Array, at: number, to: number): boolean {
   const end = at + key.length;
   if (end > to) return false;
   for (let i = 0; i < key.length; i++) if (key[i] !== bytes[at + i]) return false;
   return end === to || bytes[end] === 61 || bytes[end] === 59;
 }
 
-const trueText = new TextEncoder().encode('true');
+const trueBytes = new TextEncoder().encode('true');
 
 function appendTrue(entry: KeyBuilder, report: ValueReport): void {
-  appendValue(entry, trueText, 0, trueText.length, false, report);
+  appendValue(entry, trueBytes, 0, trueBytes.length, false, report);
 }

@@ -7,15 +7,15 @@ import {
 } from '../../engine/ingest/fixed-width-builders.js';
 import { ListBuilder, StructBuilder } from '../../engine/ingest/nested-builders.js';
 import type { Column } from '../../engine/core/types.js';
-import { freePhysical } from './columns.js';
+import { uniquePhysicalName } from './columns.js';
 
-/** The problem of a value; the caller adds line and field. */
+/** Describes why a value cannot be stored; the caller adds the line number and the field name. */
 export interface ValueFault {
   readonly code: number;
   readonly message: string;
   /** The value is a number that would fit a double. */
   readonly isWider?: boolean;
-  /** The value is NaN or infinite; the message says so. */
+  /** The value is NaN or infinite; `message` says so. */
   readonly isNonFinite?: boolean;
   /** The value is longer than a string may be, in a column that may become one of type `text`. */
   readonly isLongText?: boolean;
@@ -45,7 +45,10 @@ export const enum KeyKind {
   Annotation,
 }
 
-/** Keys with a meaning for the record: its stop position, and the annotations that become records. */
+/**
+ * What a key determines besides its own column: the stop position of the record (END, SVLEN), the records that annotations become, or gene
+ * symbols.
+ */
 export const enum KeyRole {
   None,
   End,
@@ -74,7 +77,7 @@ export interface KeyBuilder {
   /** The builders of the annotation parts that the header names, and the column for further parts. */
   readonly parts: readonly ColumnBuilder[];
   readonly extra: Column | null;
-  /** The key after this one in the previous line: most lines have the same order of keys. */
+  /** The key that followed this key in the previous line: most lines have the same order of keys. */
   next: KeyBuilder | null;
 }
 
@@ -96,7 +99,7 @@ export function keyBuilderOf(
   return {
     name,
     bytes: new TextEncoder().encode(name),
-    kind: isWidened ? KeyKind.Widened : kindOf(items),
+    kind: isWidened ? KeyKind.Widened : keyKindOf(items),
     isList,
     column,
     items,
@@ -110,7 +113,10 @@ export function keyBuilderOf(
   };
 }
 
-/** A list of strings named `extra`, or `extra_2` and so on if the header names such a part. */
+/**
+ * Returns the column for further parts of an annotation: a list of strings named `extra`, or `extra_2` and so on if the header names a part
+ * `extra`.
+ */
 function extraColumn(parts: readonly ColumnBuilder[], known: Column | undefined): Column {
   const partColumns = parts.map((part) => part.column());
   const stored = known?.children ?? [];
@@ -124,11 +130,11 @@ function extraColumn(parts: readonly ColumnBuilder[], known: Column | undefined)
   const takenNames = new Set(
     [...partColumns, ...stored].map(({ physical }) => physical.toLowerCase()),
   );
-  return { name, physical: freePhysical(name, takenNames), type: 'string', isList: true };
+  return { name, physical: uniquePhysicalName(name, takenNames), type: 'string', isList: true };
 }
 
 /** How the values of a builder are stored. */
-export function kindOf(items: ColumnBuilder): KeyKind {
+export function keyKindOf(items: ColumnBuilder): KeyKind {
   if (items instanceof BooleanBuilder) return KeyKind.Flag;
   if (items instanceof LongBuilder)
     return items.column().type === 'date' ? KeyKind.Date : KeyKind.Long;

@@ -4,7 +4,7 @@ import type { KeyBuilder } from './key-builder.js';
  * The entries of INFO keys by the bytes of their names: a hash table with open addressing. A lookup costs about one pass over the
  * key; creating strings for a `Map` took a third of the parsing time of files whose keys have no fixed order.
  */
-export class KeyTable {
+export class InfoKeyTable {
   #slots: (KeyBuilder | null)[] = Array.from({ length: 64 }, () => null);
   #count = 0;
 

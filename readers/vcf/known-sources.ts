@@ -1,21 +1,21 @@
-import type { KeyDefinition, Meaning, VcfHeader } from './vcf-header.js';
+import type { KeyDefinition, InfoInterpretation, VcfHeader } from './vcf-header.js';
 import type { VcfParams } from './vcf-params.js';
 
 /** A source of VCF files that is recognized by its header. */
 interface KnownSource {
   readonly name: string;
   /** Whether a header is from this source; `described` holds the descriptions of the INFO keys. */
-  readonly recognizes: (meta: string, described: Descriptions) => boolean;
-  /** The separators of values by key, and one for all keys whose description matches a pattern. */
+  readonly recognizes: (meta: string, described: DescriptionsByKey) => boolean;
+  /** The separator of values, by INFO key. `described` gives a separator for all keys whose description matches a pattern. */
   readonly separators?: Readonly<Record<string, string>>;
   readonly described?: readonly (readonly [RegExp, string])[];
-  /** Keys whose values begin with gene symbols, with the characters that end a symbol. */
+  /** The INFO keys whose values begin with gene symbols, each with the characters that end a symbol. */
   readonly symbols?: Readonly<Record<string, string>>;
-  /** Keys of annotations, with the name of the subfield that holds the gene symbol. */
+  /** The INFO keys of annotations, each with the name of the subfield that holds the gene symbol. */
   readonly genes?: Readonly<Record<string, string>>;
 }
 
-type Descriptions = ReadonlyMap<string, string>;
+type DescriptionsByKey = ReadonlyMap<string, string>;
 
 /** Names of diseases and review states contain commas that are no separators. */
 const diseaseKeys = ['CLN', 'ONC', 'SCI'].flatMap((kind) =>
@@ -26,19 +26,19 @@ const diseaseKeys = ['CLN', 'ONC', 'SCI'].flatMap((kind) =>
  * The ClinVar keys as dbSNP, and ClinVar before 2017, write them: commas separate alleles, bars separate the values of one allele, and a
  * comma within a name is `\x2c`.
  */
-const byAllele = Object.fromEntries(
+const separatorsByAlleleKey = Object.fromEntries(
   ['ACC', 'DBN', 'DISDB', 'DN', 'DSDB', 'DSDBID', 'ORIGIN', 'REVSTAT', 'SIG', 'SRC', 'SRCID', 'VI'].map((key) => [`CLN${key}`, ',|']),
 ); // prettier-ignore
 
-const clinVarKey =
+const clinVarKeyPattern =
   /^(?:CLN|ONC|SCI)(?:(?:DN|DISDB|SIG)(?:INCL)?|DBN|HGVS|REVSTAT|SIGCONF|SIGSCV|VC|VI)$/;
 
-function isClinVar(meta: string, described: Descriptions): boolean {
+function isClinVar(meta: string, described: DescriptionsByKey): boolean {
   if (/^##(?:source=ClinVar|ID=<Description="ClinVar)/im.test(meta)) return true;
-  return [...described.keys()].filter((id) => clinVarKey.test(id)).length > 1;
+  return [...described.keys()].filter((id) => clinVarKeyPattern.test(id)).length > 1;
 }
 
-function isByAllele(described: Descriptions): boolean {
+function hasValuesByAllele(described: DescriptionsByKey): boolean {
   return ['CLNACC', 'CLNALLE', 'CLNDBN', 'CLNORIGIN'].some((id) => described.has(id));
 }
 
@@ -48,8 +48,8 @@ const annotationKeys = ['CSQ', 'vep', 'ANN'];
 const knownSources: readonly KnownSource[] = [
   {
     name: 'ClinVar',
-    recognizes: (meta, described) => isClinVar(meta, described) && isByAllele(described),
-    separators: byAllele,
+    recognizes: (meta, described) => isClinVar(meta, described) && hasValuesByAllele(described),
+    separators: separatorsByAlleleKey,
     symbols: { GENEINFO: ':' },
   },
   {
@@ -97,16 +97,16 @@ const knownSources: readonly KnownSource[] = [
  * keys of the known sources ClinVar, gnomAD, dbSNP, 1000 Genomes and COSMIC are split at their own separators; GENEINFO gives a list of
  * gene symbols. A file that has two keys of ClinVar counts as ClinVar for these keys.
  */
-export function meaningsOf(
+export function keyMeanings(
   { info, meta }: Pick<VcfHeader, 'info' | 'meta'>,
   { split, usesKnownSources }: Pick<VcfParams, 'split' | 'usesKnownSources'>,
-): readonly Meaning[] {
-  const meanings = new Map<string, Meaning>();
+): readonly InfoInterpretation[] {
+  const meanings = new Map<string, InfoInterpretation>();
   const descriptions = new Map(info.map(({ id, description }) => [id, description]));
   for (const source of usesKnownSources ? knownSources : []) {
     if (!source.recognizes(meta.join('\n'), descriptions)) continue;
     for (const definition of info) {
-      const meaning = meaningIn(source, definition, descriptions);
+      const meaning = meaningOfKey(source, definition, descriptions);
       if (meaning !== null && !meanings.has(definition.id)) meanings.set(definition.id, meaning);
     }
   }
@@ -119,16 +119,16 @@ export function meaningsOf(
   return [...meanings.values()];
 }
 
-function meaningIn(
+function meaningOfKey(
   { name: source, separators = {}, described = [], symbols = {}, genes = {} }: KnownSource,
   { id, type, number, description }: KeyDefinition,
-  descriptions: Descriptions,
-): Meaning | null {
+  descriptions: DescriptionsByKey,
+): InfoInterpretation | null {
   if (type !== 'String' && type !== 'Character') return null;
   const ownSeparator = Object.hasOwn(separators, id) ? separators[id] : undefined;
   const separator =
     ownSeparator ?? (number === '1' ? undefined : described.find(([pattern]) => pattern.test(description))?.[1]);
-  const symbolsEndAt = Object.hasOwn(symbols, id) && !descriptions.has(symbolsKey(id)) ? symbols[id] : undefined;
+  const symbolsEndAt = Object.hasOwn(symbols, id) && !descriptions.has(symbolsFieldName(id)) ? symbols[id] : undefined;
   const part = Object.hasOwn(genes, id) ? genes[id] : undefined;
   const parts = description.split('|').map((one) => one.trim());
   if (part !== undefined && parts.includes(part)) return { id, source, genes: [id, part] };
@@ -137,18 +137,18 @@ function meaningIn(
     id,
     source,
     ...(separator !== undefined && { separator }),
-    ...(symbolsEndAt !== undefined && { symbolsEndAt, genes: [symbolsKey(id)] }),
+    ...(symbolsEndAt !== undefined && { symbolsEndAt, genes: [symbolsFieldName(id)] }),
   };
 } // prettier-ignore
 
-/** The name of the field below `info` that has the gene symbols of a key. */
-export function symbolsKey(id: string): string {
+/** Returns the name of the field below `info` that holds the gene symbols of a key. */
+export function symbolsFieldName(id: string): string {
   return `${id}_gene`;
 }
 
-/** The meanings as the import report shows them. */
+/** Returns the interpretations of INFO keys as the import report shows them. */
 export function meaningsJson(
-  meanings: readonly Meaning[],
+  meanings: readonly InfoInterpretation[],
 ): readonly Record<string, string | null>[] {
   return meanings.map(({ id, separator, genes, source }) => ({
     field: `info.${id}`,

@@ -1,12 +1,12 @@
 /** Offsets of the fields of one record line (VCF 4.5, section 1.6). A parser reuses one object for all lines of a chunk. */
 export class VcfLine {
   /** Number of the line in its chunk, from 1. */
-  number = 0;
+  numberInChunk = 0;
   /** The line is `bytes[from..to)`, without its line end. */
   bytes: Uint8Array = new Uint8Array(0);
-  from = 0;
-  to = 0;
-  /** CHROM without the prefix `chr`. */
+  lineFrom = 0;
+  lineTo = 0;
+  /** The offset of CHROM, after the prefix `chr` if it has one. */
   chromFrom = 0;
   chromTo = 0;
   posFrom = 0;

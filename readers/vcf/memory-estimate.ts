@@ -1,16 +1,16 @@
 import type { Columns } from '../../engine/core/types.js';
-import { Annotations } from './annotations.js';
+import { LineAnnotations } from './annotations.js';
 import type { HeaderSource } from '../reader.js';
 
 /** Maximum number of bytes of the first record that are examined. */
-const sampleBytes = 1 << 18;
+const estimateSampleBytes = 1 << 18;
 
 /**
  * An estimate of the bytes of memory per byte of text, from the first record. Every record takes space in every declared column,
  * and every sample in every FORMAT column, whether it has a value or not, so files of short lines and many keys need most. A
  * line whose annotations (of the key `exploded`) become records of their own repeats the rest of the line in each of them.
  */
-export async function memoryPerByte(
+export async function estimateMemoryPerByte(
   source: HeaderSource,
   bodyOffset: number,
   columns: Columns,
@@ -19,7 +19,7 @@ export async function memoryPerByte(
 ): Promise<number> {
   let bytes: Uint8Array;
   try {
-    ({ bytes } = await source.bytes(bodyOffset + sampleBytes));
+    ({ bytes } = await source.bytes(bodyOffset + estimateSampleBytes));
   } catch {
     return 1; // the reader of the damaged chunk reports the error
   }
@@ -27,33 +27,35 @@ export async function memoryPerByte(
   const text = (end < 0 ? bytes.length : end) - bodyOffset;
   if (text <= 0) return 1;
   const samplesColumn = columns.find((column) => column.isList && column.type === 'object');
-  const fixedBytes = bytesOf(columns.filter((column) => column !== samplesColumn));
+  const fixedBytes = columnBytesPerRow(columns.filter((column) => column !== samplesColumn));
   const names = samples.reduce((sum, name) => sum + name.length, 0);
-  const all = fixedBytes + names + samples.length * bytesOf(samplesColumn?.children ?? []);
-  const annotations = new Annotations(exploded ?? '', []);
+  const all =
+    fixedBytes + names + samples.length * columnBytesPerRow(samplesColumn?.children ?? []);
+  const annotations = new LineAnnotations(exploded ?? '', []);
   if (exploded !== null) {
     let info = bodyOffset;
     for (let tabs = 0; tabs < 7; tabs++) info = bytes.indexOf(9, info) + 1;
     const tab = bytes.indexOf(9, info);
     const stop = bodyOffset + text;
-    if (info > bodyOffset) annotations.find(bytes, info, tab < 0 ? stop : Math.min(tab, stop));
+    if (info > bodyOffset)
+      annotations.findAnnotations(bytes, info, tab < 0 ? stop : Math.min(tab, stop));
   }
-  const records = Math.max(1, annotations.count);
-  const shared = text - Math.max(0, annotations.to - annotations.from);
+  const records = Math.max(1, annotations.annotationCount);
+  const shared = text - Math.max(0, annotations.valueTo - annotations.valueFrom);
   // The values themselves take about as much memory as their text.
   return 1 + (records * all + (records - 1) * shared) / text;
 }
 
 /** Number of bytes that a record without values takes in the columns: offsets, numbers, and one validity bit each. */
-function bytesOf(columns: Columns): number {
+function columnBytesPerRow(columns: Columns): number {
   return columns.reduce((sum, { type, isList, children }) => {
-    if (children) return sum + (isList ? 4 : 0) + bytesOf(children);
+    if (children) return sum + (isList ? 4 : 0) + columnBytesPerRow(children);
     return sum + (isList ? 4.1 : type === 'double' || type === 'long' ? 8.1 : 4.1);
   }, 0);
 }
 
 /** An estimate of the number of lines, extrapolated from the first 64 KiB. */
-export function expectedLines(bytes: Buffer): number {
+export function estimateLineCount(bytes: Buffer): number {
   const start = bytes.subarray(0, 1 << 16);
   let lines = 0;
   for (let at = start.indexOf(10); at >= 0; at = start.indexOf(10, at + 1)) lines++;

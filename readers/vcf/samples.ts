@@ -7,10 +7,10 @@ import { packTexts, type PackedTexts } from '../../engine/core/packed-texts.js';
 import { hasUndeclaredType, overlayColumn } from '../../engine/ingest/overlaid-columns.js';
 import type { Column } from '../../engine/core/types.js';
 import type { Report } from '../reader.js';
-import { type FastKey, fastKeyOf, readSamples } from './fast-samples.js';
-import { freePhysical, refuseObjects } from './columns.js';
+import { type FastFormatKey, fastKeyOf, readSamples } from './fast-samples.js';
+import { uniquePhysicalName, refuseObjectColumns } from './columns.js';
 import type { VcfLine } from './line.js';
-import { latin1 } from '../text/numbers.js';
+import { latin1Text } from '../text/numbers.js';
 import { keyBuilderOf, type KeyBuilder, type ValueReport } from './key-builder.js';
 import { appendValue } from './values.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
@@ -32,7 +32,10 @@ export interface SampleOptions {
   readonly widened: Set<string>;
 }
 
-/** The fast path is abandoned when the lines that needed the general path outnumber the others by this many. */
+/**
+ * The parser stops using the fast path when the number of lines that needed the general path exceeds the number of other lines by this
+ * value.
+ */
 const maxGeneralLines = 16;
 
 /** Parses FORMAT and the sample columns into a list of objects, one per sample (contract 10.6; VCF 4.5, section 1.6.2). */
@@ -52,7 +55,7 @@ export class SampleParser implements ValueReport {
   /** FORMAT of the previous line, which most lines repeat, and its keys. */
   #formatBytes: Uint8Array = new Uint8Array(0);
   #format: readonly KeyBuilder[] = [];
-  #fastKeys: readonly FastKey[] = [];
+  #fastKeys: readonly FastFormatKey[] = [];
   readonly #allNames: PackedTexts;
   /** Number of lines that needed the general path, minus the number of those that did not. */
   #generalLines = 0;
@@ -86,7 +89,7 @@ export class SampleParser implements ValueReport {
     this.#physicalNames = new Set(
       [...members, ...this.#known.values()].map(({ physical }) => physical.toLowerCase()),
     );
-    out.add(key, column);
+    out.addBuilder(key, column);
   }
 
   /** Reserves space for the samples of this many records, but not for more records than `bytes` bytes of text can hold. */
@@ -95,13 +98,13 @@ export class SampleParser implements ValueReport {
   }
 
   /** Parses FORMAT and the samples of a line for record `row`; returns false when the line was rejected. */
-  parse(line: VcfLine, row: number): boolean {
-    const { bytes, infoTo, formatTo, to } = line;
-    this.#lineNumber = line.number;
+  parseSamples(line: VcfLine, row: number): boolean {
+    const { bytes, infoTo, formatTo, lineTo } = line;
+    this.#lineNumber = line.numberInChunk;
     this.#list.padTo(row);
     if (!this.#readFormat(bytes, infoTo + 1, formatTo)) return false;
     if (this.#generalLines < maxGeneralLines) {
-      if (this.#readFast(bytes, formatTo + 1, to)) {
+      if (this.#readFast(bytes, formatTo + 1, lineTo)) {
         if (this.#generalLines > 0) this.#generalLines--;
         return true;
       }
@@ -111,17 +114,17 @@ export class SampleParser implements ValueReport {
     const format = this.#format;
     let at = formatTo + 1;
     let sample = 0;
-    for (; sample < this.#names.length && at <= to; sample++) {
+    for (; sample < this.#names.length && at <= lineTo; sample++) {
       const index = struct.length;
       const name = this.#names[sample]!;
-      if ((at === to || bytes[at] === 9) && !this.#toleratesEmpty(name)) return false;
+      if ((at === lineTo || bytes[at] === 9) && !this.#toleratesEmpty(name)) return false;
       this.#name.padTo(index);
       this.#name.appendBytes(name, 0, name.length);
       let key = 0;
       for (;;) {
         let end = at;
         let hasEscape = false;
-        for (; end < to; end++) {
+        for (; end < lineTo; end++) {
           const c = bytes[end]!;
           if (c === 58 || c === 9) break;
           if (c === 37) hasEscape = true;
@@ -132,12 +135,12 @@ export class SampleParser implements ValueReport {
             return this.#reject(
               codes.unreadableLine,
               null,
-              `sample "${latin1(name, 0, name.length)}" has more values than FORMAT has keys`,
+              `sample "${latin1Text(name, 0, name.length)}" has more values than FORMAT has keys`,
             );
         } else if (!this.#appendValue(entry, bytes, at, end, index, hasEscape)) return false;
         at = end + 1;
         key++;
-        if (end >= to || bytes[end] === 9) break;
+        if (end >= lineTo || bytes[end] === 9) break;
       }
       struct.endObject();
     }
@@ -147,7 +150,7 @@ export class SampleParser implements ValueReport {
         null,
         `${sample} sample columns, the #CHROM line names ${this.#names.length}`,
       );
-    if (at < to)
+    if (at < lineTo)
       return this.#reject(
         codes.unreadableLine,
         null,
@@ -157,9 +160,9 @@ export class SampleParser implements ValueReport {
     return true;
   }
 
-  /** Choice: an empty sample column has no values, like one that is `.`; it is a warning. */
+  /** Choice: an empty sample column counts as one without values, like `.`, with a warning. */
   #toleratesEmpty(name: Uint8Array): boolean {
-    const message = `the column of sample "${latin1(name, 0, name.length)}" is empty: it has no values, as "."`;
+    const message = `the column of sample "${latin1Text(name, 0, name.length)}" is empty: it has no values, as "."`;
     return !this.#report.warn(this.#lineNumber, codes.unreadableLine, this.#field, message);
   }
 
@@ -194,7 +197,7 @@ export class SampleParser implements ValueReport {
       return this.#fault(
         entry,
         codes.invalidValue,
-        `"${latin1(bytes, from, to)}" is not a genotype`,
+        `"${latin1Text(bytes, from, to)}" is not a genotype`,
       );
     const fault = appendValue(entry, bytes, from, to, this.#decodes && hasEscape, this);
     if (fault === null) return true;
@@ -242,13 +245,13 @@ export class SampleParser implements ValueReport {
   #entry(name: string): KeyBuilder {
     let entry = this.#entries.get(name);
     if (entry === undefined) {
-      // `name` is the key of the sample's name, so a FORMAT key `name` is stored under another one.
+      // `name` is the key for the sample's name, so a FORMAT key `name` is stored under another name.
       const unique = name === 'name' ? 'name~format' : name;
       const knownColumn = this.#known.get(unique);
-      const physical = knownColumn?.physical ?? freePhysical(name, this.#physicalNames);
+      const physical = knownColumn?.physical ?? uniquePhysicalName(name, this.#physicalNames);
       const ownColumn: Column = { name: unique, physical, type: 'string', isList: false };
       const column = overlayColumn(ownColumn, knownColumn);
-      refuseObjects([ownColumn], [column], `${this.#field}.`);
+      refuseObjectColumns([ownColumn], [column], `${this.#field}.`);
       entry = keyBuilderOf(unique, this.#struct.child(column));
       this.#entries.set(name, entry);
     }

@@ -7,15 +7,21 @@ import type {
 } from '../../engine/ingest/fixed-width-builders.js';
 import type { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
 import { budgets } from '../../engine/core/budgets.js';
-import { becomesText, tooLong } from '../../engine/ingest/cast.js';
+import { becomesTextWarning, tooLongError } from '../../engine/ingest/cast.js';
 import { isoMicros } from '../../engine/ingest/iso-date.js';
-import { floatAt, integerAt, isDigits, isWiderNumber, latin1 } from '../text/numbers.js';
-import { nonFinite } from '../text/non-finite.js';
+import {
+  parseFloatBytes,
+  parseInteger,
+  isDigits,
+  isFractionalNumber,
+  latin1Text,
+} from '../text/numbers.js';
+import { nonFiniteFaultOf } from '../text/non-finite.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 import { KeyKind, type KeyBuilder, type ValueFault, type ValueReport } from './key-builder.js';
 
 /** Appends a single value; returns null, or the fault of a value that was not appended. */
-export function appendOne(
+export function appendSingleValue(
   column: ColumnBuilder,
   kind: KeyKind,
   bytes: Uint8Array,
@@ -30,32 +36,33 @@ export function appendOne(
   }
   switch (kind) {
     case KeyKind.Integer: {
-      const value = integerAt(bytes, from, to);
+      const value = parseInteger(bytes, from, to);
       if (value !== (value | 0)) {
-        const isWider = isWiderNumber(bytes, from, to);
-        return { ...badInteger(bytes, from, to, '32-bit '), isWider };
+        const isWider = isFractionalNumber(bytes, from, to);
+        return { ...invalidIntegerFault(bytes, from, to, '32-bit '), isWider };
       }
       (column as IntegerBuilder).append(value);
       return null;
     }
     case KeyKind.Widened: {
-      // A chunk with fractions rejects the same texts as one without, so that the result does not depend on the chunks.
-      const wholeNumber = integerAt(bytes, from, to);
+      // A chunk with fractions must reject the same texts as a chunk without them, so that the result does not depend on how the file is
+      // cut into chunks.
+      const wholeNumber = parseInteger(bytes, from, to);
       const isWhole = wholeNumber === (wholeNumber | 0);
-      if (!isWhole && !isWiderNumber(bytes, from, to))
-        return badInteger(bytes, from, to, '32-bit ');
-      return appendOne(column, KeyKind.Double, bytes, from, to, decode);
+      if (!isWhole && !isFractionalNumber(bytes, from, to))
+        return invalidIntegerFault(bytes, from, to, '32-bit ');
+      return appendSingleValue(column, KeyKind.Double, bytes, from, to, decode);
     }
     case KeyKind.Long:
       return appendLong(column as LongBuilder, bytes, from, to);
     case KeyKind.Double: {
-      const value = floatAt(bytes, from, to);
+      const value = parseFloatBytes(bytes, from, to);
       if (value - value === 0) {
         (column as DoubleBuilder).append(value);
         return null;
       }
-      const message = `"${latin1(bytes, from, to)}" is not a number`;
-      return nonFinite(bytes, from, to) ?? { code: codes.invalidValue, message };
+      const message = `"${latin1Text(bytes, from, to)}" is not a number`;
+      return nonFiniteFaultOf(bytes, from, to) ?? { code: codes.invalidValue, message };
     }
     case KeyKind.Flag: {
       const isTrue = to - from === 1 && bytes[from] === 49;
@@ -63,7 +70,7 @@ export function appendOne(
       if (!isTrue && !isFalse)
         return {
           code: codes.invalidValue,
-          message: `the flag has the value "${latin1(bytes, from, to)}"`,
+          message: `the flag has the value "${latin1Text(bytes, from, to)}"`,
         };
       (column as BooleanBuilder).append(isTrue);
       return null;
@@ -71,7 +78,10 @@ export function appendOne(
     case KeyKind.Date: {
       const micros = isoMicros(bytes, from, to, true);
       if (micros === undefined)
-        return { code: codes.invalidValue, message: `"${latin1(bytes, from, to)}" is not a date` };
+        return {
+          code: codes.invalidValue,
+          message: `"${latin1Text(bytes, from, to)}" is not a date`,
+        };
       if (typeof micros === 'bigint') (column as LongBuilder).appendBigint(micros);
       else (column as LongBuilder).append(micros);
       return null;
@@ -92,26 +102,31 @@ function appendLong(
   from: number,
   to: number,
 ): ValueFault | null {
-  const value = integerAt(bytes, from, to);
+  const value = parseInteger(bytes, from, to);
   if (value === value) {
     column.append(value);
     return null;
   }
   const badValue = (): ValueFault => {
-    const isWider = isWiderNumber(bytes, from, to);
-    return { ...badInteger(bytes, from, to, '64-bit '), isWider };
+    const isWider = isFractionalNumber(bytes, from, to);
+    return { ...invalidIntegerFault(bytes, from, to, '64-bit '), isWider };
   };
   if (!isDigits(bytes, from, to) || to - from > 20) return badValue();
-  const exactInteger = BigInt(latin1(bytes, from, to).replace('+', ''));
+  const exactInteger = BigInt(latin1Text(bytes, from, to).replace('+', ''));
   if (exactInteger !== BigInt.asIntN(64, exactInteger)) return badValue();
   column.appendBigint(exactInteger);
   return null;
 }
 
-function badInteger(bytes: Uint8Array, from: number, to: number, width: string): ValueFault {
-  const specialNumber = nonFinite(bytes, from, to);
+function invalidIntegerFault(
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  width: string,
+): ValueFault {
+  const specialNumber = nonFiniteFaultOf(bytes, from, to);
   if (specialNumber !== undefined) return specialNumber;
-  const text = latin1(bytes, from, to);
+  const text = latin1Text(bytes, from, to);
   return isDigits(bytes, from, to)
     ? { code: codes.invalidValue, message: `${text} does not fit a signed ${width}integer` }
     : { code: codes.invalidValue, message: `"${text}" is not an integer` };
@@ -126,8 +141,8 @@ function appendText(
 ): ValueFault | null {
   if (to - from > budgets.stringBytes) {
     const { type, isDeclared } = column.column();
-    if (type === 'string' || column.becameText)
-      return { ...tooLong(to - from), isLongText: !isDeclared };
+    if (type === 'string' || column.wasConvertedToText)
+      return { ...tooLongError(to - from), isLongText: !isDeclared };
   }
   appendBytes(column, bytes, from, to, decode);
   return null;
@@ -147,7 +162,7 @@ function appendBytes(
 /** Appends text with percent-encoded characters (`%3A`) decoded; a `%` without two hexadecimal digits stays as it is. */
 function appendDecoded(column: Utf8Builder, bytes: Uint8Array, from: number, to: number): void {
   const targetBytes = column.reserve(to - from);
-  let end = column.end;
+  let end = column.usedBytes;
   for (let at = from; at < to; at++) {
     const c = bytes[at]!;
     const value =
@@ -158,7 +173,7 @@ function appendDecoded(column: Utf8Builder, bytes: Uint8Array, from: number, to:
       at += 2;
     } else targetBytes[end++] = c;
   }
-  column.commit(end);
+  column.endValue(end);
 }
 
 function hexDigit(c: number): number {
@@ -178,9 +193,9 @@ export function appendLongText(
   decode: boolean,
   report: ValueReport,
 ): ValueFault | null {
-  const fault = { code: codes.stringLength, message: becomesText(to - from) };
+  const fault = { code: codes.stringLength, message: becomesTextWarning(to - from) };
   if (!report.tolerates(entry, fault.code, fault.message)) return { ...fault, isReported: true };
-  (column as Utf8Builder).becomeText();
+  (column as Utf8Builder).convertToTextType();
   appendBytes(column as Utf8Builder, bytes, from, to, decode);
   return null;
 }

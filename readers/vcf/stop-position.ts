@@ -1,10 +1,10 @@
-import { integerAt, latin1 } from '../text/numbers.js';
+import { parseInteger, latin1Text } from '../text/numbers.js';
 import type { VcfLine } from './line.js';
 
 /** The INFO values of a line that determine the stop position of its symbolic alleles. */
 export interface InfoExtent {
   /** INFO END; -1 when it is missing. */
-  readonly end: number;
+  readonly infoEnd: number;
   /** The value of INFO SVLEN is `bytes[svlenFrom..svlenTo)`; empty when it is missing. */
   readonly svlenFrom: number;
   readonly svlenTo: number;
@@ -12,17 +12,20 @@ export interface InfoExtent {
 
 /** Types of structural variants whose span on the reference is SVLEN (VCF 4.5, section 3, SVLEN). */
 const spanningTypes = new Set(['DEL', 'DUP', 'INV', 'CNV']);
-/** Types of adjacencies: where callers write END for one, it is a position on another chromosome. */
-const adjacencies = new Set(['BND', 'TRA', 'CTX']);
+/**
+ * Types of structural variants that join two positions. Where callers write END for such a variant, it is a position on another chromosome.
+ */
+const adjacencyTypes = new Set(['BND', 'TRA', 'CTX']);
 
-// Choice: the stop of a record is the last base of REF, except for symbolic alleles (`<DEL>`). Up to VCF 4.3 that is INFO END, or
-// else follows from the allele's SVLEN; from 4.4 on, where END is that of the longest allele, SVLEN comes first, and insertions
-// stop at REF. A negative SVLEN counts as positive. `<BND>`, `<TRA>` and `<CTX>` are single positions and stop at REF.
+// Choice: a record stops at the last base of REF, unless its allele is symbolic (`<DEL>`). Up to VCF 4.3, the stop of a symbolic allele is
+// INFO END, or follows from the SVLEN of the allele if END is missing. From VCF 4.4 on, where END is that of the longest allele, SVLEN has
+// precedence, and insertions stop at the last base of REF. A negative SVLEN counts as positive. `<BND>`, `<TRA>` and `<CTX>` are single
+// positions and stop at the last base of REF.
 /**
  * The last position of the symbolic allele `line.bytes[from..to)`, the `index`-th of ALT (VCF 4.5, section 1.6.1, END and
  * SVLEN).
  */
-export function symbolStop(
+export function symbolicAlleleStop(
   line: VcfLine,
   from: number,
   to: number,
@@ -32,9 +35,9 @@ export function symbolStop(
 ): number {
   const { bytes, start, refStop } = line;
   // The first level of the type counts: `<DUP:TANDEM>` is a DUP, `<CNV:TR>` a CNV.
-  const [kind = ''] = latin1(bytes, from + 1, to - 1).split(':', 1);
-  if (adjacencies.has(kind)) return refStop;
-  const end = extent.end >= start ? extent.end : -1;
+  const [kind = ''] = latin1Text(bytes, from + 1, to - 1).split(':', 1);
+  if (adjacencyTypes.has(kind)) return refStop;
+  const end = extent.infoEnd >= start ? extent.infoEnd : -1;
   if (version >= 4.4) {
     if (kind === 'INS') return refStop;
     if (spanningTypes.has(kind)) {
@@ -42,7 +45,7 @@ export function symbolStop(
       if (length >= 0) return start + length;
     }
   } else if (end < 0 && spanningTypes.has(kind) && kind !== 'CNV') {
-    // Before version 4.4, SVLEN is the difference in length: 0 for an inversion, and undefined for a CNV.
+    // Before VCF 4.4, SVLEN is the difference in length between the allele and REF: 0 for an inversion, and undefined for a CNV.
     const length = svlenOf(bytes, index, extent);
     if (length > 0) return start + length;
   }
@@ -57,7 +60,7 @@ function svlenOf(bytes: Uint8Array, index: number, extent: InfoExtent): number {
     let end = at;
     while (end < svlenTo && bytes[end] !== 44) end++;
     if (item === index) {
-      const value = Math.abs(integerAt(bytes, at, end));
+      const value = Math.abs(parseInteger(bytes, at, end));
       return value >= 0 ? value : -1;
     }
     at = end + 1;
@@ -71,18 +74,18 @@ export function isReferenceBlock(bytes: Uint8Array, from: number, to: number): b
 }
 
 /** The largest FORMAT LEN of the samples of a line; -1 when there is none. */
-export function longestBlock({ bytes, infoTo, formatTo, to }: VcfLine): number {
+export function maxFormatLen({ bytes, infoTo, formatTo, lineTo }: VcfLine): number {
   const formatFrom = infoTo + 1;
-  const key = latin1(bytes, formatFrom, formatTo, formatTo - formatFrom)
+  const key = latin1Text(bytes, formatFrom, formatTo, formatTo - formatFrom)
     .split(':')
     .indexOf('LEN');
   if (key < 0) return -1;
   let longest = -1;
-  for (let at = formatTo + 1, part = 0; at < to; at++) {
+  for (let at = formatTo + 1, part = 0; at < lineTo; at++) {
     let end = at;
-    while (end < to && bytes[end] !== 58 && bytes[end] !== 9) end++;
+    while (end < lineTo && bytes[end] !== 58 && bytes[end] !== 9) end++;
     if (part === key) {
-      const length = integerAt(bytes, at, end);
+      const length = parseInteger(bytes, at, end);
       if (length > longest) longest = length;
     }
     part = bytes[end] === 9 ? 0 : part + 1;

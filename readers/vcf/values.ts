@@ -1,14 +1,13 @@
 import type { ListBuilder } from '../../engine/ingest/nested-builders.js';
 import { appendAnnotations } from './annotation-values.js';
 import { KeyKind, type KeyBuilder, type ValueFault, type ValueReport } from './key-builder.js';
-import { appendLongText, appendOne } from './single-values.js';
+import { appendLongText, appendSingleValue } from './single-values.js';
 
 /**
- * Appends the value `bytes[from..to)` to the column of a key, which the caller has padded; returns null, or the fault of a value
- * that was not appended. `decode`: percent-encoded characters are decoded (VCF 4.3, section 1.2).
- *
- * Choice: NaN and infinity in a VCF file are stored as null with a warning, because gnomAD and GATK write them; in fields of which
- * somebody declared the type, they are errors.
+ * Appends the value `bytes[from..to)` to the column of a key, which the caller has filled up to the current record; returns null, or the
+ * fault of a value that was not appended. `decode`: percent-encoded characters are decoded (VCF 4.3, section 1.2).
+ * Choice: NaN and infinity in a VCF file are stored as null with a warning, because gnomAD and GATK write them; in a field whose type
+ * somebody declared, they are errors.
  */
 export function appendValue(
   entry: KeyBuilder,
@@ -20,7 +19,7 @@ export function appendValue(
 ): ValueFault | null {
   if (entry.kind === KeyKind.Annotation)
     return appendAnnotations(entry, bytes, from, to, decode, report);
-  if (!entry.isList) return appendItem(entry, bytes, from, to, decode, report);
+  if (!entry.isList) return appendListItem(entry, bytes, from, to, decode, report);
   if (from === to || (to - from === 1 && bytes[from] === 46)) {
     entry.column.appendNull();
     return null;
@@ -29,7 +28,7 @@ export function appendValue(
   for (let at = from; ;) {
     let end = at;
     while (end < to && bytes[end] !== separator && bytes[end] !== otherSeparator) end++;
-    const fault = appendItem(entry, bytes, at, end, decode, report);
+    const fault = appendListItem(entry, bytes, at, end, decode, report);
     if (fault !== null) return fault;
     if (end === to) break;
     at = end + 1;
@@ -38,7 +37,7 @@ export function appendValue(
   return null;
 }
 
-function appendItem(
+function appendListItem(
   entry: KeyBuilder,
   bytes: Uint8Array,
   from: number,
@@ -46,7 +45,7 @@ function appendItem(
   decode: boolean,
   report: ValueReport,
 ): ValueFault | null {
-  const fault = appendOne(entry.items, entry.kind, bytes, from, to, decode);
+  const fault = appendSingleValue(entry.items, entry.kind, bytes, from, to, decode);
   if (fault?.isLongText) return appendLongText(entry, entry.items, bytes, from, to, decode, report);
   if (fault === null || fault.isNonFinite !== true || entry.isDeclared) return fault;
   if (!report.tolerates(entry, fault.code, `${fault.message}: null is stored`))

@@ -1,20 +1,20 @@
-import { budgets, byteSize } from '../../engine/core/budgets.js';
+import { budgets, byteSizeText } from '../../engine/core/budgets.js';
 import { AppError, InputError } from '../../engine/core/errors.js';
 import type { GenomeBuild } from '../../engine/core/types.js';
-import { type BuildEvidence, buildsNamed, judgeBuild } from '../genome-build.js';
+import { type BuildEvidence, buildsNamedIn, judgeBuild } from '../genome-build.js';
 import type { HeaderSource } from '../reader.js';
 
 /** The interpretation of an INFO key's values, beyond what the header declares. */
-export interface Meaning {
+export interface InfoInterpretation {
   /** The name of the INFO key. */
   readonly id: string;
-  /** The character that separates the values, or two characters of which each does; undefined for the comma of VCF. */
+  /** The character that separates the values, or two characters, each of which separates values; undefined for the comma of VCF. */
   readonly separator?: string;
   /** The characters after the gene symbol with which a value begins, such as the colon of `BRCA1:672`; the symbols are also stored as a list. */
   readonly symbolsEndAt?: string;
   /** The field below `info` that holds gene symbols. */
   readonly genes?: readonly string[];
-  /** The name of the known source that gives this interpretation; null for the request. */
+  /** The name of the known source that gives this interpretation; null if the request gives it. */
   readonly source: string | null;
 }
 
@@ -38,7 +38,7 @@ export interface VcfHeader {
   /** The meta lines that describe the origin of the file, cut at 200 characters. */
   readonly meta: readonly string[];
   /** The interpretations of INFO keys. */
-  readonly meanings: readonly Meaning[];
+  readonly meanings: readonly InfoInterpretation[];
 }
 
 /** The header, and the offset and line number of its end. */
@@ -63,7 +63,7 @@ export async function readHeader(
   let version = 4.2;
   let hasVersion = false;
   for (;;) {
-    const text = await lines.next();
+    const text = await lines.nextLine();
     const fail = (message: string) =>
       new InputError({ file: source.name, line: lines.line }, message);
     // Choice: lines of a VCF header that are empty, or begin with `#` and are neither meta lines nor the #CHROM line, are comments;
@@ -74,7 +74,7 @@ export async function readHeader(
       throw fail(`a line "#CHROM\tPOS\t…" must come before the records, found ${found}`);
     }
     if (!text.startsWith('##')) {
-      const row = columnRow(text, fail);
+      const row = parseColumnLine(text, fail);
       if (!hasVersion) warnings.push('the line ##fileformat is missing: read as VCF 4.2');
       await lines.skipComments();
       const judged = judgeBuild({ ...buildEvidence(hints), requested: build, fallback: 'GRCh37' });
@@ -104,9 +104,10 @@ export async function readHeader(
       if (version < 4 || version >= 5)
         throw fail(`VCF ${match[1]} is not supported: expected VCFv4.0 to VCFv4.5`);
       hasVersion = true;
-    } else if (text.startsWith('##INFO=<')) defineKey(info, text.slice(7), 'INFO', fail, warnings);
+    } else if (text.startsWith('##INFO=<'))
+      addKeyDefinition(info, text.slice(7), 'INFO', fail, warnings);
     else if (text.startsWith('##FORMAT=<'))
-      defineKey(format, text.slice(9), 'FORMAT', fail, warnings);
+      addKeyDefinition(format, text.slice(9), 'FORMAT', fail, warnings);
     else if (/^##(contig|reference|assembly|source|commandline|GATK)/i.test(text)) hints.push(text);
   }
 }
@@ -123,7 +124,7 @@ class HeaderLines {
     this.#source = source;
   }
 
-  async next(): Promise<string | null> {
+  async nextLine(): Promise<string | null> {
     let end = this.#bytes.indexOf(10, this.offset);
     while (end < 0 && !this.#isWhole) {
       if (this.#bytes.length > budgets.vcfHeaderBytes) break;
@@ -135,10 +136,10 @@ class HeaderLines {
     if (end < 0 && this.offset >= this.#bytes.length) return null;
     this.line++;
     if (this.line > budgets.vcfHeaderLines)
-      throw tooLarge(this.#source.name, `${budgets.vcfHeaderLines} lines`);
+      throw headerTooLarge(this.#source.name, `${budgets.vcfHeaderLines} lines`);
     const stop = end < 0 ? this.#bytes.length : end;
     if (stop > budgets.vcfHeaderBytes)
-      throw tooLarge(this.#source.name, byteSize(budgets.vcfHeaderBytes));
+      throw headerTooLarge(this.#source.name, byteSizeText(budgets.vcfHeaderBytes));
     const text = decoder.decode(this.#bytes.subarray(this.offset, stop));
     this.offset = end < 0 ? stop : end + 1;
     return text.endsWith('\r') ? text.slice(0, -1) : text;
@@ -154,7 +155,7 @@ class HeaderLines {
       const first = this.#bytes[this.offset];
       if (first !== 35 && first !== 10 && first !== 13) return;
       const { line, offset } = this;
-      const text = await this.next();
+      const text = await this.nextLine();
       const isComment =
         text === '' || (text?.startsWith('#') && !/^#(?:CHROM\b|#fileformat)/.test(text));
       if (isComment) continue;
@@ -166,7 +167,7 @@ class HeaderLines {
 
 const decoder = new TextDecoder();
 
-function tooLarge(file: string, most: string): AppError {
+function headerTooLarge(file: string, most: string): AppError {
   return new AppError(
     'budget',
     `${file}: the VCF header has more than ${most}, the most that one may have: remove lines that begin with ## and describe no INFO or FORMAT key`,
@@ -175,13 +176,13 @@ function tooLarge(file: string, most: string): AppError {
 
 const fixedColumns = ['#CHROM', 'POS', 'ID', 'REF', 'ALT', 'QUAL', 'FILTER', 'INFO'];
 
-function columnRow(
+function parseColumnLine(
   text: string,
   fail: (message: string) => InputError,
 ): { hasFormat: boolean; samples: string[] } {
   const names = text.split('\t');
-  // Choice: empty columns after INFO are ignored, because files of dbSNP end the #CHROM line with a tab; an empty name among the
-  // samples is an error.
+  // Choice: empty columns after INFO are ignored, because files of dbSNP end the #CHROM line with a tab; an empty name between sample names
+  // is an error.
   while (names.length > 8 && names.slice(8).every((name) => name === '')) names.pop();
   if (names.length === 1 && /^#CHROM\s+POS\s/.test(text))
     throw fail('the columns of the #CHROM line must be separated by tabs, not spaces');
@@ -207,16 +208,16 @@ function columnRow(
   return { hasFormat: names.length > 8, samples };
 }
 
-const types = new Set(['Integer', 'Float', 'Flag', 'Character', 'String']);
+const keyTypes = new Set(['Integer', 'Float', 'Flag', 'Character', 'String']);
 
-function defineKey(
+function addKeyDefinition(
   into: Map<string, KeyDefinition>,
   text: string,
   kind: string,
   fail: (message: string) => InputError,
   warnings: string[],
 ): void {
-  const values = structuredKeys(text);
+  const values = parseStructuredLine(text);
   const id = values.get('ID');
   if (id === undefined || id === '') throw fail(`this ##${kind} line has no ID`);
   const number = values.get('Number') ?? '.';
@@ -224,7 +225,7 @@ function defineKey(
   // -1 meant "unknown" before VCF 4.1; P came with 4.4, M, LA, LR and LG with 4.5 (section 1.4.2).
   if (!/^(?:-1|\d+|\.|[ARGPM]|L[ARG])$/.test(number))
     throw fail(`##${kind} ${id} has Number=${number}: expected a count, A, R, G or "."`);
-  if (!types.has(type))
+  if (!keyTypes.has(type))
     throw fail(
       `##${kind} ${id} has Type=${type}: expected Integer, Float, Flag, Character or String`,
     );
@@ -245,12 +246,12 @@ function buildEvidence(metaLines: readonly string[]): Pick<BuildEvidence, 'conti
   const contigs = metaLines
     .filter((line) => line.startsWith('##contig='))
     .map((line) => {
-      const contig = structuredKeys(line.slice(9));
+      const contig = parseStructuredLine(line.slice(9));
       return [contig.get('ID') ?? '', contig.get('length') ?? ''] as const;
     });
   for (const prefix of ['##reference', '##assembly', '##contig', '##']) {
     for (const line of metaLines) {
-      const [named] = line.startsWith(prefix) ? buildsNamed(line) : [];
+      const [named] = line.startsWith(prefix) ? buildsNamedIn(line) : [];
       if (named !== undefined) return { contigs, named };
     }
   }
@@ -258,7 +259,7 @@ function buildEvidence(metaLines: readonly string[]): Pick<BuildEvidence, 'conti
 }
 
 /** The keys and values of a structured meta line (VCF 4.5, section 1.4): `<ID=…,Description="…">`. */
-function structuredKeys(text: string): Map<string, string> {
+function parseStructuredLine(text: string): Map<string, string> {
   const values = new Map<string, string>();
   const body = text.startsWith('<') ? text.slice(1, text.endsWith('>') ? -1 : undefined) : text;
   const pair = /([^=,\s]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^,]*))\s*(?:,|$)/g;

@@ -1,6 +1,6 @@
-import { invalid } from '../../engine/core/errors.js';
+import { invalidError } from '../../engine/core/errors.js';
 import type { GenomeBuild, JsonObject } from '../../engine/core/types.js';
-import { buildParam } from '../genome-build.js';
+import { readBuildParam } from '../genome-build.js';
 
 /** Reader parameters (specification, "VCF parameters"). */
 export interface VcfParams {
@@ -17,8 +17,8 @@ export interface VcfParams {
   readonly usesKnownSources: boolean;
 }
 
-/** The parameters and their meanings. */
-export const vcfParameters = {
+/** The reader parameters of VCF files and their descriptions. */
+export const vcfParameterDescriptions = {
   explode_annotations: 'true: a record per annotation.',
   annotations_key: 'The INFO key of the annotations; ANN when absent.',
   sample_key: 'The field that gets the samples; sample when absent.',
@@ -29,35 +29,36 @@ export const vcfParameters = {
 };
 
 /** Parses `reader_params`; throws `invalid('reader_params', …)`. */
-export function vcfParams(input: JsonObject): VcfParams {
+export function parseVcfParams(input: JsonObject): VcfParams {
   return {
-    build: buildParam(input['genome_build']),
-    annotationsKey: fieldName(input, 'annotations_key', 'ANN'),
-    sampleKey: fieldName(input, 'sample_key', 'sample'),
+    build: readBuildParam(input['genome_build']),
+    annotationsKey: readFieldName(input, 'annotations_key', 'ANN'),
+    sampleKey: readFieldName(input, 'sample_key', 'sample'),
     explodes: readFlag(input, 'explode_annotations'),
-    split: readSeparators(input['split'] ?? {}),
+    split: readSplitSeparators(input['split'] ?? {}),
     usesKnownSources: readFlag(input, 'known_sources', true),
   };
 }
 
-function readSeparators(value: unknown): ReadonlyMap<string, string | null> {
+function readSplitSeparators(value: unknown): ReadonlyMap<string, string | null> {
   const isFine = (one: unknown) => one === null || (typeof one === 'string' && /^([!-:<-~])(?!\1)[!-:<-~]?$/.test(one));
   const entries = typeof value === 'object' && value !== null ? Object.entries(value) : [];
   if (typeof value !== 'object' || Array.isArray(value) || !entries.every(([name, one]) => /^info\../.test(name) && isFine(one)))
-    throw invalid('reader_params', 'split: expected names of INFO fields with one or two different characters each, as in {"info.CLNDN": "|"}');
+    throw invalidError('reader_params', 'split: expected names of INFO fields with one or two different characters each, as in {"info.CLNDN": "|"}');
   return new Map(entries as [string, string | null][]);
 } // prettier-ignore
 
 function readFlag(input: JsonObject, name: string, fallback = false): boolean {
   const value = input[name] ?? fallback;
-  if (typeof value !== 'boolean') throw invalid('reader_params', `${name}: expected true or false`);
+  if (typeof value !== 'boolean')
+    throw invalidError('reader_params', `${name}: expected true or false`);
   return value;
 }
 
-function fieldName(input: JsonObject, name: string, fallback: string): string {
+function readFieldName(input: JsonObject, name: string, fallback: string): string {
   const value = input[name];
   if (value === undefined || value === null) return fallback;
   if (typeof value !== 'string' || value === '')
-    throw invalid('reader_params', `${name}: expected a field name`);
+    throw invalidError('reader_params', `${name}: expected a field name`);
   return value;
 }

@@ -1,26 +1,31 @@
 import { Buffer, isUtf8 } from 'node:buffer';
 import { makeBuilder } from '../../engine/ingest/nested-builders.js';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
-import { budgets, byteSize } from '../../engine/core/budgets.js';
+import { budgets, byteSizeText } from '../../engine/core/budgets.js';
 import type { Columns } from '../../engine/core/types.js';
 import type { Report } from '../reader.js';
-import { Annotations } from './annotations.js';
-import { becomesText, tooLong } from '../../engine/ingest/cast.js';
+import { LineAnnotations } from './annotations.js';
+import { becomesTextWarning, tooLongError } from '../../engine/ingest/cast.js';
 import { overlaidColumns } from '../../engine/ingest/overlaid-columns.js';
-import { annotationKeysOf, declaredColumns, refuseObjects, widenedColumns } from './columns.js';
+import {
+  subfieldsByAnnotationKey,
+  declaredColumns,
+  refuseObjectColumns,
+  widenIntegerColumns,
+} from './columns.js';
 import { FixedColumns } from './fixed-columns.js';
 import { isAllele, isChromosome, isReference } from './fixed-fields.js';
-import { isReferenceBlock, longestBlock, symbolStop } from './stop-position.js';
-import { expectedLines } from './memory-estimate.js';
+import { isReferenceBlock, maxFormatLen, symbolicAlleleStop } from './stop-position.js';
+import { estimateLineCount } from './memory-estimate.js';
 import type { VcfHeader } from './vcf-header.js';
 import { InfoParser } from './info.js';
 import { VcfLine } from './line.js';
 import { hasChrPrefix } from '../coordinates.js';
-import { repairedLine, repairedWarning } from '../text/lines.js';
-import { floatAt, integerAt, isDigits, latin1 } from '../text/numbers.js';
+import { repairUtf8Line, repairedUtf8Warning } from '../text/lines.js';
+import { parseFloatBytes, parseInteger, isDigits, latin1Text } from '../text/numbers.js';
 import { SampleParser } from './samples.js';
 import type { VcfParams } from './vcf-params.js';
-import { nonFinite } from '../text/non-finite.js';
+import { nonFiniteFaultOf } from '../text/non-finite.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 
 /** The options of a parser of one chunk. */
@@ -32,7 +37,8 @@ export interface VcfParserOptions {
   /** Columns that the dataset already has. */
   readonly existing: Columns;
   /**
-   * Dotted names of fields declared Integer whose values are fractions. After adding a name, the parser stops, and the chunk is read again.
+   * Dotted names of fields that the header declares as Integer although values are fractions. After adding a name, the parser stops, and
+   * the chunk is read again.
    */
   readonly widened: Set<string>;
 }
@@ -52,7 +58,7 @@ export class VcfParser {
   readonly #widened: Set<string>;
   readonly #widenedBefore: number;
   readonly #version: number;
-  readonly #annotations: Annotations | null;
+  readonly #annotations: LineAnnotations | null;
   readonly #line = new VcfLine();
   readonly #tabs = new Int32Array(9);
   /** The bytes being parsed as a Buffer, whose `indexOf` is three times as fast as that of a Uint8Array. */
@@ -66,15 +72,18 @@ export class VcfParser {
     this.#widened = widened;
     this.#widenedBefore = widened.size;
     this.#version = header.version;
-    const widenedDeclarations = widenedColumns(declaredColumns(header, params), widened);
+    const widenedDeclarations = widenIntegerColumns(declaredColumns(header, params), widened);
     const columns = overlaidColumns(widenedDeclarations, existing);
-    refuseObjects(widenedDeclarations, columns);
+    refuseObjectColumns(widenedDeclarations, columns);
     this.#fixed = new FixedColumns(columns, out, header.build);
     const explodedKey = params.explodes ? params.annotationsKey : null;
     this.#annotations =
       explodedKey === null
         ? null
-        : new Annotations(explodedKey, annotationKeysOf(header, params).get(explodedKey) ?? []);
+        : new LineAnnotations(
+            explodedKey,
+            subfieldsByAnnotationKey(header, params).get(explodedKey) ?? [],
+          );
     const decodes = header.version >= 4.3;
     this.#info = new InfoParser({
       column: columns.find((one) => one.name === 'info'),
@@ -110,7 +119,7 @@ export class VcfParser {
     const bytes = new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength);
     const isValidUtf8 = isUtf8(bytes);
     const searchedBytes = this.#searchIn(bytes);
-    const records = expectedLines(searchedBytes);
+    const records = estimateLineCount(searchedBytes);
     this.#out.reserveRows(records);
     this.#samples?.reserveRows(records, bytes.length);
     const line = this.#line;
@@ -124,7 +133,7 @@ export class VcfParser {
       const next = newline < 0 ? bytes.length : newline + 1;
       let end = newline < 0 ? bytes.length : newline;
       if (end > at && bytes[end - 1] === 13) end--;
-      line.number++;
+      line.numberInChunk++;
       if (end > at && isValidUtf8) this.#parseLine(bytes, at, end);
       else if (end > at) {
         this.#parseUnchecked(bytes.subarray(at, end));
@@ -132,15 +141,18 @@ export class VcfParser {
       }
       at = next;
     }
-    return line.number;
+    return line.numberInChunk;
   }
 
   /** Parses a line of a chunk that is not valid UTF-8 as a whole: invalid bytes of the line become U+FFFD. */
   #parseUnchecked(text: Uint8Array): void {
     let valid = text;
     if (!isUtf8(text)) {
-      if (this.#report.warn(this.#line.number, codes.unreadableLine, null, repairedWarning)) return;
-      valid = repairedLine(text);
+      if (
+        this.#report.warn(this.#line.numberInChunk, codes.unreadableLine, null, repairedUtf8Warning)
+      )
+        return;
+      valid = repairUtf8Line(text);
     }
     this.#searchIn(valid);
     this.#parseLine(valid, 0, valid.length);
@@ -157,16 +169,16 @@ export class VcfParser {
     const { rows } = this.#out;
     const line = this.#line;
     line.bytes = bytes;
-    line.from = from;
-    line.to = to;
+    line.lineFrom = from;
+    line.lineTo = to;
     if (!this.#split(line) || !this.#parseFixedFields(line) || !this.#addRecords(line))
       this.#out.rollback(rows);
   }
 
   /** Finds the columns of a line; returns false when it was rejected. */
   #split(line: VcfLine): boolean {
-    const { bytes, from, to } = line;
-    if (bytes[from] === 35)
+    const { bytes, lineFrom, lineTo } = line;
+    if (bytes[lineFrom] === 35)
       return this.#reject(
         codes.unreadableLine,
         null,
@@ -175,11 +187,11 @@ export class VcfParser {
     const tabs = this.#tabs;
     const width = this.#width;
     let count = 0;
-    for (let at = from; at < to && count < 7; at++) if (bytes[at] === 9) tabs[count++] = at;
+    for (let at = lineFrom; at < lineTo && count < 7; at++) if (bytes[at] === 9) tabs[count++] = at;
     // INFO and FORMAT are long, so their end is found by a native search for the next tab.
     for (const wanted = width === 8 ? 8 : 9; count >= 7 && count < wanted; count++) {
       const tab = this.#tabAfter(tabs[count - 1]!);
-      if (tab >= to) break;
+      if (tab >= lineTo) break;
       tabs[count] = tab;
     }
     if (count < 7)
@@ -188,7 +200,7 @@ export class VcfParser {
         null,
         `${count + 1} columns separated by tabs, a VCF record has at least 8`,
       );
-    if (width === 8 && count === 8 && tabs[7]! < to - 1)
+    if (width === 8 && count === 8 && tabs[7]! < lineTo - 1)
       return this.#reject(codes.unreadableLine, null, 'more columns than the 8 of the #CHROM line');
     if (width > 8 && count < 8)
       return this.#reject(
@@ -196,7 +208,7 @@ export class VcfParser {
         null,
         `${count + 1} columns, the #CHROM line has ${width}`,
       );
-    line.chromFrom = from;
+    line.chromFrom = lineFrom;
     line.chromTo = tabs[0]!;
     line.posFrom = tabs[0]! + 1;
     line.posTo = tabs[1]!;
@@ -207,8 +219,8 @@ export class VcfParser {
     line.altTo = tabs[4]!;
     line.qualTo = tabs[5]!;
     line.filterTo = tabs[6]!;
-    line.infoTo = count >= 8 ? tabs[7]! : to;
-    line.formatTo = width > 8 && count >= 9 ? tabs[8]! : to;
+    line.infoTo = count >= 8 ? tabs[7]! : lineTo;
+    line.formatTo = width > 8 && count >= 9 ? tabs[8]! : lineTo;
     return true;
   }
 
@@ -228,7 +240,7 @@ export class VcfParser {
       return this.#rejectValue('CHROM', chromFrom, chromTo, 'is not a chromosome name');
     if (hasChrPrefix(bytes, chromFrom, chromTo)) line.chromFrom += 3;
 
-    line.start = integerAt(bytes, posFrom, posTo);
+    line.start = parseInteger(bytes, posFrom, posTo);
     if (!(line.start >= 0) || line.start > 4_294_967_295) {
       const is = isDigits(bytes, posFrom, posTo) ? 'is out of range' : 'is not a position';
       return this.#rejectValue('POS', posFrom, posTo, is);
@@ -244,39 +256,39 @@ export class VcfParser {
     const { qualTo } = line;
     line.qual = NaN;
     if (!(qualTo - qualFrom === 1 && bytes[qualFrom] === 46)) {
-      line.qual = floatAt(bytes, qualFrom, qualTo);
+      line.qual = parseFloatBytes(bytes, qualFrom, qualTo);
       if (line.qual - line.qual !== 0 && !this.#toleratesQual(qualFrom, qualTo)) return false;
     }
-    this.#annotations?.find(bytes, line.infoFrom, line.infoTo);
+    this.#annotations?.findAnnotations(bytes, line.infoFrom, line.infoTo);
     return this.#isWithinBudget(line);
   }
 
   /** Reports a QUAL that is not a finite number; returns whether the record is still to be stored, with null. */
   #toleratesQual(from: number, to: number): boolean {
-    const fault = nonFinite(this.#line.bytes, from, to);
+    const fault = nonFiniteFaultOf(this.#line.bytes, from, to);
     if (fault === undefined) return this.#rejectValue('QUAL', from, to, 'is not a number');
     this.#line.qual = NaN;
     const { code, message } = fault;
     if (this.#report.isDisabled) return true;
     if (this.#fixed.isQualDeclared) return this.#reject(code, 'QUAL', message);
-    return !this.#report.warn(this.#line.number, code, 'QUAL', `${message}: null is stored`);
+    return !this.#report.warn(this.#line.numberInChunk, code, 'QUAL', `${message}: null is stored`);
   }
 
   /** Checks the size of all records of a line: every allele and every exploded annotation repeats the rest of the line. */
   #isWithinBudget(line: VcfLine): boolean {
     const { bytes, altFrom, altTo } = line;
     let records = 1;
-    let shared = line.to - line.from + recordBytes;
+    let shared = line.lineTo - line.lineFrom + minRecordBytes;
     for (let at = altFrom; at < altTo; at++) if (bytes[at] === 44) records++;
-    if (this.#annotations !== null && this.#annotations.count > 0) {
-      records = this.#annotations.assign(line);
-      shared -= this.#annotations.to - this.#annotations.from;
+    if (this.#annotations !== null && this.#annotations.annotationCount > 0) {
+      records = this.#annotations.assignToAlleles(line);
+      shared -= this.#annotations.valueTo - this.#annotations.valueFrom;
     }
     if (records === 1 || records * shared <= budgets.vcfLineRecordBytes) return true;
     return this.#reject(
       codes.unreadableLine,
       null,
-      `the ${records} records of this line would repeat ${shared} bytes each, and ${byteSize(budgets.vcfLineRecordBytes)} is the most that a line may make: split its alleles (bcftools norm -m -any), leave out samples, or do not explode its annotations`,
+      `the ${records} records of this line would repeat ${shared} bytes each, and ${byteSizeText(budgets.vcfLineRecordBytes)} is the most that a line may make: split its alleles (bcftools norm -m -any), leave out samples, or do not explode its annotations`,
     );
   }
 
@@ -292,49 +304,55 @@ export class VcfParser {
       // Without an alternate allele, the record describes the reference allele.
       const from = hasAlternate ? alleleFrom : refFrom;
       const to = hasAlternate ? alleleTo : refTo;
-      let annotation = annotations === null ? -1 : annotations.next(index, 0);
+      let annotation = annotations === null ? -1 : annotations.nextOfAllele(index, 0);
       do {
         const row = this.#out.rows;
-        if (!this.#info.parse(line, row, annotation)) return false;
+        if (!this.#info.parseInfo(line, row, annotation)) return false;
         const stop = this.#stopOf(line, alleleFrom, alleleTo, index);
         if (Math.max(line.start, stop) > this.#fixed.maxPosition)
           return this.#rejectValue('POS', line.posFrom, line.posTo, 'is out of range of integer');
-        if (line.to - line.from > budgets.stringBytes && !this.#widenAlleles(line, stop, to - from))
+        if (
+          line.lineTo - line.lineFrom > budgets.stringBytes &&
+          !this.#widenAlleles(line, stop, to - from)
+        )
           return false;
         if (!this.#addRecord(line, row, stop, from, to)) return false;
-        annotation = annotation < 0 ? -1 : annotations!.next(index, annotation + 1);
+        annotation = annotation < 0 ? -1 : annotations!.nextOfAllele(index, annotation + 1);
       } while (annotation >= 0);
       alleleFrom = alleleTo + 1;
     }
     return true;
   }
 
-  /** Prepares the columns of alleles for long ones; returns false when the line was rejected. */
+  /**
+   * Changes the columns of alleles to type `text` if an allele of the line is too long for a string; returns false when the line was
+   * rejected.
+   */
   #widenAlleles(line: VcfLine, stop: number, allele: number): boolean {
-    return this.#fixed.widen(line, stop, allele, ({ name, isDeclared }, bytes) => {
-      const { code, message } = tooLong(bytes);
+    return this.#fixed.widenAlleleColumns(line, stop, allele, ({ name, isDeclared }, bytes) => {
+      const { code, message } = tooLongError(bytes);
       if (isDeclared) return this.#reject(code, name, message);
-      return !this.#report.warn(this.#line.number, code, name, becomesText(bytes));
+      return !this.#report.warn(this.#line.numberInChunk, code, name, becomesTextWarning(bytes));
     });
   }
 
-  /** The last position of the `index`-th allele, whose INFO has been parsed. */
+  /** Returns the last position of the `index`-th allele of a line whose INFO has been parsed. */
   #stopOf(line: VcfLine, from: number, to: number, index: number): number {
     if (line.bytes[from] !== 60) return line.refStop;
-    const stop = symbolStop(line, from, to, index, this.#version, this.#info);
-    if (this.#info.end >= 0 || this.#version < 4.5 || !isReferenceBlock(line.bytes, from, to))
+    const stop = symbolicAlleleStop(line, from, to, index, this.#version, this.#info);
+    if (this.#info.infoEnd >= 0 || this.#version < 4.5 || !isReferenceBlock(line.bytes, from, to))
       return stop;
-    return Math.max(stop, line.start + longestBlock(line) - 1);
+    return Math.max(stop, line.start + maxFormatLen(line) - 1);
   }
 
   /** Adds the record of the allele `line.bytes[from..to)`, whose INFO has been parsed; returns false when the line was rejected. */
   #addRecord(line: VcfLine, row: number, stop: number, from: number, to: number): boolean {
-    if (!this.#fixed.append(line, row, stop, from, to)) {
+    if (!this.#fixed.appendRecord(line, row, stop, from, to)) {
       const problem = 'has an item that is no filter name';
       return this.#rejectValue('FILTER', line.qualTo + 1, line.filterTo, problem);
     }
-    if (this.#samples !== null && !this.#samples.parse(line, row)) return false;
-    this.#out.endRecord(line.number);
+    if (this.#samples !== null && !this.#samples.parseSamples(line, row)) return false;
+    this.#out.endRecord(line.numberInChunk);
     return true;
   }
 
@@ -343,15 +361,15 @@ export class VcfParser {
     return this.#reject(
       codes.invalidValue,
       field,
-      `"${latin1(this.#line.bytes, from, to)}" ${problem}`,
+      `"${latin1Text(this.#line.bytes, from, to)}" ${problem}`,
     );
   }
 
   #reject(code: number, field: string | null, message: string): false {
-    this.#report.reject(this.#line.number, code, field, message);
+    this.#report.reject(this.#line.numberInChunk, code, field, message);
     return false;
   }
 }
 
 /** Minimum size of a record in bytes. */
-const recordBytes = 256;
+const minRecordBytes = 256;

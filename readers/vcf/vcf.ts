@@ -1,9 +1,9 @@
 import type { Reader } from '../reader.js';
 import { declaredColumns, declaredFields } from './columns.js';
 import { readHeader, type VcfHeader } from './vcf-header.js';
-import { meaningsJson, meaningsOf } from './known-sources.js';
-import { memoryPerByte } from './memory-estimate.js';
-import { vcfParameters, vcfParams, type VcfParams } from './vcf-params.js';
+import { meaningsJson, keyMeanings } from './known-sources.js';
+import { estimateMemoryPerByte } from './memory-estimate.js';
+import { vcfParameterDescriptions, parseVcfParams, type VcfParams } from './vcf-params.js';
 import { VcfParser } from './vcf-parser.js';
 
 /** VCF 4.0 to 4.5: one record per alternate allele (contract 10.6). */
@@ -12,20 +12,20 @@ export const vcf: Reader<VcfParams, VcfHeader> = {
   extensions: ['vcf'],
   recognizes: (start) =>
     start.startsWith('##fileformat=VCF') || /^#CHROM\tPOS\tID\tREF\tALT/m.test(start),
-  parameters: vcfParameters,
-  params: vcfParams,
+  parameters: vcfParameterDescriptions,
+  params: parseVcfParams,
   async header(source, params) {
     const { bytes, isWhole } = await source.bytes(1);
-    if (bytes.length === 0 && isWhole) return emptyFile;
+    if (bytes.length === 0 && isWhole) return emptyFileHeader;
     const { header: read, ...rest } = await readHeader(source, params.build);
-    const header = { ...read, meanings: meaningsOf(read, params) };
+    const header = { ...read, meanings: keyMeanings(read, params) };
     const columns = declaredColumns(header, params);
     const explodedKey = params.explodes ? params.annotationsKey : null;
     return {
       header,
       ...rest,
       columns,
-      memoryPerByte: await memoryPerByte(
+      memoryPerByte: await estimateMemoryPerByte(
         source,
         rest.bodyOffset,
         columns,
@@ -60,7 +60,7 @@ export const vcf: Reader<VcfParams, VcfHeader> = {
 };
 
 /** The header of a file without bytes, which holds no records. */
-const emptyFile = {
+const emptyFileHeader = {
   header: {
     version: 4.2,
     info: [],

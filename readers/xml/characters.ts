@@ -2,15 +2,15 @@ import { ByteSet, scanBuffer } from '../text/scan-buffer.js';
 
 /** An error of XML syntax; caught per chunk, so it never leaves the reader. `at` is a position in the chunk's bytes. */
 export class XmlFault extends Error {
-  readonly at: number;
+  readonly byteOffset: number;
   constructor(at: number, message: string) {
     super(message);
-    this.at = at;
+    this.byteOffset = at;
   }
 }
 
 /** The bytes with a meaning in XML. */
-export const byte = {
+export const asciiCodes = {
   tab: 9,
   lineFeed: 10,
   carriageReturn: 13,
@@ -35,28 +35,32 @@ export function isSpace(c: number | undefined): boolean {
 }
 
 /** 1 for a byte that a name may contain, 2 for one that a name may also begin with; all bytes beyond ASCII may begin a name. */
-export const nameBytes = new Uint8Array(256);
+export const nameByteClasses = new Uint8Array(256);
 for (let c = 0; c < 256; c++) {
   const letter = String.fromCharCode(c);
-  nameBytes[c] = c >= 128 || /[A-Za-z_:]/.test(letter) ? 2 : /[-.0-9]/.test(letter) ? 1 : 0;
+  nameByteClasses[c] = c >= 128 || /[A-Za-z_:]/.test(letter) ? 2 : /[-.0-9]/.test(letter) ? 1 : 0;
 }
 
-/**
- * 1 for the bytes at which the fast scan of a text stops: markup, references, line ends to be unified, `]`, and characters that XML
- * forbids.
- */
-export const textStops = new Uint8Array(256);
-/** The bytes at which the fast scan of an attribute value stops: those of `textStops`, and white space, which becomes blanks. */
-export const valueStops = new Uint8Array(256);
+/** 1 for the bytes at which the fast scan of a text stops: markup, references, carriage returns, `]`, and characters that XML forbids. */
+export const textStopBytes = new Uint8Array(256);
+/** The bytes at which the fast scan of an attribute value stops: those of `textStopBytes`, and white space, which becomes blanks. */
+export const attributeValueStopBytes = new Uint8Array(256);
 for (let c = 0; c < 32; c++) {
-  textStops[c] = c === byte.lineFeed || c === byte.tab ? 0 : 1;
-  valueStops[c] = 1;
+  textStopBytes[c] = c === asciiCodes.lineFeed || c === asciiCodes.tab ? 0 : 1;
+  attributeValueStopBytes[c] = 1;
 }
-for (const c of [byte.open, byte.ampersand, byte.closeBracket]) textStops[c] = 1;
-for (const c of [byte.open, byte.ampersand, byte.doubleQuote, byte.singleQuote]) valueStops[c] = 1;
+for (const c of [asciiCodes.open, asciiCodes.ampersand, asciiCodes.closeBracket])
+  textStopBytes[c] = 1;
+for (const c of [
+  asciiCodes.open,
+  asciiCodes.ampersand,
+  asciiCodes.doubleQuote,
+  asciiCodes.singleQuote,
+])
+  attributeValueStopBytes[c] = 1;
 
 /** Whether a code point is a character of XML 1.0 (section 2.2). */
-export function isCharacter(code: number): boolean {
+export function isXmlCharacter(code: number): boolean {
   if (code < 32) return code === 9 || code === 10 || code === 13;
   return (
     code <= 0xd7ff || (code >= 0xe000 && code <= 0xfffd) || (code >= 0x10000 && code <= 0x10ffff)
@@ -69,56 +73,57 @@ export function findText(bytes: Uint8Array, text: string, at: number): number {
   const last = text.charCodeAt(size);
   // Texts between markup are short, so a loop is faster than a native search.
   for (let i = at + size; i < bytes.length; i++)
-    if (bytes[i] === last && standsAt(bytes, text, i - size)) return i - size;
+    if (bytes[i] === last && hasTextAt(bytes, text, i - size)) return i - size;
   return -1;
 }
 
 /** Whether the bytes at `at` are `text`, which must be ASCII. */
-export function standsAt(bytes: Uint8Array, text: string, at: number): boolean {
+export function hasTextAt(bytes: Uint8Array, text: string, at: number): boolean {
   for (let i = 0; i < text.length; i++) if (bytes[at + i] !== text.charCodeAt(i)) return false;
   return true;
 }
 
-const lineEnds = new ByteSet([byte.lineFeed, byte.carriageReturn]);
+const lineEndBytes = new ByteSet([asciiCodes.lineFeed, asciiCodes.carriageReturn]);
 
 /** The number of line ends (LF, CR LF or CR) in `[from, to)`. */
 export function countLineEnds(bytes: Uint8Array, from: number, to: number): number {
   let count = 0;
   const text = bytes.subarray(0, to);
   const window = scanBuffer();
-  for (let at = from; at < to; at += window.length) {
-    window.open(text, at);
-    const found = window.search(lineEnds);
+  for (let at = from; at < to; at += window.textLength) {
+    window.loadText(text, at);
+    const found = window.search(lineEndBytes);
     count += found;
-    // In CR LF, the CR does not count.
+    // CR LF is one line end, so its CR does not count.
     for (let i = 0; i < found; i++) {
       const mark = at + window.positions[i]!;
-      if (bytes[mark] === byte.carriageReturn && bytes[mark + 1] === byte.lineFeed) count--;
+      if (bytes[mark] === asciiCodes.carriageReturn && bytes[mark + 1] === asciiCodes.lineFeed)
+        count--;
     }
   }
   return count;
 }
 
 /** Number of characters before `at` on its line; `before` is the number of characters of this line before the start of the bytes. */
-export function columnsBefore(bytes: Uint8Array, at: number, before: number): number {
+export function characterColumn(bytes: Uint8Array, at: number, before: number): number {
   let start = at;
   while (start > 0 && bytes[start - 1] !== 10 && bytes[start - 1] !== 13) start--;
   let count = start === 0 ? before : 0;
-  // Bytes that continue a character do not count.
+  // Continuation bytes of UTF-8 do not count as characters.
   for (let i = start; i < at; i++) if ((bytes[i]! & 0xc0) !== 0x80) count++;
   return count;
 }
 
 /** Shows the character at `at` in a message. */
-export function shownCharacter(bytes: Uint8Array, at: number): string {
+export function describeCharacter(bytes: Uint8Array, at: number): string {
   if (at >= bytes.length) return 'the end';
   const text = new TextDecoder().decode(bytes.subarray(at, at + 4));
   return JSON.stringify(String.fromCodePoint(text.codePointAt(0) ?? 0));
 }
 
 /** The name that begins at `at`, shortened, for a message. */
-export function nameShown(bytes: Uint8Array, at: number): string {
+export function shortenedNameAt(bytes: Uint8Array, at: number): string {
   let end = at;
-  while (end < bytes.length && end - at < 60 && nameBytes[bytes[end]!]! > 0) end++;
+  while (end < bytes.length && end - at < 60 && nameByteClasses[bytes[end]!]! > 0) end++;
   return new TextDecoder().decode(bytes.subarray(at, end));
 }

@@ -2,17 +2,17 @@ import { budgets } from '../../engine/core/budgets.js';
 import { fewerFieldsAdvice } from '../../engine/ingest/object-column.js';
 import { XmlFault } from './characters.js';
 
-const slots = 4096;
+const cacheSlots = 4096;
 
-/** Numbers the names of a chunk, so that the bytes of each occurrence of a name are compared once, and numbers from then on. */
+/** Gives each name of a chunk a number: the bytes of an occurrence are compared once, and afterwards the parser compares numbers. */
 export class NameTable {
   readonly #names: string[] = [];
   readonly #byName = new Map<string, number>();
   /** The key of an attribute, by the number of its name. */
   readonly #keys: (number | undefined)[] = [];
   readonly #prefix: string;
-  // A cache of names by a hash of their bytes; the map finds a name whose slot holds another one.
-  readonly #numbers = new Int32Array(slots).fill(-1);
+  // A cache of name numbers by a hash of the name's bytes; the map finds a name whose slot in the cache another name occupies.
+  readonly #numbers = new Int32Array(cacheSlots).fill(-1);
   readonly #bytes: Uint8Array[] = [];
 
   constructor(attributePrefix: string) {
@@ -20,7 +20,7 @@ export class NameTable {
   }
 
   /** The number of a name that is given as a string; `at` is the position of errors. */
-  of(name: string, at = 0): number {
+  numberOfName(name: string, at = 0): number {
     const cachedName = this.#byName.get(name);
     if (cachedName !== undefined) return cachedName;
     const number = this.#names.length;
@@ -37,8 +37,8 @@ export class NameTable {
   }
 
   /** The number of the name in `bytes[from..to)`; `sum` is a hash of its bytes. */
-  at(bytes: Uint8Array, from: number, to: number, sum: number): number {
-    const slot = sum & (slots - 1);
+  numberOfNameBytes(bytes: Uint8Array, from: number, to: number, sum: number): number {
+    const slot = sum & (cacheSlots - 1);
     const guess = this.#numbers[slot]!;
     if (guess >= 0) {
       const knownBytes = this.#bytes[guess]!;
@@ -47,17 +47,17 @@ export class NameTable {
         while (i < knownBytes.length && knownBytes[i] === bytes[from + i]) i++;
       if (i === to - from) return guess;
     }
-    const number = this.of(decoder.decode(bytes.subarray(from, to)), from);
+    const number = this.numberOfName(decoder.decode(bytes.subarray(from, to)), from);
     this.#numbers[slot] = number;
     return number;
   }
 
   /** The number of the key under which records have an attribute with this name. */
-  attribute(name: number): number {
-    return (this.#keys[name] ??= this.of(this.#prefix + this.#names[name]!));
+  attributeKeyNumber(name: number): number {
+    return (this.#keys[name] ??= this.numberOfName(this.#prefix + this.#names[name]!));
   }
 
-  text(number: number): string {
+  nameOfNumber(number: number): string {
     return this.#names[number]!;
   }
 }

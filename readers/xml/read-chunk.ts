@@ -4,9 +4,9 @@ import { joinColumns } from '../../engine/ingest/unify-columns.js';
 import { RecordContext, type FaultReport } from '../../engine/ingest/record-context.js';
 import { type ValueColumn } from '../../engine/ingest/value-column.js';
 import type { ReadOptions, Report } from '../reader.js';
-import { columnsBefore, countLineEnds, XmlFault } from './characters.js';
+import { characterColumn, countLineEnds, XmlFault } from './characters.js';
 import { RecordWriter } from './record-writer.js';
-import { asUtf8, badByte, type XmlHeader } from './xml-header.js';
+import { asUtf8, invalidByteFault, type XmlHeader } from './xml-header.js';
 import type { XmlParams } from './xml-params.js';
 import { XmlParser } from './xml-parser.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
@@ -16,7 +16,7 @@ import { codes } from '../../engine/ingest/validation-codes.js';
  * no builder stores together (one gene here, a list of genes there). The first records usually show such fields, so this costs far less
  * than a second pass over the whole chunk.
  */
-const probeShares: readonly number[] = [1 / 32, 1 / 8, 1 / 2, 1];
+const restartShares: readonly number[] = [1 / 32, 1 / 8, 1 / 2, 1];
 
 /** Reads one chunk into columns; returns the number of lines that end in it. */
 export function readXml(
@@ -28,31 +28,31 @@ export function readXml(
   { columns, hints = [], start = { depth: 0, column: head.column } }: ReadOptions,
 ): number {
   const { bytes, validBytes } = asUtf8(chunk, head.encoding);
-  const probesLeft = probeShares.map((share) => share * bytes.length);
+  const probesLeft = restartShares.map((share) => share * bytes.length);
   let seenColumns = hints;
   /** Reads the chunk; returns false if it has to be read again with the columns in `seenColumns`. */
   const readOnce = (): boolean => {
-    const context = new LineContext(report, bytes);
-    const onNew = (column: ValueColumn): void => out.add(column.name, column);
+    const context = new LazyLineContext(report, bytes);
+    const onNew = (column: ValueColumn): void => out.addBuilder(column.name, column);
     const fields = recordFields({ declared: columns, context, onNew, hints: seenColumns });
     const shouldRestart = (at: number): boolean => {
       const before = probesLeft.length;
       while (probesLeft.length > 0 && at >= probesLeft[0]!) probesLeft.shift();
-      return probesLeft.length < before && context.mixedColumns > 0;
+      return probesLeft.length < before && context.mixedColumnCount > 0;
     };
     let isRestarted = false;
     try {
       const parser = new XmlParser(params.itemDepth, params.textKey, params.attributePrefix);
-      const writer = new RecordWriter(parser.tree, parser.names, fields, context);
-      const required = params.requiredKeys.map((key) => parser.names.of(key));
-      parser.walk(bytes, start.depth, (at) => {
+      const writer = new RecordWriter(parser.recordTree, parser.names, fields, context);
+      const required = params.requiredKeys.map((key) => parser.names.numberOfName(key));
+      parser.parseRecords(bytes, start.depth, (at) => {
         if (report.isStopped || at >= validBytes) return false;
         if (shouldRestart(at)) {
           isRestarted = true;
           return false;
         }
-        if (!required.every((key) => parser.tree.has(0, key))) return true;
-        context.begin(at);
+        if (!required.every((key) => parser.recordTree.hasChild(0, key))) return true;
+        context.beginRecord(at);
         writer.write(out.rows);
         if (context.hasFailed) out.rollback(out.rows);
         else out.endRecord();
@@ -60,14 +60,14 @@ export function readXml(
       });
       isRestarted ||= !report.isStopped && shouldRestart(bytes.length);
       if (!isRestarted && validBytes < bytes.length && !report.isStopped)
-        throw badByte(chunk, validBytes);
+        throw invalidByteFault(chunk, validBytes);
       if (parser.hasEnded) report.end();
     } catch (error) {
       if (!(error instanceof XmlFault)) throw error;
       // The text after the fault cannot be parsed, so the import fails and stores nothing.
-      const fault = error.at < validBytes ? error : badByte(chunk, validBytes);
-      const column = columnsBefore(bytes, fault.at, start.column) + 1;
-      context.begin(fault.at);
+      const fault = error.byteOffset < validBytes ? error : invalidByteFault(chunk, validBytes);
+      const column = characterColumn(bytes, fault.byteOffset, start.column) + 1;
+      context.beginRecord(fault.byteOffset);
       out.rollback(out.rows);
       context.reject(codes.unreadableLine, null, `column ${column}: ${fault.message}`);
       report.damaged();
@@ -86,7 +86,7 @@ export function readXml(
 }
 
 /** A record context that computes the line of a record only when a finding is reported. */
-class LineContext extends RecordContext {
+class LazyLineContext extends RecordContext {
   #at = 0;
   constructor(report: Report, bytes: Uint8Array) {
     let countedRecords = 0;
@@ -106,10 +106,10 @@ class LineContext extends RecordContext {
   }
 
   /** Begins the record at this position. */
-  begin(at: number): void {
+  beginRecord(at: number): void {
     this.#at = at;
-    this.record++;
-    this.keys = 0;
+    this.recordNumber++;
+    this.keyCount = 0;
     this.hasFailed = false;
   }
 }

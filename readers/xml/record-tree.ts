@@ -1,8 +1,8 @@
-import { budgets, byteSize } from '../../engine/core/budgets.js';
+import { budgets, byteSizeText } from '../../engine/core/budgets.js';
 import { isSpace, XmlFault } from './characters.js';
 
 /** A text, as the range `bytes[from..to)`. */
-export interface Text {
+export interface TextRange {
   bytes: Uint8Array;
   from: number;
   to: number;
@@ -14,9 +14,9 @@ export interface Text {
  * element is repeated.
  */
 export class ElementTree {
-  count = 0;
-  /** The text of a node that has one, in `source` or in `scratch`. */
-  source: Uint8Array = new Uint8Array(0);
+  nodeCount = 0;
+  /** The bytes in which the text of a node is a range: `source`, or `scratch` for a copied text. */
+  sourceBytes: Uint8Array = new Uint8Array(0);
   #scratch: Uint8Array = new Uint8Array(4096);
   #scratchEnd = 0;
   #names = new Int32Array(256);
@@ -25,20 +25,20 @@ export class ElementTree {
   #nexts = new Int32Array(256);
   #froms = new Int32Array(256);
   #tos = new Int32Array(256);
-  /** The end of the space in `scratch` that is reserved for each text. */
+  /** For each node, the end of the space in `scratch` that is reserved for its text. */
   #rooms = new Int32Array(256);
-  /** 1 for a text that is in `scratch`, 0 for one in `source`. */
+  /** For each node, 1 if its text is in `scratch`, 0 if it is in `source`. */
   #isCopied = new Uint8Array(256);
 
   clear(source: Uint8Array): void {
-    this.source = source;
-    this.count = 0;
+    this.sourceBytes = source;
+    this.nodeCount = 0;
     this.#scratchEnd = 0;
   }
 
   /** Adds a node as the last child of `parent`, or as the root if `parent` is -1; returns the node. */
-  add(parent: number, name: number, at: number): number {
-    const node = this.count++;
+  addNode(parent: number, name: number, at: number): number {
+    const node = this.nodeCount++;
     if (node >= this.#names.length) this.#grow(at);
     this.#names[node] = name;
     this.#firsts[node] = this.#lasts[node] = this.#nexts[node] = this.#froms[node] = -1;
@@ -51,18 +51,18 @@ export class ElementTree {
     return node;
   }
 
-  name(node: number): number {
+  nameNumberOf(node: number): number {
     return this.#names[node]!;
   }
   /** The first child of a node; -1 if there is none. */
   firstChild(node: number): number {
     return this.#firsts[node]!;
   }
-  next(node: number): number {
+  nextSibling(node: number): number {
     return this.#nexts[node]!;
   }
   /** Whether a node has a child with this name. */
-  has(node: number, name: number): boolean {
+  hasChild(node: number, name: number): boolean {
     let child = this.#firsts[node]!;
     while (child >= 0 && this.#names[child] !== name) child = this.#nexts[child]!;
     return child >= 0;
@@ -71,39 +71,39 @@ export class ElementTree {
     return this.#froms[node]! >= 0;
   }
 
-  text(node: number, into: Text): Text {
-    into.bytes = this.#isCopied[node] === 1 ? this.#scratch : this.source;
+  readText(node: number, into: TextRange): TextRange {
+    into.bytes = this.#isCopied[node] === 1 ? this.#scratch : this.sourceBytes;
     into.from = this.#froms[node]!;
     into.to = this.#tos[node]!;
     return into;
   }
 
   /** Sets the text of a node to `source[from..to)`, or appends these bytes to its text. */
-  addString(node: number, from: number, to: number): void {
+  addSourceText(node: number, from: number, to: number): void {
     if (this.#froms[node]! < 0) {
       this.#froms[node] = from;
       this.#tos[node] = to;
       this.#isCopied[node] = 0;
-    } else this.addCopy(node, this.source, from, to, from);
+    } else this.addCopiedText(node, this.sourceBytes, from, to, from);
   }
 
   /** Appends a copy of bytes that will be overwritten to the text of a node; `at` is their position in the source. */
-  addCopy(node: number, bytes: Uint8Array, from: number, to: number, at: number): void {
+  addCopiedText(node: number, bytes: Uint8Array, from: number, to: number, at: number): void {
     const before = this.#froms[node]!;
     const size = before < 0 ? 0 : this.#tos[node]! - before;
     const total = size + to - from;
     if (total > budgets.textBytes)
       throw new XmlFault(
         at,
-        `a text is longer than ${byteSize(budgets.textBytes)}, the most that a value may have: shorten it, or split it into several elements`,
+        `a text is longer than ${byteSizeText(budgets.textBytes)}, the most that a value may have: shorten it, or split it into several elements`,
       );
     const isCopied = size > 0 && this.#isCopied[node] === 1;
     if (!isCopied || before + total > this.#rooms[node]!) {
-      // Space is doubled, so that a text that arrives in many pieces is copied only a few times.
+      // The reserved space is doubled, so that a text that arrives in many pieces is copied only a few times.
       const room = size === 0 ? total : total * 2;
       const start = this.#reserve(room);
       if (size > 0) {
-        const heldBytes = isCopied ? this.#scratch : this.source;
+        const heldBytes = isCopied ? this.#scratch : this.sourceBytes;
         this.#scratch.set(heldBytes.subarray(before, before + size), start);
       }
       this.#froms[node] = start;
@@ -115,11 +115,11 @@ export class ElementTree {
   }
 
   /** Removes white space from both ends of a node's text; a text that is all white space is removed. */
-  trim(node: number): void {
+  trimText(node: number): void {
     let from = this.#froms[node]!;
     if (from < 0) return;
     let to = this.#tos[node]!;
-    const bytes = this.#isCopied[node] === 1 ? this.#scratch : this.source;
+    const bytes = this.#isCopied[node] === 1 ? this.#scratch : this.sourceBytes;
     while (to > from && isSpace(bytes[to - 1])) to--;
     while (from < to && isSpace(bytes[from])) from++;
     this.#froms[node] = from < to ? from : -1;
@@ -127,8 +127,8 @@ export class ElementTree {
   }
 
   /** Moves the text of a node into a new last child. */
-  textToChild(node: number, name: number, at: number): void {
-    const child = this.add(node, name, at);
+  moveTextToChild(node: number, name: number, at: number): void {
+    const child = this.addNode(node, name, at);
     this.#froms[child] = this.#froms[node]!;
     this.#tos[child] = this.#tos[node]!;
     this.#isCopied[child] = this.#isCopied[node]!;
@@ -148,7 +148,7 @@ export class ElementTree {
 
   #grow(at: number): void {
     const { xmlNodes } = budgets;
-    if (this.count > xmlNodes)
+    if (this.nodeCount > xmlNodes)
       throw new XmlFault(
         at,
         `a record holds more than ${xmlNodes} elements and attributes, the most that one may have: set reader_params.item_depth to the depth of the records`,

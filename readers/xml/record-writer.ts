@@ -1,12 +1,12 @@
 import type { RecordContext } from '../../engine/ingest/record-context.js';
 import type { ObjectFields, ValueColumn } from '../../engine/ingest/value-column.js';
 import type { NameTable } from './name-table.js';
-import type { Text, ElementTree } from './record-tree.js';
+import type { TextRange, ElementTree } from './record-tree.js';
 
 /** A field of an object, with the state of the object that is being written. */
 interface FieldSlot {
   /** The column of the field; undefined until it is looked up. */
-  column: ValueColumn | undefined;
+  findColumn: ValueColumn | undefined;
   /** The last record that had this field. */
   lastRecord: number;
   /** The last object that had this field, and how often the field occurred in it. */
@@ -17,7 +17,7 @@ interface FieldSlot {
   items: ValueColumn | null;
   /** The JSON texts of the values so far, for a field that is stored as JSON text. */
   json: string;
-  /** The next in the chain of slots with open lists. */
+  /** The next slot in the chain of slots with open lists. */
   nextOpen: FieldSlot | null;
   /** The slots of the members, for a field whose values are objects or lists of them. */
   members: FieldSlots | null;
@@ -31,9 +31,9 @@ class FieldSlots {
     this.fields = fields;
   }
 
-  of(number: number): FieldSlot {
+  slotOf(number: number): FieldSlot {
     return (this.#slots[number] ??= {
-      column: undefined,
+      findColumn: undefined,
       lastRecord: -1,
       object: -1,
       count: 0,
@@ -48,15 +48,15 @@ class FieldSlots {
   /** The column of a field; null if the import has too many columns for it, which rejects each record with the field. */
   column(slot: FieldSlot, name: string): ValueColumn | null {
     const column = this.fields?.field(name) ?? null;
-    if (column !== null) slot.column = column;
+    if (column !== null) slot.findColumn = column;
     return column;
   }
 
   /** Sets the fields in which the objects are stored. */
-  bind(fields: ObjectFields): void {
+  bindFields(fields: ObjectFields): void {
     if (this.fields === fields) return;
     this.fields = fields;
-    for (const slot of this.#slots) if (slot !== undefined) slot.column = undefined;
+    for (const slot of this.#slots) if (slot !== undefined) slot.findColumn = undefined;
   }
 }
 
@@ -70,7 +70,7 @@ export class RecordWriter {
   readonly #context: RecordContext;
   readonly #fields: ObjectFields;
   readonly #root: FieldSlots;
-  readonly #text: Text = { bytes: new Uint8Array(0), from: 0, to: 0 };
+  readonly #text: TextRange = { bytes: new Uint8Array(0), from: 0, to: 0 };
   #objects = 0;
 
   constructor(tree: ElementTree, names: NameTable, fields: ObjectFields, context: RecordContext) {
@@ -85,30 +85,30 @@ export class RecordWriter {
   write(row: number): void {
     this.#fields.row = row;
     this.#object(0, this.#root, row);
-    this.#context.checkWidth();
+    this.#context.checkFieldCount();
   }
 
   #object(node: number, slots: FieldSlots, row: number): void {
     const tree = this.#tree;
     const object = ++this.#objects;
-    for (let child = tree.firstChild(node); child >= 0; child = tree.next(child)) {
-      const slot = slots.of(tree.name(child));
+    for (let child = tree.firstChild(node); child >= 0; child = tree.nextSibling(child)) {
+      const slot = slots.slotOf(tree.nameNumberOf(child));
       slot.count = slot.object === object ? slot.count + 1 : 1;
       slot.object = object;
     }
     let open: FieldSlot | null = null;
-    for (let child = tree.firstChild(node); child >= 0; child = tree.next(child)) {
-      const name = tree.name(child);
-      const slot = slots.of(name);
+    for (let child = tree.firstChild(node); child >= 0; child = tree.nextSibling(child)) {
+      const name = tree.nameNumberOf(child);
+      const slot = slots.slotOf(name);
       if (slot.listIn === object) {
         this.#item(slot, child);
         continue;
       }
-      const column = slot.column ?? slots.column(slot, this.#names.text(name));
+      const column = slot.findColumn ?? slots.column(slot, this.#names.nameOfNumber(name));
       if (column === null) continue;
       column.padTo(row);
       this.#countKey(slot, child);
-      // A single null stays null, even if other values of the field are lists.
+      // A null that occurs once is stored as null, even if other values of the field are lists.
       if (slot.count === 1 && (!column.storesLists || this.#isNull(child))) {
         this.#value(column, slot, child);
         continue;
@@ -121,7 +121,7 @@ export class RecordWriter {
       this.#item(slot, child);
     }
     for (; open !== null; open = open.nextOpen) {
-      const column = open.column!;
+      const column = open.findColumn!;
       if (column.storesJson) addUtf8(column, `[${open.json}]`);
       else if (open.items !== null) column.endList();
     }
@@ -129,18 +129,18 @@ export class RecordWriter {
 
   /** Counts a field as a key of the record, once per record. */
   #countKey(slot: FieldSlot, child: number): void {
-    if (slot.lastRecord === this.#context.record) return;
-    slot.lastRecord = this.#context.record;
-    // The members of an object count, not the object.
-    if (this.#tree.firstChild(child) < 0) this.#context.keys++;
+    if (slot.lastRecord === this.#context.recordNumber) return;
+    slot.lastRecord = this.#context.recordNumber;
+    // For an object, its members count as keys; the object itself does not.
+    if (this.#tree.firstChild(child) < 0) this.#context.keyCount++;
   }
 
   /** Counts the members of an object that has no columns: the number of keys of a record does not depend on types. */
   #countMemberKeys(node: number, slot: FieldSlot): void {
     const tree = this.#tree;
     const members = (slot.members ??= new FieldSlots(null));
-    for (let child = tree.firstChild(node); child >= 0; child = tree.next(child)) {
-      const member = members.of(tree.name(child));
+    for (let child = tree.firstChild(node); child >= 0; child = tree.nextSibling(child)) {
+      const member = members.slotOf(tree.nameNumberOf(child));
       this.#countKey(member, child);
       if (tree.firstChild(child) >= 0) this.#countMemberKeys(child, member);
     }
@@ -156,7 +156,7 @@ export class RecordWriter {
       return;
     }
     this.#countMemberKeys(child, slot);
-    if (slot.column!.storesJson) slot.json += (slot.json === '' ? '' : ',') + this.#json(child);
+    if (slot.findColumn!.storesJson) slot.json += (slot.json === '' ? '' : ',') + this.#json(child);
   }
 
   #value(column: ValueColumn, slot: FieldSlot, node: number): void {
@@ -173,11 +173,11 @@ export class RecordWriter {
         return;
       }
       const members = (slot.members ??= new FieldSlots(fields));
-      members.bind(fields);
+      members.bindFields(fields);
       this.#object(node, members, fields.row);
       column.endObject();
     } else {
-      const { bytes, from, to } = tree.text(node, this.#text);
+      const { bytes, from, to } = tree.readText(node, this.#text);
       column.addString(bytes, from, to);
     }
   }
@@ -188,19 +188,19 @@ export class RecordWriter {
     let child = tree.firstChild(node);
     if (child < 0) {
       if (!tree.hasText(node)) return 'null';
-      const { bytes, from, to } = tree.text(node, this.#text);
+      const { bytes, from, to } = tree.readText(node, this.#text);
       return JSON.stringify(decoder.decode(bytes.subarray(from, to)));
     }
     const values = new Map<number, string[]>();
-    for (; child >= 0; child = tree.next(child)) {
-      const heldValue = values.get(tree.name(child));
+    for (; child >= 0; child = tree.nextSibling(child)) {
+      const heldValue = values.get(tree.nameNumberOf(child));
       const value = this.#json(child);
       if (heldValue) heldValue.push(value);
-      else values.set(tree.name(child), [value]);
+      else values.set(tree.nameNumberOf(child), [value]);
     }
     const members = [...values].map(([name, all]) => {
       const value = all.length === 1 ? all[0]! : `[${all.join(',')}]`;
-      return `${JSON.stringify(this.#names.text(name))}:${value}`;
+      return `${JSON.stringify(this.#names.nameOfNumber(name))}:${value}`;
     });
     return `{${members.join(',')}}`;
   }

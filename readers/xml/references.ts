@@ -1,13 +1,13 @@
-import { byte, isCharacter, nameShown, standsAt, XmlFault } from './characters.js';
+import { asciiCodes, isXmlCharacter, shortenedNameAt, hasTextAt, XmlFault } from './characters.js';
 
-/** Characters of a resolved text; valid until the next call of `References`. */
-export interface Characters {
+/** Characters of a resolved text; valid until the next call of `ReferenceResolver`. */
+export interface ResolvedText {
   text: Uint8Array;
   end: number;
 }
 
 /** The entities that XML predefines. Entities of a document type are never read or expanded. */
-const predefined = [
+const predefinedEntities = [
   { name: 'lt;', code: 60 },
   { name: 'gt;', code: 62 },
   { name: 'amp;', code: 38 },
@@ -16,43 +16,43 @@ const predefined = [
 ];
 
 /** Maximum number of bytes from `&` to `;`: enough to show any name of an entity in the message. */
-const maxReference = 64;
+const maxReferenceBytes = 64;
 
 /** Resolves references and unifies line ends. The result is never longer than the text. */
-export class References {
-  readonly #resolved: Characters = { text: new Uint8Array(1024), end: 0 };
+export class ReferenceResolver {
+  readonly #resolved: ResolvedText = { text: new Uint8Array(1024), end: 0 };
 
   /** The text in `[from, to)`; in the value of an attribute white space becomes blanks (XML 1.0, section 3.3.3). */
-  resolve(bytes: Uint8Array, from: number, to: number, isValue: boolean): Characters {
+  resolve(bytes: Uint8Array, from: number, to: number, isValue: boolean): ResolvedText {
     const madeReference = this.#reserve(to - from);
     const { text } = madeReference;
     let end = 0;
     for (let at = from; at < to; at++) {
       const c = bytes[at]!;
-      if (c === byte.ampersand) {
-        const maxAt = Math.min(to, at + maxReference);
+      if (c === asciiCodes.ampersand) {
+        const maxAt = Math.min(to, at + maxReferenceBytes);
         let closeAt = at + 1;
-        while (closeAt < maxAt && bytes[closeAt] !== byte.semicolon) closeAt++;
+        while (closeAt < maxAt && bytes[closeAt] !== asciiCodes.semicolon) closeAt++;
         const code = this.#code(bytes, at, closeAt < maxAt ? closeAt : -1);
-        end = encodePoint(code, text, end);
+        end = encodeCodePoint(code, text, end);
         at = closeAt;
       } else if (c >= 32) text[end++] = c;
-      else if (c === byte.carriageReturn) {
-        if (bytes[at + 1] !== byte.lineFeed || at + 1 >= to) text[end++] = isValue ? 32 : 10;
-      } else if (c === byte.lineFeed || c === byte.tab) text[end++] = isValue ? 32 : c;
-      else throw forbiddenCharacter(at, c);
+      else if (c === asciiCodes.carriageReturn) {
+        if (bytes[at + 1] !== asciiCodes.lineFeed || at + 1 >= to) text[end++] = isValue ? 32 : 10;
+      } else if (c === asciiCodes.lineFeed || c === asciiCodes.tab) text[end++] = isValue ? 32 : c;
+      else throw forbiddenCharacterFault(at, c);
     }
     madeReference.end = end;
     return madeReference;
   }
 
   /** The text of a CDATA section with normalised line ends; null when it has no carriage return. */
-  data(bytes: Uint8Array, from: number, to: number): Characters | null {
+  normalizeCdata(bytes: Uint8Array, from: number, to: number): ResolvedText | null {
     let isPlain = true;
     for (let at = from; at < to; at++) {
       const c = bytes[at]!;
-      if (c >= 32 || c === byte.lineFeed || c === byte.tab) continue;
-      if (c !== byte.carriageReturn) throw forbiddenCharacter(at, c);
+      if (c >= 32 || c === asciiCodes.lineFeed || c === asciiCodes.tab) continue;
+      if (c !== asciiCodes.carriageReturn) throw forbiddenCharacterFault(at, c);
       isPlain = false;
     }
     if (isPlain) return null;
@@ -60,8 +60,9 @@ export class References {
     let end = 0;
     for (let at = from; at < to; at++) {
       const c = bytes[at]!;
-      if (c !== byte.carriageReturn) madeReference.text[end++] = c;
-      else if (at + 1 >= to || bytes[at + 1] !== byte.lineFeed) madeReference.text[end++] = 10;
+      if (c !== asciiCodes.carriageReturn) madeReference.text[end++] = c;
+      else if (at + 1 >= to || bytes[at + 1] !== asciiCodes.lineFeed)
+        madeReference.text[end++] = 10;
     }
     madeReference.end = end;
     return madeReference;
@@ -70,10 +71,11 @@ export class References {
   /** The character for the reference `[at, close]`. */
   #code(bytes: Uint8Array, at: number, close: number): number {
     if (close <= at + 1) throw new XmlFault(at, '"&" begins no reference here: write it as &amp;');
-    if (bytes[at + 1] === byte.hash) return numericCode(bytes, at, close);
-    for (const { name, code } of predefined) if (standsAt(bytes, name, at + 1)) return code;
-    const name = nameShown(bytes, at + 1);
-    if (bytes[at + 1 + Buffer.byteLength(name)] !== byte.semicolon)
+    if (bytes[at + 1] === asciiCodes.hash) return numericReferenceCode(bytes, at, close);
+    for (const { name, code } of predefinedEntities)
+      if (hasTextAt(bytes, name, at + 1)) return code;
+    const name = shortenedNameAt(bytes, at + 1);
+    if (bytes[at + 1 + Buffer.byteLength(name)] !== asciiCodes.semicolon)
       throw new XmlFault(at, '"&" begins no reference here: write it as &amp;');
     throw new XmlFault(
       at,
@@ -81,22 +83,22 @@ export class References {
     );
   }
 
-  #reserve(size: number): Characters {
+  #reserve(size: number): ResolvedText {
     if (this.#resolved.text.length < size) this.#resolved.text = new Uint8Array(size * 2);
     return this.#resolved;
   }
 }
 
-function forbiddenCharacter(at: number, c: number): XmlFault {
+function forbiddenCharacterFault(at: number, c: number): XmlFault {
   return new XmlFault(at, `the control character 0x${c.toString(16)} is not allowed in XML`);
 }
 
-const beyondUnicode = 0x110000;
+const codePointLimit = 0x110000;
 
 /**
  * The character of `&#…;` or `&#x…;`, computed digit by digit without a string, because a text may consist of nothing but such references.
  */
-function numericCode(bytes: Uint8Array, at: number, close: number): number {
+function numericReferenceCode(bytes: Uint8Array, at: number, close: number): number {
   const isHex = bytes[at + 2] === 120;
   const first = at + (isHex ? 3 : 2);
   let code = first < close ? 0 : -1;
@@ -105,14 +107,14 @@ function numericCode(bytes: Uint8Array, at: number, close: number): number {
     const letter = c | 32;
     const digit = c <= 57 ? c - 48 : isHex && letter >= 97 && letter <= 102 ? letter - 87 : -1;
     if (digit < 0 || code < 0) code = -1;
-    else if (code < beyondUnicode) code = code * (isHex ? 16 : 10) + digit;
+    else if (code < codePointLimit) code = code * (isHex ? 16 : 10) + digit;
   }
-  if (isCharacter(code)) return code;
+  if (isXmlCharacter(code)) return code;
   const shownReference = decoder.decode(bytes.subarray(at, close + 1));
   throw new XmlFault(at, `${shownReference} is no character of XML`);
 }
 
-function encodePoint(code: number, into: Uint8Array, at: number): number {
+function encodeCodePoint(code: number, into: Uint8Array, at: number): number {
   if (code < 0x80) into[at++] = code;
   else if (code < 0x800) {
     into[at++] = 0xc0 | (code >> 6);

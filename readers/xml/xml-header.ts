@@ -2,15 +2,15 @@ import { isUtf8 } from 'node:buffer';
 import { InputError } from '../../engine/core/errors.js';
 import type { HeaderSource } from '../reader.js';
 import {
-  byte,
-  columnsBefore,
+  asciiCodes,
+  characterColumn,
   countLineEnds,
   findText,
   isSpace,
-  nameBytes,
-  nameShown,
-  shownCharacter,
-  standsAt,
+  nameByteClasses,
+  shortenedNameAt,
+  describeCharacter,
+  hasTextAt,
   XmlFault,
 } from './characters.js';
 
@@ -29,8 +29,8 @@ export interface XmlHeader {
 /** The encodings that are read; US-ASCII is UTF-8 too. */
 export type XmlEncoding = 'utf-8' | 'iso-8859-1';
 
-/** How far a file is read to complete its header; a document type usually takes a few kilobytes. */
-const maxBytes = 16 << 20;
+/** Maximum number of bytes that are read to complete the header; a document type usually takes a few kilobytes. */
+const maxHeaderBytes = 16 << 20;
 
 const encodings: Readonly<Record<string, XmlEncoding>> = {
   'utf-8': 'utf-8',
@@ -52,11 +52,11 @@ export async function readXmlHeader(source: HeaderSource): Promise<XmlHeader> {
       return parseXmlHeader(bytes);
     } catch (error) {
       if (!(error instanceof XmlFault)) throw error;
-      // An incomplete header may be what caused the error.
-      if (!isWhole && size < maxBytes) continue;
-      const line = countLineEnds(bytes, 0, error.at) + 1;
-      const column = columnsBefore(bytes, error.at, 0) + 1;
-      const position = { file: source.name, line, column, byte: error.at };
+      // The error may be due to an incomplete header, so more of the file is read.
+      if (!isWhole && size < maxHeaderBytes) continue;
+      const line = countLineEnds(bytes, 0, error.byteOffset) + 1;
+      const column = characterColumn(bytes, error.byteOffset, 0) + 1;
+      const position = { file: source.name, line, column, byte: error.byteOffset };
       throw new InputError(position, `column ${column}: ${error.message}`);
     }
   }
@@ -69,41 +69,44 @@ function parseXmlHeader(bytes: Uint8Array): XmlHeader {
   let hasType = false;
   for (let at = 0; ;) {
     while (isSpace(bytes[at])) at++;
-    if (bytes[at] !== byte.open || bytes[at + 1] === 0) {
+    if (bytes[at] !== asciiCodes.open || bytes[at + 1] === 0) {
       if (bytes[at] === 0 || bytes[at + 1] === 0)
         throw new XmlFault(at, 'this is UTF-16 text: save it as UTF-8');
       if (at < bytes.length)
-        throw new XmlFault(at, `this is no XML: expected "<", found ${shownCharacter(bytes, at)}`);
+        throw new XmlFault(
+          at,
+          `this is no XML: expected "<", found ${describeCharacter(bytes, at)}`,
+        );
       throw new XmlFault(at, 'there is no root element');
     }
-    if (bytes[at + 1] === byte.question) {
+    if (bytes[at + 1] === asciiCodes.question) {
       const isFirst = encoding === null && !hasType;
-      const end = endOf(bytes, '?>', at, 2);
+      const end = constructEnd(bytes, '?>', at, 2);
       // Choice: blanks before the XML declaration are ignored.
-      if (isFirst && standsAt(bytes, '<?xml', at) && isSpace(bytes[at + 5]))
+      if (isFirst && hasTextAt(bytes, '<?xml', at) && isSpace(bytes[at + 5]))
         encoding = declaredEncoding(bytes, at, end);
-      else if (/^xml$/i.test(nameShown(bytes, at + 2)))
+      else if (/^xml$/i.test(shortenedNameAt(bytes, at + 2)))
         throw new XmlFault(at, 'the XML declaration must come first');
       at = end;
-    } else if (standsAt(bytes, '<!--', at)) at = endOf(bytes, '-->', at, 4);
-    else if (standsAt(bytes, '<!DOCTYPE', at)) {
+    } else if (hasTextAt(bytes, '<!--', at)) at = constructEnd(bytes, '-->', at, 4);
+    else if (hasTextAt(bytes, '<!DOCTYPE', at)) {
       if (hasType) throw new XmlFault(at, 'there is a second DOCTYPE');
       hasType = true;
       at = documentTypeEnd(bytes, at);
-    } else if (nameBytes[bytes[at + 1]!] === 2) {
+    } else if (nameByteClasses[bytes[at + 1]!] === 2) {
       return {
         encoding: encoding ?? 'utf-8',
-        root: nameShown(bytes, at + 1),
+        root: shortenedNameAt(bytes, at + 1),
         bodyOffset: at,
         bodyLine: countLineEnds(bytes, 0, at),
-        column: columnsBefore(bytes, at, 0),
+        column: characterColumn(bytes, at, 0),
       };
     } else throw new XmlFault(at, 'expected the root element');
   }
 }
 
-/** The position after the next occurrence of `text`, the end mark of the construct that begins at `at`. */
-function endOf(bytes: Uint8Array, text: string, at: number, size: number): number {
+/** Returns the position after the next occurrence of `text`, which ends the construct that begins at `at`. */
+function constructEnd(bytes: Uint8Array, text: string, at: number, size: number): number {
   const found = findText(bytes, text, at + size);
   if (found < 0) throw new XmlFault(at, 'what begins here does not end');
   return found + text.length;
@@ -129,20 +132,20 @@ function documentTypeEnd(bytes: Uint8Array, start: number): number {
   let isInside = false;
   for (let at = start + 9; at < bytes.length; at++) {
     const c = bytes[at]!;
-    if (c === byte.doubleQuote || c === byte.singleQuote) {
+    if (c === asciiCodes.doubleQuote || c === asciiCodes.singleQuote) {
       at = bytes.indexOf(c, at + 1);
       if (at < 0) break;
-    } else if (c === byte.openBracket) isInside = true;
-    else if (c === byte.closeBracket) isInside = false;
-    else if (c === byte.close && !isInside) return at + 1;
-    else if (standsAt(bytes, '<!--', at)) at = endOf(bytes, '-->', at, 4) - 1;
-    else if (standsAt(bytes, '<?', at)) at = endOf(bytes, '?>', at, 2) - 1;
+    } else if (c === asciiCodes.openBracket) isInside = true;
+    else if (c === asciiCodes.closeBracket) isInside = false;
+    else if (c === asciiCodes.close && !isInside) return at + 1;
+    else if (hasTextAt(bytes, '<!--', at)) at = constructEnd(bytes, '-->', at, 4) - 1;
+    else if (hasTextAt(bytes, '<?', at)) at = constructEnd(bytes, '?>', at, 2) - 1;
   }
   throw new XmlFault(start, 'the DOCTYPE that begins here does not end');
 }
 
 /** A chunk as UTF-8. The bytes before `validBytes` are as in the chunk; it is the length of `bytes` if the whole chunk is valid. */
-export interface Utf8 {
+export interface Utf8Chunk {
   readonly bytes: Uint8Array;
   readonly validBytes: number;
 }
@@ -150,23 +153,23 @@ export interface Utf8 {
 /**
  * Converts a chunk to UTF-8. Choice: bytes that are not UTF-8 are an error, as the format requires, unless the file declares ISO-8859-1.
  */
-export function asUtf8(chunk: Uint8Array, encoding: XmlEncoding): Utf8 {
+export function asUtf8(chunk: Uint8Array, encoding: XmlEncoding): Utf8Chunk {
   if (encoding === 'iso-8859-1') {
     const bytes = Buffer.from(Buffer.from(chunk).toString('latin1'), 'utf8');
     return { bytes, validBytes: bytes.length };
   }
   if (isUtf8(chunk)) return { bytes: chunk, validBytes: chunk.length };
-  // The bytes are equal up to the first replacement character.
+  // The converted bytes equal those of the chunk up to the first replacement character.
   const bytes = encoder.encode(decoder.decode(chunk));
   let validBytes = 0;
   while (chunk[validBytes] === bytes[validBytes]) validBytes++;
-  // The difference may be in the middle of a character, whose first bytes are then equal.
+  // The first differing byte may be inside a UTF-8 character, whose first bytes are then equal; the valid bytes end before that character.
   while (validBytes > 0 && (bytes[validBytes]! & 0xc0) === 0x80) validBytes--;
   return { bytes, validBytes };
 }
 
 /** The error for the first byte of a chunk that is not UTF-8, at `offset`. */
-export function badByte(chunk: Uint8Array, offset: number): XmlFault {
+export function invalidByteFault(chunk: Uint8Array, offset: number): XmlFault {
   const hex = chunk[offset]!.toString(16).toUpperCase().padStart(2, '0');
   return new XmlFault(
     offset,

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../engine/core/types.js';
 import { budgets } from '../../engine/core/budgets.js';
-import { invalid } from '../../engine/core/errors.js';
+import { invalidError } from '../../engine/core/errors.js';
 
 /** Reader parameters (specification, "XML parameters"). */
 export interface XmlParams {
@@ -12,8 +12,8 @@ export interface XmlParams {
   readonly attributePrefix: string;
 }
 
-/** The parameters and their meanings. */
-export const xmlParameters = {
+/** The reader parameters of XML files and their descriptions. */
+export const xmlParameterDescriptions = {
   item_depth: 'Depth of the elements that are records, 0 for the root; 1 when absent.',
   required_keys: 'List of keys that an element must have to be a record.',
   cdata_key: 'The field of the text of an element; text when absent.',
@@ -21,16 +21,16 @@ export const xmlParameters = {
 };
 
 /** Parses `reader_params`; throws `invalid('reader_params', …)`. */
-export function xmlParams(input: JsonObject): XmlParams {
+export function parseXmlParams(input: JsonObject): XmlParams {
   return {
-    itemDepth: itemDepth(input['item_depth']),
-    requiredKeys: requiredKeys(input['required_keys']),
-    textKey: readText(input, 'cdata_key', 'text'),
-    attributePrefix: readText(input, 'attr_prefix', '@'),
+    itemDepth: readItemDepth(input['item_depth']),
+    requiredKeys: readRequiredKeys(input['required_keys']),
+    textKey: readKeyText(input, 'cdata_key', 'text'),
+    attributePrefix: readKeyText(input, 'attr_prefix', '@'),
   };
 }
 
-function itemDepth(value: unknown): number {
+function readItemDepth(value: unknown): number {
   if (value === undefined || value === null) return 1;
   const depth = typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value;
   if (
@@ -40,26 +40,30 @@ function itemDepth(value: unknown): number {
     depth < budgets.xmlDepth
   )
     return depth;
-  throw wrongParam('item_depth', `expected a depth from 0 to ${budgets.xmlDepth - 1}`, value);
+  throw invalidParamError(
+    'item_depth',
+    `expected a depth from 0 to ${budgets.xmlDepth - 1}`,
+    value,
+  );
 }
 
 /** A single key may be given without a list around it. */
-function requiredKeys(value: unknown): readonly string[] {
+function readRequiredKeys(value: unknown): readonly string[] {
   const keys = value === undefined || value === null ? [] : Array.isArray(value) ? value : [value];
   if (keys.every((key) => typeof key === 'string' && key !== '')) return [...new Set(keys)];
-  throw wrongParam('required_keys', 'expected a list of keys', value);
+  throw invalidParamError('required_keys', 'expected a list of keys', value);
 }
 
-function readText(input: JsonObject, name: string, fallback: string): string {
+function readKeyText(input: JsonObject, name: string, fallback: string): string {
   const value = input[name];
   if (value === undefined || value === null) return fallback;
   const isKey = typeof value === 'string' && value.isWellFormed() && value.length <= 100;
   // The key of texts may not be empty; the prefix of attributes may.
   if (isKey && (value !== '' || name === 'attr_prefix')) return value;
-  throw wrongParam(name, 'expected a string of at most 100 characters', value);
+  throw invalidParamError(name, 'expected a string of at most 100 characters', value);
 }
 
-function wrongParam(name: string, what: string, value: unknown): Error {
+function invalidParamError(name: string, what: string, value: unknown): Error {
   const found = (JSON.stringify(value) ?? 'nothing').slice(0, 40);
-  return invalid('reader_params', `${name}: ${what}, found ${found}`);
+  return invalidError('reader_params', `${name}: ${what}, found ${found}`);
 }

@@ -1,18 +1,18 @@
 import { budgets } from '../../engine/core/budgets.js';
 import {
-  byte,
+  asciiCodes,
   findText,
   isSpace,
-  nameBytes,
-  nameShown,
-  shownCharacter,
-  standsAt,
-  textStops,
-  valueStops,
+  nameByteClasses,
+  shortenedNameAt,
+  describeCharacter,
+  hasTextAt,
+  textStopBytes,
+  attributeValueStopBytes,
   XmlFault,
 } from './characters.js';
 import { NameTable } from './name-table.js';
-import { References } from './references.js';
+import { ReferenceResolver } from './references.js';
 import { ElementTree } from './record-tree.js';
 
 /**
@@ -25,13 +25,13 @@ import { ElementTree } from './record-tree.js';
  */
 export class XmlParser {
   readonly names: NameTable;
-  /** The tree of the record that `walk` has just parsed; its node 0 is the element. */
-  readonly tree = new ElementTree();
+  /** The tree of the record that `parseRecords` has just parsed; its node 0 is the element. */
+  readonly recordTree = new ElementTree();
   #bytes: Uint8Array = new Uint8Array(0);
   #at = 0;
   readonly #itemDepth: number;
   readonly #textKey: number;
-  readonly #references = new References();
+  readonly #references = new ReferenceResolver();
   /** The nodes of the open elements, by depth. */
   readonly #open = new Int32Array(budgets.xmlDepth + 1);
   #depth = 0;
@@ -43,31 +43,31 @@ export class XmlParser {
   constructor(itemDepth: number, textKey: string, attributePrefix: string) {
     this.names = new NameTable(attributePrefix);
     this.#itemDepth = itemDepth;
-    this.#textKey = this.names.of(textKey);
+    this.#textKey = this.names.numberOfName(textKey);
   }
 
   /** Parses a chunk that begins inside of `depth` elements; calls `record` for each record, until `record` returns false. */
-  walk(bytes: Uint8Array, depth: number, record: (start: number) => boolean): void {
+  parseRecords(bytes: Uint8Array, depth: number, record: (start: number) => boolean): void {
     this.#bytes = bytes;
     this.#depth = depth;
     let recordStart = 0;
     for (this.#at = 0; this.#at < bytes.length;) {
-      if (bytes[this.#at] !== byte.open) {
+      if (bytes[this.#at] !== asciiCodes.open) {
         this.#text();
         continue;
       }
       const c = bytes[this.#at + 1];
       let hasClosed = false;
-      if (c === byte.slash) {
-        this.#at = bytes.indexOf(byte.close, this.#at) + 1;
+      if (c === asciiCodes.slash) {
+        this.#at = bytes.indexOf(asciiCodes.close, this.#at) + 1;
         this.#depth--;
         hasClosed = true;
-      } else if (c === byte.question) this.#instruction();
-      else if (c === byte.exclamation) this.#commentOrData();
+      } else if (c === asciiCodes.question) this.#instruction();
+      else if (c === asciiCodes.exclamation) this.#commentOrData();
       else {
         if (this.#depth === this.#itemDepth) {
           recordStart = this.#at;
-          this.tree.clear(bytes);
+          this.recordTree.clear(bytes);
         }
         hasClosed = this.#openTag();
         if (!hasClosed) this.#depth++;
@@ -86,33 +86,34 @@ export class XmlParser {
 
   /** Ends the element of a node. */
   #end(node: number): void {
-    const { tree } = this;
-    tree.trim(node);
-    const isObject = tree.firstChild(node) >= 0 || this.#depth === this.#itemDepth;
-    if (isObject && tree.hasText(node)) tree.textToChild(node, this.#textKey, this.#at);
+    const { recordTree } = this;
+    recordTree.trimText(node);
+    const isObject = recordTree.firstChild(node) >= 0 || this.#depth === this.#itemDepth;
+    if (isObject && recordTree.hasText(node))
+      recordTree.moveTextToChild(node, this.#textKey, this.#at);
   }
 
   /** Reads a start tag with its attributes; returns true if the tag closes its element (`<a/>`). */
   #openTag(): boolean {
-    const { tree } = this;
+    const { recordTree: tree } = this;
     const bytes = this.#bytes;
     const start = this.#at++;
     const name = this.#name();
     const isRecord = this.#depth >= this.#itemDepth;
-    // Attributes of elements around the records go into a tree that is discarded.
+    // Attributes of elements that enclose the records go into a tree that is discarded.
     if (!isRecord) tree.clear(bytes);
     const parent = this.#depth > this.#itemDepth ? this.#open[this.#depth - 1]! : -1;
-    const node = tree.add(parent, name, start);
+    const node = tree.addNode(parent, name, start);
     if (isRecord) this.#open[this.#depth] = node;
     this.#tag++;
     for (let count = 0; ; count++) {
       const from = this.#at;
       const c = this.#skipSpace();
-      if (c === byte.close) {
+      if (c === asciiCodes.close) {
         this.#at++;
         return false;
       }
-      if (c === byte.slash && bytes[this.#at + 1] === byte.close) {
+      if (c === asciiCodes.slash && bytes[this.#at + 1] === asciiCodes.close) {
         this.#at += 2;
         return true;
       }
@@ -127,36 +128,36 @@ export class XmlParser {
   }
 
   #attribute(node: number): void {
-    const { tree } = this;
+    const { recordTree: tree } = this;
     const bytes = this.#bytes;
     const start = this.#at;
     const name = this.#name();
     if (this.#lastTags[name] === this.#tag)
-      throw new XmlFault(start, `the attribute ${nameShown(bytes, start)} is there twice`);
+      throw new XmlFault(start, `the attribute ${shortenedNameAt(bytes, start)} is there twice`);
     this.#lastTags[name] = this.#tag;
-    if (this.#skipSpace() !== byte.equals)
-      this.#fail(`the attribute ${nameShown(bytes, start)} has no value: expected "="`);
+    if (this.#skipSpace() !== asciiCodes.equals)
+      this.#fail(`the attribute ${shortenedNameAt(bytes, start)} has no value: expected "="`);
     this.#at++;
     const quote = this.#skipSpace();
-    if (quote !== byte.doubleQuote && quote !== byte.singleQuote)
-      this.#fail(`the value of ${nameShown(bytes, start)} must stand in quotes`);
+    if (quote !== asciiCodes.doubleQuote && quote !== asciiCodes.singleQuote)
+      this.#fail(`the value of ${shortenedNameAt(bytes, start)} must stand in quotes`);
     const from = ++this.#at;
     let isPlain = true;
     for (;;) {
-      while (valueStops[bytes[this.#at]!] === 0) this.#at++;
+      while (attributeValueStopBytes[bytes[this.#at]!] === 0) this.#at++;
       const c = bytes[this.#at];
       if (c === quote) break;
-      if (c === byte.open || c === undefined)
+      if (c === asciiCodes.open || c === undefined)
         this.#fail('"<" is not allowed in the value of an attribute: write it as &lt;');
-      if (c !== byte.doubleQuote && c !== byte.singleQuote) isPlain = false;
+      if (c !== asciiCodes.doubleQuote && c !== asciiCodes.singleQuote) isPlain = false;
       this.#at++;
     }
-    const child = tree.add(node, this.names.attribute(name), start);
+    const child = tree.addNode(node, this.names.attributeKeyNumber(name), start);
     // An empty attribute value is the empty string, not null.
-    if (isPlain) tree.addString(child, from, this.#at);
+    if (isPlain) tree.addSourceText(child, from, this.#at);
     else {
       const { text, end } = this.#references.resolve(bytes, from, this.#at, true);
-      tree.addCopy(child, text, 0, end, from);
+      tree.addCopiedText(child, text, 0, end, from);
     }
     this.#at++;
   }
@@ -169,11 +170,11 @@ export class XmlParser {
     const first = this.#at;
     let isPlain = true;
     for (;;) {
-      while (textStops[bytes[this.#at]!] === 0) this.#at++;
+      while (textStopBytes[bytes[this.#at]!] === 0) this.#at++;
       const c = bytes[this.#at];
-      if (c === byte.open || c === undefined) break;
-      if (c === byte.closeBracket) {
-        if (standsAt(bytes, ']]>', this.#at)) this.#fail('"]]>" is not allowed in a text');
+      if (c === asciiCodes.open || c === undefined) break;
+      if (c === asciiCodes.closeBracket) {
+        if (hasTextAt(bytes, ']]>', this.#at)) this.#fail('"]]>" is not allowed in a text');
       } else isPlain = false;
       this.#at++;
     }
@@ -181,14 +182,14 @@ export class XmlParser {
     if (!isBlank && this.#depth === 0)
       throw new XmlFault(
         first,
-        `${shownCharacter(bytes, first)} stands outside of the root element`,
+        `${describeCharacter(bytes, first)} stands outside of the root element`,
       );
     this.#add(start, this.#at, isPlain && !isBlank, isBlank);
   }
 
   /** Checks characters, and appends them to the text of the innermost element if it is part of a record. */
   #add(from: number, to: number, isPlain: boolean, isBlank: boolean): void {
-    const { tree } = this;
+    const { recordTree: tree } = this;
     const bytes = this.#bytes;
     const isRecord = this.#depth > this.#itemDepth;
     const node = isRecord ? this.#open[this.#depth - 1]! : -1;
@@ -196,19 +197,19 @@ export class XmlParser {
     if (isBlank && (!isRecord || !tree.hasText(node))) return;
     if (!isPlain) {
       const { text, end } = this.#references.resolve(bytes, from, to, false);
-      if (isRecord) tree.addCopy(node, text, 0, end, from);
-    } else if (isRecord) tree.addString(node, from, to);
+      if (isRecord) tree.addCopiedText(node, text, 0, end, from);
+    } else if (isRecord) tree.addSourceText(node, from, to);
   }
 
   #instruction(): void {
-    if (/^xml$/i.test(nameShown(this.#bytes, this.#at + 2)))
+    if (/^xml$/i.test(shortenedNameAt(this.#bytes, this.#at + 2)))
       this.#fail('the XML declaration must come first');
     this.#at = findText(this.#bytes, '?>', this.#at + 2) + 2;
   }
 
   #commentOrData(): void {
     const bytes = this.#bytes;
-    if (standsAt(bytes, '<!--', this.#at)) {
+    if (hasTextAt(bytes, '<!--', this.#at)) {
       this.#at = findText(bytes, '-->', this.#at + 4) + 3;
       return;
     }
@@ -216,10 +217,10 @@ export class XmlParser {
     const to = findText(bytes, ']]>', from);
     if (this.#depth === 0) this.#fail('a CDATA section stands outside of the root element');
     if (this.#depth > this.#itemDepth && to > from) {
-      const data = this.#references.data(bytes, from, to);
+      const data = this.#references.normalizeCdata(bytes, from, to);
       const node = this.#open[this.#depth - 1]!;
-      if (data === null) this.tree.addString(node, from, to);
-      else this.tree.addCopy(node, data.text, 0, data.end, from);
+      if (data === null) this.recordTree.addSourceText(node, from, to);
+      else this.recordTree.addCopiedText(node, data.text, 0, data.end, from);
     }
     this.#at = to + 3;
   }
@@ -227,12 +228,12 @@ export class XmlParser {
   #name(): number {
     const bytes = this.#bytes;
     const from = this.#at;
-    if (nameBytes[bytes[from]!] !== 2) this.#fail(`expected a name, found ${this.#shown()}`);
+    if (nameByteClasses[bytes[from]!] !== 2) this.#fail(`expected a name, found ${this.#shown()}`);
     let sum = 0;
     let at = from;
-    for (let c = bytes[at]!; nameBytes[c]! > 0; c = bytes[++at]!) sum = (sum * 31 + c) | 0;
+    for (let c = bytes[at]!; nameByteClasses[c]! > 0; c = bytes[++at]!) sum = (sum * 31 + c) | 0;
     this.#at = at;
-    return this.names.at(bytes, from, at, sum);
+    return this.names.numberOfNameBytes(bytes, from, at, sum);
   }
 
   #skipSpace(): number | undefined {
@@ -241,7 +242,7 @@ export class XmlParser {
   }
 
   #shown(): string {
-    return shownCharacter(this.#bytes, this.#at);
+    return describeCharacter(this.#bytes, this.#at);
   }
 
   #fail(message: string): never {

@@ -1,13 +1,13 @@
-import { budgets, byteSize } from '../../engine/core/budgets.js';
-import type { Split, Splitter, SplitFault } from '../source/splitter.js';
+import { budgets, byteSizeText } from '../../engine/core/budgets.js';
+import type { RecordBoundary, Splitter, SplitFault } from '../source/splitter.js';
 import {
-  byte,
-  columnsBefore,
+  asciiCodes,
+  characterColumn,
   findText,
   isSpace,
-  nameShown,
-  nameBytes,
-  standsAt,
+  shortenedNameAt,
+  nameByteClasses,
+  hasTextAt,
   XmlFault,
 } from './characters.js';
 
@@ -18,7 +18,7 @@ import {
 export class XmlSplitter implements Splitter {
   readonly #itemDepth: number;
   readonly #encoding: string;
-  /** The names of the elements around the records at the start of the next bytes. */
+  /** The names of the elements that enclose the records and are open at the start of the next bytes. */
   #outerNames: readonly Uint8Array[] = [];
   #column: number;
 
@@ -28,26 +28,26 @@ export class XmlSplitter implements Splitter {
     this.#column = column;
   }
 
-  next(bytes: Uint8Array, isLast: boolean): Split | SplitFault {
-    const nesting = new Nesting(bytes, this.#itemDepth, this.#outerNames);
+  next(bytes: Uint8Array, isLast: boolean): RecordBoundary | SplitFault {
+    const nesting = new ElementStack(bytes, this.#itemDepth, this.#outerNames);
     try {
-      nesting.walk(isLast);
+      nesting.scanMarkup(isLast);
       return this.#cut(
         bytes,
         isLast ? bytes.length : nesting.lastRecordEnd,
-        nesting.outerAtLastRecord,
+        nesting.openElementsAtLastRecord,
       );
     } catch (error) {
       if (!(error instanceof XmlFault)) throw error;
-      // The records before the fault are read first, so that their errors come before it.
+      // The records before the fault are returned first, so that their errors are reported before the fault.
       if (nesting.lastRecordEnd > 0)
-        return this.#cut(bytes, nesting.lastRecordEnd, nesting.outerAtLastRecord);
-      const column = this.#columnAt(bytes, error.at) + 1;
-      return { kind: 'fault', at: error.at, message: `column ${column}: ${error.message}` };
+        return this.#cut(bytes, nesting.lastRecordEnd, nesting.openElementsAtLastRecord);
+      const column = this.#columnAt(bytes, error.byteOffset) + 1;
+      return { kind: 'fault', at: error.byteOffset, message: `column ${column}: ${error.message}` };
     }
   }
 
-  #cut(bytes: Uint8Array, end: number, outerNames: readonly Uint8Array[]): Split {
+  #cut(bytes: Uint8Array, end: number, outerNames: readonly Uint8Array[]): RecordBoundary {
     const start = { depth: this.#outerNames.length, column: this.#column };
     if (end > 0) {
       this.#outerNames = outerNames;
@@ -57,7 +57,7 @@ export class XmlSplitter implements Splitter {
   }
 
   #columnAt(bytes: Uint8Array, at: number): number {
-    if (this.#encoding === 'utf-8') return columnsBefore(bytes, at, this.#column);
+    if (this.#encoding === 'utf-8') return characterColumn(bytes, at, this.#column);
     // In ISO-8859-1, every byte is a character.
     let start = at;
     while (start > 0 && bytes[start - 1] !== 10 && bytes[start - 1] !== 13) start--;
@@ -66,11 +66,11 @@ export class XmlSplitter implements Splitter {
 }
 
 /** The stack of open elements, while the splitter goes through some bytes. */
-class Nesting {
+class ElementStack {
   /** The position after the last closed record; 0 if there is none. */
   lastRecordEnd = 0;
   /** The elements open at `lastRecordEnd` that are not part of a record. */
-  outerAtLastRecord: readonly Uint8Array[];
+  openElementsAtLastRecord: readonly Uint8Array[];
   readonly #bytes: Uint8Array;
   readonly #itemDepth: number;
   #outerNames: readonly Uint8Array[];
@@ -82,14 +82,14 @@ class Nesting {
   constructor(bytes: Uint8Array, itemDepth: number, outerNames: readonly Uint8Array[]) {
     this.#bytes = bytes;
     this.#itemDepth = itemDepth;
-    this.#outerNames = this.outerAtLastRecord = outerNames;
+    this.#outerNames = this.openElementsAtLastRecord = outerNames;
     this.#depth = outerNames.length;
   }
 
-  walk(isLast: boolean): void {
+  scanMarkup(isLast: boolean): void {
     const bytes = this.#bytes;
     for (let at = 0; ;) {
-      while (at < bytes.length && bytes[at] !== byte.open) at++;
+      while (at < bytes.length && bytes[at] !== asciiCodes.open) at++;
       if (at === bytes.length) break;
       const end = this.#markup(at);
       if (end < 0) {
@@ -101,33 +101,33 @@ class Nesting {
     if (isLast) this.#refuseOpen();
   }
 
-  /** The position after the markup that begins with this `<`; -1 if the markup does not end within the bytes. */
+  /** Returns the position after the markup that begins with the `<` at `at`; -1 if the markup does not end within the bytes. */
   #markup(at: number): number {
     const bytes = this.#bytes;
     const c = bytes[at + 1];
-    if (c === byte.slash) return this.#closeTag(at);
-    if (c === byte.question) return positionBehind(findText(bytes, '?>', at + 2), 2);
-    if (c !== byte.exclamation) return c === undefined ? -1 : this.#openTag(at);
-    if (standsAt(bytes, '<!--', at)) return positionBehind(findText(bytes, '-->', at + 4), 3);
-    if (standsAt(bytes, '<![CDATA[', at)) return positionBehind(findText(bytes, ']]>', at + 9), 3);
+    if (c === asciiCodes.slash) return this.#closeTag(at);
+    if (c === asciiCodes.question) return endOfMatch(findText(bytes, '?>', at + 2), 2);
+    if (c !== asciiCodes.exclamation) return c === undefined ? -1 : this.#openTag(at);
+    if (hasTextAt(bytes, '<!--', at)) return endOfMatch(findText(bytes, '-->', at + 4), 3);
+    if (hasTextAt(bytes, '<![CDATA[', at)) return endOfMatch(findText(bytes, ']]>', at + 9), 3);
     if (bytes.length - at < 9) return -1;
     throw new XmlFault(at, '"<!" begins neither a comment nor a CDATA section here');
   }
 
   #openTag(at: number): number {
     const bytes = this.#bytes;
-    if (nameBytes[bytes[at + 1]!] !== 2)
+    if (nameByteClasses[bytes[at + 1]!] !== 2)
       throw new XmlFault(at, '"<" begins no tag here: write it as &lt;');
     const closeAt = tagEnd(bytes, at);
     if (closeAt < 0) return -1;
     if (this.#isRootClosed)
-      throw new XmlFault(at, `<${nameShown(bytes, at + 1)}> is a second root element`);
+      throw new XmlFault(at, `<${shortenedNameAt(bytes, at + 1)}> is a second root element`);
     if (this.#depth === budgets.xmlDepth)
       throw new XmlFault(
         at,
         `elements may nest at most ${budgets.xmlDepth} levels deep: flatten what is deeper`,
       );
-    if (bytes[closeAt - 1] === byte.slash) this.#closed(closeAt + 1);
+    if (bytes[closeAt - 1] === asciiCodes.slash) this.#closed(closeAt + 1);
     else {
       this.#names[this.#depth] = at + 1;
       // The outer names are copied: they outlive the bytes.
@@ -145,13 +145,14 @@ class Nesting {
     const to = end;
     while (isSpace(bytes[end])) end++;
     if (end >= bytes.length) return -1;
-    if (bytes[end] !== byte.close || to === name)
+    if (bytes[end] !== asciiCodes.close || to === name)
       throw new XmlFault(at, 'this tag is malformed: expected </name>');
-    if (this.#depth === 0) throw new XmlFault(at, `</${nameShown(bytes, name)}> closes nothing`);
+    if (this.#depth === 0)
+      throw new XmlFault(at, `</${shortenedNameAt(bytes, name)}> closes nothing`);
     if (!this.#isOpen(name, to))
       throw new XmlFault(
         at,
-        `</${nameShown(bytes, name)}> stands where </${this.#innermost()}> should`,
+        `</${shortenedNameAt(bytes, name)}> stands where </${this.#innermost()}> should`,
       );
     this.#depth--;
     if (this.#depth < this.#itemDepth) this.#outerNames = this.#outerNames.slice(0, -1);
@@ -164,7 +165,7 @@ class Nesting {
     if (this.#depth === 0) this.#isRootClosed = true;
     else if (this.#depth === this.#itemDepth) {
       this.lastRecordEnd = at;
-      this.outerAtLastRecord = this.#outerNames;
+      this.openElementsAtLastRecord = this.#outerNames;
     }
   }
 
@@ -174,13 +175,13 @@ class Nesting {
     const bytes = level < this.#itemDepth ? this.#outerNames[level]! : this.#bytes;
     let at = level < this.#itemDepth ? 0 : this.#names[level]!;
     for (let i = from; i < to; i++) if (bytes[at++] !== this.#bytes[i]) return false;
-    return at >= bytes.length || nameBytes[bytes[at]!] === 0;
+    return at >= bytes.length || nameByteClasses[bytes[at]!] === 0;
   }
 
   #innermost(): string {
     const level = this.#depth - 1;
-    if (level < this.#itemDepth) return nameShown(this.#outerNames[level]!, 0);
-    return nameShown(this.#bytes, this.#names[level]!);
+    if (level < this.#itemDepth) return shortenedNameAt(this.#outerNames[level]!, 0);
+    return shortenedNameAt(this.#bytes, this.#names[level]!);
   }
 
   #refuseOpen(): void {
@@ -194,13 +195,13 @@ class Nesting {
   }
 }
 
-function positionBehind(found: number, size: number): number {
+function endOfMatch(found: number, size: number): number {
   return found < 0 ? -1 : found + size;
 }
 
 function nameEnd(bytes: Uint8Array, at: number): number {
   let end = at;
-  while (nameBytes[bytes[end]!]! > 0) end++;
+  while (nameByteClasses[bytes[end]!]! > 0) end++;
   return end;
 }
 
@@ -209,17 +210,20 @@ function tagEnd(bytes: Uint8Array, at: number): number {
   let quote = 0;
   for (let i = at + 1; i < bytes.length; i++) {
     const c = bytes[i];
-    if (c === byte.open)
-      throw new XmlFault(at, `the tag <${nameShown(bytes, at + 1)} that begins here is not closed`);
+    if (c === asciiCodes.open)
+      throw new XmlFault(
+        at,
+        `the tag <${shortenedNameAt(bytes, at + 1)} that begins here is not closed`,
+      );
     if (quote !== 0) {
       if (c === quote) quote = 0;
-    } else if (c === byte.close) return i;
-    else if (c === byte.doubleQuote || c === byte.singleQuote) quote = c;
+    } else if (c === asciiCodes.close) return i;
+    else if (c === asciiCodes.doubleQuote || c === asciiCodes.singleQuote) quote = c;
   }
   if (bytes.length - at > budgets.textBytes)
     throw new XmlFault(
       at,
-      `the tag <${nameShown(bytes, at + 1)} is longer than ${byteSize(budgets.textBytes)}, the most that one may have: close its quotes, or write long values as elements`,
+      `the tag <${shortenedNameAt(bytes, at + 1)} is longer than ${byteSizeText(budgets.textBytes)}, the most that one may have: close its quotes, or write long values as elements`,
     );
   return -1;
 }

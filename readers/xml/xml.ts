@@ -1,7 +1,7 @@
 import type { Reader } from '../reader.js';
 import { XmlSplitter } from './xml-splitter.js';
 import { readXmlHeader, type XmlHeader } from './xml-header.js';
-import { xmlParameters, xmlParams, type XmlParams } from './xml-params.js';
+import { xmlParameterDescriptions, parseXmlParams, type XmlParams } from './xml-params.js';
 import { readXml } from './read-chunk.js';
 
 /**
@@ -16,8 +16,8 @@ export const xml: Reader<XmlParams, XmlHeader> = {
   recognizes: (start) =>
     /^\s*<(?:\?xml\s|!--|!DOCTYPE\s|[A-Za-z_][\w.:-]*[\s>/])/.test(start) &&
     !/<(?:!doctype\s+html|html)[\s>]/i.test(start),
-  parameters: xmlParameters,
-  params: xmlParams,
+  parameters: xmlParameterDescriptions,
+  params: parseXmlParams,
   async header(source) {
     const head = await readXmlHeader(source);
     return {

@@ -8,62 +8,65 @@ import { valueOfJson } from '../../engine/expression/annotate/json-values.js';
 import { RecordSchema, removePath } from '../../engine/expression/annotate/record-schema.js';
 import { PyDict, PyList } from '../../engine/expression/values/values.js';
 import type { ExpressionHost, PyValue } from '../../engine/expression/values/values.js';
-import { callAhead, passesAhead, recordsAhead } from './call-ahead.js';
+import { answerCallsAhead, passesAheadOf, maxRecordsAhead } from './call-ahead.js';
 import type { AnnotationTask } from './plan-annotation.js';
 import type { AnnotateTask, RequestedField } from './protocol.js';
 
-/** The largest record as JSON, in bytes. */
+/** Maximum size of an annotated record as JSON, in bytes. */
 const maxRecordBytes = 64_000_000;
 
-/** Annotates the JSON texts of records of a dataset; returns the records that they become. */
+/** Returns a function that annotates records of a dataset, given as JSON texts. */
 export function recordAnnotation(
   task: AnnotationTask,
   sourceDataset: string,
 ): (texts: readonly string[], host: ExpressionHost) => Iterable<PyDict> {
   const { dropped, fields } = task;
   const schemaFields = task.schema.map(([name]) => name!);
-  const annotation = annotationOf(task, valueOfJson(task.body), { sourceDataset, schemaFields });
+  const annotation = createAnnotation(task, valueOfJson(task.body), {
+    sourceDataset,
+    schemaFields,
+  });
   const schema = new RecordSchema(task.schema, task.floats);
   const computedNames = new Set(fields.map(({ name }) => name));
   const read = (text: string): PyDict => {
     const record = valueOfJson(text) as PyDict;
-    schema.complete(record);
+    schema.toExpressionForm(record);
     return record;
   };
   return function* (texts, host) {
     for (const { records } of annotatedRecords(annotation, texts, read, host))
       for (const one of records) {
         for (const path of dropped) if (!computedNames.has(path[0]!)) removePath(one, path);
-        schema.reduce(one, computedNames);
+        schema.toStoredForm(one, computedNames);
         yield one;
       }
   };
 }
 
 /** The JSON text of a record that `recordAnnotation` has returned. */
-export function recordText(record: PyDict): string {
+export function recordJson(record: PyDict): string {
   return jsonOfValue(record, maxRecordBytes);
 }
 
-/** Annotates records, which `read` makes of the inputs. Their calls of dataset functions are answered together. */
+/** Annotates the records that `read` makes from the inputs. The calls of dataset functions in many records are answered together. */
 export function* annotatedRecords<T>(
   annotation: Annotation,
   inputs: readonly T[],
   read: (input: T) => PyDict,
   host: ExpressionHost,
 ): Generator<AnnotatedRecord> {
-  const passes = passesAhead(annotation.expressionsAhead);
-  for (let from = 0; from < inputs.length; from += recordsAhead) {
-    const someInputs = inputs.slice(from, from + recordsAhead);
-    callAhead(host, passes, (ahead) => {
-      for (const input of someInputs) annotation.callAhead(read(input), ahead.host);
+  const passes = passesAheadOf(annotation.prefetchExpressions);
+  for (let from = 0; from < inputs.length; from += maxRecordsAhead) {
+    const someInputs = inputs.slice(from, from + maxRecordsAhead);
+    answerCallsAhead(host, passes, (ahead) => {
+      for (const input of someInputs) annotation.prefetchCalls(read(input), ahead.host);
     });
     for (const input of someInputs) yield annotation.annotate(read(input), host);
   }
 }
 
-/** The annotation that a task asks for; `body` has constants and `data`. */
-export function annotationOf(
+/** Returns the annotation that a task asks for; `body` holds the constants and `data`. */
+export function createAnnotation(
   task: Pick<AnnotateTask, 'fields' | 'preExpression' | 'postExpression' | 'includeErrors'>,
   body: PyValue,
   more: { readonly sourceDataset?: string; readonly schemaFields?: readonly string[] } = {},
@@ -85,17 +88,17 @@ export function memberOf(value: PyValue | undefined, name: string): PyValue | un
 }
 
 /** The items of a list; none for any other value. */
-export function listOf(value: PyValue | undefined): readonly PyValue[] {
+export function listItemsOf(value: PyValue | undefined): readonly PyValue[] {
   return value instanceof PyList ? value.items : [];
 }
 
-/** The field with its constant, which the body has in full precision. */
+/** Returns the field of an annotation; a constant is taken from `body`, which has it in full precision. */
 function annotationField(
   { isConstant, ...field }: RequestedField,
   body: PyValue,
   index: number,
 ): AnnotationField {
   if (!isConstant) return field;
-  const constant = memberOf(listOf(memberOf(body, 'fields'))[index], 'expression') ?? null;
+  const constant = memberOf(listItemsOf(memberOf(body, 'fields'))[index], 'expression') ?? null;
   return { ...field, expression: { constant } };
 }

@@ -2,26 +2,29 @@ import { AppError } from '../../engine/core/errors.js';
 import { packTexts } from '../../engine/core/packed-texts.js';
 import { valueOfJson } from '../../engine/expression/annotate/json-values.js';
 import { copyValue } from '../../engine/expression/annotate/plain.js';
-import { withFloats } from '../../engine/expression/annotate/record-schema.js';
-import { longestMissedValue, PyList } from '../../engine/expression/values/values.js';
-import type { MissedCall, PyValue, Runtime, UniformCalls } from '../../engine/expression/values/values.js'; // prettier-ignore
+import { convertToFloats } from '../../engine/expression/annotate/record-schema.js';
+import { maxPendingValueLength, PyList } from '../../engine/expression/values/values.js';
+import type { PendingCall, PyValue, Runtime, SameTemplateCalls } from '../../engine/expression/values/values.js'; // prettier-ignore
 import { unpackAnswers } from './packed.js';
 import { batchFunctions, callOfText, callText } from './protocol.js';
-import { FormCalls } from './form-calls.js';
+import { CallFormBatcher } from './form-calls.js';
 import type { BatchAnswers, HostAnswer, HostReply, HostRequest, PackedAnswers } from './protocol.js'; // prettier-ignore
 
-/** The estimated size of the answers that a thread keeps for a request or an attempt at a job. */
+/** Maximum estimated size in bytes of the answers that a thread keeps for a request or an attempt at a job. */
 const maxCachedBytes = 64_000_000;
-/** Maximum length of an answer whose value is kept, in characters. */
-const longestValue = 1000;
-/** The estimated size of the values that one character of an answer becomes. */
+/** Maximum length in characters of an answer whose decoded value is kept. */
+const maxKeptAnswerLength = 1000;
+/** The estimated number of bytes of the decoded value per character of an answer. */
 const bytesPerCharacter = 4;
 
-/** The most calls of a batch, and of their texts. */
-const maxBatch = 65_536;
-const maxBatchLength = 8_000_000;
-/** Minimum number of calls that are sent together. Fewer are made one by one, because other calls may depend on them. */
-const fewCalls = 8;
+/** Maximum number of calls in a batch, and maximum number of characters of their texts. */
+const maxBatchCalls = 65_536;
+const maxBatchTextLength = 8_000_000;
+/**
+ * Up to this number of calls are made one by one and their answers are kept, because the arguments of other calls may depend on them; more
+ * calls are sent as a batch.
+ */
+const minBatchCalls = 8;
 
 /** Asks the host and waits for its reply. Throws an `AppError`. */
 type AskHost = (request: HostRequest) => HostReply;
@@ -33,24 +36,24 @@ interface KnownCall {
   value?: PyValue;
 }
 
-/** A function call without an answer yet; it is sent to the API process with the next batch, unless it has been sent. */
-class NotedCall implements MissedCall {
+/** A call of a dataset function that has no answer yet and is sent to the API process with the next batch. */
+class NotedCall implements PendingCall {
   readonly text: string;
   answer: HostAnswer | null;
-  /** How often the answer was missed by evaluations without this object. */
-  others = 0;
+  /** How many evaluations missed the answer and do not hold this object; the answer must be kept for them. */
+  missesElsewhere = 0;
 
-  readonly #answers: Answers;
+  readonly #answers: HostAnswerCache;
 
-  constructor(text: string, answers: Answers, answer: HostAnswer | null = null) {
+  constructor(text: string, answers: HostAnswerCache, answer: HostAnswer | null = null) {
     this.text = text;
     this.#answers = answers;
     this.answer = answer;
   }
 
   value(runtime: Runtime): PyValue | undefined {
-    if (this.answer === null || this.answer.json.length > longestMissedValue) return undefined;
-    return valueOfAnswer(runtime, this.answer);
+    if (this.answer === null || this.answer.json.length > maxPendingValueLength) return undefined;
+    return parseAnswerValue(runtime, this.answer);
   }
 
   keep(): void {
@@ -62,35 +65,35 @@ class NotedCall implements MissedCall {
  * The answers to calls of a thread, and the errors. The same function with the same arguments has the same answer throughout a request or an
  * attempt at a job, until there are too many: then those that were not asked for lately are forgotten.
  */
-export class Answers {
+export class HostAnswerCache {
   #ask: AskHost = () => {
     throw new AppError('internal', 'nobody is asked');
   };
   #latest = new Map<string, KnownCall>();
   #earlier = new Map<string, KnownCall>();
-  /** An estimate of what the latest ones take, in bytes. */
+  /** The estimated size in bytes of the calls in `#latest`. */
   #bytes = 0;
-  /** Calls that are not answered, by their texts. */
+  /** The calls that have no answer yet, by their texts. */
   #noted = new Map<string, NotedCall>();
   #notedLength = 0;
-  /** How often an answer was unknown. */
-  missed = 0;
-  /** The last empty value that replaced an unknown answer, and its call. */
+  /** Number of times that an evaluation asked for an unknown answer. */
+  missedAnswers = 0;
+  /** The last empty value that was returned in place of an unknown answer, and the call that it was returned for. */
   #empty: PyValue = null;
   #emptyCall: NotedCall | undefined;
 
-  /** Asks through a channel from now on. */
-  through(ask: AskHost): void {
+  /** Sets the function that asks the host, and forgets the calls noted so far. */
+  connectHost(ask: AskHost): void {
     this.#ask = ask;
     this.#forgetNoted();
   }
 
-  /** The answer to a call. Throws an `AppError`. */
-  of(name: string, args: string): HostAnswer {
-    return answerOf(this.#known(callText({ name, args })));
+  /** Returns the answer to a call. Throws an `AppError`. */
+  answerToCall(name: string, args: string): HostAnswer {
+    return answerOrThrow(this.#known(callText({ name, args })));
   }
 
-  /** The value that a call returns. Throws an `AppError`. */
+  /** Returns the value of the answer to a call. Throws an `AppError`. */
   valueOf(runtime: Runtime, name: string, args: string): PyValue {
     return valueOf(runtime, this.#known(callText({ name, args })));
   }
@@ -100,49 +103,55 @@ export class Answers {
     const text = callText({ name, args });
     const knownAnswer = this.#find(text);
     if (knownAnswer !== undefined) return valueOf(runtime, knownAnswer);
-    this.missed++;
-    this.#empty = emptyOf(name);
-    this.#emptyCall = forBatch.has(name) ? this.#note(text) : undefined;
-    if (this.#emptyCall !== undefined) this.#emptyCall.others++;
+    this.missedAnswers++;
+    this.#empty = emptyResultOf(name);
+    this.#emptyCall = batchFunctionNames.has(name) ? this.#note(text) : undefined;
+    if (this.#emptyCall !== undefined) this.#emptyCall.missesElsewhere++;
     return this.#empty;
   }
 
-  /** The call for which `knownValueOf` returned an empty value last, if this is that value and can be told from others. */
-  missedCall(value: PyValue): MissedCall | undefined {
+  /**
+   * Returns the call for which `knownValueOf` last returned an empty value, if `value` is this empty list; undefined otherwise, because
+   * other empty values cannot be told apart.
+   */
+  missedCall(value: PyValue): PendingCall | undefined {
     if (value !== this.#empty || !(value instanceof PyList)) return undefined;
     const call = this.#emptyCall;
     this.#empty = null;
-    if (call !== undefined) call.others--;
+    if (call !== undefined) call.missesElsewhere--;
     return call;
   }
 
-  /** The uniform calls, as in `CallsAhead`. */
-  uniformCalls(placeholder: string): UniformCalls | undefined {
+  /**
+   * Returns the noted call as the form of calls that differ in one argument; undefined unless it is the only one and contains `placeholder`
+   * exactly once.
+   */
+  uniformCalls(placeholder: string): SameTemplateCalls | undefined {
     const texts = [...this.#noted.keys()];
     this.#forgetNoted();
     const parts = texts.length === 1 ? texts[0]!.split(JSON.stringify(placeholder)) : [];
     if (parts.length !== 2) return undefined;
     const [before, after] = parts as [string, string];
-    return new FormCalls({ before, after }, this.#ask, (text, answer) => new NotedCall(text, this, answer)); // prettier-ignore
+    return new CallFormBatcher({ before, after }, this.#ask, (text, answer) => new NotedCall(text, this, answer)); // prettier-ignore
   }
 
-  /** Sends those of the noted calls that are similar to each other; returns false if there are none. */
-  ahead(): boolean {
+  /** Has the noted calls answered; returns false if there are none. */
+  sendPendingCalls(): boolean {
     const notedCalls = [...this.#noted.values()];
     this.#forgetNoted();
-    if (notedCalls.length <= fewCalls) for (const { text } of notedCalls) this.#asked(text);
+    if (notedCalls.length <= minBatchCalls) for (const { text } of notedCalls) this.#asked(text);
     else {
       const answers = this.#batch(notedCalls.map(({ text }) => text));
       for (let i = 0; i < notedCalls.length; i++) {
         const call = notedCalls[i]!;
         call.answer = answers[i] ?? null;
-        if (call.others > 0) this.keep(call);
+        if (call.missesElsewhere > 0) this.keep(call);
       }
     }
     return notedCalls.length > 0;
   }
 
-  /** Keeps the answer to a call that was noted, if there is one. */
+  /** Keeps the answer to a noted call, if it has one. */
   keep({ text, answer }: NotedCall): void {
     if (answer !== null) this.#keep({ text, outcome: answer });
   }
@@ -170,7 +179,8 @@ export class Answers {
   #note(text: string): NotedCall | undefined {
     const notedCall = this.#noted.get(text);
     if (notedCall !== undefined) return notedCall;
-    if (this.#noted.size === maxBatch || this.#notedLength > maxBatchLength) return undefined;
+    if (this.#noted.size === maxBatchCalls || this.#notedLength > maxBatchTextLength)
+      return undefined;
     const call = new NotedCall(text, this);
     this.#noted.set(text, call);
     this.#notedLength += text.length;
@@ -182,7 +192,7 @@ export class Answers {
     this.#notedLength = 0;
   }
 
-  /** The answers to a batch. If the batch fails, each call is made alone, which shows the error. */
+  /** Returns the answers to a batch. If the batch fails, it returns none; each call is then made alone, which shows the error. */
   #batch(texts: readonly string[]): BatchAnswers {
     const answers = outcomeOf(() => this.#ask({ batch: packTexts(texts) }) as PackedAnswers);
     return answers instanceof AppError ? [] : unpackAnswers(answers);
@@ -202,13 +212,16 @@ export class Answers {
   }
 }
 
-/** The result of a function that finds nothing: an evaluation ahead gets further with it than with None. */
-function emptyOf(name: string): PyValue {
+/**
+ * Returns what a dataset function returns when it finds nothing. An evaluation that does not know the answer yet gets further with this
+ * value than with None.
+ */
+function emptyResultOf(name: string): PyValue {
   if (name === 'dataset_count' || name === 'dataset_field_terms_count') return 0;
   return name === 'dataset_query' || name === 'dataset_field_values' ? new PyList([]) : null;
 }
 
-/** The result of work, or its error if that is one for users. */
+/** Returns the result of `work`, or the `AppError` that it throws. */
 function outcomeOf<T>(work: () => T): T | AppError {
   try {
     return work();
@@ -218,32 +231,32 @@ function outcomeOf<T>(work: () => T): T | AppError {
   }
 }
 
-function answerOf({ outcome }: KnownCall): HostAnswer {
+function answerOrThrow({ outcome }: KnownCall): HostAnswer {
   if (outcome instanceof AppError) throw outcome;
   return outcome;
 }
 
 function valueOf(runtime: Runtime, known: KnownCall): PyValue {
-  const answer = answerOf(known);
+  const answer = answerOrThrow(known);
   const { value } = known;
   if (value !== undefined) {
-    chargeAnswer(runtime, answer);
+    chargeAnswerBudget(runtime, answer);
     return copyValue(value);
   }
-  const answerValue = valueOfAnswer(runtime, answer);
-  if (answer.json.length > longestValue) return answerValue;
+  const answerValue = parseAnswerValue(runtime, answer);
+  if (answer.json.length > maxKeptAnswerLength) return answerValue;
   known.value = answerValue;
   return copyValue(answerValue);
 }
 
-function valueOfAnswer(runtime: Runtime, answer: HostAnswer): PyValue {
-  chargeAnswer(runtime, answer);
-  return answer.floats.reduce((one, path) => withFloats(one, path), valueOfJson(answer.json));
+function parseAnswerValue(runtime: Runtime, answer: HostAnswer): PyValue {
+  chargeAnswerBudget(runtime, answer);
+  return answer.floats.reduce((one, path) => convertToFloats(one, path), valueOfJson(answer.json));
 }
 
-function chargeAnswer(runtime: Runtime, { json }: HostAnswer): void {
-  runtime.budget.workspace(bytesPerCharacter * json.length);
+function chargeAnswerBudget(runtime: Runtime, { json }: HostAnswer): void {
+  runtime.budget.chargeWorkspace(bytesPerCharacter * json.length);
   runtime.budget.charge(json.length >>> 6);
 }
 
-const forBatch: ReadonlySet<string> = new Set(batchFunctions);
+const batchFunctionNames: ReadonlySet<string> = new Set(batchFunctions);

@@ -5,24 +5,33 @@ import type { RowRef } from '../../engine/query/plan/executor.js';
 import { pageFormats } from '../../engine/query/results/encoded-page.js';
 import { pageRecords } from '../../engine/query/results/page-records.js';
 import { openSegments } from '../../engine/query/results/row-blocks.js';
-import { writeUnflushed } from '../../engine/store/segment.js';
-import { annotatedBatch, fieldNames, type AnnotatedBatch } from '../jobs/export/annotated-batch.js';
+import { writeSegmentUnflushed } from '../../engine/store/segment.js';
+import {
+  annotatedBatch,
+  fieldNamesOfBatches,
+  type AnnotatedBatch,
+} from '../jobs/export/annotated-batch.js';
 import { annotatedProjection } from '../jobs/export/annotated-columns.js';
 import type { AnnotatedColumns, PageTableTask } from './protocol.js';
 
 /** Encodes annotated records in a columnar format, with the columns that an export of them has. */
-export async function encodedTable(
+export async function encodeRecordTable(
   records: readonly PyDict[],
   { columns: planned, titles, format: name, file }: PageTableTask,
 ): Promise<Uint8Array> {
-  const { made, columns } = typedBatch(records, planned);
+  const { made, columns } = unifiedBatch(records, planned);
   const { batch } = made;
   const filledNames = new Set(batch.columns.map((column) => column.name));
-  const projection = annotatedProjection(planned, columns, fieldNames([made]), filledNames);
+  const projection = annotatedProjection(
+    planned,
+    columns,
+    fieldNamesOfBatches([made]),
+    filledNames,
+  );
   const { format, head, tail } = pageFormats[name];
   const first = head(projection, titles);
   if (records.length === 0) return Buffer.concat([first, tail]);
-  const segment = await writeUnflushed(batch, file);
+  const segment = await writeSegmentUnflushed(batch, file);
   made.release();
   const source = openSegments([{ path: file, blockChecksums: segment.blockChecksums }]);
   try {
@@ -34,7 +43,7 @@ export async function encodedTable(
 }
 
 /** Converts records to columns. If values of a field have different types, a second pass uses the type that holds all of them. */
-function typedBatch(
+function unifiedBatch(
   records: readonly PyDict[],
   { stored, known, hints }: AnnotatedColumns,
 ): { readonly made: AnnotatedBatch; readonly columns: Columns } {

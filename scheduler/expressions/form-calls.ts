@@ -1,6 +1,6 @@
 import { AppError } from '../../engine/core/errors.js';
 import { packLiterals, textAt, type PackedTexts } from '../../engine/core/packed-texts.js'; // prettier-ignore
-import type { MissedCall, UniformAnswers, UniformCalls } from '../../engine/expression/values/values.js'; // prettier-ignore
+import type { PendingCall, SameTemplateAnswers, SameTemplateCalls } from '../../engine/expression/values/values.js'; // prettier-ignore
 import {
   textsOfForm,
   type CallForm,
@@ -11,16 +11,20 @@ import {
 } from './protocol.js';
 import { answerAt, packAnswers } from './packed.js';
 
-/** Makes a call that has been answered. */
-type AnsweredCall = (text: string, answer: HostAnswer | null) => MissedCall;
+/** Creates a call from its text and its answer. */
+type CreateAnsweredCall = (text: string, answer: HostAnswer | null) => PendingCall;
 
-/** The calls of one thread that differ in one argument only (`CallForm`). Arguments and answers are decoded only when one is read. */
-export class FormCalls implements UniformCalls {
+/** The calls of one thread that differ in one argument only (`CallForm`). An argument or answer is decoded only when it is read. */
+export class CallFormBatcher implements SameTemplateCalls {
   readonly #form: CallForm;
   readonly #ask: (request: HostBatch) => HostReply;
-  readonly #answered: AnsweredCall;
+  readonly #answered: CreateAnsweredCall;
 
-  constructor(form: CallForm, ask: (request: HostBatch) => HostReply, answered: AnsweredCall) {
+  constructor(
+    form: CallForm,
+    ask: (request: HostBatch) => HostReply,
+    answered: CreateAnsweredCall,
+  ) {
     this.#form = form;
     this.#ask = ask;
     this.#answered = answered;
@@ -30,7 +34,7 @@ export class FormCalls implements UniformCalls {
     return JSON.stringify(this.#form);
   }
 
-  answers(texts: PackedTexts, some: readonly number[]): UniformAnswers {
+  answers(texts: PackedTexts, some: readonly number[]): SameTemplateAnswers {
     const literals = packLiterals(texts, some);
     const answers = this.#asked(literals);
     return {
@@ -42,7 +46,7 @@ export class FormCalls implements UniformCalls {
     };
   }
 
-  /** The answers to a batch. If the batch fails, each call is made alone, which shows the error. */
+  /** Returns the answers to a batch. If the batch fails, all answers are null; each call is then made alone, which shows the error. */
   #asked(batch: PackedTexts): PackedAnswers {
     try {
       return this.#ask({ batch, form: this.#form }) as PackedAnswers;

@@ -7,45 +7,48 @@ import {
   type PackedTexts,
 } from '../../engine/core/packed-texts.js';
 import { answerAt, gatherAnswers, hasAnswer, packAnswers } from './packed.js';
-import { MadeCalls, sentBatch, type CallsOfForm, type SentBatch } from './made-calls.js';
+import { SentCalls, sentBatch, type SentCallTable, type SentBatch } from './made-calls.js';
 import { callText, textsOfForm } from './protocol.js';
 import type { HostAnswer, HostBatch, HostCall, HostReply, HostRequest, PackedAnswers } from './protocol.js'; // prettier-ignore
 
 /** A call of a job's expressions, which the worker process sends to the API process. */
-export interface JobCall {
-  /** Number of the question within the attempt. */
+export interface HostCallMessage {
+  /** The number of the call within the attempt. */
   readonly call: number;
   readonly request: HostRequest;
 }
 
-/** The answer to a `JobCall`. */
-export interface JobAnswer {
+/** The answer to a `HostCallMessage`. */
+export interface HostAnswerMessage {
   readonly call: number;
   readonly outcome: Outcome<HostReply>;
 }
 
-/** Answers what expressions ask with the rights of a user; the signal aborts when nobody waits any more. */
-export type AnswerCall = (
+/** Answers calls of expressions with the permissions of a user; the signal aborts when nobody waits for the answer any more. */
+export type AnswerHostRequest = (
   userId: number,
   request: HostRequest,
   signal: AbortSignal,
 ) => Promise<HostReply>;
 
-/** The bytes of the texts of calls and answers that one attempt at a job keeps; then all are forgotten. */
-const maxKeptLength = 64_000_000;
+/**
+ * Maximum total size of the texts of calls and answers that are kept for one attempt at a job. When it is exceeded, all of them are
+ * forgotten.
+ */
+const maxKeptBytes = 64_000_000;
 
 /**
  * The calls of one attempt at a job, in the worker process. The same function with the same arguments has the same answer throughout the
  * attempt, also while the first call is not answered yet, until there are too many answers to keep.
  */
-export class JobCalls {
-  readonly #send: (call: JobCall) => void;
+export class JobHostCalls {
+  readonly #send: (call: HostCallMessage) => void;
   readonly #waiting = new Map<number, PromiseWithResolvers<HostReply>>();
-  #made = new MadeCalls();
+  #made = new SentCalls();
   #keptLength = 0;
   #calls = 0;
 
-  constructor(send: (call: JobCall) => void) {
+  constructor(send: (call: HostCallMessage) => void) {
     this.#send = send;
   }
 
@@ -54,8 +57,8 @@ export class JobCalls {
     return 'batch' in request ? this.#batch(request) : this.#call(request);
   }
 
-  /** Takes an answer of the API process. */
-  answered({ call, outcome }: JobAnswer): void {
+  /** Receives an answer from the API process. */
+  receiveAnswer({ call, outcome }: HostAnswerMessage): void {
     const waitingCall = this.#waiting.get(call);
     this.#waiting.delete(call);
     if (outcome.ok) waitingCall?.resolve(outcome.value);
@@ -64,7 +67,7 @@ export class JobCalls {
 
   async #call(request: HostCall): Promise<HostAnswer> {
     const keptAnswers = this.#kept();
-    const { calls, text } = keptAnswers.ofText(callText(request));
+    const { calls, text } = keptAnswers.findByCallText(callText(request));
     const texts = packTexts([text]);
     const code = this.#codes(calls, texts)[0]!;
     const before = calls.sent[code];
@@ -72,7 +75,7 @@ export class JobCalls {
       const answers = before.answers ?? (await before.asked);
       const answer = answerAt(answers, calls.places[code]!);
       if (answer !== null) return answer;
-      // Meanwhile, another thread may have begun the same call, or all calls were forgotten.
+      // While the answer was awaited, another thread may have made the same call, or all calls may have been forgotten.
       if (calls.sent[code] !== before || keptAnswers !== this.#made) return this.#call(request);
     }
     const answer = this.#ask(request) as Promise<HostAnswer>;
@@ -86,17 +89,19 @@ export class JobCalls {
     return answer;
   }
 
-  /** The answers to the calls of a batch. Calls with a form are kept by their form, even if they were sent as texts. */
+  /**
+   * Returns the answers to the calls of a batch. Calls that match a `CallForm` are kept under it, even if they were sent as whole texts.
+   */
   async #batch({ batch, form }: HostBatch): Promise<PackedAnswers> {
     const keptAnswers = this.#kept();
-    const knownForm = form && keptAnswers.ofForm(form);
+    const knownForm = form && keptAnswers.callsOfForm(form);
     if (knownForm !== undefined) return this.#together(knownForm, batch);
     const texts = unpackTexts(batch);
     const wholeTexts = form === undefined ? texts : textsOfForm(form, texts);
-    if (!keptAnswers.hasForms) return this.#together(keptAnswers.whole, form === undefined ? batch : packTexts(wholeTexts)); // prettier-ignore
-    const groups = new Map<CallsOfForm, number[]>();
+    if (!keptAnswers.hasForms) return this.#together(keptAnswers.callsWithoutForm, form === undefined ? batch : packTexts(wholeTexts)); // prettier-ignore
+    const groups = new Map<SentCallTable, number[]>();
     const ownCalls = wholeTexts.map((one, i) => {
-      const { calls, text } = keptAnswers.ofText(one);
+      const { calls, text } = keptAnswers.findByCallText(one);
       const group = groups.get(calls);
       if (group === undefined) groups.set(calls, [i]);
       else group.push(i);
@@ -115,8 +120,8 @@ export class JobCalls {
     return gatherAnswers(answers, places);
   }
 
-  /** The answers that are known, that other threads wait for, and that the API process gives. */
-  async #together(kept: CallsOfForm, texts: PackedTexts): Promise<PackedAnswers> {
+  /** Returns the answers to calls: those already known, those that other threads wait for, and those that the API process gives now. */
+  async #together(kept: SentCallTable, texts: PackedTexts): Promise<PackedAnswers> {
     const codes = this.#codes(kept, texts);
     const open: number[] = [];
     for (let i = 0; i < codes.length; i++) if (kept.sent[codes[i]!] === undefined) open.push(i);
@@ -141,9 +146,9 @@ export class JobCalls {
     return gatherAnswers(answers, places);
   }
 
-  /** The answers of the API process to some calls. If the request fails, each call is made alone, which shows the error. */
+  /** Returns the answers of the API process to some calls. If the request fails, each call is made alone, which shows the error. */
   async #asked(
-    { form }: CallsOfForm,
+    { form }: SentCallTable,
     texts: PackedTexts,
     some: readonly number[],
   ): Promise<PackedAnswers> {
@@ -156,20 +161,20 @@ export class JobCalls {
     }
   }
 
-  /** The calls that are kept. They are forgotten when they take too much. */
-  #kept(): MadeCalls {
-    if (this.#keptLength > maxKeptLength) {
-      this.#made = new MadeCalls();
+  /** Returns the calls that are kept. When they exceed `maxKeptBytes`, all are forgotten first. */
+  #kept(): SentCalls {
+    if (this.#keptLength > maxKeptBytes) {
+      this.#made = new SentCalls();
       this.#keptLength = 0;
     }
     return this.#made;
   }
 
-  #codes({ texts }: CallsOfForm, { bytes, offsets }: PackedTexts): Int32Array {
+  #codes({ texts }: SentCallTable, { bytes, offsets }: PackedTexts): Int32Array {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     const before = texts.byteLength;
     const codes = new Int32Array(offsets.length - 1);
-    for (let i = 0; i < codes.length; i++) codes[i] = texts.code(view, offsets, i, i + 1);
+    for (let i = 0; i < codes.length; i++) codes[i] = texts.addValueCode(view, offsets, i, i + 1);
     this.#count(texts.byteLength - before);
     return codes;
   }
@@ -192,13 +197,13 @@ export class JobCalls {
   }
 }
 
-/** Answers what a job asks, in the API process. Errors that are not for users become `internal`. */
+/** Answers a call of a job's expressions, in the API process. Errors that are not meant for users become `internal`. */
 export async function answerJobCall(
-  answer: AnswerCall,
+  answer: AnswerHostRequest,
   userId: number,
-  { call, request }: JobCall,
+  { call, request }: HostCallMessage,
   signal: AbortSignal,
-): Promise<JobAnswer> {
+): Promise<HostAnswerMessage> {
   try {
     return { call, outcome: { ok: true, value: await answer(userId, request, signal) } };
   } catch (error) {

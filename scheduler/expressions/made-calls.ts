@@ -8,68 +8,74 @@ export interface SentBatch {
   answers: PackedAnswers | null;
 }
 
-/** The batch of calls that are in progress. */
+/** Returns a batch whose answers are not known yet. */
 export function sentBatch(asked: Promise<PackedAnswers>): SentBatch {
   return { asked, answers: null };
 }
 
-/** Calls of one form, found by the texts that they differ in, or those without a form, found by whole texts. */
-export interface CallsOfForm {
+/** The calls of one `CallForm`, found by the argument in which they differ; or all calls without a form, found by their whole texts. */
+export interface SentCallTable {
   readonly form?: CallForm;
   readonly texts: ValueTable;
-  /** The batch in which each call was sent, by code of its text, and its index in the batch. */
+  /** The batch in which each call was sent, by the code of its text in `texts`. */
   readonly sent: (SentBatch | undefined)[];
   readonly places: number[];
 }
 
-/** The calls that an attempt at a job made. The same call is always found in the same way, whether it came with a form or as a text. */
-export class MadeCalls {
-  readonly whole: CallsOfForm = emptyCalls();
-  readonly #ofForms: Required<CallsOfForm>[] = [];
+/** The calls that an attempt at a job has made. A call is found whether it comes with a `CallForm` or as a whole text. */
+export class SentCalls {
+  readonly callsWithoutForm: SentCallTable = emptySentCallTable();
+  readonly #ofForms: Required<SentCallTable>[] = [];
 
   get hasForms(): boolean {
     return this.#ofForms.length > 0;
   }
 
-  /** The calls of a form; undefined if some may be stored in another way, so that their whole texts have to be looked up. */
-  ofForm(form: CallForm): CallsOfForm | undefined {
-    const knownForm = this.#ofForms.find((one) => isSame(one.form, form));
+  /**
+   * Returns the calls of a form; undefined if some of them may be stored under another form or as whole texts, so that whole texts have to
+   * be looked up.
+   */
+  callsOfForm(form: CallForm): SentCallTable | undefined {
+    const knownForm = this.#ofForms.find((one) => isSameForm(one.form, form));
     if (knownForm !== undefined) return knownForm;
-    if (this.whole.texts.size > 0 || this.#ofForms.some((one) => mayShare(one.form, form)))
+    if (
+      this.callsWithoutForm.texts.size > 0 ||
+      this.#ofForms.some((one) => canShareCall(one.form, form))
+    )
       return undefined;
-    const calls = { form, ...emptyCalls() };
+    const calls = { form, ...emptySentCallTable() };
     this.#ofForms.push(calls);
     return calls;
   }
 
   /** The calls that a text belongs to, and the text under which they are stored. */
-  ofText(text: string): { readonly calls: CallsOfForm; readonly text: string } {
+  findByCallText(text: string): { readonly calls: SentCallTable; readonly text: string } {
     for (const calls of this.#ofForms) {
       const { before, after } = calls.form;
       const inner = text.slice(before.length, text.length - after.length);
-      // Two texts of JSON that begin and end alike may differ in more than one text.
-      if (text.startsWith(before) && text.endsWith(after) && isText(inner))
+      // The part between `before` and `after` may be more than one JSON string; then the call does not have this form.
+      if (text.startsWith(before) && text.endsWith(after) && isJsonString(inner))
         return { calls, text: inner };
     }
-    return { calls: this.whole, text };
+    return { calls: this.callsWithoutForm, text };
   }
 }
 
-function emptyCalls(): CallsOfForm {
+function emptySentCallTable(): SentCallTable {
   return { texts: new ValueTable(), sent: [], places: [] };
 }
 
-function isSame(one: CallForm, other: CallForm): boolean {
+function isSameForm(one: CallForm, other: CallForm): boolean {
   return one.before === other.before && one.after === other.after;
 }
 
-/** Whether a call may have both forms. */
-function mayShare(one: CallForm, other: CallForm): boolean {
+/** Whether one call may match both forms. */
+function canShareCall(one: CallForm, other: CallForm): boolean {
   const beginAlike = one.before.startsWith(other.before) || other.before.startsWith(one.before);
   return beginAlike && (one.after.endsWith(other.after) || other.after.endsWith(one.after));
 }
 
 /** Whether a part of a JSON text is a string. */
-function isText(part: string): boolean {
+function isJsonString(part: string): boolean {
   return /^"(?:[^"\\]|\\.)*"$/s.test(part);
 }

@@ -1,20 +1,23 @@
 import {
   gatherTexts,
-  lengthAt,
+  byteLengthAt,
   packTexts,
   textAt,
   unpackTexts,
 } from '../../engine/core/packed-texts.js';
 import type { BatchAnswers, HostAnswer, PackedAnswers } from './protocol.js';
 
-/** Joins answers. */
+/** Packs the answers to a batch. */
 export function packAnswers(answers: BatchAnswers): PackedAnswers {
-  const table = new FloatsTable(answers.length);
-  for (let i = 0; i < answers.length; i++) table.set(i, answers[i]?.floats);
-  return { texts: packTexts(answers.map((answer) => answer?.json ?? '')), ...table.packed() };
+  const table = new FloatPathsTable(answers.length);
+  for (let i = 0; i < answers.length; i++) table.setFloatPaths(i, answers[i]?.floats);
+  return {
+    texts: packTexts(answers.map((answer) => answer?.json ?? '')),
+    ...table.packFloatPaths(),
+  };
 }
 
-/** Unpacks answers. */
+/** Unpacks the answers to a batch. */
 export function unpackAnswers({ texts, floats, floatsOf }: PackedAnswers): BatchAnswers {
   return unpackTexts(texts).map((json, i) =>
     json === '' ? null : { json, floats: floats[floatsOf[i]!]! },
@@ -27,31 +30,31 @@ export function answerAt(answers: PackedAnswers, at: number): HostAnswer | null 
   return { json: textAt(answers.texts, at), floats: answers.floats[answers.floatsOf[at]!]! };
 }
 
-/** Answers of some batches, joined: of each batch, or null for a missing answer, the one at a place. */
+/** Joins answers from several batches: answer `i` of the result is answer `places[i]` of `batches[i]`, or missing if that batch is null. */
 export function gatherAnswers(
   batches: readonly (PackedAnswers | null)[],
   places: ArrayLike<number>,
 ): PackedAnswers {
-  const table = new FloatsTable(batches.length);
+  const table = new FloatPathsTable(batches.length);
   for (let i = 0; i < batches.length; i++) {
     const batch = batches[i]!;
     if (batch !== null && hasAnswer(batch, places[i]!))
-      table.set(i, batch.floats[batch.floatsOf[places[i]!]!]);
+      table.setFloatPaths(i, batch.floats[batch.floatsOf[places[i]!]!]);
   }
   const texts = batches.map((batch) => batch?.texts ?? null);
-  return { texts: gatherTexts(texts, places), ...table.packed() };
+  return { texts: gatherTexts(texts, places), ...table.packFloatPaths() };
 }
 
 /** Whether a call of a batch was answered. */
 export function hasAnswer({ texts }: PackedAnswers, at: number): boolean {
-  return lengthAt(texts, at) > 0;
+  return byteLengthAt(texts, at) > 0;
 }
 
-/** The distinct `floats` of answers; most answers share them. */
-class FloatsTable {
+/** The distinct values of `HostAnswer.floats` in a batch; most answers have the same value. */
+class FloatPathsTable {
   readonly #numbers = new Map<HostAnswer['floats'], number>();
   readonly #floatsOf: Uint32Array;
-  /** The last added `floats` and their number. */
+  /** The `floats` that were added last, and their index. */
   #last: HostAnswer['floats'] | undefined;
   #lastNumber = 0;
 
@@ -59,7 +62,7 @@ class FloatsTable {
     this.#floatsOf = new Uint32Array(answers);
   }
 
-  set(i: number, floats: HostAnswer['floats'] | undefined): void {
+  setFloatPaths(i: number, floats: HostAnswer['floats'] | undefined): void {
     if (floats === undefined) return;
     if (floats !== this.#last) {
       const number = this.#numbers.get(floats) ?? this.#numbers.size;
@@ -70,7 +73,7 @@ class FloatsTable {
     this.#floatsOf[i] = this.#lastNumber;
   }
 
-  packed(): Pick<PackedAnswers, 'floats' | 'floatsOf'> {
+  packFloatPaths(): Pick<PackedAnswers, 'floats' | 'floatsOf'> {
     return { floats: [...this.#numbers.keys()], floatsOf: this.#floatsOf };
   }
 }

@@ -1,11 +1,11 @@
 import type { FieldRow } from '../../engine/catalog/fields.js';
-import { AppError, invalid } from '../../engine/core/errors.js';
+import { AppError, invalidError } from '../../engine/core/errors.js';
 import { stringifyJson } from '../../engine/core/json.js';
 import type { JsonObject } from '../../engine/core/types.js';
 import type { CastType } from '../../engine/expression/annotate/cast.js';
 import {
   compileFields,
-  compileNamed,
+  compileFieldExpression,
   variableNames,
   type AnnotationField,
 } from '../../engine/expression/annotate/fields.js';
@@ -17,7 +17,7 @@ import type { PageTask, RequestedField } from './protocol.js';
 /** The fields and record-level expressions of a query or an export, and its constants: plain data. */
 export interface AnnotationSettings {
   readonly fields: readonly RequestedField[];
-  /** The values of the texts that are constants, in their order. */
+  /** The values of those target fields that are constants, in the order of the fields. */
   readonly constants: readonly unknown[];
   readonly data: JsonObject;
   readonly includeErrors: boolean;
@@ -31,14 +31,14 @@ export type AnnotationTask = Omit<
   'records' | 'separator' | 'sourceDataset' | 'user' | 'now'
 >;
 
-/** The query that finds what expressions read, and the task that computes. */
+/** The query that finds the records and fields that the expressions read, and the task that evaluates the expressions. */
 export interface AnnotationPlan {
   readonly query: JsonObject;
   readonly task: AnnotationTask;
 }
 
-/** The settings that a row of the catalogue has, which `rowAnnotation` has made. */
-export function annotationOfRow({
+/** Returns the settings that `annotationSettingsToRow` stored in a row of the catalogue. */
+export function annotationSettingsOfRow({
   targetFields,
   annotatorParams,
 }: {
@@ -70,8 +70,8 @@ export function annotationOfRow({
   };
 }
 
-/** The settings as a row of the catalogue, and the interface, have them. */
-export function rowAnnotation(settings: AnnotationSettings): {
+/** Returns the settings in the form that rows of the catalogue and the interface have. */
+export function annotationSettingsToRow(settings: AnnotationSettings): {
   readonly targetFields: readonly JsonObject[];
   readonly annotatorParams: JsonObject;
 } {
@@ -106,12 +106,12 @@ export function planAnnotation(
 ): AnnotationPlan {
   const { fields: computed, constants, data, includeErrors, preExpression, postExpression } = settings; // prettier-ignore
   const compiled = compiledExpressions(settings, Object.keys(data));
-  // Each field may read its former value.
+  // The expression of a field may read the value that the field had before.
   const reads = [
     ...compiled.flatMap(({ pathsNamed }) => pathsNamed),
     ...computed.map(({ name }) => [name]),
   ];
-  const { selection, dropped } = withReads(query, fields, reads, computed);
+  const { selection, dropped } = addReadFields(query, fields, reads, computed);
   return {
     query: { ...query, ...selection },
     task: {
@@ -139,7 +139,7 @@ function compiledExpressions(
       return work();
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'invalid') throw error;
-      throw invalid(key, error.message);
+      throw invalidError(key, error.message);
     }
   };
   return [
@@ -154,12 +154,14 @@ function compiledExpressions(
         post_annotation_expression: postExpression,
       })
         .filter(([, text]) => text.trim() !== '')
-        .map(([name, text]) => compileNamed(name, text, { variables: variableNames(dataNames) })),
+        .map(([name, text]) =>
+          compileFieldExpression(name, text, { variables: variableNames(dataNames) }),
+        ),
     ),
   ];
 }
 
-/** The fields with expressions that compile; the value of a constant does not matter. */
+/** Returns the fields with the expressions to compile; the value of a constant does not matter, so it is null. */
 function annotationFields(fields: readonly RequestedField[]): readonly AnnotationField[] {
   return fields.map(({ isConstant, ...field }) => ({
     ...field,
@@ -167,18 +169,18 @@ function annotationFields(fields: readonly RequestedField[]): readonly Annotatio
   }));
 }
 
-/** The fields of an annotation that have to be computed for the values of some of them. */
-export interface FieldsRead {
+/** The fields of an annotation that must be computed to obtain the requested ones, including those that their expressions read. */
+export interface RequiredFields {
   readonly names: ReadonlySet<string>;
   /** Whether the values depend on the record alone, and not on the user or the time. */
   readonly isRepeatable: boolean;
 }
 
-/** The named fields of an annotation with those that their expressions read, directly or through others. */
-export function fieldsRead(
+/** Returns the named fields of an annotation, and the fields that their expressions read, directly or through other expressions. */
+export function requiredFieldsOf(
   { fields, data }: AnnotationSettings,
   named: ReadonlySet<string>,
-): FieldsRead {
+): RequiredFields {
   const all = annotationFields(fields);
   const compiled = compileFields(all, Object.keys(data));
   const names = new Set<string>();
@@ -202,10 +204,10 @@ export function fieldsRead(
 }
 
 /**
- * Adds to `fields` of a query what expressions name, and takes it out of `exclude_fields`. Paths that are in the records for expressions
- * alone are dropped afterwards. Choice: an object that an expression needs as a whole is returned as a whole.
+ * Adds the fields that the expressions name to `fields` of a query, and removes them from `exclude_fields`. Paths that only the expressions
+ * need are dropped from the records afterwards. Choice: an object that an expression needs as a whole is returned as a whole.
  */
-function withReads(
+function addReadFields(
   query: JsonObject,
   fields: readonly FieldRow[],
   reads: readonly (readonly string[])[],
@@ -220,7 +222,7 @@ function withReads(
     return list.filter((name): name is string => typeof name === 'string');
   };
   const readable = [...reservedColumns.map(({ name }) => ({ name, path: [name] })), ...fields];
-  const neededFields = reads.flatMap((path) => fieldAt(readable, path) ?? []);
+  const neededFields = reads.flatMap((path) => nearestFieldAt(readable, path) ?? []);
   const requestedFields = listParam('fields');
   const excluded = listParam('exclude_fields') ?? [];
   const pathOf = (name: string): readonly string[] => index.find(name)?.path ?? [name];
@@ -240,8 +242,8 @@ function withReads(
       ...(stored && { fields: isEmpty ? ['_id'] : [...stored, ...added.map(({ name }) => name)] }),
     },
     dropped: [
-      // An object from which nothing else is requested is dropped as a whole.
-      ...addedAlone.map(({ path }) => shortestPrefix(path, stored!.map(pathOf))),
+      // If nothing else of an object is requested, the whole object is dropped.
+      ...addedAlone.map(({ path }) => shortestDisjointPrefix(path, stored!.map(pathOf))),
       ...hidden.map(pathOf),
       ...(isEmpty ? [['_id']] : []),
     ],
@@ -249,7 +251,7 @@ function withReads(
 }
 
 /** The field at a path, or the nearest field that contains it. */
-function fieldAt<F extends Pick<FieldRow, 'path'>>(
+function nearestFieldAt<F extends Pick<FieldRow, 'path'>>(
   fields: readonly F[],
   path: readonly string[],
 ): F | undefined {
@@ -262,8 +264,8 @@ function fieldAt<F extends Pick<FieldRow, 'path'>>(
   return undefined;
 }
 
-/** The beginning of a path that leads to none of `others`. */
-function shortestPrefix(
+/** Returns the shortest prefix of a path that is not a prefix of any path in `others`. */
+function shortestDisjointPrefix(
   path: readonly string[],
   others: readonly (readonly string[])[],
 ): readonly string[] {
@@ -273,7 +275,7 @@ function shortestPrefix(
   return path.slice(0, end + 1);
 }
 
-/** Whether a path is another one or leads to it. */
+/** Whether `path` equals `other` or is a prefix of it. */
 function coversPath(path: readonly string[], other: readonly string[]): boolean {
   return path.length <= other.length && path.every((name, i) => name === other[i]);
 }

@@ -3,44 +3,46 @@ import type { CastType } from '../../engine/expression/annotate/cast.js';
 import type { DatasetField } from '../../engine/core/dataset-field.js';
 import type { PackedTexts } from '../../engine/core/packed-texts.js';
 import type { Columns } from '../../engine/core/types.js';
-import type { Projected } from '../../engine/query/results/projection.js';
-import type { CallEnd } from '../../engine/core/blocking-calls.js';
+import type { ProjectedColumn } from '../../engine/query/results/projection.js';
+import type { CallChannelEnd } from '../../engine/core/blocking-calls.js';
 
-/** A function of the host that an expression calls, as the thread sends it. */
+/** A call of a host function by an expression, in the form that the thread sends. */
 export interface HostCall {
   readonly name: string;
   /** The JSON text of a list: the arguments in the order of the declaration, null where not given. */
   readonly args: string;
 }
 
-/** The value that a function of the host returns. JSON does not tell 1.0 from 1, so the floats are named. */
+/** The value that a function of the host returns. JSON does not distinguish 1.0 from 1, so `floats` names the values that are floats. */
 export interface HostAnswer {
-  /** The answer as JSON text. */
   readonly json: string;
   /** The paths of the values that are floats, through lists of any depth; `[]` is the value itself. */
   readonly floats: readonly (readonly string[])[];
 }
 
-/** The functions of which a batch may have calls. */
+/** The functions whose calls a batch may contain. */
 export const batchFunctions = ['dataset_query', 'dataset_field_values', 'dataset_count'] as const;
 
-/** A function of which a batch may have calls. */
+/** A function whose calls a batch may contain. */
 export type BatchFunction = (typeof batchFunctions)[number];
 
-/** Calls that expressions are about to make, which few queries may answer together, each as `callText` writes it. */
+/** Calls that expressions are about to make, each as `callText` writes it. A few queries may answer all of them. */
 export interface HostBatch {
   readonly batch: PackedTexts;
-  /** The common form of all calls, if the texts are those of one argument. */
+  /** The common form of all calls; if present, `batch` holds only the argument in which each call differs. */
   readonly form?: CallForm;
 }
 
-/** The text of similar calls before and behind an argument, or a part of one, that is a text: `callText` with its JSON text in between. */
+/**
+ * The text that similar calls have before and after the string in which they differ: a call is `before`, the JSON text of its string, and
+ * `after`.
+ */
 export interface CallForm {
   readonly before: string;
   readonly after: string;
 }
 
-/** The texts of similar calls, from the JSON texts of what they differ in. */
+/** Returns the texts of similar calls, given the JSON texts of the strings in which they differ. */
 export function textsOfForm({ before, after }: CallForm, texts: readonly string[]): string[] {
   return texts.map((text) => before + text + after);
 }
@@ -59,14 +61,14 @@ export function callOfText(text: string): HostCall {
 /** A request of a thread to the host. */
 export type HostRequest = HostCall | HostBatch;
 
-/** The answers to the calls of a batch, each the same as that to the call alone; null for calls that have to be made alone. */
+/** The answers to the calls of a batch, each equal to the answer to the call made alone; null for a call that must be made alone. */
 export type BatchAnswers = readonly (HostAnswer | null)[];
 
-/** `BatchAnswers` as plain data that is quickly sent. */
+/** `BatchAnswers` as plain data that can be sent to another thread quickly. */
 export interface PackedAnswers {
-  /** The JSON texts; empty ones for null. */
+  /** The JSON texts of the answers; empty for null. */
   readonly texts: PackedTexts;
-  /** The distinct `floats` of the answers, and for each answer their number. */
+  /** The distinct `floats` of the answers; `floatsOf` has the index of each answer's `floats` here. */
   readonly floats: readonly HostAnswer['floats'][];
   readonly floatsOf: Uint32Array;
 }
@@ -75,8 +77,8 @@ export interface PackedAnswers {
 export type HostReply = HostAnswer | PackedAnswers;
 
 /** The channel through which a thread calls the host. */
-export interface HostCalls extends CallEnd {
-  /** The attempt at a job, in which equal calls have equal answers; absent for a request. */
+export interface HostCalls extends CallChannelEnd {
+  /** The attempt at a job within which equal calls have equal answers; absent for a request. */
   readonly scope?: string;
 }
 
@@ -94,14 +96,14 @@ interface ExpressionTask extends EvaluationOrigin {
   readonly body: string;
 }
 
-/** Evaluates an expression, whose variables are `data` or `fields` of the body. */
+/** Evaluates one expression, whose variables are in `data` or `fields` of the body. */
 export interface EvaluateTask extends ExpressionTask {
   readonly expression: string;
   readonly dataType: CastType;
   readonly isList: boolean | null;
 }
 
-/** A field of a request. Its expression is in the body if it is a constant. */
+/** A target field of a request, without its expression; the value of a constant is in the body. */
 export type RequestedField = Omit<AnnotationField, 'expression'> & {
   readonly expression: string | null;
   readonly isConstant: boolean;
@@ -119,36 +121,35 @@ export interface AnnotateTask extends ExpressionTask {
 export interface PageTask extends AnnotateTask {
   /** The list of the records as JSON text, as the query returns it. */
   readonly records: string;
-  /** The separator between records of the answer. */
+  /** The separator between the records in the answer. */
   readonly separator: ',' | '\n';
   readonly sourceDataset: string;
   /** The paths of the fields of the dataset. */
   readonly schema: readonly (readonly string[])[];
   /** The fields whose numbers are floats. */
   readonly floats: readonly (readonly string[])[];
-  /** Paths that only expressions need, and that the answer does not have. */
+  /** Paths of fields that only the expressions need; the answer leaves them out. */
   readonly dropped: readonly (readonly string[])[];
 }
 
-/** The columns of the records that expressions make, as far as they are known: plain data. */
+/** The columns of the records that expressions produce, as far as they are known: plain data. */
 export interface AnnotatedColumns {
   /** The columns of stored fields, which no expression changes. */
   readonly stored: Columns;
-  /** The read columns, and the computed ones with declared types. */
+  /** The columns with known types: stored ones, and computed ones with declared types. */
   readonly known: Columns;
   /** Columns with suggested types for the values. */
   readonly hints: Columns;
-  /** The columns that every record has, in their order; null where expressions make the records. */
-  readonly fixed: readonly Projected[] | null;
+  /** The columns that every record has, in their order; null if expressions produce whole records. */
+  readonly fixed: readonly ProjectedColumn[] | null;
 }
 
 /** The records of a page in a format that has columns. */
 export interface PageTableTask extends Omit<PageTask, 'separator'> {
   readonly format: 'arrow' | 'csv';
   readonly columns: AnnotatedColumns;
-  /** The titles of the fields of the dataset. */
   readonly titles: readonly Pick<DatasetField, 'path' | 'title'>[];
-  /** Absolute path of a file for the records while they become text, which the caller removes. */
+  /** Absolute path of a temporary file for the records while they are converted to text. The caller removes it. */
   readonly file: string;
 }
 

@@ -9,11 +9,11 @@ import { parseJson } from '../../engine/core/json.js';
 import type { JsonObject } from '../../engine/core/types.js';
 import type { HostAnswer, HostCall } from './protocol.js';
 
-/** The most templates that are evaluated inside each other. */
-const maxDepth = 3;
+/** Maximum nesting depth of templates. */
+const maxTemplateDepth = 3;
 
 /** `annotate(record, template, debug, include_errors)`: the record with the fields of a template (specification of expressions, section 8.1). */
-export function templateFunction(call: (call: HostCall) => HostAnswer): HostFunction {
+export function annotateTemplateFunction(call: (call: HostCall) => HostAnswer): HostFunction {
   const annotations = new Map<string, Annotation>();
   let depth = 0;
   return (runtime, [record, template, , includeErrors]) => {
@@ -27,8 +27,8 @@ export function templateFunction(call: (call: HostCall) => HostAnswer): HostFunc
       annotation = annotationOfTemplate(call, id, includeErrors !== false);
       annotations.set(key, annotation);
     }
-    if (depth === maxDepth)
-      throw functionError(`more than ${maxDepth} templates inside each other`);
+    if (depth === maxTemplateDepth)
+      throw functionError(`more than ${maxTemplateDepth} templates inside each other`);
     depth += 1;
     try {
       return annotation.annotate(record, runtime.host).records[0] ?? null;

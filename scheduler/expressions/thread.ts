@@ -1,4 +1,4 @@
-import { AppError, invalid } from '../../engine/core/errors.js';
+import { AppError, invalidError } from '../../engine/core/errors.js';
 import { outcomeOf, type Outcome } from '../../engine/core/outcome.js';
 import { castResult } from '../../engine/expression/annotate/cast.js';
 import { jsonOfValue } from '../../engine/expression/annotate/json-text.js';
@@ -9,24 +9,24 @@ import { PyDict } from '../../engine/expression/values/values.js';
 import type { PyValue } from '../../engine/expression/values/values.js';
 import {
   annotatedRecords,
-  annotationOf,
-  listOf,
+  createAnnotation,
+  listItemsOf,
   memberOf,
   recordAnnotation,
-  recordText,
+  recordJson,
 } from './annotations.js';
 import { expressionHost } from './host-functions.js';
 import type { ThreadTask } from './protocol.js';
 
-/* The entry of a thread that evaluates expressions. */
+/* The entry point of a thread that evaluates expressions. */
 
-/** The largest result of an expression, and of the records of a request, as JSON. */
+/** Maximum size in bytes of the result of an expression, or of the records of a request, as JSON. */
 const maxResultBytes = 1_000_000;
 const maxRecordsBytes = 10_000_000;
-/** The largest page of a query, as JSON. */
+/** Maximum size in bytes of a page of a query, as JSON. */
 const maxPageBytes = 64_000_000;
-/** The errors that the answer of an annotation shows. */
-const shownErrors = 5;
+/** Maximum number of errors that the answer to an annotation lists. */
+const maxShownErrors = 5;
 
 /** Evaluates one expression; answers `{"result": …}`. */
 export function evaluate(task: ThreadTask<'evaluate'>): Promise<Outcome<string>> {
@@ -37,7 +37,7 @@ export function evaluate(task: ThreadTask<'evaluate'>): Promise<Outcome<string>>
     const record = variables.get('record');
     if (record instanceof PyDict) record.isRecord = true;
     const names = Array.from(variables.keys(), String);
-    const options = { variables: names, hasRecord: false, locates: true };
+    const options = { variables: names, hasRecord: false, locatesErrors: true };
     const expression = compileExpression(task.expression, options);
     const host = expressionHost(task, task.calls);
     try {
@@ -45,7 +45,7 @@ export function evaluate(task: ThreadTask<'evaluate'>): Promise<Outcome<string>>
       const result = castResult(expression.runtime, value, task.dataType, task.isList);
       return `{"result":${jsonOfValue(result, maxResultBytes)}}`;
     } catch (error) {
-      throw expression.failure(error);
+      throw expression.locateError(error);
     }
   });
 }
@@ -54,14 +54,14 @@ export function evaluate(task: ThreadTask<'evaluate'>): Promise<Outcome<string>>
 export function annotate(task: ThreadTask<'annotate'>): Promise<Outcome<string>> {
   return toOutcome(() => {
     const body = valueOfJson(task.body);
-    const annotation = annotationOf(task, body);
+    const annotation = createAnnotation(task, body);
     const host = expressionHost(task, task.calls);
     const texts: string[] = [];
     const examples: object[] = [];
     let bytes = 0;
     let failedRecords = 0;
     let failedFields = 0;
-    const inputs = listOf(memberOf(body, 'records'));
+    const inputs = listItemsOf(memberOf(body, 'records'));
     let index = -1;
     for (const one of annotatedRecords(annotation, inputs, requestedRecord, host)) {
       index += 1;
@@ -76,7 +76,7 @@ export function annotate(task: ThreadTask<'annotate'>): Promise<Outcome<string>>
       failedFields += fieldErrors;
       if (firstError === undefined) continue;
       failedRecords += 1;
-      if (examples.length < shownErrors) examples.push({ record: index, ...firstError });
+      if (examples.length < maxShownErrors) examples.push({ record: index, ...firstError });
     }
     const errors = { records: failedRecords, fields: failedFields, examples };
     return `{"results":[${texts.join(',')}],"errors":${JSON.stringify(errors)}}`;
@@ -85,35 +85,35 @@ export function annotate(task: ThreadTask<'annotate'>): Promise<Outcome<string>>
 
 function requestedRecord(input: PyValue): PyDict {
   if (input instanceof PyDict) return input;
-  throw invalid('records', 'Must be a list of objects.');
+  throw invalidError('records', 'Must be a list of objects.');
 }
 
-/** Annotates the records of a page; answers them with the separator in between. */
+/** Annotates the records of a page; the answer is their JSON texts, joined by the separator. */
 export function page(task: ThreadTask<'page'>): Promise<Outcome<string>> {
   return toOutcome(() => {
     return Array.from(pageRecords(task), ({ text }) => text).join(task.separator);
   });
 }
 
-/** Annotates the records of a page; answers them as columns in their format. */
+/** Annotates the records of a page; the answer is a table in the requested format. */
 export function pageTable(task: ThreadTask<'pageTable'>): Promise<Outcome<Uint8Array>> {
   return toOutcome(async () => {
     const records = Array.from(pageRecords(task), ({ record }) => record);
     // The module is loaded on demand, because requests for encoded pages are rare and the module is large.
-    const { encodedTable } = await import('./encoded-table.js');
-    return encodedTable(records, task);
+    const { encodeRecordTable } = await import('./encoded-table.js');
+    return encodeRecordTable(records, task);
   });
 }
 
-/** The annotated records of a page, with their JSON text, which limits their size. */
+/** The annotated records of a page and their JSON texts; throws when the texts are too large. */
 function* pageRecords(
   task: ThreadTask<'page' | 'pageTable'>,
 ): Generator<{ readonly record: PyDict; readonly text: string }> {
   const host = expressionHost(task, task.calls);
   const annotate = recordAnnotation(task, task.sourceDataset);
   let bytes = 0;
-  for (const record of annotate([...recordTexts(task.records)], host)) {
-    const text = recordText(record);
+  for (const record of annotate([...splitRecordTexts(task.records)], host)) {
+    const text = recordJson(record);
     bytes += text.length + 1;
     if (bytes > maxPageBytes)
       throw limitExceeded('a page of more than 64 MB: ask for fewer records at a time');
@@ -121,20 +121,20 @@ function* pageRecords(
   }
 }
 
-/** The texts of the objects of a JSON list, which is well formed. */
-function* recordTexts(list: string): Generator<string> {
+/** Yields the texts of the objects in a well-formed JSON list. */
+function* splitRecordTexts(list: string): Generator<string> {
   let depth = 0;
   let from = 0;
   for (let i = 0; i < list.length; i++) {
     const code = list.charCodeAt(i);
-    if (code === quote) i = endOfText(list, i);
+    if (code === quote) i = closingQuoteAt(list, i);
     else if (code === openBrace && depth++ === 0) from = i;
     else if (code === closeBrace && --depth === 0) yield list.slice(from, i + 1);
   }
 }
 
-/** The position of the quote that ends a text. */
-function endOfText(text: string, start: number): number {
+/** Returns the position of the quote that ends a JSON string. */
+function closingQuoteAt(text: string, start: number): number {
   for (let i = start + 1; ; i++) {
     const code = text.charCodeAt(i);
     if (code === backslash) i++;

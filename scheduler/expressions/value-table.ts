@@ -1,22 +1,22 @@
 /**
- * A hash table of values: texts, lists of texts, or numbers as bytes. Each different value has a code, from 1 on. The table has copies of the
- * values, so it may be used for several chunks.
+ * A hash table of values: texts, lists of texts, or numbers as bytes. Each distinct value has a code, from 1 on. The table copies the
+ * values, so it can be used for several chunks.
  */
 export class ValueTable {
-  /** The bytes of all values, one after the other. */
+  /** The bytes of all values, concatenated. */
   #bytes = new DataView(new ArrayBuffer(1 << 12));
-  /** The end of each text in the bytes, after a 0. */
+  /** The end of each text in `#bytes`; the first element is 0. */
   #ends = new Int32Array(1 << 10);
-  /** The number of texts before each value's first one, and the total. */
+  /** For each value, the number of texts of all values before it; the last element is the total. */
   #texts = new Int32Array(1 << 10);
   /**
-   * Four numbers for each value: its code, which is 0 in free slots; the length of a short text, or the hash of another value, which is
-   * negative; and the bytes of a short text, so that it is found without a look at its copy.
+   * Four numbers for each slot: the code of the value, 0 if the slot is free; the length of a short text, or the negative hash of any other
+   * value; and the bytes of a short text, which is found without reading its copy.
    */
   #slots = new Int32Array(4 << 10);
   #mask = (1 << 10) - 1;
   #size = 0;
-  /** The code of the last value, and what its slot has: neighbouring records often have the same one. */
+  /** The code of the last value and the content of its slot: neighbouring records often have the same value. */
   #last = 0;
   #lastTag = 0;
   #lastLow = 0;
@@ -29,13 +29,16 @@ export class ValueTable {
     return this.#size;
   }
 
-  /** The size of the values in bytes. */
+  /** The total size of the values in bytes. */
   get byteLength(): number {
     return this.#end(this.#texts[this.#size]!);
   }
 
-  /** The code of the texts of a column from one row to another, of which each begins in `bytes` at its offset. */
-  code(bytes: DataView, offsets: Int32Array, from: number, to: number): number {
+  /**
+   * Returns the code of a value, and adds the value if it is new. The value is the texts of a column from row `from` to row `to`; each
+   * begins in `bytes` at its offset.
+   */
+  addValueCode(bytes: DataView, offsets: Int32Array, from: number, to: number): number {
     const start = offsets[from]!;
     if (to - from !== 1 || offsets[to]! - start !== 1)
       return this.#find(bytes, offsets, from, to, true);
@@ -43,17 +46,17 @@ export class ValueTable {
     return (this.#single[byte] ||= this.#find(bytes, offsets, from, to, true));
   }
 
-  /** The code of a value; 0 if it is not in the table. */
-  find(bytes: DataView, offsets: Int32Array, from: number, to: number): number {
+  /** Returns the code of a value; 0 if the table does not have it. */
+  findValueCode(bytes: DataView, offsets: Int32Array, from: number, to: number): number {
     return this.#find(bytes, offsets, from, to, false);
   }
 
   #find(bytes: DataView, offsets: Int32Array, from: number, to: number, isNew: boolean): number {
     const start = offsets[from]!;
     const length = offsets[to]! - start;
-    const isShort = to - from === 1 && length <= shortLength;
+    const isShort = to - from === 1 && length <= maxShortTextBytes;
     let [low, high] = [0, 0];
-    if (isShort && start + shortLength <= bytes.byteLength) {
+    if (isShort && start + maxShortTextBytes <= bytes.byteLength) {
       low = bytes.getInt32(start, true);
       if (length < 4) low &= (1 << (8 * length)) - 1;
       else {
@@ -64,7 +67,7 @@ export class ValueTable {
       for (let i = 0; i < length; i++)
         if (i < 4) low |= bytes.getUint8(start + i) << (8 * i);
         else high |= bytes.getUint8(start + i) << (8 * i);
-    const tag = isShort ? length : hashOf(bytes, offsets, from, to) | firstBit;
+    const tag = isShort ? length : valueHash(bytes, offsets, from, to) | signBit;
     const isLast = tag === this.#lastTag && low === this.#lastLow && high === this.#lastHigh;
     if (isLast && this.#last > 0 && (isShort || this.#isEqual(this.#last - 1, bytes, offsets, from, to))) return this.#last; // prettier-ignore
     const slots = this.#slots;
@@ -93,7 +96,7 @@ export class ValueTable {
     let text = this.#texts[value]!;
     let end = this.#end(text);
     const [start, stop] = [offsets[from]!, offsets[to]!];
-    this.#bytes = withRoom(this.#bytes, end + stop - start);
+    this.#bytes = growBytes(this.#bytes, end + stop - start);
     const ownBytes = this.#bytes;
     for (let i = start; i < stop; i++) ownBytes.setUint8(end++, bytes.getUint8(i));
     this.#ends = growNumbers(this.#ends, text + to - from + 1);
@@ -138,16 +141,16 @@ export class ValueTable {
   }
 }
 
-/** The length in bytes up to which a text is short. */
-const shortLength = 8;
-const firstBit = 1 << 31;
+/** Maximum length in bytes of a short text, which is stored in its slot. */
+const maxShortTextBytes = 8;
+const signBit = 1 << 31;
 
 function slotHash(tag: number, low: number, high: number): number {
   const hash = Math.imul(Math.imul(tag ^ low, 0x9e3779b1) ^ high, 0x85ebca6b);
   return hash ^ (hash >>> 15);
 }
 
-function hashOf(bytes: DataView, offsets: Int32Array, from: number, to: number): number {
+function valueHash(bytes: DataView, offsets: Int32Array, from: number, to: number): number {
   let at = offsets[from]!;
   const end = offsets[to]!;
   let hash = Math.imul(end - at, 0x9e3779b1) ^ (to - from);
@@ -156,7 +159,7 @@ function hashOf(bytes: DataView, offsets: Int32Array, from: number, to: number):
   return hash ^ (hash >>> 15);
 }
 
-function withRoom(bytes: DataView<ArrayBuffer>, size: number): DataView<ArrayBuffer> {
+function growBytes(bytes: DataView<ArrayBuffer>, size: number): DataView<ArrayBuffer> {
   if (bytes.byteLength >= size) return bytes;
   const grownBytes = new Uint8Array(Math.max(size, 2 * bytes.byteLength));
   grownBytes.set(new Uint8Array(bytes.buffer));

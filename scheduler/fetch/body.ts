@@ -3,7 +3,7 @@ import { transientFailure } from './failure.js';
 import type { ConnectionTimeout } from './connection-timeout.js';
 import type { ByteCounter } from './byte-counter.js';
 
-/** The host is paused while more than this many received bytes are unread. */
+/** Reading from the host is paused while more than this number of received bytes is unread. */
 const maxBufferedBytes = 1 << 20;
 
 /**
@@ -55,15 +55,15 @@ export class ResponseBody implements AsyncIterable<Uint8Array> {
       this.#message.resume();
       await this.#next();
     }
-    // The end of the connection is not the end of the body.
+    // The connection may end before the body is complete.
     if (!this.#message.complete) throw transientFailure('the connection broke off');
     const length = this.#message.headers['content-length'];
-    if (length !== undefined) this.#counter.check(Number(length));
+    if (length !== undefined) this.#counter.checkBodyLength(Number(length));
   }
 
   async #next(): Promise<void> {
-    this.#timeout.start(this.#idleMs, 'its host sent no further bytes');
+    this.#timeout.startTimer(this.#idleMs, 'its host sent no further bytes');
     await new Promise<void>((resolve) => (this.#wake = resolve));
-    this.#timeout.stop();
+    this.#timeout.stopTimer();
   }
 }

@@ -13,7 +13,7 @@ export class ByteCounter {
   readonly #socket: Socket;
   readonly #maxHeaderBytes: number;
 
-  /** Leaves room for two headers of `headerBytes`: interim responses (1xx) may precede the final one, but not without end. */
+  /** Accepts up to twice `headerBytes` and a fixed amount: interim responses (1xx) may precede the final one, but not without end. */
   constructor(socket: Socket, headerBytes: number) {
     this.#socket = socket;
     this.#maxHeaderBytes = headerBytes * 2 + (64 << 10);
@@ -35,7 +35,7 @@ export class ByteCounter {
   }
 
   /** Throws if more than `length` bytes of body have been received. */
-  check(length: number): void {
+  checkBodyLength(length: number): void {
     if (this.#bytes - this.#bodyOffset <= length) return;
     throw permanentFailure('the host sent more than its Content-Length says');
   }

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { connect as secure } from 'node:tls';
-import { isSame, parseAddress } from '../../engine/core/addresses.js';
-import { notAllowed } from './failure.js';
+import { isSameAddress, parseAddress } from '../../engine/core/addresses.js';
+import { addressNotAllowed } from './failure.js';
 import type { Network } from './network.js';
 import { portOf } from './url.js';
 
@@ -21,8 +21,8 @@ export async function connectTo(
   await once(socket, 'connect');
   const checkedAddress = parseAddress(address);
   const peer = parseAddress(socket.remoteAddress ?? '');
-  if (checkedAddress === undefined || peer === undefined || !isSame(checkedAddress, peer))
-    throw notAllowed();
+  if (checkedAddress === undefined || peer === undefined || !isSameAddress(checkedAddress, peer))
+    throw addressNotAllowed();
   if (url.protocol === 'http:') return socket;
   const host = url.hostname.replace(/\.$/, '').replaceAll(/^\[|\]$/g, '');
   const encrypted = secure({

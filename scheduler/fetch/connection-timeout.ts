@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
-import { timedOut } from './failure.js';
+import { timeoutFailure } from './failure.js';
 
 /** Destroys the sockets of one request when a timeout expires or the signal aborts. */
 export class ConnectionTimeout {
-  /** Why the sockets were destroyed. Errors that they emit afterwards are consequences of it. */
-  reason: Error | undefined;
+  /** Why the sockets were destroyed. Errors that the sockets emit afterwards are consequences of it. */
+  destroyReason: Error | undefined;
   readonly #sockets: Socket[] = [];
   #timer: NodeJS.Timeout | undefined;
   readonly #signal: AbortSignal;
@@ -16,21 +16,23 @@ export class ConnectionTimeout {
     signal.addEventListener('abort', this.#abort, { once: true });
   }
 
-  /** Adds a socket to those that are destroyed at the timeout. */
+  /** Adds a socket to those that are destroyed when the timeout expires. */
   addSocket(socket: Socket): void {
     this.#sockets.push(socket);
     socket.on('error', () => undefined); // the user of the socket has a listener of its own
-    if (this.reason !== undefined) socket.destroy(this.reason);
+    if (this.destroyReason !== undefined) socket.destroy(this.destroyReason);
   }
 
-  /** Starts the timer of the next step, in place of any that runs; `missing` is for the error message. */
-  start(ms: number, missing: string): void {
+  /**
+   * Starts the timer for the next step of the request and stops a running timer; `missing` says in the error message what did not happen.
+   */
+  startTimer(ms: number, missing: string): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#destroy(timedOut(missing, ms)), ms);
+    this.#timer = setTimeout(() => this.#destroy(timeoutFailure(missing, ms)), ms);
   }
 
-  /** Stops the timer: the step is done. */
-  stop(): void {
+  /** Stops the timer when a step of the request is complete. */
+  stopTimer(): void {
     clearTimeout(this.#timer);
   }
 
@@ -42,7 +44,7 @@ export class ConnectionTimeout {
   }
 
   #destroy(reason: Error): void {
-    this.reason ??= reason;
-    for (const socket of this.#sockets.toReversed()) socket.destroy(this.reason);
+    this.destroyReason ??= reason;
+    for (const socket of this.#sockets.toReversed()) socket.destroy(this.destroyReason);
   }
 }

@@ -13,18 +13,18 @@ export async function downloadFile(job: DownloadRequest): Promise<WrittenFile> {
   try {
     for (let retry = 0; ; retry += 1) {
       try {
-        await transfer.run();
+        await transfer.runAttempt();
         break;
       } catch (error) {
         job.signal.throwIfAborted();
         const failure = failureOf(error);
         if (!failure.isTransient || retry >= job.limits.retries) throw failure;
-        const ms = retryDelayMs(retry + 1, failure.waitMs, job.limits);
+        const ms = retryDelayMs(retry + 1, failure.retryAfterWaitMs, job.limits);
         await pause(ms, undefined, { signal: job.signal });
       }
     }
     const writtenFile = await spool.finish();
-    checkDigest(job.expected, writtenFile, transfer.encoded?.finish());
+    checkDigest(job.expected, writtenFile, transfer.encodedBodyDigest?.finish());
     return writtenFile;
   } catch (error) {
     await spool.abort();
@@ -32,7 +32,7 @@ export async function downloadFile(job: DownloadRequest): Promise<WrittenFile> {
   }
 }
 
-/** The failure that an error of the network stands for; rethrows any other error, such as a full disk. */
+/** Returns the fetch failure that corresponds to a network error; rethrows any other error, such as a full disk. */
 function failureOf(error: unknown): FetchFailure {
   const namedError = error as { name?: unknown } | null;
   if (namedError?.name === 'AppError') throw error;
@@ -40,8 +40,8 @@ function failureOf(error: unknown): FetchFailure {
 }
 
 /**
- * Delay before the nth retry (from 1), in milliseconds: exponential backoff with jitter, and at least `askedMs`, what the
- * host asked for; never more than `longestPauseMs`.
+ * Returns the delay in milliseconds before the nth retry (from 1): exponential backoff with jitter, at least `askedMs`, which the host
+ * asked for, and at most `longestPauseMs`.
  */
 export function retryDelayMs(
   retry: number,

@@ -15,7 +15,7 @@ export interface ExpectedDigest {
  */
 
 /** Size and MD5 of a body as received, before its `Content-Encoding` is removed. */
-export class EncodedDigest {
+export class EncodedBodyDigest {
   bytes = 0;
   readonly #md5 = createHash('md5');
 
@@ -24,17 +24,17 @@ export class EncodedDigest {
     this.#md5.update(piece);
   }
 
-  /** Call it once, after the last `add`. */
+  /** Returns the size and the MD5 digest. Must be called once, after the last `add`. */
   finish(): WrittenFile {
     return { bytes: this.bytes, md5: this.#md5.digest('hex'), sha256: '' };
   }
 }
 
-/** Throws if a transfer that has received `bytes` exceeds the expected size; `encoded` counts the same bytes as received. */
+/** Throws if a transfer that has received `bytes` bytes exceeds the expected size; `encoded` counts the bytes before decoding. */
 export function checkSizeLimit(
   expected: ExpectedDigest,
   bytes: number,
-  encoded: EncodedDigest | undefined,
+  encoded: EncodedBodyDigest | undefined,
 ): void {
   const maxBytes = expected.bytes;
   if (

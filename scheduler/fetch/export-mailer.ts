@@ -6,18 +6,22 @@ import type { Config } from '../../engine/core/config.js';
 export interface ExportMailerOptions {
   readonly catalog: Catalog;
   readonly config: Partial<Pick<Config, 'smtpUrl' | 'mailFrom' | 'publicUrl'>>;
-  /** Reports an e-mail that was not sent to the operator. */
+  /** Reports to the operator that an e-mail was not sent. */
   report(message: string): void;
   now(): number;
 }
 
-/** Timeouts for the mail server: for connecting, for its greeting, and for each pause. */
-const timeouts = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 };
+/** Timeouts in milliseconds for the mail server: for connecting, for its greeting, and for inactivity of the connection. */
+const smtpTimeoutsMs = {
+  connectionTimeout: 10_000,
+  greetingTimeout: 10_000,
+  socketTimeout: 20_000,
+};
 
 /**
- * Sends the e-mails that exports asked for (`send_email_on_completion`), one at a time, to the users who started them. An export that completes
- * has the status `pending` of `metadata.email` until its e-mail is `sent` or has `failed`, so that a restart sends what is due. A failure is
- * reported and changes nothing else.
+ * Sends the e-mails that exports asked for (`send_email_on_completion`), one at a time, to the users who started the exports. When an
+ * export completes, its `metadata.email` has the status `pending` until the e-mail is `sent` or has `failed`, so that e-mails that are due
+ * are sent after a restart. A failure to send is reported and changes nothing else.
  */
 export class ExportMailer {
   readonly #options: ExportMailerOptions;
@@ -30,19 +34,19 @@ export class ExportMailer {
   }
 
   /** Whether the settings name a mail server. */
-  get isSetUp(): boolean {
+  get isMailConfigured(): boolean {
     const { smtpUrl, mailFrom } = this.#options.config;
     return Boolean(smtpUrl) && Boolean(mailFrom);
   }
 
   /** Sends the e-mails that are due, in the background. */
-  send(): void {
-    if (this.#isClosed || !this.isSetUp) return;
+  sendDueMails(): void {
+    if (this.#isClosed || !this.isMailConfigured) return;
     this.#isDue = true;
     this.#sending ??= this.#sendAll();
   }
 
-  /** Resolves when the e-mail that is being sent has been; no other one is sent. */
+  /** Resolves when the e-mail in progress has been sent; no further e-mail is sent. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#sending;
@@ -88,7 +92,7 @@ export class ExportMailer {
     // Loaded on demand: few servers send e-mails, and the package takes a tenth of the time in which the API process starts.
     const { createTransport } = await import('nodemailer');
     const transport = createTransport({
-      ...timeouts,
+      ...smtpTimeoutsMs,
       host: hostname.replace(/^\[|\]$/g, ''),
       port: port === '' ? (isSecure ? 465 : 587) : Number(port),
       secure: isSecure,

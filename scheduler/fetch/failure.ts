@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { budgets, byteSize } from '../../engine/core/budgets.js';
+import { budgets, byteSizeText } from '../../engine/core/budgets.js';
 import { AppError, type ErrorCode } from '../../engine/core/errors.js';
 
 /**
@@ -10,55 +10,56 @@ export class FetchFailure extends AppError {
   /** Whether a retry may succeed. */
   readonly isTransient: boolean;
   /** The milliseconds that the host asked to wait before a retry; 0 if it did not. */
-  readonly waitMs: number;
+  readonly retryAfterWaitMs: number;
 
   constructor(code: ErrorCode, message: string, retry: { readonly waitMs?: number } | 'never') {
     super(code, message);
     this.name = 'FetchFailure';
     this.isTransient = retry !== 'never';
-    this.waitMs = retry === 'never' ? 0 : (retry.waitMs ?? 0);
+    this.retryAfterWaitMs = retry === 'never' ? 0 : (retry.waitMs ?? 0);
   }
 }
 
-/** A failure that no retry can mend. */
+/** Returns a failure after which a retry cannot succeed. */
 export function permanentFailure(message: string, code: ErrorCode = 'input'): FetchFailure {
   return new FetchFailure(code, message, 'never');
 }
 
-/** A failure after which a retry may succeed. */
+/** Returns a failure after which a retry may succeed. */
 export function transientFailure(message: string, waitMs = 0): FetchFailure {
   return new FetchFailure('input', message, { waitMs });
 }
 
-/** The server may not connect to the URL's address, or to one that its host name resolves to. */
-export function notAllowed(): FetchFailure {
+/** Returns the failure for a URL whose address, or an address to which its host name resolves, the server may not connect to. */
+export function addressNotAllowed(): FetchFailure {
   return permanentFailure('address not allowed', 'forbidden');
 }
 
-/** A timeout expired: `missing` says what did not happen within `ms` milliseconds, as in `its host sent no answer`. */
-export function timedOut(missing: string, ms: number): FetchFailure {
+/**
+ * Returns the failure for an expired timeout: `missing` says what did not happen within `ms` milliseconds, as in `its host sent no answer`.
+ */
+export function timeoutFailure(missing: string, ms: number): FetchFailure {
   const limit = ms % 3_600_000 === 0 ? `${ms / 3_600_000} h` : `${ms / 1000} s`;
-  const text = `${missing} within ${limit}, the longest that is waited: try again later, or ${uploadInstead}`;
+  const text = `${missing} within ${limit}, the longest that is waited: try again later, or ${uploadInsteadAdvice}`;
   return new FetchFailure('budget', text, {});
 }
 
-const uploadInstead = 'upload the file and import it by object_id';
+const uploadInsteadAdvice = 'upload the file and import it by object_id';
 
 /**
- * Translates an error of the system by its code, because its own message may contain an address. An error without a code is a bug and is thrown
- * again.
+ * Translates a system error by its code, because its own message may contain an address. An error without a code is a bug and is rethrown.
  */
 export function networkFailure(error: unknown): FetchFailure {
   if (error instanceof FetchFailure) return error;
   const code = (error as { code?: unknown } | null)?.code;
   if (typeof code !== 'string') throw error;
-  const knownReason = networkReasons.find(([pattern]) => pattern.test(code));
+  const knownReason = networkErrorReasons.find(([pattern]) => pattern.test(code));
   if (knownReason !== undefined)
     return knownReason[2] ? transientFailure(knownReason[1]) : permanentFailure(knownReason[1]);
   return transientFailure('the connection failed');
 }
 
-/** The failure that a status other than 200 and 206 stands for; 408, 429 and 5xx are transient. */
+/** Returns the failure for a status other than 200 and 206; 408, 429 and 5xx are transient. */
 export function statusFailure(status: number, headers: IncomingHttpHeaders): FetchFailure {
   const message = `the host answered with status ${status}`;
   const isTransient = status === 408 || status === 429 || (status >= 500 && status <= 599);
@@ -75,7 +76,7 @@ export function retryAfterMs(header: string | undefined, now = Date.now()): numb
   return Number.isNaN(at) ? 0 : Math.max(0, at - now);
 }
 
-const networkReasons: readonly (readonly [RegExp, string, isTransient: boolean])[] = [
+const networkErrorReasons: readonly (readonly [RegExp, string, isTransient: boolean])[] = [
   [/^(ENOTFOUND|ENODATA|EAI_NONAME)$/, 'its host is not known', false],
   [/^(EAI_|ESERVFAIL|EREFUSED$|ETIMEOUT$)/, 'its host cannot be looked up', true],
   [/^ECONNREFUSED$/, 'the host refused the connection', true],
@@ -84,7 +85,7 @@ const networkReasons: readonly (readonly [RegExp, string, isTransient: boolean])
   [/^(EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)$/, 'the host cannot be reached', true],
   [
     /^HPE_HEADER_OVERFLOW$/,
-    `its host sent headers of more than ${byteSize(budgets.fetchHeaderBytes)}, the most that are read: ${uploadInstead}`,
+    `its host sent headers of more than ${byteSizeText(budgets.fetchHeaderBytes)}, the most that are read: ${uploadInsteadAdvice}`,
     false,
   ],
   [/^HPE_/, 'its answer is not HTTP', false],

@@ -1,13 +1,13 @@
-import { parseAllowed } from '../../engine/core/allowed-addresses.js';
-import { AppError, canceled } from '../../engine/core/errors.js';
+import { parseAllowedAddress } from '../../engine/core/allowed-addresses.js';
+import { AppError, canceledError } from '../../engine/core/errors.js';
 import type { WrittenFile } from '../../engine/core/file-writer.js';
 import { downloadFile } from './download.js';
 import type { ExpectedDigest } from './expected-digest.js';
-import { FetchFailure, networkFailure, timedOut } from './failure.js';
+import { FetchFailure, networkFailure, timeoutFailure } from './failure.js';
 import { defaultLimits, type FetchLimits } from './limits.js';
 import { systemNetwork, type Network } from './network.js';
 import { PolitenessLimits } from './politeness-limits.js';
-import { readUrl } from './url.js';
+import { parseAllowedUrl } from './url.js';
 
 /** The hosts that may be contacted, and the limits of fetches; plain data, sent to the worker process. */
 export interface FetchSettings {
@@ -27,7 +27,7 @@ export interface FetchRequest {
   report?(bytes: number, total: number | null): void;
 }
 
-/** Fetches into a new file and flushes it; on failure no file is left. */
+/** Fetches a file of another host into a new file and flushes it; on failure no file is left. */
 export type FetchFile = (
   request: FetchRequest,
   file: string,
@@ -35,19 +35,19 @@ export type FetchFile = (
 ) => Promise<WrittenFile>;
 
 /**
- * Opens the only connection path to other hosts. Each of the files next to this one defends against some of the threats N1
- * to N10 (`docs/threats.md`).
+ * Opens the only way to connect to other hosts. Each file of the folder `scheduler/fetch` defends against some of the threats N1 to N10
+ * (`docs/threats.md`).
  */
 export function openFetcher(settings: FetchSettings, network: Network = systemNetwork): FetchFile {
   const limits = { ...defaultLimits(), ...settings.limits };
-  const allowedHosts = settings.allow.map(parseAllowed);
+  const allowedHosts = settings.allow.map(parseAllowedAddress);
   const politeness = new PolitenessLimits(limits.perHost, limits.perAccountAndMinute);
   return async ({ url: text, name, accountId, expected, report }, file, signal) => {
-    const url = readUrl(text);
+    const url = parseAllowedUrl(text);
     if (typeof url === 'string') throw new AppError('invalid', `${name}: the url ${url}`);
     const total = new AbortController();
     const timer = setTimeout(
-      () => total.abort(timedOut('the download was not complete', limits.totalMs)),
+      () => total.abort(timeoutFailure('the download was not complete', limits.totalMs)),
       limits.totalMs,
     );
     try {
@@ -64,18 +64,18 @@ export function openFetcher(settings: FetchSettings, network: Network = systemNe
         report: report ?? (() => undefined),
       });
     } catch (error) {
-      if (signal.aborted) throw canceled();
-      if (total.signal.aborted) throw nameInError(name, total.signal.reason);
+      if (signal.aborted) throw canceledError();
+      if (total.signal.aborted) throw addNameToError(name, total.signal.reason);
       if (error instanceof AppError && !(error instanceof FetchFailure)) throw error;
-      throw nameInError(name, error);
+      throw addNameToError(name, error);
     } finally {
       clearTimeout(timer);
     }
   };
 }
 
-/** Adds the file's name to the message of a failure. An error that is a bug is thrown again unchanged. */
-function nameInError(name: string, error: unknown): AppError {
+/** Adds the file's name to the message of a failure. Any other error is a bug and is rethrown unchanged. */
+function addNameToError(name: string, error: unknown): AppError {
   const failure = networkFailure(error);
   return new AppError(failure.code, `${name}: ${failure.message}`, undefined, error);
 }

@@ -1,20 +1,20 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Allowed } from '../../engine/core/allowed-addresses.js';
-import { networkFailure, permanentFailure, timedOut } from './failure.js';
+import type { AllowedAddress } from '../../engine/core/allowed-addresses.js';
+import { networkFailure, permanentFailure, timeoutFailure } from './failure.js';
 import type { PolitenessLimits } from './politeness-limits.js';
 import { getResponse, type RequestContext, type HostResponse } from './request.js';
-import { checkedAddresses } from './resolve.js';
-import { readUrl } from './url.js';
+import { resolveAllowedAddresses } from './resolve.js';
+import { parseAllowedUrl } from './url.js';
 
-/** The account for which requests are made, and their rules. */
+/** The account for which requests are made, and the settings and limits of the requests. */
 export interface AccountContext extends RequestContext {
   readonly accountId: number;
-  readonly allowed: readonly Allowed[];
+  readonly allowed: readonly AllowedAddress[];
   readonly politeness: PolitenessLimits;
 }
 
 /**
- * Requests a URL, follows redirects, and passes the first other response to `use`. The host of every redirect is resolved
+ * Requests a URL, follows redirects, and passes the first response that is not a redirect to `use`. The host of every redirect is resolved
  * and checked like that of the first URL. No credentials are sent, so none can leak to another host.
  */
 export async function followRedirects(
@@ -27,7 +27,7 @@ export async function followRedirects(
   let url = start;
   for (let count = 0; ; count += 1) {
     let next: URL | undefined;
-    await requestOne(url, headers, context, async (response) => {
+    await requestWithoutRedirect(url, headers, context, async (response) => {
       if (redirectStatuses.has(response.status))
         next = redirectTarget(url, response.headers.location);
       else await use(response);
@@ -48,8 +48,8 @@ const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 /** The target of a redirect. It must be a URL that a manifest may contain, and never leads from https to http. */
 export function redirectTarget(from: URL, location: string | undefined): URL {
   if (location === undefined) throw permanentFailure('a redirect has no Location header');
-  const to = readUrl(location, from);
-  // The reason that `readUrl` returns would disclose something of a URL that only the other host knows.
+  const to = parseAllowedUrl(location, from);
+  // The reason that `parseAllowedUrl` returns would disclose part of a URL that only the other host knows.
   if (typeof to === 'string')
     throw permanentFailure('redirected to an address that is not allowed');
   if (from.protocol === 'https:' && to.protocol === 'http:') {
@@ -59,7 +59,7 @@ export function redirectTarget(from: URL, location: string | undefined): URL {
 }
 
 /** Requests one URL; tries the host's addresses in order until one of them responds. */
-async function requestOne(
+async function requestWithoutRedirect(
   url: URL,
   headers: Readonly<Record<string, string>>,
   context: AccountContext,
@@ -68,14 +68,14 @@ async function requestOne(
   const { network, allowed, politeness, signal, accountId } = context;
   await politeness.waitForRate(accountId, signal);
   const { connectMs } = context.limits;
-  const lookup = withTimeout(checkedAddresses(url, network, allowed), connectMs, () =>
-    timedOut('its host was not looked up', connectMs),
+  const lookup = withTimeout(resolveAllowedAddresses(url, network, allowed), connectMs, () =>
+    timeoutFailure('its host was not looked up', connectMs),
   );
   const addresses = await untilAborted(lookup, signal);
   let hasResponded = false;
   for (const [index, address] of addresses.entries()) {
     try {
-      await politeness.connect(url.host, address, signal, () =>
+      await politeness.withConnectionSlots(url.host, address, signal, () =>
         getResponse(url, address, headers, context, (response) => {
           hasResponded = true;
           return use(response);
@@ -94,7 +94,7 @@ async function withTimeout<T>(work: Promise<T>, ms: number, error: () => Error):
   const done = new AbortController();
   const timeout = pause(ms, undefined, { signal: done.signal }).then(
     () => Promise.reject(error()),
-    () => new Promise<never>(() => undefined), // `work` has settled
+    () => new Promise<never>(() => undefined), // `work` has settled first
   );
   try {
     return await Promise.race([work, timeout]);

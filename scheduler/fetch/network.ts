@@ -8,7 +8,7 @@ export interface Network {
   lookup(host: string): Promise<readonly string[]>;
   /** Opens a connection to an address, without name resolution. */
   open(address: string, port: number): Socket;
-  /** The addresses of this machine. */
+  /** The IP addresses of this machine. */
   own(): readonly string[];
   /** Trusted certificate authorities in PEM; by default, those that Node trusts. */
   readonly authorities?: string;
@@ -23,7 +23,7 @@ export const systemNetwork: Network = {
       host: address,
       port,
       autoSelectFamily: false,
-      // Node calls it for host names only; one that got this far was not checked.
+      // Node calls `lookup` only for host names; a host name that reaches this point was not checked.
       lookup: (_host, _options, done) => done(new Error('host names are not resolved here'), ''),
     }),
   own: () =>

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Slots } from '../worker/slots.js';
+import { PrioritySemaphore } from '../worker/slots.js';
 
 const minuteMs = 60_000;
 
@@ -10,7 +10,7 @@ const minuteMs = 60_000;
 export class PolitenessLimits {
   readonly #perHost: number;
   readonly #perMinute: number;
-  readonly #hosts = new Map<string, { readonly slots: Slots; users: number }>();
+  readonly #hosts = new Map<string, { readonly slots: PrioritySemaphore; users: number }>();
   readonly #rateLimiters = new Map<number, SlidingWindowLimiter>();
 
   constructor(perHost: number, perMinute: number) {
@@ -19,7 +19,7 @@ export class PolitenessLimits {
   }
 
   /** Runs `work` once both the host name and the address have a free connection slot. */
-  connect<T>(
+  withConnectionSlots<T>(
     host: string,
     address: string,
     signal: AbortSignal,
@@ -37,7 +37,7 @@ export class PolitenessLimits {
     if (limiter === undefined) {
       this.#rateLimiters.set(accountId, (limiter = new SlidingWindowLimiter(this.#perMinute)));
     }
-    const ms = limiter.reserve(performance.now());
+    const ms = limiter.reserveStart(performance.now());
     if (ms > 0) await pause(ms, undefined, { signal });
     for (const [id, one] of this.#rateLimiters) {
       if (one.isIdle(performance.now())) this.#rateLimiters.delete(id);
@@ -47,11 +47,11 @@ export class PolitenessLimits {
   async #withSlot<T>(key: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     let host = this.#hosts.get(key);
     if (host === undefined) {
-      this.#hosts.set(key, (host = { slots: new Slots(this.#perHost), users: 0 }));
+      this.#hosts.set(key, (host = { slots: new PrioritySemaphore(this.#perHost), users: 0 }));
     }
     host.users += 1;
     try {
-      return await host.slots.run(work, signal, false);
+      return await host.slots.runInSlot(work, signal, false);
     } finally {
       host.users -= 1;
       if (host.users === 0) this.#hosts.delete(key);
@@ -62,15 +62,15 @@ export class PolitenessLimits {
 /** Sliding-window rate limiter: at most `most` requests start within any minute. */
 export class SlidingWindowLimiter {
   readonly #most: number;
-  /** The start times of the requests of the last minute and of waiting ones, ascending. */
+  /** The start times of requests, ascending: those of the last minute and those reserved for waiting requests. */
   #times: number[] = [];
 
   constructor(most: number) {
     this.#most = most;
   }
 
-  /** Reserves the next possible start; returns the milliseconds to wait for it. `now` is a time in milliseconds. */
-  reserve(now: number): number {
+  /** Reserves the next possible start time; returns the milliseconds to wait for it. `now` is a time in milliseconds. */
+  reserveStart(now: number): number {
     this.#times = this.#times.filter((time) => time > now - minuteMs);
     const before = this.#times.at(-this.#most);
     const at = before === undefined ? now : Math.max(now, before + minuteMs);

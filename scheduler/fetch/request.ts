@@ -36,15 +36,15 @@ export async function getResponse<T>(
   const { network, limits, signal } = context;
   const timeout = new ConnectionTimeout(signal);
   try {
-    timeout.start(limits.connectMs, 'its host accepted no connection');
+    timeout.startTimer(limits.connectMs, 'its host accepted no connection');
     const socket = await connectTo(url, address, network, (one) => timeout.addSocket(one));
-    timeout.start(limits.firstByteMs, 'its host sent no answer');
+    timeout.startTimer(limits.firstByteMs, 'its host sent no answer');
     const { message, counter } = await sendRequest(url, socket, headers, limits.headerBytes);
-    timeout.stop();
+    timeout.stopTimer();
     const body = new ResponseBody(message, counter, timeout, limits.idleMs);
     return await use({ status: message.statusCode ?? 0, headers: message.headers, body });
   } catch (error) {
-    throw timeout.reason ?? error;
+    throw timeout.destroyReason ?? error;
   } finally {
     timeout.close();
   }

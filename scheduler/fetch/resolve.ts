@@ -1,27 +1,27 @@
 import { parseAddress } from '../../engine/core/addresses.js';
-import { mayConnect, type Allowed } from '../../engine/core/allowed-addresses.js';
-import { networkFailure, notAllowed, transientFailure } from './failure.js';
+import { mayConnect, type AllowedAddress } from '../../engine/core/allowed-addresses.js';
+import { networkFailure, addressNotAllowed, transientFailure } from './failure.js';
 import type { Network } from './network.js';
 import { portOf } from './url.js';
 
-/** Number of addresses of a name that are tried. */
-const maxAddresses = 8;
+/** Maximum number of addresses of a host name that are tried. */
+const maxHostAddresses = 8;
 
 /**
  * Resolves the host of a URL and checks every address. The caller connects to one of the addresses returned, so a later
  * change of the name's records has no effect (threats N2). A single address that is not allowed rejects the host. A literal
  * address is checked in the normal form that the URL parser gives it.
  */
-export async function checkedAddresses(
+export async function resolveAllowedAddresses(
   url: URL,
   network: Network,
-  allowed: readonly Allowed[],
+  allowed: readonly AllowedAddress[],
 ): Promise<readonly string[]> {
   const host = url.hostname;
   const literal = parseAddress(host);
   const found =
     literal === undefined
-      ? await network.lookup(nameOf(host)).catch((error: unknown) => {
+      ? await network.lookup(normalizeLocalhost(host)).catch((error: unknown) => {
           throw networkFailure(error);
         })
       : [host.replaceAll(/^\[|\]$/g, '')];
@@ -31,12 +31,13 @@ export async function checkedAddresses(
     const address = parseAddress(text);
     // An address that cannot be parsed (a link-local one with a zone, for example) cannot be checked.
     const target = address && { host, port: portOf(url), address };
-    if (target === undefined || !mayConnect(target, allowed, ownAddresses)) throw notAllowed();
+    if (target === undefined || !mayConnect(target, allowed, ownAddresses))
+      throw addressNotAllowed();
   }
-  return [...new Set(found)].slice(0, maxAddresses);
+  return [...new Set(found)].slice(0, maxHostAddresses);
 }
 
 /** Maps all names under `localhost` to this machine, whatever a name server says (RFC 6761, section 6.3). */
-function nameOf(host: string): string {
+function normalizeLocalhost(host: string): string {
   return /(^|\.)localhost\.?$/.test(host) ? 'localhost' : host;
 }

@@ -1,14 +1,14 @@
 import { freeBytes, syncFolder } from '../../engine/core/files.js';
 import { createFile, type FileWriter, type WrittenFile } from '../../engine/core/file-writer.js';
 import { dirname } from 'node:path';
-import { budgets, byteSize } from '../../engine/core/budgets.js';
+import { budgets, byteSizeText } from '../../engine/core/budgets.js';
 import { permanentFailure } from './failure.js';
 
 /** The file that a download is written to. It can be restarted, and is limited to a share of the free disk space. */
 export class Spool {
   readonly #file: string;
   readonly #maxBytes: number;
-  /** The limit and how to stay below it, for the error message. */
+  /** The limit and how to stay below it, for the error message of a file that is too large. */
   readonly #reason: string;
   #writer: FileWriter | undefined;
 
@@ -34,11 +34,11 @@ export class Spool {
     return this.#writer?.bytes ?? 0;
   }
 
-  /** Throws if a file of that size would exceed the limit. */
-  check(bytes: number): void {
+  /** Throws if a file of `bytes` bytes would exceed the limit. */
+  checkFileSize(bytes: number): void {
     if (bytes <= this.#maxBytes) return;
     throw permanentFailure(
-      `the file has more than ${byteSize(this.#maxBytes)}, ${this.#reason}`,
+      `the file has more than ${byteSizeText(this.#maxBytes)}, ${this.#reason}`,
       'budget',
     );
   }
@@ -50,7 +50,7 @@ export class Spool {
   }
 
   async write(piece: Uint8Array): Promise<void> {
-    this.check(this.bytes + piece.byteLength);
+    this.checkFileSize(this.bytes + piece.byteLength);
     await this.#writer?.write(piece);
   }
 

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Readable, type Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
-import { checkSizeLimit, EncodedDigest, type ExpectedDigest } from './expected-digest.js';
+import { checkSizeLimit, EncodedBodyDigest, type ExpectedDigest } from './expected-digest.js';
 import { permanentFailure, statusFailure, transientFailure } from './failure.js';
 import { followRedirects, type AccountContext } from './follow-redirects.js';
 import type { HostResponse } from './request.js';
@@ -20,7 +20,7 @@ export interface DownloadRequest extends AccountContext {
 /** The transfer of one file, over one or more connections. */
 export class Transfer {
   /** Size and MD5 of the body as received, if it is encoded. */
-  encoded: EncodedDigest | undefined;
+  encodedBodyDigest: EncodedBodyDigest | undefined;
   #resumePoint: ResumePoint | undefined;
   /** The strong entity tag of the representation whose first bytes are in the spool. */
   #tag: string | undefined;
@@ -33,11 +33,11 @@ export class Transfer {
   }
 
   /** Makes one attempt: resumes the transfer where that is possible, and starts it anew otherwise. */
-  async run(): Promise<void> {
+  async runAttempt(): Promise<void> {
     const { bytes } = this.#spool;
     this.#resumePoint =
       this.#tag === undefined || bytes === 0 ? undefined : { bytes, tag: this.#tag };
-    const headers = rangeHeaders(this.#resumePoint);
+    const headers = rangeRequestHeaders(this.#resumePoint);
     await followRedirects(this.#job.url, headers, this.#job, (response) => this.#receive(response));
   }
 
@@ -52,26 +52,26 @@ export class Transfer {
     }
     if (status !== 200) throw statusFailure(status, headers);
     const decoder = decoderOf(headers['content-encoding']);
-    const length = lengthOf(response, this.#job.expected);
+    const length = bodyLengthOf(response, this.#job.expected);
     await this.#spool.restart();
-    this.#tag = decoder === undefined ? strongTag(headers) : undefined;
-    this.encoded = decoder === undefined ? undefined : new EncodedDigest();
+    this.#tag = decoder === undefined ? strongEntityTag(headers) : undefined;
+    this.encodedBodyDigest = decoder === undefined ? undefined : new EncodedBodyDigest();
     if (decoder !== undefined) return this.#decode(response.body, decoder, length);
     if (length !== null) {
-      this.#spool.check(length);
+      this.#spool.checkFileSize(length);
       checkSizeLimit(this.#job.expected, length, undefined);
     }
     await this.#store(response.body, length);
   }
 
   async #resume(response: HostResponse, point: ResumePoint): Promise<void> {
-    const total = totalBytes(response.headers, point);
+    const total = totalBytesOfRange(response.headers, point);
     const isEncoded = decoderOf(response.headers['content-encoding']) !== undefined;
     if (total === undefined || isEncoded) {
       this.#tag = undefined; // the next attempt starts from the first byte
       throw transientFailure('the host resumed the transfer at another offset');
     }
-    this.#spool.check(total);
+    this.#spool.checkFileSize(total);
     await this.#store(response.body, total);
   }
 
@@ -83,21 +83,25 @@ export class Transfer {
   }
 
   async #add(piece: Uint8Array, total: number | null): Promise<void> {
-    checkSizeLimit(this.#job.expected, this.#spool.bytes + piece.byteLength, this.encoded);
+    checkSizeLimit(
+      this.#job.expected,
+      this.#spool.bytes + piece.byteLength,
+      this.encodedBodyDigest,
+    );
     await this.#spool.write(piece);
-    this.#job.report(this.encoded?.bytes ?? this.#spool.bytes, total);
+    this.#job.report(this.encodedBodyDigest?.bytes ?? this.#spool.bytes, total);
   }
 
   async #decode(
     body: AsyncIterable<Uint8Array>,
-    decoder: Decoder,
+    decoder: CreateDecoder,
     total: number | null,
   ): Promise<void> {
-    const { encoded } = this;
+    const { encodedBodyDigest } = this;
     const iterator = body[Symbol.asyncIterator]();
     const first = await iterator.next();
     if (first.done === true) return;
-    // `pipeline` throws the decoder's errors into the generator as well; this one is the connection's own.
+    // `pipeline` throws the decoder's errors into the generator as well; this variable holds an error of the connection itself.
     let connectionError: unknown;
     const next = (): Promise<IteratorResult<Uint8Array>> =>
       iterator.next().catch((error: unknown) => {
@@ -110,7 +114,7 @@ export class Transfer {
         piece.done !== true;
         piece = await next()
       ) {
-        encoded?.add(piece.value);
+        encodedBodyDigest?.add(piece.value);
         yield piece.value;
       }
     }
@@ -128,14 +132,14 @@ export class Transfer {
       if (connectionError !== undefined) throw connectionError;
       throw isDecodingError(error) ? permanentFailure('its Content-Encoding is damaged') : error;
     }
-    // A decoder may finish before the body ends; the bytes behind must not be dropped silently.
+    // A decoder may finish before the body ends; the remaining bytes must not be dropped silently.
     if ((await iterator.next()).done !== true)
       throw permanentFailure('its Content-Encoding is damaged');
   }
 }
 
 /** The length of the body in bytes; null if it is unknown but the body's end can be detected. Throws if it cannot. */
-function lengthOf({ headers }: HostResponse, expected: ExpectedDigest): number | null {
+function bodyLengthOf({ headers }: HostResponse, expected: ExpectedDigest): number | null {
   const length = headers['content-length'];
   if (length !== undefined) return Number(length);
   const isChunked = /\bchunked$/i.test(headers['transfer-encoding'] ?? '');
@@ -145,26 +149,32 @@ function lengthOf({ headers }: HostResponse, expected: ExpectedDigest): number |
   );
 }
 
-/** Where a broken transfer can be resumed: after `bytes` bytes of the representation with this strong entity tag. */
+/**
+ * The state from which a broken transfer can be resumed: `bytes` bytes of the representation with this strong entity tag have been
+ * received.
+ */
 interface ResumePoint {
   readonly bytes: number;
   readonly tag: string;
 }
 
-/** The entity tag if it is strong; only a strong tag guarantees identical bytes (RFC 9110, section 8.8.1). */
-function strongTag(headers: IncomingHttpHeaders): string | undefined {
+/** Returns the entity tag if it is strong; only a strong tag guarantees identical bytes (RFC 9110, section 8.8.1). */
+function strongEntityTag(headers: IncomingHttpHeaders): string | undefined {
   const tag = headers.etag;
   return tag !== undefined && /^"[\x21\x23-\x7e\x80-\xff]*"$/.test(tag) ? tag : undefined;
 }
 
-/** Requests the remaining bytes; with `If-Range` a host whose file has changed sends the whole new file instead. */
-function rangeHeaders(point: ResumePoint | undefined): Readonly<Record<string, string>> {
+/**
+ * Returns the headers that request the remaining bytes; because of `If-Range`, a host whose file has changed sends the whole new file
+ * instead.
+ */
+function rangeRequestHeaders(point: ResumePoint | undefined): Readonly<Record<string, string>> {
   if (point === undefined) return {};
   return { Range: `bytes=${point.bytes}-`, 'If-Range': point.tag };
 }
 
-/** Size of the whole file if the partial content covers exactly the rest of it from the resume point; undefined otherwise. */
-function totalBytes(headers: IncomingHttpHeaders, point: ResumePoint): number | undefined {
+/** Returns the size of the whole file if the partial content covers exactly the bytes after the resume point; undefined otherwise. */
+function totalBytesOfRange(headers: IncomingHttpHeaders, point: ResumePoint): number | undefined {
   const range = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15})$/.exec(headers['content-range'] ?? '');
   if (range === null) return undefined;
   const [from = -1, to = -1, total = -1] = range.slice(1).map(Number);
@@ -174,13 +184,13 @@ function totalBytes(headers: IncomingHttpHeaders, point: ResumePoint): number | 
 }
 
 /** Makes the stream that decodes a body whose first bytes are `first`. */
-type Decoder = (first: Uint8Array) => Transform;
+type CreateDecoder = (first: Uint8Array) => Transform;
 
 /**
  * The decoder for a `Content-Encoding`; undefined for none. The encoding is removed exactly once: the result is the file,
  * whose own compression is handled by its reader (threats N8).
  */
-function decoderOf(encoding: string | undefined): Decoder | undefined {
+function decoderOf(encoding: string | undefined): CreateDecoder | undefined {
   const name = (encoding ?? '').trim().toLowerCase();
   if (name === '' || name === 'identity') return undefined;
   const decoder = decoders.get(name);
@@ -188,17 +198,17 @@ function decoderOf(encoding: string | undefined): Decoder | undefined {
   return decoder;
 }
 
-const decoders = new Map<string, Decoder>([
+const decoders = new Map<string, CreateDecoder>([
   ['gzip', () => createGunzip()],
   ['x-gzip', () => createGunzip()],
   ['br', () => createBrotliDecompress()],
-  // Some hosts send raw deflate, others the zlib format, whose first byte names method 8.
+  // Some hosts send raw deflate, others the zlib format, whose first byte ends with the method number 8.
   ['deflate', (first) => (((first[0] ?? 0) & 0x0f) === 8 ? createInflate() : createInflateRaw())],
 ]);
 
 /** Whether an error of the decoding pipeline says that the bytes do not follow their encoding. */
 function isDecodingError(error: unknown): boolean {
   const code = String((error as { code?: unknown } | null)?.code);
-  // The last alternative: more bytes followed after the decoder had finished.
+  // `ERR_STREAM_PREMATURE_CLOSE` occurs when more bytes follow after the decoder has finished.
   return /^(Z_|ERR_BROTLI_|ERR__ERROR_|ERR_STREAM_PREMATURE_CLOSE$)/.test(code);
 }

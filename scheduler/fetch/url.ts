@@ -1,14 +1,14 @@
 import { isWebPort } from '../../engine/core/allowed-addresses.js';
 
 /** Maximum length of a URL; signed URLs have two or three thousand characters. */
-const maxLength = 8_192;
+const maxUrlLength = 8_192;
 
 /**
- * Parses the URL of a manifest or of a redirect. Returns the reason, as a predicate for a message, if the URL is not
- * allowed. The addresses of its host are checked separately (`resolve.ts`).
+ * Parses the URL of a manifest or of a redirect. If the URL is not allowed, returns the reason as a predicate for a message. The addresses
+ * of the host are checked separately (`resolve.ts`).
  */
-export function readUrl(text: string, base?: URL): URL | string {
-  if (text.length > maxLength) return `is longer than ${maxLength} characters`;
+export function parseAllowedUrl(text: string, base?: URL): URL | string {
+  if (text.length > maxUrlLength) return `is longer than ${maxUrlLength} characters`;
   const url = URL.parse(text, base);
   if (url === null) return 'is not a URL';
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'must begin with http or https';
@@ -26,7 +26,7 @@ export function portOf(url: URL): number {
   return url.protocol === 'https:' ? 443 : 80;
 }
 
-/** The file name in a checked URL: the last segment of its path, or the host if that is empty. */
+/** Returns the file name in a checked URL: the last segment of the path, or the host if that segment is empty. */
 export function fileNameOf(text: string): string {
   const url = new URL(text);
   const last = url.pathname.split('/').at(-1) ?? '';

@@ -10,7 +10,10 @@ import type { AppliedChange } from './change/record-change.js';
 import type { PublishContext, PublicationOutcome } from './job.js';
 import { appendableSnapshot } from './visible-data.js';
 
-/** Whether a segment does not fit the columns of the dataset, because a commit meanwhile has changed the type of a field. */
+/**
+ * Whether a segment does not fit the columns of the dataset, because a commit has changed the type of a field since the segment was
+ * written.
+ */
 export function areOutdated(segments: readonly Segment[], columns: Columns): boolean {
   return segments.some((segment) =>
     needsRewrite(segment.columns, storesRowIds(segment) ? [rowIdColumn, ...columns] : columns),
@@ -18,8 +21,9 @@ export function areOutdated(segments: readonly Segment[], columns: Columns): boo
 }
 
 /**
- * Whether a change was computed for another version of the dataset than this one. Rows may have moved since they were found. Columns may have
- * come between the time when the job learned the columns and the time when it found the rows: the rows that replace them lack their values.
+ * Whether a change was computed for another version of the dataset than that of `snapshot`. Rows may have moved since they were found.
+ * Columns may have been added after the job read the columns and before it found the rows; the replacing rows would lack the values of
+ * these columns.
  */
 export function isOutdatedChange(
   { base }: Pick<AppliedChange, 'base'>,
@@ -37,8 +41,8 @@ function lacksColumns(columns: Columns, stored: Columns): boolean {
 }
 
 /**
- * Commits the deletion of records that a task has found. `publicationOf` gives the publication of a commit that changes nothing, with the metadata of
- * the deletion. Returns `run again` if another commit came first.
+ * Commits the deletion of records that a task has found. `publicationOf` returns the publication of a commit that changes nothing, with the
+ * metadata of the deletion. Returns `run again` if another commit came first.
  */
 export async function commitDeletion(
   task: TaskRow,
@@ -89,7 +93,8 @@ export async function commitChange(
     catalog.publish({ ...publication, logVersion: version }),
   );
   await publishedChange.catch(async (error: unknown) => {
-    // The dataset was deleted meanwhile. After any other error the log has the commit, and a restart replays it.
+    // The dataset was deleted meanwhile. After any other error, the log holds the commit, and reconciliation at the next start applies it
+    // to the catalogue.
     if ((error as { code?: unknown }).code === 'not-found') await store.drop(datasetId);
     throw error;
   });

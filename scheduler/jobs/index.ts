@@ -28,24 +28,29 @@ export const jobs = [
   verifyJob,
 ] as const;
 
-/** A list of declarations: the one above, or one of a test. */
+/** A list of job declarations: `jobs`, or the list of a test. */
 export type Jobs = readonly Job[];
 
-type Declared = (typeof jobs)[number];
+type DeclaredJob = (typeof jobs)[number];
 
-/** Names of the declared kinds. */
-export type JobKind = Declared['kind'];
+/** The names of the kinds of job that `jobs` declares. */
+export type JobKind = DeclaredJob['kind'];
 
-/** Type of the parameters of a kind, which `prepare` returns and `run` receives. */
-export type ParamsOf<K extends JobKind> = Halves<Extract<Declared, { readonly kind: K }>>['params'];
+/** The type of the parameters of a kind of job, which `prepare` returns and `run` receives. */
+export type ParamsOf<K extends JobKind> = ParamsAndResult<
+  Extract<DeclaredJob, { readonly kind: K }>
+>['params'];
 
-/** Type of the result of a kind, which `run` returns and `publish` receives. */
-export type ResultOf<K extends JobKind> = Halves<Extract<Declared, { readonly kind: K }>>['result'];
+/** The type of the result of a kind of job, which `run` returns and `publish` receives. */
+export type ResultOf<K extends JobKind> = ParamsAndResult<
+  Extract<DeclaredJob, { readonly kind: K }>
+>['result'];
 
-type Halves<J> = J extends Job<string, infer P, infer R> ? { params: P; result: R } : never;
+type ParamsAndResult<J> =
+  J extends Job<string, infer P, infer R> ? { params: P; result: R } : never;
 
-/** The declaration of a kind. Throws if there is none. */
-export function jobOf(list: Jobs, kind: string): Job {
+/** Returns the declaration of a kind of job. Throws if there is none. */
+export function jobOfKind(list: Jobs, kind: string): Job {
   const found = list.find((job) => job.kind === kind);
   if (found === undefined) throw new Error(`no job of the kind ${kind} is declared`);
   return found;

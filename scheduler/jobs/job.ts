@@ -5,7 +5,7 @@ import { AppError } from '../../engine/core/errors.js';
 import type { JsonObject } from '../../engine/core/types.js';
 import type { QueryEngine } from '../../engine/query/plan/query-engine.js';
 import type { Snapshot, Store } from '../../engine/store/store.js';
-import type { AnsweredCalls, Pool } from '../worker/pool.js';
+import type { HostCallHandler, ThreadPool } from '../worker/pool.js';
 import type { FetchSource } from './import/import-source.js';
 
 /**
@@ -19,9 +19,9 @@ import type { FetchSource } from './import/import-source.js';
 export interface Job<K extends string = string, P = unknown, R = unknown> {
   /** Name of the kind in the catalogue. */
   readonly kind: K;
-  /** `task_type` in the HTTP interface. */
+  /** The name of the kind as `task_type` in the HTTP interface. */
   readonly type: string;
-  /** `task_display_name` in the HTTP interface. */
+  /** The name of the kind as `task_display_name` in the HTTP interface. */
   readonly displayName: string;
   /**
    * Options for kinds whose tasks the server adds with `Scheduler.perform` or `Scheduler.enqueue`. Absent for kinds with a resource, which the
@@ -30,18 +30,24 @@ export interface Job<K extends string = string, P = unknown, R = unknown> {
   readonly background?: BackgroundOptions;
   /** Whether tasks of the kind begin only when no other task works on their target. */
   readonly requiresIdleTarget?: boolean;
-  /** Number of deaths of the worker process, which only the task can have caused, before it fails; `budgets.taskAttempts` by default. */
+  /**
+   * How often the worker process may die by a task of this kind, when no other task can be the cause, before the task fails;
+   * `budgets.taskAttempts` by default.
+   */
   readonly attempts?: number;
-  /** The scratch folders of earlier attempts are kept until the task ends (`RunContext.earlier`). */
+  /** Whether the scratch folders of earlier attempts are kept until the task ends (`RunContext.earlier`). */
   readonly isResumable?: boolean;
 
   /** Checks permissions and collects the parameters of `run`. Returns null to complete the task without a run. */
   prepare(task: TaskRow, context: PublishContext): Promise<P | null>;
-  /** Does the work. It writes only to its scratch folder, so that nothing is visible before `publish`; a vacuum also removes what the log has given up. */
+  /**
+   * Does the work. It writes only to its scratch folder, so that nothing is visible before `publish`; a vacuum also removes files that the
+   * log no longer refers to.
+   */
   run(params: P, context: RunContext): Promise<R>;
   /**
-   * Makes the result visible and completes the task, or returns `run again`. Without it, the result is only returned to the caller of
-   * `perform`.
+   * Makes the result visible and completes the task, or returns `run again`. If a kind has no `publish`, the result is only returned to the
+   * caller of `perform`.
    */
   publish?(task: TaskRow, result: R, context: PublishContext): Promise<PublicationOutcome>;
   /**
@@ -53,7 +59,7 @@ export interface Job<K extends string = string, P = unknown, R = unknown> {
   discard?(task: TaskRow, data: DataFolder): Promise<void>;
   /** Removes files outside the scratch folder that a task no longer needs when it has ended in any way. */
   cleanUp?(task: TaskRow, data: DataFolder): Promise<void>;
-  /** The error of a task that has caused `deaths` deaths of the worker process; a general message by default. */
+  /** Returns the error for a task that has caused `deaths` deaths of the worker process; by default, the error has a general message. */
   poisoned?(task: TaskRow, deaths: number): AppError;
 
   /** Whether an entry of the scratch folder whose name has no task id belongs to an open task of this kind. */
@@ -62,7 +68,7 @@ export interface Job<K extends string = string, P = unknown, R = unknown> {
   sweepAtStart?(context: SweepContext): Promise<void>;
   /** Removes expired files; called at start and once an hour. */
   sweepHourly?(context: SweepContext): Promise<void>;
-  /** The log entries of this kind, from which reconciliation updates the catalogue after a crash. */
+  /** The entries that tasks of this kind write to the Delta log; after a crash, reconciliation updates the catalogue from them. */
   readonly logEntry?: LogEntryKind;
 }
 
@@ -72,19 +78,19 @@ export interface BackgroundOptions {
   readonly priority: number;
   /** Maximum number of tasks that run at the same time, for a pool of `threads` threads. */
   concurrency(threads: number): number;
-  /** `perform` joins the open task for the same object instead of adding another one. */
+  /** Whether `perform` joins the open task for the same object instead of adding another task. */
   readonly isShared?: boolean;
-  /** Tasks also run for datasets that are refused, whose other tasks wait in the queue. */
+  /** Whether tasks of this kind also run for datasets that the server refuses to open; other tasks of such a dataset wait in the queue. */
   readonly runsOnRefused?: boolean;
-  /** Open background tasks are removed at start, because their callers ended with the last process. */
+  /** Whether open tasks of this kind are removed at start, because their callers ended with the previous process. */
   readonly isTransient?: boolean;
 }
 
-/** The entries that a kind writes to the log of a dataset. */
+/** The entries that a kind of job writes to the log of a dataset. */
 export interface LogEntryKind {
   /** The key in the `info` of the log entry. */
   readonly key: string;
-  /** Applies an entry to a catalogue that lacks it; `info` is the value of the key. */
+  /** Applies a log entry to a catalogue that lacks its effect; `info` is the value under `key`. */
   replay(entry: {
     readonly catalog: Catalog;
     readonly datasetId: number;
@@ -97,9 +103,9 @@ export interface LogEntryKind {
 export interface Progress {
   /** The number of processed records. */
   readonly records: number;
-  /** The total; null while it is unknown. */
+  /** The total number of records; null while it is unknown. */
   readonly recordsTotal: number | null;
-  /** Bytes of the sources, as on disk, that have been read. */
+  /** The number of bytes of the sources, as stored on disk, that have been read. */
   readonly bytes: number;
   readonly bytesTotal: number;
   /** Number of records with errors. */
@@ -117,14 +123,16 @@ export interface RunContext {
   readonly scratch: string;
   /** The scratch folders of earlier attempts, latest first. Files may be moved out of them. */
   readonly earlier: readonly string[];
-  readonly pool: Pool;
+  readonly pool: ThreadPool;
   /** Opens the newest version of a dataset, as `Store.snapshot` does. */
   readonly snapshot: (datasetId: number) => Promise<Snapshot>;
   readonly signal: AbortSignal;
-  /** Reports the progress of the task. */
   progress(progress: Progress): void;
-  /** Asks the API process for functions of expressions (`HostRequest`), with the rights of the task's user. Rejects with an `AppError`. */
-  readonly hostCalls: AnsweredCalls;
+  /**
+   * Asks the API process to answer calls of expressions (`HostRequest`), with the permissions of the task's user. Rejects with an
+   * `AppError`.
+   */
+  readonly hostCalls: HostCallHandler;
   /** Downloads a file; no other code may connect to other hosts. */
   readonly fetchSource: FetchSource;
   /** Runs `work` with the SQL engine of the worker's main thread. */
@@ -137,9 +145,9 @@ export interface PublishContext {
   readonly store: Store;
   readonly data: DataFolder;
   readonly attempt: number;
-  /** The last progress, in the format of `metadata.progress`. */
+  /** The last reported progress, in the format of `metadata.progress`. */
   readonly progress: JsonObject;
-  /** Repeats work that must follow a commit to the log until it succeeds; only a failing disk can make it fail. */
+  /** Repeats work that must follow a commit to the log until the work succeeds; only a failing disk can make it fail. */
   persist(work: () => Promise<void>): Promise<void>;
   /** Called after a commit to a dataset. */
   committed(datasetId: number): void;
@@ -154,16 +162,16 @@ export interface SweepContext {
   readonly data: DataFolder;
   readonly now: number;
   /**
-   * Removes a file that the catalogue does not need. One whose owner the catalogue has never had, because it was restored from an older
-   * backup or the file is not ours, is moved to the quarantine and reported.
+   * Removes a file that the catalogue does not need. If the catalogue has never had its owner, because the catalogue was restored from an
+   * older backup or the file is not from this server, the file is moved to the quarantine and reported.
    */
   remove(path: string, ownerId: number | undefined): Promise<void>;
 }
 
-/** `run again`: the result is outdated, and the task is queued again. */
+/** The outcome of publishing a result. `run again` means that the result is outdated and the task has been queued again. */
 export type PublicationOutcome = 'published' | 'run again';
 
-/** The error of a task with metadata to store, such as its validation report. */
+/** The error of a task, with metadata to store, such as its validation report. */
 export class TaskFailure extends AppError {
   readonly metadata: JsonObject;
   constructor(error: AppError, metadata: JsonObject) {

@@ -7,16 +7,17 @@ import { fileStats, modifiedAt, openFile } from '../../engine/core/files.js';
 import { createFile, type FileWriter } from '../../engine/core/file-writer.js';
 
 /** Name of the journal in the scratch folder of an attempt. */
-const journalName = 'journal';
+const journalFileName = 'journal';
 const digestBytes = 16;
-/** A frame begins with its length, the digest of everything after the digest, and the length of the key. */
+/** Size of the start of a frame: its length, the digest of everything after the digest, and the length of the key. */
 const headerBytes = 4 + digestBytes + 4;
-/** Upper limit of the length of a frame; a longer one is damaged. */
+/** Maximum length of a frame in bytes; a frame that claims to be longer is damaged. */
 const maxFrameBytes = 64 << 20;
 
 /**
- * Append-only log of the work that an attempt has finished. An entry has a key, which identifies the work, and a value, its result.
- * It is durable before the next step. Reading ends at the first damaged frame, such as one that a kill has cut off.
+ * An append-only log of the work that an attempt has finished. An entry has a key, which identifies the work, and a value, which is its
+ * result. An entry is durable before the next step of the job. Reading ends at the first damaged frame, such as one that a kill has cut
+ * off.
  */
 export class Journal {
   readonly #path: string;
@@ -24,12 +25,12 @@ export class Journal {
   #last: Promise<void> = Promise.resolve();
 
   constructor(scratch: string) {
-    this.#path = join(scratch, journalName);
+    this.#path = join(scratch, journalFileName);
   }
 
   /** Adds an entry; resolves when it is durable. */
   append(key: string, value: unknown): Promise<void> {
-    const frame = frameOf(key, value);
+    const frame = encodeFrame(key, value);
     const done = this.#last.then(() => this.#write(frame));
     this.#last = done.catch(() => undefined); // the caller of `append` receives the error
     return done;
@@ -61,9 +62,9 @@ export interface JournalEntry {
   read(): Promise<unknown>;
 }
 
-/** The entries of an attempt's journal, in order, up to the first damaged one; empty if there is no journal. */
+/** Returns the entries of an attempt's journal, in order, up to the first damaged one; none if there is no journal. */
 export async function readJournal(scratch: string): Promise<readonly JournalEntry[]> {
-  const path = join(scratch, journalName);
+  const path = join(scratch, journalFileName);
   if ((await fileStats(path)) === undefined) return [];
   const file = await openFile(path);
   try {
@@ -72,9 +73,9 @@ export async function readJournal(scratch: string): Promise<readonly JournalEntr
       const bytes = Buffer.from(await file.read(at, 4)).readUInt32LE();
       if (bytes < headerBytes || bytes > maxFrameBytes || at + bytes > file.bytes) break;
       const frame = Buffer.from(await file.read(at, bytes));
-      if (!digestOf(frame).equals(frame.subarray(4, 4 + digestBytes))) break;
+      if (!frameDigestOf(frame).equals(frame.subarray(4, 4 + digestBytes))) break;
       const start = at;
-      found.push({ key: keyOf(frame), read: () => valueAt(path, start, bytes) });
+      found.push({ key: frameKeyOf(frame), read: () => readFrameValue(path, start, bytes) });
       at += bytes;
     }
     return found;
@@ -83,34 +84,34 @@ export async function readJournal(scratch: string): Promise<readonly JournalEntr
   }
 }
 
-/** Every build writes this file, so its identity changes with the build. */
-const builtEntry = fileURLToPath(new URL('../worker/worker-process.js', import.meta.url));
+/** A file that every build writes, so that its modification time identifies the build. */
+const workerProcessModule = fileURLToPath(new URL('../worker/worker-process.js', import.meta.url));
 
-/** Identifies the runtime and the build: what other code has finished is done again. */
+/** Returns a string that identifies the runtime and the build: work that other code has finished is done again. */
 export async function codeVersion(): Promise<string> {
-  const builtAt = await modifiedAt(builtEntry);
+  const builtAt = await modifiedAt(workerProcessModule);
   return `${process.version} ${builtAt}`;
 }
 
-function frameOf(key: string, value: unknown): Buffer {
+function encodeFrame(key: string, value: unknown): Buffer {
   const name = Buffer.from(key);
   const frame = Buffer.concat([Buffer.alloc(headerBytes), name, serialize(value)]);
   frame.writeUInt32LE(frame.length, 0);
   frame.writeUInt32LE(name.length, 4 + digestBytes);
-  digestOf(frame).copy(frame, 4);
+  frameDigestOf(frame).copy(frame, 4);
   return frame;
 }
 
-function digestOf(frame: Buffer): Buffer {
+function frameDigestOf(frame: Buffer): Buffer {
   const covered = frame.subarray(4 + digestBytes);
   return createHash('sha256').update(covered).digest().subarray(0, digestBytes);
 }
 
-function keyOf(frame: Buffer): string {
+function frameKeyOf(frame: Buffer): string {
   return frame.subarray(headerBytes, headerBytes + frame.readUInt32LE(4 + digestBytes)).toString();
 }
 
-async function valueAt(path: string, at: number, bytes: number): Promise<unknown> {
+async function readFrameValue(path: string, at: number, bytes: number): Promise<unknown> {
   const file = await openFile(path);
   try {
     const frame = Buffer.from(await file.read(at, bytes));

@@ -2,27 +2,27 @@ import type { Tables } from '../../engine/catalog/catalog.js';
 import type { DatasetRow } from '../../engine/catalog/datasets.js';
 import type { FieldRow } from '../../engine/catalog/fields.js';
 import { logEntryName } from '../../engine/core/data-folder.js';
-import { AppError, notFound } from '../../engine/core/errors.js';
+import { AppError, notFoundError } from '../../engine/core/errors.js';
 import type { Snapshot, Store } from '../../engine/store/store.js';
 
 /** A version of a dataset, with its fields. */
-export interface VisibleData {
+export interface VisibleDatasetVersion {
   readonly snapshot: Snapshot;
   readonly fields: readonly FieldRow[];
 }
 
 /**
- * The latest version of a dataset that the catalogue has, or `version`, with the dataset's fields. A commit is in the log for a
- * moment before it is in the catalogue; it is not visible then, because its new fields would be missing (threats Q8, D11). A field
- * that is newer than the snapshot is harmless: it has no values there. Throws `not-found` without the dataset.
+ * Returns the latest version of a dataset that the catalogue has, or `version`, with the dataset's fields. A commit is in the log shortly
+ * before it is in the catalogue; until then it is not visible, because its new fields would be missing (threats Q8, D11). A field that is
+ * newer than the snapshot is harmless: it has no values in the snapshot. Throws `not-found` if the dataset does not exist.
  */
-export async function visibleData(
+export async function visibleVersionOf(
   catalog: Tables,
   store: Store,
   datasetId: number,
   version?: number,
-): Promise<VisibleData> {
-  const { newest, dataset } = await newestOf(catalog, store, datasetId);
+): Promise<VisibleDatasetVersion> {
+  const { newest, dataset } = await newestVersionOf(catalog, store, datasetId);
   if (version !== undefined && version <= dataset.logVersion) {
     const snapshot = await store.snapshot(datasetId, version);
     return { snapshot, fields: await catalog.fields.all(datasetId) };
@@ -33,46 +33,46 @@ export async function visibleData(
 }
 
 /**
- * The snapshot of a dataset to which a commit can be added: the last version of its log. Throws `damaged` if the catalogue knows a later
- * one, whose number must not be given to another commit, and `not-found` without the dataset.
+ * Returns the snapshot of a dataset to which a commit can be added: the last version of its log. Throws `damaged` if the catalogue knows a
+ * later version, whose number must not be given to another commit, and `not-found` if the dataset does not exist.
  */
 export async function appendableSnapshot(
   catalog: Tables,
   store: Store,
   datasetId: number,
 ): Promise<Snapshot> {
-  return (await newestOf(catalog, store, datasetId)).newest;
+  return (await newestVersionOf(catalog, store, datasetId)).newest;
 }
 
-async function newestOf(
+async function newestVersionOf(
   catalog: Tables,
   store: Store,
   datasetId: number,
 ): Promise<{ readonly newest: Snapshot; readonly dataset: DatasetRow }> {
-  refuseArchived(await catalog.datasets.get(datasetId));
+  requireNotArchived(await catalog.datasets.get(datasetId));
   const read = store.snapshot(datasetId).catch(async (error: unknown) => {
-    refuseArchived(await catalog.datasets.get(datasetId)); // since a moment ago
+    requireNotArchived(await catalog.datasets.get(datasetId)); // the dataset may just have been archived
     throw error;
   });
   let newest = await read;
   const dataset = await catalog.datasets.get(datasetId);
-  if (dataset === undefined) throw notFound();
-  refuseArchived(dataset);
+  if (dataset === undefined) throw notFoundError();
+  requireNotArchived(dataset);
   // A commit may have come between the two reads.
   if (newest.version < dataset.logVersion) newest = await store.snapshot(datasetId);
   if (newest.version < dataset.logVersion) {
-    throw lostVersions(datasetId, newest.version, dataset.logVersion);
+    throw lostVersionsError(datasetId, newest.version, dataset.logVersion);
   }
   return { newest, dataset };
 }
 
-/** Throws `invalid`, with what to do, for a dataset whose files are in its archive. */
-export function refuseArchived(dataset: DatasetRow | undefined): void {
+/** Throws `invalid` for a dataset whose files are in its archive; the message says what to do. */
+export function requireNotArchived(dataset: DatasetRow | undefined): void {
   const problem = dataset && archivedProblem(dataset);
   if (problem !== undefined) throw new AppError('invalid', problem);
 }
 
-/** Why the records of a dataset cannot be read or changed, and what to do; undefined unless its files are in its archive. */
+/** Returns why the records of a dataset cannot be read or changed, and what to do, if its files are in its archive; undefined otherwise. */
 export function archivedProblem({ availability }: DatasetRow): string | undefined {
   if (availability === 'archived') {
     return (
@@ -84,8 +84,8 @@ export function archivedProblem({ availability }: DatasetRow): string | undefine
   return 'The dataset is archived and being restored: wait until the restore task has completed.';
 }
 
-/** The error of a log that ends before the version that the catalogue knows. */
-export function lostVersions(datasetId: number, last: number, known: number): AppError {
+/** Returns the error of a log that ends before the version that the catalogue knows. */
+export function lostVersionsError(datasetId: number, last: number, known: number): AppError {
   const first = logEntryName(last + 1);
   return new AppError(
     'damaged',

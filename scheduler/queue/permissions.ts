@@ -10,7 +10,7 @@ import type { Tables } from '../../engine/catalog/catalog.js';
 import type { Permission } from '../../engine/catalog/permission.js';
 import { AppError } from '../../engine/core/errors.js';
 
-/** The principal of a task's user. Throws `forbidden` if the user is no longer active. */
+/** Returns the principal of a task's user. Throws `forbidden` if the user is no longer active. */
 export async function activePrincipal(tables: Tables, userId: number): Promise<Principal> {
   const principal = await principalOf(tables, userId);
   if (principal !== undefined) return principal;
@@ -18,8 +18,8 @@ export async function activePrincipal(tables: Tables, userId: number): Promise<P
 }
 
 /**
- * Throws if the user has no such permission. Permissions are checked when a task is created, started and published, because they
- * may be revoked in between (threats A4); the task then fails.
+ * Throws if the user lacks a permission. Permissions are checked when a task is created, started and published, because they may be revoked
+ * in between (threats A4); the task then fails.
  */
 export async function checkPermission(
   tables: Tables,
@@ -41,8 +41,8 @@ export async function checkPermission(
   }
 }
 
-/** The user of a task, and the time of its request, so that expressions have the same in each attempt. */
-export async function originOf(
+/** Returns the user of a task and the time of its request. Both are the same in each attempt, and so are the results of expressions. */
+export async function evaluationOriginOf(
   { userId, createdAt }: Pick<TaskRow, 'userId' | 'createdAt'>,
   tables: Tables,
 ): Promise<EvaluationOrigin> {

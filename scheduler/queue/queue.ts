@@ -1,19 +1,19 @@
 import type { BackgroundTask } from '../../engine/catalog/tasks.js';
 import type { TaskRow } from '../../engine/catalog/task-row.js';
-import { canceled, notFound, toErrorValue } from '../../engine/core/errors.js';
-import { jobOf, type JobKind, type ResultOf } from '../jobs/index.js';
-import type { FromWorker } from '../worker/messages.js';
-import type { Slot } from './running-task.js';
+import { canceledError, notFoundError, toErrorValue } from '../../engine/core/errors.js';
+import { jobOfKind, type JobKind, type ResultOf } from '../jobs/index.js';
+import type { MessageFromWorker } from '../worker/messages.js';
+import type { SlotKind } from './running-task.js';
 import { TaskRunner, type TaskRunnerOptions } from './task-runner.js';
 import { isTerminal, TaskWaiters } from './waiting.js';
 
 /** Options of a `JobQueue`. */
 export interface QueueOptions extends TaskRunnerOptions {
-  /** Number of standard slots, and of slots for interactive tasks. */
+  /** Number of standard slots, and also of slots for interactive tasks. */
   readonly threads: number;
 }
 
-/** A background task to add. It belongs to its user, by default the owner of the object that it changes or reads. */
+/** A background task to add. By default, its user is the owner of the object that it changes or reads. */
 export type NewBackgroundTask = Pick<BackgroundTask, 'description' | 'params' | 'userId'> &
   (
     | { readonly targetObjectId: number; readonly sourceObjectId?: number }
@@ -21,7 +21,7 @@ export type NewBackgroundTask = Pick<BackgroundTask, 'description' | 'params' | 
   );
 
 /** A background task that has completed, with the result of its `run`. */
-export interface Performed<R> {
+export interface PerformedTask<R> {
   readonly task: TaskRow;
   readonly result: R;
 }
@@ -33,7 +33,7 @@ export class JobQueue {
   readonly #waiters = new TaskWaiters();
   #isOpen = false;
   #isClaiming = false;
-  /** `wake` was called since the last attempt to claim a task. */
+  /** Whether `wake` was called since the last attempt to claim a task. */
   #isWoken = false;
 
   constructor(options: QueueOptions) {
@@ -47,19 +47,19 @@ export class JobQueue {
     this.wake();
   }
 
-  /** Called when a task was queued. */
+  /** Makes the queue claim tasks; called when a task was queued. */
   wake(): void {
     if (!this.#isOpen) return;
     this.#isWoken = true;
     if (!this.#isClaiming) void this.#claimAll();
   }
 
-  /** The ids of the tasks that are running, and of those among them that are in the worker process. */
+  /** Returns the ids of the running tasks, and of those running tasks that are in the worker process. */
   status(): { readonly running: readonly number[]; readonly working: readonly number[] } {
-    const { tasks } = this.#runner;
-    const working = tasks.filter(({ phase }) => phase === 'working');
+    const { runningTasks } = this.#runner;
+    const working = runningTasks.filter(({ phase }) => phase === 'working');
     return {
-      running: tasks.map(({ task }) => task.id),
+      running: runningTasks.map(({ task }) => task.id),
       working: working.map(({ task }) => task.id),
     };
   }
@@ -69,10 +69,10 @@ export class JobQueue {
    * if the signal aborts.
    */
   async wait(taskId: number, signal?: AbortSignal): Promise<TaskRow> {
-    // The subscription comes before the look at the row, so that an end in between is not missed.
-    const end = this.#waiters.wait(taskId, signal);
+    // The subscription is made before the row is read, so that an end of the task in between is not missed.
+    const end = this.#waiters.waitForEnd(taskId, signal);
     const row = await this.#options.catalog.tasks.get(taskId);
-    if (hasEnded(row) && !this.#runner.get(taskId)) this.#waiters.ended(taskId, row);
+    if (hasEnded(row) && !this.#runner.runningTaskOf(taskId)) this.#waiters.taskEnded(taskId, row);
     return end;
   }
 
@@ -84,22 +84,22 @@ export class JobQueue {
     kind: K,
     order: NewBackgroundTask,
     signal?: AbortSignal,
-  ): Promise<Performed<ResultOf<K>>>;
+  ): Promise<PerformedTask<ResultOf<K>>>;
   async perform(
     kind: string,
     order: NewBackgroundTask,
     signal?: AbortSignal,
-  ): Promise<Performed<unknown>>;
+  ): Promise<PerformedTask<unknown>>;
   async perform(
     kind: string,
     order: NewBackgroundTask,
     signal?: AbortSignal,
-  ): Promise<Performed<unknown>> {
-    if (isAborted(signal) || !this.#isOpen) throw canceled();
+  ): Promise<PerformedTask<unknown>> {
+    if (isAborted(signal) || !this.#isOpen) throw canceledError();
     const { task, result } = await this.#add(kind, order);
     const abort = (): void => void this.cancel(task.id).catch(() => undefined);
     signal?.addEventListener('abort', abort, { once: true });
-    if (isAborted(signal)) abort(); // while the task was added
+    if (isAborted(signal)) abort(); // the signal may have aborted while the task was added
     try {
       return { task, result: await result };
     } finally {
@@ -107,7 +107,7 @@ export class JobQueue {
     }
   }
 
-  /** Queues a task of a kind without a resource for a user who does not wait, but sees it and its result. */
+  /** Queues a task of a kind without a resource, for a user who does not wait for it but can see the task and its result. */
   async enqueue(kind: JobKind, order: NewBackgroundTask & { userId: number }): Promise<TaskRow> {
     const { tasks } = this.#options.catalog;
     const listedTask = { ...this.#newTask(kind, order), isListed: true, isStarted: false };
@@ -117,48 +117,47 @@ export class JobQueue {
   }
 
   /**
-   * Cancels a task, waits until it has stopped, and returns its row. Throws `invalid` if the task has ended or is being published.
-   * For a task that was deleted with its dataset it stops the attempt that is running and throws `not-found`.
+   * Cancels a task, waits until it has stopped, and returns its row. Throws `invalid` if the task has ended or is being published. If the
+   * task was deleted with its dataset, stops its running attempt and throws `not-found`.
    */
   async cancel(taskId: number): Promise<TaskRow> {
     const { tasks } = this.#options.catalog;
     const before = await tasks.get(taskId);
     if (before !== undefined) await tasks.cancel(taskId);
-    const runningTask = this.#runner.get(taskId);
+    const runningTask = this.#runner.runningTaskOf(taskId);
     if (runningTask !== undefined) {
-      this.#runner.stop(runningTask, 'cancel');
-      await runningTask.over.promise;
+      this.#runner.stopTask(runningTask, 'cancel');
+      await runningTask.finished.promise;
     } else if (before !== undefined) {
-      await this.#runner.discard(before);
+      await this.#runner.discardTaskFiles(before);
     }
     const row = await tasks.get(taskId);
-    this.#waiters.ended(taskId, row);
-    if (row === undefined) throw notFound();
+    this.#waiters.taskEnded(taskId, row);
+    if (row === undefined) throw notFoundError();
     return row;
   }
 
   /** Resolves when no background task is running. */
   async backgroundIdle(): Promise<void> {
     for (;;) {
-      const backgroundTasks = this.#runner.tasks.filter(({ slot }) => slot === 'background');
+      const backgroundTasks = this.#runner.runningTasks.filter(({ slot }) => slot === 'background');
       if (backgroundTasks.length === 0) return;
-      await Promise.all(backgroundTasks.map(({ over }) => over.promise));
+      await Promise.all(backgroundTasks.map(({ finished }) => finished.promise));
     }
   }
 
-  /** Claims no more tasks, lets users' tasks finish for `graceMs`, and queues the others again. */
+  /** Stops claiming tasks, lets users' tasks finish for `graceMs`, and queues unfinished tasks again. */
   async close(graceMs: number): Promise<void> {
     this.#isOpen = false;
     await this.#runner.close(graceMs);
-    this.#waiters.close();
+    this.#waiters.rejectAllResults();
   }
 
-  /** Handles a message of the worker process. */
-  receive(message: FromWorker): void {
+  receive(message: MessageFromWorker): void {
     this.#runner.receive(message);
   }
 
-  /** Called when the worker process has died: its tasks are queued again or fail. */
+  /** Handles the death of the worker process: its tasks are queued again or fail. */
   workerLost(reason: string): Promise<void> {
     return this.#runner.workerLost(reason);
   }
@@ -170,31 +169,32 @@ export class JobQueue {
     const { catalog, jobs, threads } = this.#options;
     const newTask = this.#newTask(kind, order);
     const { targetObjectId, sourceObjectId } = newTask;
-    const { isShared, concurrency } = jobOf(jobs, kind).background!;
+    const { isShared, concurrency } = jobOfKind(jobs, kind).background!;
     if (isShared === true) {
       const open = await catalog.tasks.openTask(kind, (targetObjectId ?? sourceObjectId)!);
       if (open !== undefined) {
-        const result = this.#waiters.result(open.id);
+        const result = this.#waiters.resultOfTask(open.id);
         this.wake();
         // The task may have ended before its result was awaited.
         const row = await catalog.tasks.get(open.id);
-        if (hasEnded(row) && !this.#runner.get(open.id)) this.#waiters.ended(open.id, row);
+        if (hasEnded(row) && !this.#runner.runningTaskOf(open.id))
+          this.#waiters.taskEnded(open.id, row);
         return { task: open, result };
       }
     }
-    // A task with a free slot is added as running, which saves a transaction: a query may be waiting for it.
+    // If a slot is free, the task is added as running, which saves a transaction: a query may be waiting for it.
     const isStarted =
       this.#isOpen &&
-      this.#runner.startable === 'any' &&
+      this.#runner.startableTaskIds === 'any' &&
       this.#countOf(kind) < concurrency(threads);
     const task = await catalog.tasks.addBackground({ ...newTask, isStarted });
-    const result = this.#waiters.result(task.id); // before the task can end
-    if (isStarted) this.#runner.start(task, 'background');
+    const result = this.#waiters.resultOfTask(task.id); // must be awaited before the task can end
+    if (isStarted) this.#runner.startTask(task, 'background');
     return { task, result };
   }
 
   #newTask(kind: string, order: NewBackgroundTask): Omit<BackgroundTask, 'isStarted'> {
-    const { background } = jobOf(this.#options.jobs, kind);
+    const { background } = jobOfKind(this.#options.jobs, kind);
     if (background === undefined)
       throw new Error(`${kind}: its tasks are queued with their resource`);
     const { priority } = background;
@@ -207,13 +207,13 @@ export class JobQueue {
     try {
       while (this.#isWoken && this.#isOpen) {
         this.#isWoken = false;
-        const { startable } = this.#runner;
+        const { startableTaskIds } = this.#runner;
         const isStarted =
           (await this.#claim('standard')) ||
           (await this.#claim('interactive')) ||
           (await this.#claim('background'));
-        const isBlocked = startable !== 'any' && startable.length > 0 && !isStarted;
-        if (isBlocked) this.#runner.forgetSuspects(startable);
+        const isBlocked = startableTaskIds !== 'any' && startableTaskIds.length > 0 && !isStarted;
+        if (isBlocked) this.#runner.forgetSuspects(startableTaskIds);
         if (isStarted || isBlocked) this.#isWoken = true;
       }
     } catch (error) {
@@ -226,11 +226,11 @@ export class JobQueue {
     if (this.#isWoken) this.wake();
   }
 
-  /** Claims and starts a task for a slot; false if there is no free slot or no task for it. */
-  async #claim(slot: Slot): Promise<boolean> {
+  /** Claims and starts a task for a slot; returns false if there is no free slot or no task for it. */
+  async #claim(slot: SlotKind): Promise<boolean> {
     const { catalog, jobs, threads } = this.#options;
-    const occupied = this.#runner.tasks.filter((other) => other.slot === slot);
-    const { startable } = this.#runner;
+    const occupied = this.#runner.runningTasks.filter((other) => other.slot === slot);
+    const { startableTaskIds: startable } = this.#runner;
     if (slot !== 'background' && occupied.length >= threads) return false;
     if (startable !== 'any' && startable.length === 0) return false;
     const fullKinds = jobs.filter(
@@ -241,18 +241,18 @@ export class JobQueue {
       ...(startable !== 'any' && { ids: startable }),
       exceptKinds: fullKinds.map(({ kind }) => kind),
       refusedKinds: jobs.flatMap((job) => (job.background?.runsOnRefused ? [job.kind] : [])),
-      // Tasks in other slots do not count against the account's share: users wait for interactive tasks.
+      // Only tasks in standard slots count against the account's share: users wait for interactive tasks.
       ...(slot === 'standard'
         ? { classes: ['interactive', 'standard'] }
         : { classes: [slot], runningPerAccount: Infinity }),
     });
     if (task === undefined) return false;
-    this.#runner.start(task, slot);
+    this.#runner.startTask(task, slot);
     return true;
   }
 
   #countOf(kind: string): number {
-    return this.#runner.tasks.filter(({ task }) => task.kind === kind).length;
+    return this.#runner.runningTasks.filter(({ task }) => task.kind === kind).length;
   }
 }
 

@@ -2,9 +2,9 @@ import type { Catalog } from '../../engine/catalog/catalog.js';
 import { toErrorValue } from '../../engine/core/errors.js';
 import type { Store } from '../../engine/store/store.js';
 import { jobs as declaredJobs, type Jobs } from '../jobs/index.js';
-import { lostVersions } from '../jobs/visible-data.js';
+import { lostVersionsError } from '../jobs/visible-data.js';
 import { withDatasetLock } from './dataset-lock.js';
-import { isArchived } from './verify-archives.js';
+import { isInArchive } from './verify-archives.js';
 
 /** Dependencies of a `Reconciliation`. */
 export interface ReconciliationOptions {
@@ -16,9 +16,10 @@ export interface ReconciliationOptions {
 }
 
 /**
- * Makes the catalogue agree with the logs of the datasets, which are authoritative (threats C2b). A log that is ahead, because the
- * process was killed between the two writes, is replayed. A log that is unreadable, or behind the catalogue, means that files were
- * lost: the dataset is refused, which changes none of its files, and becomes available again when they are restored.
+ * Makes the catalogue agree with the logs of the datasets, which are authoritative (threats C2b). A log that is ahead of the catalogue,
+ * because the process was killed between the two writes, is applied to the catalogue. A log that is unreadable or behind the catalogue
+ * means that files were lost: the server refuses to open the dataset, does not change its files, and makes it available again when they
+ * have been restored.
  */
 export class Reconciliation {
   readonly #options: ReconciliationOptions;
@@ -29,29 +30,29 @@ export class Reconciliation {
   }
 
   /** Checks all datasets; called at start. */
-  async run(): Promise<void> {
+  async reconcileAll(): Promise<void> {
     const { catalog, store, report } = this.#options;
     const logVersions = await catalog.datasets.logVersions();
     for (const { id } of logVersions) await this.#check(id);
-    // Deleted datasets whose files are still there, because of a kill or a failing disk.
+    // Removes deleted datasets whose files still exist because of a kill or a failing disk.
     for (const id of await catalog.datasets.dropped()) {
       await store.drop(id);
       await catalog.datasets.forget(id);
     }
-    // A dataset may be newer than a catalogue that was restored from a backup, so it is not removed.
+    // A dataset that the catalogue does not know may be newer than a catalogue that was restored from a backup, so it is not removed.
     const ids = new Set(logVersions.map(({ id }) => id));
     for (const id of await store.datasets()) {
       if (!ids.has(id)) report(`datasets/${id} holds a dataset that the catalogue does not know`);
     }
   }
 
-  /** The reason why a dataset is refused; undefined if it is not. */
-  refusal(datasetId: number): string | undefined {
+  /** Returns the reason why the server refuses to open a dataset; undefined if it does not. */
+  refusalReason(datasetId: number): string | undefined {
     return this.#refusals.get(datasetId);
   }
 
-  /** Checks the refused datasets again; returns those that are available now. */
-  async recover(): Promise<readonly number[]> {
+  /** Checks the refused datasets again; returns those that have become available. */
+  async recheckRefused(): Promise<readonly number[]> {
     const recoveredIds: number[] = [];
     for (const id of this.#refusals.keys()) {
       await this.#check(id);
@@ -65,7 +66,7 @@ export class Reconciliation {
     const dataset = await catalog.datasets.get(id);
     if (dataset === undefined) return void this.#refusals.delete(id);
     const { logVersion, availability } = dataset;
-    if (isArchived(dataset)) return this.#checkArchive(id, availability);
+    if (isInArchive(dataset)) return this.#checkArchive(id, availability);
     try {
       await this.#replayLog(id, logVersion);
       if (this.#refusals.delete(id)) report(`dataset ${id} is available again`);
@@ -84,8 +85,8 @@ export class Reconciliation {
   }
 
   /**
-   * Checks that an archived dataset has its archive, and removes the folder that a kill has left beside it: the archive is complete
-   * before the catalogue says `archived`, and a restored folder counts when the catalogue says `available`.
+   * Checks that an archived dataset has its archive, and removes a folder of the dataset that a kill has left: the archive is complete
+   * before the catalogue says `archived`, and a restored folder is not used before the catalogue says `available`.
    */
   async #checkArchive(id: number, availability: string): Promise<void> {
     const { catalog, store, report } = this.#options;
@@ -93,7 +94,7 @@ export class Reconciliation {
       // The lock excludes a restore that is being published.
       await withDatasetLock(id, async () => {
         const now = await catalog.datasets.get(id);
-        if (now !== undefined && isArchived(now)) await store.retire(id);
+        if (now !== undefined && isInArchive(now)) await store.retire(id);
       });
       if (this.#refusals.delete(id)) report(`the archive of dataset ${id} is there again`);
     } catch (error) {
@@ -107,9 +108,9 @@ export class Reconciliation {
   async #replayLog(datasetId: number, knownVersion: number): Promise<void> {
     const { catalog, store, jobs = declaredJobs } = this.#options;
     const version = await store.version(datasetId);
-    if (version < knownVersion) throw lostVersions(datasetId, version, knownVersion);
+    if (version < knownVersion) throw lostVersionsError(datasetId, version, knownVersion);
     for await (const entry of store.history(datasetId, knownVersion + 1)) {
-      // The first entry of a log only describes the table and belongs to no kind.
+      // The first entry of a log only describes the table, and no kind of job has written it.
       for (const { logEntry } of jobs) {
         const info = logEntry && entry.info[logEntry.key];
         if (info === undefined) continue;

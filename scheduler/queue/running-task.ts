@@ -2,44 +2,46 @@ import type { TaskClass, TaskRow } from '../../engine/catalog/task-row.js';
 import type { JsonObject } from '../../engine/core/types.js';
 import type { Progress } from '../jobs/job.js';
 
-/** Interval at which progress is written to the catalogue, milliseconds; each write is a transaction. */
-const progressMs = 250;
+/** Interval in milliseconds at which progress is written to the catalogue; each write is a transaction. */
+const progressIntervalMs = 250;
 
 /**
- * The kind of slot that a running task occupies. Interactive tasks use standard slots, and slots of their own when all standard
- * ones are occupied. Background tasks use slots of their own only.
+ * The kind of slot that a running task occupies. Interactive tasks use standard slots, and their own slots when all standard ones are
+ * occupied. Background tasks only use background slots.
  */
-export type Slot = TaskClass;
+export type SlotKind = TaskClass;
 
 /** An attempt at a task, from the moment it is claimed until the task has ended or is queued again. */
 export class RunningTask {
   readonly task: TaskRow;
   /** The fencing token: messages of the worker about another attempt are ignored. */
   readonly attempt: number;
-  readonly slot: Slot;
-  /** `preparing` and `publishing` happen in this process, `working` in the worker process. */
+  readonly slot: SlotKind;
+  /** `preparing` and `publishing` happen in the API process, `working` in the worker process. */
   phase: 'preparing' | 'working' | 'publishing' | 'ended' = 'preparing';
-  /** `cancel`: the task was canceled or deleted. `requeue`: the server closes and the task is to be queued again. */
-  stopping: 'cancel' | 'requeue' | null = null;
+  /**
+   * Why the task is being stopped. `cancel`: it was canceled or deleted. `requeue`: the server closes, and the task is to be queued again.
+   */
+  stopReason: 'cancel' | 'requeue' | null = null;
   /** The last progress, in the format of `metadata.progress`. */
   progress: JsonObject = {};
-  /** The progress of the task, which grows with every record and byte. */
-  reached = 0;
-  /** Resolves when the task has ended or is queued again. */
-  readonly over = Promise.withResolvers<void>();
+  /** A measure of progress, which grows with every record and byte. */
+  progressTotal = 0;
+  /** A promise that resolves when the task has ended or is queued again. */
+  readonly finished = Promise.withResolvers<void>();
   readonly #left = new AbortController();
   #startedAt = performance.now();
   #timer: NodeJS.Timeout | undefined;
   #written: Promise<void> = Promise.resolve();
 
-  constructor(task: TaskRow, slot: Slot) {
+  constructor(task: TaskRow, slot: SlotKind) {
     this.task = task;
     this.attempt = task.attempts;
     this.slot = slot;
   }
 
-  /** Aborts when the task leaves the worker. */
-  get left(): AbortSignal {
+  /** A signal that aborts when the task leaves the worker process. */
+  get leftWorker(): AbortSignal {
     return this.#left.signal;
   }
 
@@ -49,15 +51,15 @@ export class RunningTask {
     this.#startedAt = performance.now();
   }
 
-  /** Stores the progress and calls `write` with the latest one at most once per interval. */
-  report(progress: Progress, write: (progress: JsonObject) => Promise<void>): void {
-    this.reached = progress.records + progress.bytes + (progress.fetchedBytes ?? 0);
+  /** Stores the progress, and calls `write` with the latest progress at most once per interval. */
+  reportProgress(progress: Progress, write: (progress: JsonObject) => Promise<void>): void {
+    this.progressTotal = progress.records + progress.bytes + (progress.fetchedBytes ?? 0);
     this.progress = progressMetadata(progress, performance.now() - this.#startedAt);
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      // A failed write is harmless: more progress follows, and the last one is written when the task ends.
+      // A failed write is harmless: more progress follows, and the final progress is written when the task ends.
       this.#written = write(this.progress).catch(() => undefined);
-    }, progressMs);
+    }, progressIntervalMs);
   }
 
   /** Ends the phase `working`. No progress is written after the returned promise has resolved. */
@@ -84,7 +86,9 @@ function progressMetadata(progress: Progress, elapsedMs: number): JsonObject {
   };
 }
 
-/** The share of the bytes, or of the records if there are no bytes, in percent with one decimal; null if it is unknown. */
+/**
+ * Returns the processed share of the bytes, or of the records if there are no bytes, in percent with one decimal; null if it is unknown.
+ */
 function percentDone({ records, recordsTotal, bytes, bytesTotal }: Progress): number | null {
   const share =
     bytesTotal > 0 ? bytes / bytesTotal : recordsTotal === null ? null : records / recordsTotal;

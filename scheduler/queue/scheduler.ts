@@ -6,13 +6,13 @@ import { AppError, toErrorValue } from '../../engine/core/errors.js';
 import { removeTree } from '../../engine/core/files.js';
 import type { Store } from '../../engine/store/store.js';
 import type { FetchLimits } from '../fetch/limits.js';
-import type { AnswerCall } from '../expressions/job-calls.js';
+import type { AnswerHostRequest } from '../expressions/job-calls.js';
 import { jobs as declaredJobs, type Jobs } from '../jobs/index.js';
 import { computedTables, type ComputedTables } from '../jobs/computed/computed-tables.js';
-import { fileTables, type FileTables } from '../jobs/table/file-tables.js';
+import { createFileTables, type FileTables } from '../jobs/table/file-tables.js';
 import { TableCache } from '../jobs/table/table-cache.js';
 import { UpkeepTrigger } from '../jobs/upkeep/upkeep-trigger.js';
-import { startHost, type Host } from '../worker/host.js';
+import { startHost, type WorkerHost } from '../worker/host.js';
 import { spillFolder } from '../worker/messages.js';
 import { JobQueue } from './queue.js';
 import { Reconciliation } from './reconcile.js';
@@ -33,28 +33,28 @@ export interface SchedulerOptions {
   readonly now?: () => number;
   /** Heartbeat timeout: a worker that is silent for longer is killed. */
   readonly heartbeatTimeoutMs?: number;
-  /** Time after which the worker is killed if it has not stopped a canceled task. */
+  /** Time in milliseconds after which the worker is killed if it has not stopped a canceled task. */
   readonly cancelMs?: number;
-  /** Time that `close` gives tasks to finish. */
+  /** Time in milliseconds that `close` gives tasks to finish. */
   readonly closeMs?: number;
-  /** Time without a commit after which even few segments of a dataset are merged; never if it is not finite. */
+  /** Time in milliseconds without a commit after which even a few segments of a dataset are merged; if it is not finite, they never are. */
   readonly quietMs?: number;
-  /** Delay before work that a failing disk has stopped is tried again. */
+  /** Delay in milliseconds before work that a failing disk has stopped is tried again. */
   readonly retryMs?: number;
-  /** Interval between two checks whether the files of refused datasets were restored. */
+  /** Interval in milliseconds between checks whether the files of refused datasets were restored. */
   readonly recoverMs?: number;
-  /** Interval between two removals of expired files and rows. */
+  /** Interval in milliseconds between removals of expired files and rows. */
   readonly sweepMs?: number;
-  /** Limits of downloads from other hosts; those of the budgets by default. */
+  /** Limits of downloads from other hosts; by default, the budgets set them. */
   readonly fetchLimits?: Partial<FetchLimits>;
-  /** Starts the worker; tests replace it with a worker in their own process. */
+  /** Starts the worker; tests replace it by a worker in the test's process. */
   readonly startHost?: typeof startHost;
-  /** The kinds of job; the declared ones by default. */
+  /** The kinds of job; by default, those that `scheduler/jobs/index.ts` declares. */
   readonly jobs?: Jobs;
 }
 
 /** The current state of the scheduler. */
-export interface Status {
+export interface SchedulerStatus {
   readonly workerPid: number | null;
   /** Ids of the tasks that are neither queued nor ended. */
   readonly running: readonly number[];
@@ -67,22 +67,22 @@ export interface Scheduler extends Pick<
   JobQueue,
   'wake' | 'wait' | 'cancel' | 'perform' | 'enqueue'
 > {
-  /** Makes catalogue, logs and folders agree after any kind of shutdown, then starts the worker and the queue. */
+  /** Makes the catalogue, the logs and the folders agree after any kind of shutdown, then starts the worker and the queue. */
   start(): Promise<void>;
-  status(): Status;
-  /** Why a dataset is refused: its log is unreadable or lacks entries. Undefined if it is not refused. */
+  status(): SchedulerStatus;
+  /** Returns why the server refuses to open a dataset: its log is unreadable or lacks entries. Undefined if it does not refuse it. */
   refusal(datasetId: number): string | undefined;
-  /** Whether e-mails can be sent: the settings of a mail server are there. */
+  /** Whether e-mails can be sent, that is, whether the settings name a mail server. */
   readonly sendsMail: boolean;
-  /** Uploaded files as tables. */
+  /** The cache of uploaded files as tables. */
   readonly fileTables: FileTables;
-  /** Tables of the fields that queries compute. */
+  /** The cache of tables of the fields that queries compute. */
   readonly computedTables: ComputedTables;
-  /** Sets what answers the functions of the host that expressions of jobs call. */
-  answerCalls(answer: AnswerCall): void;
+  /** Sets the function that answers calls of host functions by the expressions of jobs. */
+  answerCalls(answer: AnswerHostRequest): void;
   /** Resolves when no merge, vacuum or other upkeep of a dataset is running or due. */
   compacted(): Promise<void>;
-  /** Stops claiming tasks, lets running ones finish for `closeMs`, and queues the others again. */
+  /** Stops claiming tasks, lets running tasks finish for `closeMs`, and queues unfinished ones again. */
   close(): Promise<void>;
 }
 
@@ -105,11 +105,11 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     fetchLimits = {},
     jobs = declaredJobs,
   } = options;
-  let host: Host | null = null;
+  let host: WorkerHost | null = null;
   let sweeper: NodeJS.Timeout | undefined;
   let recovery: NodeJS.Timeout | undefined;
-  // until the API process has set it
-  let answerCall: AnswerCall = () => Promise.reject(new AppError('internal', 'no host'));
+  // Rejects calls until the API process has called `answerCalls`.
+  let answerCall: AnswerHostRequest = () => Promise.reject(new AppError('internal', 'no host'));
   const mailer = new ExportMailer({ catalog, config, report, now });
   const reconciliation = new Reconciliation({ catalog, store, report, jobs });
   const queue: JobQueue = new JobQueue({
@@ -122,15 +122,15 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     retryMs,
     send: (message) => host?.send(message),
     killWorker: () => host?.kill() ?? false,
-    committed: (datasetId) => upkeep.committed(datasetId),
-    mailDue: () => mailer.send(),
+    committed: (datasetId) => upkeep.datasetCommitted(datasetId),
+    mailDue: () => mailer.sendDueMails(),
     answerCall: (userId, call, signal) => answerCall(userId, call, signal),
     report,
     now,
   });
   const upkeep = new UpkeepTrigger({ catalog, store, queue, report, quietMs });
   const tables = new TableCache({ data, report });
-  const files = fileTables(tables, {
+  const files = createFileTables(tables, {
     queue,
     report,
     counted: ({ objectId, revision }, records) =>
@@ -147,9 +147,9 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   }
 
   async function recoverNow(): Promise<void> {
-    const recoveredIds = await reconciliation.recover();
-    for (const id of recoveredIds) upkeep.committed(id);
-    if (recoveredIds.length > 0) queue.wake(); // their tasks have waited in the queue
+    const recoveredIds = await reconciliation.recheckRefused();
+    for (const id of recoveredIds) upkeep.datasetCommitted(id);
+    if (recoveredIds.length > 0) queue.wake(); // tasks of these datasets have waited in the queue
   }
 
   async function workerLost(reason: string, pid: number | undefined): Promise<void> {
@@ -158,20 +158,20 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   }
 
   return {
-    sendsMail: mailer.isSetUp,
+    sendsMail: mailer.isMailConfigured,
     fileTables: files,
     computedTables: computedTables(tables, queue),
     async start() {
-      await reconciliation.run();
+      await reconciliation.reconcileAll();
       await catalog.tasks.requeueRunning();
-      // Datasets are swept before scratch folders, whose files tell which segments of datasets were never committed.
+      // Datasets are swept before scratch folders, because the files in these show which segments of datasets were never committed.
       await sweepDatasets(catalog, store, report);
       await sweepAll(catalog, data, { now: now(), report, jobs });
-      await tables.start();
+      await tables.sweepTableFolder();
       await sweepNow();
       sweeper = setInterval(() => {
         void sweepNow();
-        void upkeep.checkAll().catch((error: unknown) => report(String(error)));
+        void upkeep.checkAllDatasets().catch((error: unknown) => report(String(error)));
       }, sweepMs);
       sweeper.unref();
       recovery = setInterval(
@@ -192,11 +192,11 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       });
       store.onCommit((datasetId, version) => host?.send({ type: 'committed', datasetId, version }));
       queue.open();
-      mailer.send();
-      await upkeep.checkAll();
+      mailer.sendDueMails();
+      await upkeep.checkAllDatasets();
     },
     answerCalls: (answer) => void (answerCall = answer),
-    refusal: (datasetId) => reconciliation.refusal(datasetId),
+    refusal: (datasetId) => reconciliation.refusalReason(datasetId),
     wake: () => queue.wake(),
     wait: (taskId: number, signal?: AbortSignal): Promise<TaskRow> => queue.wait(taskId, signal),
     cancel: (taskId) => queue.cancel(taskId),
@@ -204,7 +204,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     enqueue: (kind, order) => queue.enqueue(kind, order),
     status: () => ({ workerPid: host?.pid ?? null, ...queue.status() }),
     async compacted() {
-      await upkeep.idle();
+      await upkeep.whenIdle();
       await queue.backgroundIdle();
     },
     async close() {
@@ -213,7 +213,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       clearInterval(recovery);
       await queue.close(closeMs);
       await mailer.close();
-      await upkeep.idle();
+      await upkeep.whenIdle();
       await host?.close();
       host = null;
     },

@@ -7,9 +7,9 @@ import { settings } from '../../engine/core/config.js';
 import { crashpoint } from '../../engine/core/crashpoint.js';
 import type { DataFolder } from '../../engine/core/data-folder.js';
 import {
-  identitiesBelow,
-  identityOf,
-  list,
+  fileIdentitiesUnder,
+  entryIdentityOf,
+  listFolder,
   quarantineFile,
   removeFile,
   removeTree,
@@ -19,10 +19,10 @@ import type { Store } from '../../engine/store/store.js';
 import { jobs as declaredJobs, type Jobs } from '../jobs/index.js';
 import type { SweepContext } from '../jobs/job.js';
 import { spillFolder } from '../worker/messages.js';
-import { isArchived } from './verify-archives.js';
+import { isInArchive } from './verify-archives.js';
 import { isTerminal } from './waiting.js';
 
-/** Removes the scratch folders of all attempts of a task, none of which may be running. */
+/** Removes the scratch folders of all attempts of a task; none of the attempts may be running. */
 export async function sweepAttempts(data: DataFolder, task: TaskRow): Promise<void> {
   await sweepFolder(data.scratch, (name) => !name.startsWith(`${task.id}-`));
 }
@@ -33,11 +33,11 @@ export interface SweepOptions {
   /** Reports to the operator which files were moved to the quarantine. */
   report(message: string): void;
   readonly jobs?: Jobs;
-  /** How long deleted versions of files are kept. */
+  /** How long deleted versions of files are kept, in milliseconds. */
   readonly keepVersionsMs?: number;
 }
 
-/** Removes what crashes left in the folders of datasets; called at start, before the scratch folders are swept. */
+/** Removes files that crashes left in the folders of datasets. Called at start, before the scratch folders are swept. */
 export async function sweepDatasets(
   catalog: Catalog,
   store: Store,
@@ -45,7 +45,7 @@ export async function sweepDatasets(
 ): Promise<void> {
   const { quarantined } = await store.sweep(async (id) => {
     const row = await catalog.datasets.get(id);
-    if (row !== undefined) return isArchived(row) ? 'archived' : row.logVersion;
+    if (row !== undefined) return isInArchive(row) ? 'archived' : row.logVersion;
     return (await catalog.isIssued(id)) ? 'deleted' : undefined;
   });
   for (const name of quarantined) {
@@ -55,7 +55,7 @@ export async function sweepDatasets(
   }
 }
 
-/** Removes everything that belongs to no open task; called at start, before any task runs. */
+/** Removes all files that belong to no open task. Called at start, before any task runs. */
 export async function sweepAll(
   catalog: Catalog,
   data: DataFolder,
@@ -64,35 +64,38 @@ export async function sweepAll(
   const { jobs = declaredJobs } = options;
   const transient = jobs.filter(({ background }) => background?.isTransient === true);
   await catalog.tasks.removeOpen(transient.map(({ kind }) => kind));
-  const context = contextOf(catalog, data, options);
+  const context = sweepContextOf(catalog, data, options);
   await sweepObjects(context);
-  await sweepParts(context);
+  await sweepUploadParts(context);
   await sweepRejected(context);
   await sweepScratch(context, jobs);
   for (const job of jobs) await job.sweepAtStart?.(context);
 }
 
-/** Removes expired files of all kinds of job, uploads in parts that were given up, and versions of files that were deleted some days ago; called at start and once an hour. */
+/**
+ * Removes expired files of all kinds of job, abandoned uploads in parts, and versions of files that were deleted some days ago. Called at
+ * start and once an hour.
+ */
 export async function sweepExpired(
   catalog: Catalog,
   data: DataFolder,
   options: SweepOptions,
 ): Promise<void> {
   for (const job of options.jobs ?? declaredJobs) {
-    await job.sweepHourly?.(contextOf(catalog, data, options));
+    await job.sweepHourly?.(sweepContextOf(catalog, data, options));
   }
   for (const one of await catalog.multipartUploads.idleSince(options.now - budgets.multipartMs)) {
     await catalog.multipartUploads.delete(one);
-    await removeTree(data.partsOf(one));
+    await removeTree(data.uploadPartsOf(one));
   }
   const { keepVersionsMs = settings.keepVersionsDays.fallback * 86_400_000 } = options;
   const forgottenFiles = await catalog.fileVersions.forgetDeleted(options.now - keepVersionsMs);
-  crashpoint('versions.forgotten'); // the next start removes the remaining files
+  crashpoint('versions.forgotten'); // after a crash here, the next start removes the files
   for (const { objectId, revision } of forgottenFiles)
     await removeFile(data.object(objectId, revision));
 }
 
-function contextOf(
+function sweepContextOf(
   catalog: Catalog,
   data: DataFolder,
   { now, report }: SweepOptions,
@@ -124,36 +127,39 @@ export async function isScratchOfOpenTask(
   return jobs.some(({ kind, isResumable }) => kind === task.kind && isResumable === true);
 }
 
-/** The names that this program gives to files that it may need only until the next start. */
-const scratchPattern = /^(\d+-\d+(-\d+)?|upload-\d+-[0-9a-f-]+|spill-[\w-]+)$|^_aside-/;
+/** The names that the server gives to files and folders that it needs at most until the next start. */
+const scratchNamePattern = /^(\d+-\d+(-\d+)?|upload-\d+-[0-9a-f-]+|spill-[\w-]+)$|^_aside-/;
 
 async function sweepScratch(context: SweepContext, jobs: Jobs): Promise<void> {
   const { catalog, data } = context;
-  // The SQL engine of this process is already open.
+  // The spill folder of this process is kept, because its SQL engine is already open.
   const usedFolder = basename(spillFolder(data, process.pid));
-  for (const { name } of await list(data.scratch)) {
+  for (const { name } of await listFolder(data.scratch)) {
     if (name === usedFolder || (await isScratchOfOpenTask(catalog, name, jobs))) continue;
     const path = join(data.scratch, name);
-    if (scratchPattern.test(name)) await removeTree(path);
-    else await context.remove(path, ownerOf(/^inline-(\d+)\.json$/, name));
+    if (scratchNamePattern.test(name)) await removeTree(path);
+    else await context.remove(path, ownerIdInName(/^inline-(\d+)\.json$/, name));
   }
 }
 
 /**
- * Removes the contents of files that no version refers to: the file or the version was deleted or replaced, or an upload or an export was not
- * finished, in which case the content still has its name in the folder that it came from.
+ * Removes the contents of files that no version refers to: the file or its version was deleted or replaced, or an upload or an export was
+ * not finished. In the latter case, the content also still has its name in the scratch or export folder.
  */
 async function sweepObjects({ catalog, data, remove }: SweepContext): Promise<void> {
-  const origins = [await identitiesBelow(data.scratch), await identitiesBelow(data.exports)];
-  for (const { name } of await list(data.objects)) {
-    const id = ownerOf(/^(\d+)-\d+$/, name);
+  const origins = [
+    await fileIdentitiesUnder(data.scratch),
+    await fileIdentitiesUnder(data.exports),
+  ];
+  for (const { name } of await listFolder(data.objects)) {
+    const id = ownerIdInName(/^(\d+)-\d+$/, name);
     const row = id === undefined ? undefined : await catalog.objects.get(id);
     const revision = Number(name.split('-')[1]);
     const version = row && (await catalog.fileVersions.get(row.id, revision));
     if (version?.availability === 'available') continue;
     const path = join(data.objects, name);
-    const identity = identityOf(path) ?? '';
-    // The version was stored after the backup from which the catalogue was restored.
+    const identity = entryIdentityOf(path) ?? '';
+    // Such a version was stored after the backup from which the catalogue was restored.
     const isNewer = row !== undefined && (version !== undefined || revision > row.lastRevision);
     if (origins.some((files) => files.has(identity))) await removeTree(path);
     else await remove(path, isNewer ? undefined : id);
@@ -161,35 +167,35 @@ async function sweepObjects({ catalog, data, remove }: SweepContext): Promise<vo
 }
 
 /** Removes the parts of complete versions, and of versions whose uploads were abandoned. */
-async function sweepParts({ catalog, data, remove }: SweepContext): Promise<void> {
-  for (const { name } of await list(data.parts)) {
-    const id = ownerOf(/^(\d+)(?:-\d+)?$/, name);
+async function sweepUploadParts({ catalog, data, remove }: SweepContext): Promise<void> {
+  for (const { name } of await listFolder(data.uploadParts)) {
+    const id = ownerIdInName(/^(\d+)(?:-\d+)?$/, name);
     const revision = Number(name.split('-')[1] ?? 1);
     const upload = id === undefined ? undefined : await catalog.multipartUploads.get(id, revision);
-    if (upload?.isComplete !== false) await remove(join(data.parts, name), id);
+    if (upload?.isComplete !== false) await remove(join(data.uploadParts, name), id);
   }
 }
 
 /** Removes the rejected records of imports and migrations that were deleted or canceled, or have not ended. */
 async function sweepRejected({ catalog, data, remove }: SweepContext): Promise<void> {
-  for (const { name } of await list(data.rejected)) {
-    const id = ownerOf(/^(\d+)\.jsonl\.gz$/, name);
-    const row = id === undefined ? undefined : await rejectingJob(catalog, id);
+  for (const { name } of await listFolder(data.rejected)) {
+    const id = ownerIdInName(/^(\d+)\.jsonl\.gz$/, name);
+    const row = id === undefined ? undefined : await jobWithRejectedFile(catalog, id);
     if (row?.status === 'failed' || row?.status === 'completed') continue;
     await remove(join(data.rejected, name), id);
   }
 }
 
-/** The import or the migration with this id. */
-async function rejectingJob(
+/** Returns the import or the migration with an id. */
+async function jobWithRejectedFile(
   { imports, datasetMigrations }: Catalog,
   id: number,
 ): Promise<JobRow | undefined> {
   return (await imports.get(id)) ?? datasetMigrations.get(id);
 }
 
-/** The id in a file's name; undefined if the name has another form. */
-function ownerOf(pattern: RegExp, name: string): number | undefined {
+/** Returns the id in a file's name; undefined if the name does not match the pattern. */
+function ownerIdInName(pattern: RegExp, name: string): number | undefined {
   const [, id] = pattern.exec(name) ?? [];
   return id === undefined ? undefined : Number(id);
 }

@@ -13,11 +13,15 @@ import {
 } from '../../engine/core/errors.js';
 import type { JsonObject } from '../../engine/core/types.js';
 import type { Store } from '../../engine/store/store.js';
-import { answerJobCall, type AnswerCall, type JobCall } from '../expressions/job-calls.js';
-import { jobOf, type Jobs } from '../jobs/index.js';
+import {
+  answerJobCall,
+  type AnswerHostRequest,
+  type HostCallMessage,
+} from '../expressions/job-calls.js';
+import { jobOfKind, type Jobs } from '../jobs/index.js';
 import type { Job, PublishContext } from '../jobs/job.js';
-import type { FromWorker, ToWorker } from '../worker/messages.js';
-import { RunningTask, type Slot } from './running-task.js';
+import type { MessageFromWorker, MessageToWorker } from '../worker/messages.js';
+import { RunningTask, type SlotKind } from './running-task.js';
 import { sweepAttempts } from './sweep.js';
 import { isTerminal, type TaskWaiters } from './waiting.js';
 import { WorkerDeaths } from './worker-deaths.js';
@@ -28,16 +32,15 @@ export interface TaskRunnerOptions {
   readonly catalog: Catalog;
   readonly store: Store;
   readonly data: DataFolder;
-  /** Time after which the worker process is killed if it has not stopped a canceled task, milliseconds. */
+  /** Time in milliseconds after which the worker process is killed if it has not stopped a canceled task. */
   readonly cancelMs: number;
-  /** Delay before work that a failing disk has stopped is tried again, milliseconds. */
+  /** Delay in milliseconds before work that a failing disk has stopped is tried again. */
   readonly retryMs: number;
-  /** Sends a message to the worker process. */
-  send(message: ToWorker): void;
-  /** Kills the worker process; false if none is running. */
+  send(message: MessageToWorker): void;
+  /** Kills the worker process; returns false if none is running. */
   killWorker(): boolean;
-  /** Answers the functions of the host that expressions of jobs call. */
-  readonly answerCall: AnswerCall;
+  /** Answers calls of host functions by the expressions of jobs. */
+  readonly answerCall: AnswerHostRequest;
   /** Called after a task has committed to a dataset. */
   committed(datasetId: number): void;
   /** Called after an export whose e-mail is due has completed. */
@@ -48,18 +51,18 @@ export interface TaskRunnerOptions {
 }
 
 /**
- * Runs claimed tasks: `prepare` here, `run` in the worker process, `publish` here, then the clean-up. Every task that is started
- * ends completed, failed or canceled, or is queued again. The catalogue decides which: `tasks.cancel` and
- * `tasks.startPublishing` exclude each other there, and nothing of a task is visible before it publishes.
+ * Runs claimed tasks: `prepare` in the API process, `run` in the worker process, then `publish` and the clean-up in the API process. Every
+ * started task ends as completed, failed or canceled, or is queued again. The catalogue decides which: `tasks.cancel` and
+ * `tasks.startPublishing` exclude each other, and nothing of a task is visible before it publishes.
  */
 export class TaskRunner {
   readonly #options: TaskRunnerOptions;
   readonly #waiters: TaskWaiters;
-  /** Called when a slot has become free. */
+  /** Called when a task has released its slot. */
   readonly #slotFreed: () => void;
   readonly #running = new Map<number, RunningTask>();
   readonly #deaths = new WorkerDeaths();
-  /** The worker was killed on purpose, so its death counts against no task. */
+  /** Whether the worker was killed on purpose, so that its death counts against no task. */
   #hasKilledWorker = false;
   #isClosing = false;
 
@@ -70,37 +73,37 @@ export class TaskRunner {
   }
 
   /** The tasks that are running. */
-  get tasks(): readonly RunningTask[] {
+  get runningTasks(): readonly RunningTask[] {
     return [...this.#running.values()];
   }
 
   /** The running task with this id. */
-  get(taskId: number): RunningTask | undefined {
+  runningTaskOf(taskId: number): RunningTask | undefined {
     return this.#running.get(taskId);
   }
 
-  /** The tasks of which one may be started now; `any` unless tasks are suspected of killing the worker. */
-  get startable(): 'any' | readonly number[] {
-    return this.#deaths.startable(this.tasks);
+  /** The ids of the tasks of which one may be started now; `any` if no task is suspected of killing the worker. */
+  get startableTaskIds(): 'any' | readonly number[] {
+    return this.#deaths.startableTaskIds(this.runningTasks);
   }
 
-  /** Called with the result of `startable` if none of these tasks can be claimed. */
+  /** Ends the suspicion of tasks that `startableTaskIds` has returned but that cannot be claimed. */
   forgetSuspects(taskIds: readonly number[]): void {
     this.#deaths.forgetSuspects(taskIds);
   }
 
   /** Starts a task that has been claimed. */
-  start(task: TaskRow, slot: Slot): void {
+  startTask(task: TaskRow, slot: SlotKind): void {
     const runningTask = new RunningTask(task, slot);
     this.#running.set(task.id, runningTask);
     this.#inBackground(this.#prepare(runningTask));
   }
 
-  /** Stops a task that is not being published yet; `running.over` resolves when it has stopped or ended otherwise. */
-  stop(running: RunningTask, why: 'cancel' | 'requeue'): void {
+  /** Stops a task that is not being published yet; `running.over` resolves when it has stopped or has ended in another way. */
+  stopTask(running: RunningTask, why: 'cancel' | 'requeue'): void {
     if (running.phase === 'publishing' || running.phase === 'ended') return;
-    const isStopping = running.stopping !== null;
-    if (running.stopping !== 'cancel') running.stopping = why;
+    const isStopping = running.stopReason !== null;
+    if (running.stopReason !== 'cancel') running.stopReason = why;
     if (isStopping || running.phase !== 'working') return;
     this.#options.send({ type: 'cancel', taskId: running.task.id });
     setTimeout(() => {
@@ -115,19 +118,18 @@ export class TaskRunner {
   async close(graceMs: number): Promise<void> {
     this.#isClosing = true;
     const allOver = (): Promise<unknown> =>
-      Promise.all(this.tasks.map((running) => running.over.promise));
-    for (const running of this.tasks) {
-      if (running.slot === 'background') this.stop(running, 'requeue');
+      Promise.all(this.runningTasks.map((running) => running.finished.promise));
+    for (const running of this.runningTasks) {
+      if (running.slot === 'background') this.stopTask(running, 'requeue');
     }
     await Promise.race([allOver(), pause(graceMs, undefined, { ref: false })]);
-    for (const running of this.tasks) this.stop(running, 'requeue');
-    // Includes the time for killing a worker that has not stopped its tasks within `cancelMs`.
+    for (const running of this.runningTasks) this.stopTask(running, 'requeue');
+    // The time includes killing a worker that has not stopped its tasks within `cancelMs`.
     const killMs = this.#options.cancelMs + 2_000;
     await Promise.race([allOver(), pause(killMs, undefined, { ref: false })]);
   }
 
-  /** Handles a message of the worker process. */
-  receive(message: FromWorker): void {
+  receive(message: MessageFromWorker): void {
     if (message.type === 'heartbeat') return;
     const runningTask = this.#running.get(message.taskId);
     // Messages of an earlier attempt, or of a task that has left the worker, are outdated.
@@ -135,31 +137,31 @@ export class TaskRunner {
     if (message.type === 'call') this.#inBackground(this.#answer(runningTask, message));
     else if (message.type === 'progress') {
       const { tasks } = this.#options.catalog;
-      runningTask.report(message.progress, (progress) =>
+      runningTask.reportProgress(message.progress, (progress) =>
         tasks.progress(message.taskId, message.attempt, progress),
       );
-      if (this.#deaths.progressed(runningTask)) this.#slotFreed();
-    } else if (runningTask.stopping !== null) this.#inBackground(this.#stopped(runningTask));
+      if (this.#deaths.clearSuspicion(runningTask)) this.#slotFreed();
+    } else if (runningTask.stopReason !== null) this.#inBackground(this.#stopped(runningTask));
     else if (message.type === 'done')
       this.#inBackground(this.#publish(runningTask, message.result));
     else this.#inBackground(this.#fail(runningTask, message.error, message.metadata));
   }
 
   /**
-   * To be called when the worker process has died. Its tasks are queued again; a task that has caused too many deaths fails. A death
-   * that the runner itself caused counts against no task.
+   * Queues the tasks of a worker process that has died again; a task that has caused too many deaths fails. A death that the runner itself
+   * caused counts against no task. Must be called when the worker process has died.
    */
   async workerLost(reason: string): Promise<void> {
     const hasKilledWorker = this.#hasKilledWorker;
     this.#hasKilledWorker = false;
-    const lost = this.tasks.filter(({ phase }) => phase === 'working');
+    const lost = this.runningTasks.filter(({ phase }) => phase === 'working');
     if (!hasKilledWorker) {
-      this.#deaths.record(lost.filter(({ stopping }) => stopping === null));
+      this.#deaths.recordDeath(lost.filter(({ stopReason }) => stopReason === null));
       this.#options.report(`the worker process ended (${reason}); starting another`);
     }
     await Promise.all(
       lost.map((running) =>
-        running.stopping === null
+        running.stopReason === null
           ? this.#requeueOrFail(running, !hasKilledWorker, reason)
           : this.#stopped(running),
       ),
@@ -167,16 +169,16 @@ export class TaskRunner {
   }
 
   /** Removes all files of a task that will not complete. */
-  async discard(task: TaskRow): Promise<void> {
+  async discardTaskFiles(task: TaskRow): Promise<void> {
     await this.#sweep(task);
-    // The task of a commit has no job: it only records what its import did.
+    // The task of a commit has no job to discard: it only records what its import did.
     await this.#jobIfAny(task)?.discard?.(task, this.#options.data);
   }
 
   /** Answers a call of a running job, unless it has left the worker meanwhile. */
-  async #answer(running: RunningTask, call: JobCall): Promise<void> {
-    const { task, attempt, left } = running;
-    const answer = await answerJobCall(this.#options.answerCall, task.userId, call, left);
+  async #answer(running: RunningTask, call: HostCallMessage): Promise<void> {
+    const { task, attempt, leftWorker } = running;
+    const answer = await answerJobCall(this.#options.answerCall, task.userId, call, leftWorker);
     if (running.phase === 'working')
       this.#options.send({ type: 'answer', taskId: task.id, attempt, ...answer });
   }
@@ -188,11 +190,11 @@ export class TaskRunner {
       const params = await this.#job(task).prepare(task, this.#context(running));
       // The task may have been canceled before it was in `#running`.
       const row = await this.#options.catalog.tasks.get(taskId);
-      if (row?.status !== 'running') running.stopping = 'cancel';
-      if (running.stopping !== null) return await this.#stopped(running);
+      if (row?.status !== 'running') running.stopReason = 'cancel';
+      if (running.stopReason !== null) return await this.#stopped(running);
       if (params === null) {
         await this.#complete(running);
-        this.#waiters.succeed(taskId, undefined);
+        this.#waiters.resolveResult(taskId, undefined);
         return await this.#end(running);
       }
       running.startWork();
@@ -208,12 +210,12 @@ export class TaskRunner {
     try {
       const job = this.#job(task);
       if (job.publish === undefined) {
-        this.#waiters.succeed(task.id, result); // before the transaction, for which the caller need not wait
+        this.#waiters.resolveResult(task.id, result); // before the transaction, for which the caller need not wait
         await this.#complete(running);
         return await this.#end(running);
       }
       if (!(await this.#options.catalog.tasks.startPublishing(task.id, attempt))) {
-        running.stopping = 'cancel'; // canceled or deleted meanwhile
+        running.stopReason = 'cancel'; // the task was canceled or deleted while it ran
         return await this.#stopped(running);
       }
       const outcome = await job.publish(task, result, this.#context(running));
@@ -222,7 +224,7 @@ export class TaskRunner {
         return await this.#requeue(running, false);
       }
       crashpoint('task.before-done');
-      this.#waiters.succeed(task.id, result);
+      this.#waiters.resolveResult(task.id, result);
       await this.#end(running);
     } catch (error) {
       await this.#fail(running, toErrorValue(error), null);
@@ -236,21 +238,21 @@ export class TaskRunner {
     });
   }
 
-  /** Writes how a task ended. If the task was canceled or deleted meanwhile, only its files are removed. */
+  /** Writes how a task ended. If the task was canceled or deleted meanwhile, only removes its files. */
   async #settle(task: TaskRow, work: () => Promise<void>): Promise<void> {
     try {
       await this.#persist(work);
     } catch (error) {
-      if (!isFinal(error)) throw error;
-      await this.#persist(() => this.discard(task));
+      if (!isTaskGone(error)) throw error;
+      await this.#persist(() => this.discardTaskFiles(task));
     }
   }
 
   /** Ends or requeues a task that the worker has stopped. */
   async #stopped(running: RunningTask): Promise<void> {
-    if (running.stopping === 'requeue') return this.#requeue(running, false);
+    if (running.stopReason === 'requeue') return this.#requeue(running, false);
     await running.leaveWork('ended');
-    await this.#persist(() => this.discard(running.task));
+    await this.#persist(() => this.discardTaskFiles(running.task));
     await this.#end(running);
   }
 
@@ -260,29 +262,30 @@ export class TaskRunner {
     const { catalog, data } = this.#options;
     const progress = { ...running.progress, ...(metadata?.['progress'] as JsonObject | undefined) };
     await this.#settle(task, async () => {
-      // A task that was canceled or deleted meanwhile stays so.
-      if ((await catalog.tasks.get(task.id))?.status !== 'running') return this.discard(task);
+      // A task that was canceled or deleted meanwhile keeps its status.
+      if ((await catalog.tasks.get(task.id))?.status !== 'running')
+        return this.discardTaskFiles(task);
       const job = this.#job(task);
-      if (job.salvage === undefined) await this.discard(task);
+      if (job.salvage === undefined) await this.discardTaskFiles(task);
       else await job.salvage(task, attempt, data);
       await this.#sweep(task);
       await catalog.tasks.fail(task.id, error.message, { metadata: { ...metadata, progress } });
     });
-    this.#waiters.fail(task.id, fromErrorValue(error));
+    this.#waiters.rejectResult(task.id, fromErrorValue(error));
     await this.#end(running);
   }
 
-  /** Queues a task again after a death of the worker, or fails it if it has killed too many (a poison task). */
+  /** Queues a task again after a death of the worker, or fails it if it has killed too many workers (a poison task). */
   async #requeueOrFail(running: RunningTask, isCounted: boolean, reason: string): Promise<void> {
     const { task } = running;
     const job = this.#job(task);
-    const deaths = this.#deaths.count(task.id);
+    const deaths = this.#deaths.deathsCausedBy(task.id);
     if (deaths < (job.attempts ?? budgets.taskAttempts)) return this.#requeue(running, isCounted);
-    const error = job.poisoned?.(task, deaths) ?? poisonedTask(deaths, reason);
+    const error = job.poisoned?.(task, deaths) ?? poisonTaskError(deaths, reason);
     return this.#fail(running, toErrorValue(error), null);
   }
 
-  /** Queues a task again. The next attempt has the number of this one unless `isCounted`. */
+  /** Queues a task again. The next attempt gets a new number only if `isCounted`. */
   async #requeue(running: RunningTask, isCounted: boolean): Promise<void> {
     const { catalog, data } = this.#options;
     const { task } = running;
@@ -290,21 +293,22 @@ export class TaskRunner {
     await running.leaveWork('ended');
     await this.#settle(task, async () => {
       if (job.isResumable !== true) await sweepAttempts(data, task);
-      if ((await catalog.tasks.get(task.id))?.status !== 'running') return this.discard(task);
+      if ((await catalog.tasks.get(task.id))?.status !== 'running')
+        return this.discardTaskFiles(task);
       await catalog.tasks.requeue(task.id, { isCounted });
     });
     const row = await catalog.tasks.get(task.id);
-    if (row === undefined || isTerminal(row.status)) this.#deaths.forget(task.id);
+    if (row === undefined || isTerminal(row.status)) this.#deaths.forgetTask(task.id);
     this.#release(running);
-    if (row === undefined || isTerminal(row.status)) this.#waiters.ended(task.id, row);
+    if (row === undefined || isTerminal(row.status)) this.#waiters.taskEnded(task.id, row);
   }
 
   /** Cleans up after a task whose row says that it has ended, and notifies its waiters. */
   async #end(running: RunningTask): Promise<void> {
     running.phase = 'ended';
     const { task } = running;
-    this.#deaths.forget(task.id);
-    // A full disk may refuse the sweep for a while; the end of the task does not wait for it.
+    this.#deaths.forgetTask(task.id);
+    // A full disk may make the removal of files fail for a while; the task ends without waiting for it.
     const isSwept = await this.#sweep(task).then(
       () => true,
       () => false,
@@ -315,12 +319,12 @@ export class TaskRunner {
       row = await this.#options.catalog.tasks.get(task.id);
     });
     this.#release(running);
-    this.#waiters.ended(task.id, row);
+    this.#waiters.taskEnded(task.id, row);
   }
 
   #release(running: RunningTask): void {
     this.#running.delete(running.task.id);
-    running.over.resolve();
+    running.finished.resolve();
     this.#slotFreed();
   }
 
@@ -331,20 +335,20 @@ export class TaskRunner {
   }
 
   #job(task: TaskRow): Job {
-    return jobOf(this.#options.jobs, task.kind);
+    return jobOfKind(this.#options.jobs, task.kind);
   }
 
   #jobIfAny(task: TaskRow): Job | undefined {
     return this.#options.jobs.find(({ kind }) => kind === task.kind);
   }
 
-  /** Repeats work that only a full or failing disk can stop until it succeeds, so that the end of a task is not lost. */
+  /** Repeats work until it succeeds, so that the end of a task is not lost; only a full or failing disk can make the work fail. */
   async #persist(work: () => Promise<void>): Promise<void> {
     for (;;) {
       try {
         return await work();
       } catch (error) {
-        if (isFinal(error)) throw error;
+        if (isTaskGone(error)) throw error;
         this.#options.report(`will be tried again: ${toErrorValue(error).message}`);
         if (this.#isClosing) return;
         await pause(this.#options.retryMs);
@@ -352,7 +356,7 @@ export class TaskRunner {
     }
   }
 
-  /** Runs work in the background; reports its failure. */
+  /** Runs work in the background, and reports its failure. */
   #inBackground(work: Promise<void>): void {
     work.catch((error: unknown) => this.#options.report(toErrorValue(error).message));
   }
@@ -365,14 +369,14 @@ export class TaskRunner {
   }
 }
 
-/** Whether an error says that the row of a task was deleted, or has ended, meanwhile. */
-function isFinal(error: unknown): boolean {
+/** Whether an error says that the row of a task was deleted or says that the task has ended. */
+function isTaskGone(error: unknown): boolean {
   return (
     error instanceof TransitionError || (error instanceof AppError && error.code === 'not-found')
   );
 }
 
-function poisonedTask(deaths: number, reason: string): AppError {
+function poisonTaskError(deaths: number, reason: string): AppError {
   return new AppError(
     'internal',
     `the worker process ended ${deaths} times while it ran this task alone (the last time: ${reason}); it is not tried again`,

@@ -2,19 +2,19 @@ import type { Catalog } from '../../engine/catalog/catalog.js';
 import type { DatasetRow } from '../../engine/catalog/datasets.js';
 import type { DataFolder } from '../../engine/core/data-folder.js';
 import { toErrorValue } from '../../engine/core/errors.js';
-import { fileExists, list, modifiedAt } from '../../engine/core/files.js';
+import { fileExists, listFolder, modifiedAt } from '../../engine/core/files.js';
 import { checkArchive } from '../../engine/store/archive.js';
-import { droppedLog } from '../../engine/store/verify-dataset.js';
+import { droppedLogName } from '../../engine/store/verify-dataset.js';
 
 /** Receives a problem: its location and its description. */
 export type ReportProblem = (where: string, problem: string) => void;
 
 /** Whether the files of a dataset are in its archive, according to the catalogue. */
-export function isArchived({ availability }: DatasetRow): boolean {
+export function isInArchive({ availability }: DatasetRow): boolean {
   return availability === 'archived' || availability === 'restoring';
 }
 
-/** Compares the archive of a dataset with its checksums and with the catalogue, and reports what its folder still has. */
+/** Compares the archive of a dataset with its checksums and with the catalogue, and reports files that its folder still has. */
 export async function verifyArchive(
   { data, catalog }: { readonly data: DataFolder; readonly catalog: Catalog },
   { id, logVersion }: DatasetRow,
@@ -33,20 +33,20 @@ export async function verifyArchive(
   } catch (error) {
     report(place, toErrorValue(error).message);
   }
-  // The next start removes the folder of a dataset that was killed between its archive and the removal.
-  const names = (await list(data.dataset(id))).map(({ name }) => name);
-  if (names.length > 0 && !names.includes(droppedLog))
+  // If the server was killed after it wrote the archive and before it removed the dataset's folder, the next start removes the folder.
+  const names = (await listFolder(data.dataset(id))).map(({ name }) => name);
+  if (names.length > 0 && !names.includes(droppedLogName))
     report(`datasets/${id}`, 'is archived and has files; the next start removes them');
 }
 
-/** Reports archives of no archived dataset that were last changed before `unreferencedBefore`. */
-export async function verifyNoOtherArchives(
+/** Reports archives that belong to no archived dataset and were last changed before `unreferencedBefore`. */
+export async function reportUnknownArchives(
   { data, unreferencedBefore }: { readonly data: DataFolder; readonly unreferencedBefore: number },
   archived: readonly DatasetRow[],
   report: ReportProblem,
 ): Promise<void> {
   const referenced = new Set(archived.map(({ id }) => `${id}.tar.zst`));
-  for (const { name } of await list(data.archives)) {
+  for (const { name } of await listFolder(data.archives)) {
     const path = data.path('archives', name);
     if (referenced.has(name) || !fileExists(path)) continue;
     const changedAt = await modifiedAt(path);

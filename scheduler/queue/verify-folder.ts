@@ -3,25 +3,25 @@ import { basename, join } from 'node:path';
 import type { Catalog } from '../../engine/catalog/catalog.js';
 import type { DatasetRow } from '../../engine/catalog/datasets.js';
 import type { FileVersionRow } from '../../engine/catalog/file-versions.js';
-import { wholeList } from '../../engine/catalog/list-page.js';
+import { unlimitedPage } from '../../engine/catalog/list-page.js';
 import type { Publication } from '../../engine/catalog/publish.js';
 import type { DataFolder } from '../../engine/core/data-folder.js';
 import { toErrorValue } from '../../engine/core/errors.js';
-import { fileStats, list, modifiedAt, openFile } from '../../engine/core/files.js';
+import { fileStats, listFolder, modifiedAt, openFile } from '../../engine/core/files.js';
 import type { Store } from '../../engine/store/store.js';
-import { droppedLog } from '../../engine/store/verify-dataset.js';
+import { droppedLogName } from '../../engine/store/verify-dataset.js';
 import type { ImportReport } from '../jobs/import/import-report.js';
-import { countProblems } from '../jobs/verify/verify.js';
+import { countDifferences } from '../jobs/verify/verify.js';
 import { isScratchOfOpenTask } from './sweep.js';
 import {
-  isArchived,
+  isInArchive,
   verifyArchive,
-  verifyNoOtherArchives,
+  reportUnknownArchives,
   type ReportProblem,
 } from './verify-archives.js';
 
 /** An inconsistency of a data folder. `where` is a path in the data folder, or a resource and its id. */
-export interface Difference {
+export interface FolderInconsistency {
   readonly where: string;
   readonly problem: string;
 }
@@ -37,17 +37,18 @@ export interface VerifyOptions {
 }
 
 /**
- * Checks a data folder that is not in use (threats, section 12: 2, 4 and 5): every file that the logs or the catalogue refer to exists
- * and is undamaged, there are no other files, and logs, catalogue and record counts agree.
+ * Checks a data folder that is not in use (threats, section 12: 2, 4 and 5): every file that the logs or the catalogue refer to exists and
+ * is undamaged, there are no other files, and the logs, the catalogue and the record counts agree.
  */
-export async function verifyFolder(parts: VerifyOptions): Promise<readonly Difference[]> {
-  const found: Difference[] = [];
+export async function verifyFolder(parts: VerifyOptions): Promise<readonly FolderInconsistency[]> {
+  const found: FolderInconsistency[] = [];
   const report = (where: string, problem: string): void => void found.push({ where, problem });
-  const { rows } = await parts.catalog.datasets.list({ viewer: null }, wholeList);
-  const archived = rows.filter(isArchived);
+  const { rows } = await parts.catalog.datasets.list({ viewer: null }, unlimitedPage);
+  const archived = rows.filter(isInArchive);
   for (const dataset of archived) await verifyArchive(parts, dataset, report);
-  await verifyNoOtherArchives(parts, archived, report);
-  for (const dataset of rows) if (!isArchived(dataset)) await verifyDataset(parts, dataset, report);
+  await reportUnknownArchives(parts, archived, report);
+  for (const dataset of rows)
+    if (!isInArchive(dataset)) await verifyDataset(parts, dataset, report);
   await verifyUnknownDatasets(parts, new Set(rows.map(({ id }) => id)), report);
   await verifyObjects(parts, report);
   await verifyExports(parts, report);
@@ -69,7 +70,7 @@ async function verifyDataset(
     report(`datasets/${id}/${path}`, problem);
   }
   const version = await store.version(id).catch(() => undefined);
-  if (version === undefined) return; // the log is damaged, which has been reported
+  if (version === undefined) return; // the damage of the log has been reported
   if (version !== dataset.logVersion) {
     report(place, `the log is at version ${version}, the catalogue at ${dataset.logVersion}`);
   }
@@ -77,7 +78,7 @@ async function verifyDataset(
   for await (const { info } of store.history(id, 0)) {
     if (info['publication'] !== undefined) publications.push(info['publication'] as Publication);
   }
-  const commits = await catalog.commits.list({ viewer: null, datasetId: id }, wholeList);
+  const commits = await catalog.commits.list({ viewer: null, datasetId: id }, unlimitedPage);
   const commitsById = new Map(commits.rows.map((commit) => [commit.id, commit]));
   const deletedCommits = await catalog.commits.deleted(id);
   const deletedIds = new Set(deletedCommits.map((commit) => commit.id));
@@ -112,22 +113,22 @@ async function verifyCounts(
 ): Promise<void> {
   const place = `dataset ${dataset.id}`;
   const snapshot = await store.snapshot(dataset.id).catch(() => undefined);
-  if (snapshot === undefined) return; // a segment is damaged, which has been reported
-  for (const problem of countProblems(snapshot, dataset)) report(place, problem);
+  if (snapshot === undefined) return; // the damage of the segment has been reported
+  for (const problem of countDifferences(snapshot, dataset)) report(place, problem);
   const last = publications.at(-1)?.recordsTotal ?? 0;
   if (last !== snapshot.rows) {
     report(place, `its segments have ${snapshot.rows} records, and ${last} after its last commit`);
   }
 }
 
-/** Checks that exactly the completed imports have a commit, except dry runs. */
+/** Checks that completed imports have a commit, except dry runs, and that no other imports have one. */
 async function verifyImports(
   { catalog }: VerifyOptions,
   datasetId: number,
   committed: ReadonlySet<number>,
   report: ReportProblem,
 ): Promise<void> {
-  const { rows } = await catalog.imports.list({ viewer: null, datasetId }, wholeList);
+  const { rows } = await catalog.imports.list({ viewer: null, datasetId }, unlimitedPage);
   for (const { id, status, isDryRun } of rows) {
     const isCompleted = status === 'completed' && !isDryRun;
     if (isCompleted === committed.has(id)) continue;
@@ -143,14 +144,14 @@ async function verifyUnknownDatasets(
   known: ReadonlySet<number>,
   report: ReportProblem,
 ): Promise<void> {
-  // the next start removes these datasets
+  // The next start removes the folders of dropped datasets.
   const droppedIds = new Set(await catalog.datasets.dropped());
-  for (const { name } of await list(data.datasets)) {
+  for (const { name } of await listFolder(data.datasets)) {
     if (name === '_empty.parquet' || known.has(Number(name)) || droppedIds.has(Number(name)))
       continue;
-    const filesInside = await list(data.path('datasets', name));
-    // kept until running queries have ended
-    if (filesInside.some((entry) => entry.name === droppedLog)) continue;
+    const filesInside = await listFolder(data.path('datasets', name));
+    // The folder of a dropped dataset is kept until running queries have ended.
+    if (filesInside.some((entry) => entry.name === droppedLogName)) continue;
     const isOld =
       ((await modifiedAt(data.path('datasets', name))) ?? Infinity) < unreferencedBefore;
     if (isOld) report(`datasets/${name}`, 'is not in the catalogue');
@@ -163,13 +164,13 @@ async function verifyObjects(parts: VerifyOptions, report: ReportProblem): Promi
   for (const version of await catalog.fileVersions.stored()) {
     const path = data.object(version.objectId, version.revision);
     referenced.add(basename(path));
-    const problem = await problemOf(path, version);
+    const problem = await fileProblemOf(path, version);
     if (problem !== undefined) report(`objects/${basename(path)}`, problem);
   }
-  await reportUnreferenced(parts, 'objects', referenced, report);
+  await reportUnreferencedFiles(parts, 'objects', referenced, report);
 }
 
-async function problemOf(
+async function fileProblemOf(
   path: string,
   { size, md5 }: Pick<FileVersionRow, 'size' | 'md5'>,
 ): Promise<string | undefined> {
@@ -193,8 +194,8 @@ async function problemOf(
 
 async function verifyExports(parts: VerifyOptions, report: ReportProblem): Promise<void> {
   const { data, catalog, now } = parts;
-  const { rows } = await catalog.exports.list({ viewer: null }, wholeList);
-  const files = (await list(data.exports)).map(({ name }) => name);
+  const { rows } = await catalog.exports.list({ viewer: null }, unlimitedPage);
+  const files = (await listFolder(data.exports)).map(({ name }) => name);
   const referenced = new Set<string>();
   for (const { id, status, expiresAt, bytes } of rows) {
     const name = files.find((file) => file.startsWith(`${id}.`));
@@ -205,13 +206,13 @@ async function verifyExports(parts: VerifyOptions, report: ReportProblem): Promi
     else if (stats.bytes !== bytes)
       report(`exports/${name}`, `has ${stats.bytes} bytes, should be ${bytes}`);
   }
-  await reportUnreferenced(parts, 'exports', referenced, report);
+  await reportUnreferencedFiles(parts, 'exports', referenced, report);
 }
 
 async function verifyRejected(parts: VerifyOptions, report: ReportProblem): Promise<void> {
   const { data, catalog } = parts;
-  const imports = await catalog.imports.list({ viewer: null }, wholeList);
-  const migrations = await catalog.datasetMigrations.list({ viewer: null }, wholeList);
+  const imports = await catalog.imports.list({ viewer: null }, unlimitedPage);
+  const migrations = await catalog.datasetMigrations.list({ viewer: null }, unlimitedPage);
   const referenced = new Set<string>();
   for (const { id, status, metadata } of [...imports.rows, ...migrations.rows]) {
     const receipt = metadata['receipt'] as Pick<ImportReport, 'rejected_file'> | undefined;
@@ -221,20 +222,20 @@ async function verifyRejected(parts: VerifyOptions, report: ReportProblem): Prom
     const path = data.rejectedLines(id);
     referenced.add(basename(path));
     const { bytes: size, md5 } = expectedFile;
-    const problem = await problemOf(path, { size, md5 });
+    const problem = await fileProblemOf(path, { size, md5 });
     if (problem !== undefined) report(`rejected/${basename(path)}`, problem);
   }
-  await reportUnreferenced(parts, 'rejected', referenced, report);
+  await reportUnreferencedFiles(parts, 'rejected', referenced, report);
 }
 
 /** Checks that the scratch folder has only files of open tasks: inline records, and chunks of earlier attempts. */
 async function verifyScratch(parts: VerifyOptions, report: ReportProblem): Promise<void> {
   const { data, catalog } = parts;
   const referenced = new Set<string>();
-  for (const { name } of await list(data.scratch)) {
+  for (const { name } of await listFolder(data.scratch)) {
     if (await isScratchOfOpenTask(catalog, name)) referenced.add(name);
   }
-  await reportUnreferenced(parts, 'scratch', referenced, report);
+  await reportUnreferencedFiles(parts, 'scratch', referenced, report);
 }
 
 /** Reports every file in the quarantine; `folder` is relative to the data folder. */
@@ -243,7 +244,7 @@ async function verifyQuarantine(
   report: ReportProblem,
   folder = 'quarantine',
 ): Promise<void> {
-  for (const { name, kind } of await list(join(parts.data.root, folder))) {
+  for (const { name, kind } of await listFolder(join(parts.data.root, folder))) {
     const path = `${folder}/${name}`;
     if (kind === 'folder') await verifyQuarantine(parts, report, path);
     else
@@ -251,13 +252,13 @@ async function verifyQuarantine(
   }
 }
 
-async function reportUnreferenced(
+async function reportUnreferencedFiles(
   { data, unreferencedBefore }: VerifyOptions,
   part: 'objects' | 'exports' | 'rejected' | 'scratch',
   referenced: ReadonlySet<string>,
   report: ReportProblem,
 ): Promise<void> {
-  for (const { name } of await list(data.path(part))) {
+  for (const { name } of await listFolder(data.path(part))) {
     if (referenced.has(name)) continue;
     const changedAt = await modifiedAt(data.path(part, name));
     if (changedAt !== undefined && changedAt < unreferencedBefore) {

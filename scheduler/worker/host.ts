@@ -1,51 +1,51 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { eachLine } from './log-file.js';
-import type { FromWorker, ToWorker, WorkerConfig } from './messages.js';
-import { isStuck, threadStateOf, type ThreadState } from './liveness.js';
-import { bufferFlags } from './supervisor.js';
+import { forEachLine } from './log-file.js';
+import type { MessageFromWorker, MessageToWorker, WorkerConfig } from './messages.js';
+import { isWorkerStuck, threadStateOf, type ThreadState } from './liveness.js';
+import { bufferHeavyNodeFlags } from './supervisor.js';
 
-const entry = fileURLToPath(new URL('./worker-process.js', import.meta.url));
+const workerModulePath = fileURLToPath(new URL('./worker-process.js', import.meta.url));
 
-/** A worker that ran for at least this long did not fail at start-up, so it is restarted without a delay. */
-const healthyMs = 1_000;
+/** A worker that ran for at least this time, in milliseconds, did not fail at start-up, so it is restarted without a delay. */
+const minHealthyMs = 1_000;
 const maxRestartDelayMs = 5_000;
-/** Timeout of the first heartbeat: loading the code takes half a second, and many times that under load. */
+/** Timeout of the first heartbeat in milliseconds: loading the code takes half a second, and many times that under load. */
 const startTimeoutMs = 60_000;
 
 /**
- * A setting of the allocator of glibc for the worker process; other C libraries ignore it, and the environment of the server overrides it. Two arenas
- * serve all threads. By default each thread keeps the freed blocks of its chunks in an arena of its own: after five imports of a CSV of
- * 200 MB the process had 0.83 instead of 0.6 GB. (Thresholds from which blocks return to the system at once save more memory, but an upsert of one field
- * takes a quarter longer.)
+ * A setting of glibc's allocator for the worker process; other C libraries ignore it, and the environment of the server overrides it. Two
+ * arenas serve all threads. By default each thread keeps its freed blocks in an arena of its own: after five imports of a CSV of 200 MB the
+ * process used 0.83 instead of 0.6 GB. (Thresholds above which blocks are returned to the system at once save more memory, but an upsert of
+ * one field takes a quarter longer.)
  */
-const allocator = { MALLOC_ARENA_MAX: '2' };
+const allocatorEnvironment = { MALLOC_ARENA_MAX: '2' };
 
 /** Events of the worker process. */
-export interface HostEvents {
-  message(message: FromWorker): void;
-  /** Called when the worker process has died or was killed as stuck, with all its tasks; a new one is being started. */
+export interface WorkerHostEvents {
+  message(message: MessageFromWorker): void;
+  /** Called when the worker process has died, or was killed because it was stuck, with all its tasks; a new process is being started. */
   lost(reason: string, pid: number | undefined): void;
 }
 
 /** Controls the worker process from the API process. */
-export interface Host {
+export interface WorkerHost {
   readonly pid: number | null;
-  send(message: ToWorker): void;
-  /** Kills the worker process; `lost` is called and a new one starts. False if none is running. */
+  send(message: MessageToWorker): void;
+  /** Kills the worker process; `lost` is called and a new process starts. Returns false if none is running. */
   kill(): boolean;
   close(): Promise<void>;
 }
 
 /**
- * Starts the worker process and restarts it when it dies or is stuck, which is examined after `heartbeatTimeoutMs` without
- * a heartbeat. A stuck process is killed before the next one starts, so that two never write the files of the same task.
+ * Starts the worker process, and restarts it when it dies or is stuck. Whether it is stuck is checked after `heartbeatTimeoutMs` without a
+ * heartbeat. A stuck process is killed before the next one starts, so that two processes never write the files of the same task.
  */
 export function startHost(
   config: WorkerConfig,
   heartbeatTimeoutMs: number,
-  events: HostEvents,
-): Host {
+  events: WorkerHostEvents,
+): WorkerHost {
   let child: ChildProcess | null = null;
   let isClosing = false;
   let startedAt = 0;
@@ -55,21 +55,22 @@ export function startHost(
   let restart: NodeJS.Timeout | undefined;
   let deathReason: string | null = null;
   let whenGone: (() => void) | null = null;
-  const waitingMessages: ToWorker[] = [];
+  const waitingMessages: MessageToWorker[] = [];
 
   function start(): void {
     restart = undefined;
     startedAt = heartbeatAt = performance.now();
     isStarting = true;
     deathReason = null;
-    const startedChild = fork(entry, [JSON.stringify(config)], {
+    const startedChild = fork(workerModulePath, [JSON.stringify(config)], {
       serialization: 'advanced',
-      execArgv: workerFlags(config),
-      env: { ...allocator, ...process.env },
-      // The output passes through this process, which writes line by line: two processes that write to one pipe would tear each other's lines.
+      execArgv: workerNodeFlags(config),
+      env: { ...allocatorEnvironment, ...process.env },
+      // The worker's standard error passes through this process, which writes it line by line: if two processes wrote to one pipe, their
+      // lines could be mixed.
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
     });
-    eachLine(startedChild.stderr, (line) => process.stderr.write(`${line}\n`));
+    forEachLine(startedChild.stderr, (line) => process.stderr.write(`${line}\n`));
     child = startedChild;
     let isOver = false;
     const onOver = (reason: string): void => {
@@ -80,15 +81,15 @@ export function startHost(
     startedChild.on('message', (message) => {
       heartbeatAt = performance.now();
       isStarting = false;
-      if (!isOver) events.message(message as FromWorker);
+      if (!isOver) events.message(message as MessageFromWorker);
     });
     startedChild.on('error', (error) => {
-      // A failed fork has no exit event; a failed send is followed by one.
+      // After a failed fork there is no exit event; a failed send is followed by one.
       if (startedChild.pid === undefined) onOver(`it cannot be started: ${error.message}`);
     });
     startedChild.on('exit', (code, signal) => {
       const reason = signal === null ? `exit code ${code}` : `signal ${signal}`;
-      // Messages sent just before the death are still in the channel: they come before `disconnect`.
+      // Messages sent just before the death are still in the channel and are received before `disconnect`.
       if (startedChild.connected) startedChild.once('disconnect', () => onOver(reason));
       else onOver(reason);
     });
@@ -102,14 +103,14 @@ export function startHost(
       return;
     }
     const lifeMs = performance.now() - startedAt;
-    failures = lifeMs >= healthyMs ? 0 : failures + 1;
+    failures = lifeMs >= minHealthyMs ? 0 : failures + 1;
     const pauseMs = failures <= 1 ? 0 : Math.min(maxRestartDelayMs, 50 * 2 ** failures);
     restart = setTimeout(start, pauseMs);
     events.lost(reason, pid);
   }
 
   let wasStuck = false;
-  /** State at about the last heartbeat. */
+  /** The state of the worker's main thread at about its last heartbeat. */
   let lastState: ThreadState | undefined;
   async function checkLiveness(): Promise<void> {
     const watchedChild = child;
@@ -120,11 +121,15 @@ export function startHost(
     const now =
       sinceHeartbeatMs > heartbeatTimeoutMs ? await threadStateOf(watchedChild.pid) : undefined;
     const before = isStarting ? undefined : lastState;
-    const isUnchanged = performance.now() - heartbeatAt >= sinceHeartbeatMs; // no heartbeat meanwhile
+    const isUnchanged = performance.now() - heartbeatAt >= sinceHeartbeatMs; // no heartbeat during the check
     const stuck =
       isUnchanged &&
-      isStuck(sinceHeartbeatMs, isStarting, before, now, { heartbeatTimeoutMs, startTimeoutMs });
-    // Twice in a row: after a pause of this process its timers fire before pending messages are delivered.
+      isWorkerStuck(sinceHeartbeatMs, isStarting, before, now, {
+        heartbeatTimeoutMs,
+        startTimeoutMs,
+      });
+    // The worker is killed only if it is found stuck twice in a row: after a pause of this process, its timers fire before pending messages
+    // are delivered.
     if (stuck && wasStuck && watchedChild === child) {
       deathReason = `no heartbeat for ${Math.round(sinceHeartbeatMs / 1000)} s`;
       watchedChild.kill('SIGKILL');
@@ -154,7 +159,7 @@ export function startHost(
       if (closing === null) return;
       await new Promise<void>((resolve) => {
         whenGone = resolve;
-        // The worker exits when its channel closes.
+        // The worker exits when its channel to this process closes.
         if (closing.connected) closing.disconnect();
         setTimeout(() => closing.kill('SIGKILL'), 1_000).unref();
       });
@@ -162,10 +167,13 @@ export function startHost(
   };
 }
 
-/** A send fails only if the worker is dying; `lost` is called then. */
+/** A send fails only if the worker is dying; `lost` is called in that case. */
 function ignoreSendError(): void {}
 
-/** Half of the memory is for the heap; buffers, WebAssembly and DuckDB allocate outside it. */
-function workerFlags(config: WorkerConfig): string[] {
-  return [`--max-old-space-size=${Math.max(128, Math.floor(config.memoryMb / 2))}`, ...bufferFlags];
+/** Half of the worker's memory is for the JavaScript heap; buffers, WebAssembly and DuckDB allocate outside it. */
+function workerNodeFlags(config: WorkerConfig): string[] {
+  return [
+    `--max-old-space-size=${Math.max(128, Math.floor(config.memoryMb / 2))}`,
+    ...bufferHeavyNodeFlags,
+  ];
 }

@@ -2,18 +2,18 @@ import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { AppError } from '../../engine/core/errors.js';
-import { codeOf } from '../../engine/core/file-steps.js';
+import { errorCodeOf } from '../../engine/core/file-steps.js';
 import { LineFile, rotateFiles } from '../../engine/core/file-writer.js';
 
-/** Number of earlier files beside the log. */
-const keptFiles = 4;
-/** Maximum number of bytes of lines that wait while the disk is full; further lines are counted and dropped. */
-const maxWaitingBytes = 8 << 20;
+/** Number of earlier log files that are kept. */
+const keptLogFiles = 4;
+/** Maximum size in bytes of the lines that wait while the disk is full; further lines are dropped and counted. */
+const maxPendingBytes = 8 << 20;
 const maxWriteBytes = 1 << 20;
-const retryMs = 1_000;
+const openRetryMs = 1_000;
 
-/** Why a log cannot be opened, by the code of the system's error. */
-const refusals: Readonly<Record<string, (path: string) => string>> = {
+/** The messages that say why a log cannot be opened, by the code of the system error. */
+const openErrorReasons: Readonly<Record<string, (path: string) => string>> = {
   ENOENT: (path) => `the folder ${dirname(path)} does not exist; create it`,
   ENOTDIR: (path) => `${dirname(path)} is not a folder; choose another path`,
   EISDIR: (path) => `${path} is a folder; name a file`,
@@ -22,11 +22,10 @@ const refusals: Readonly<Record<string, (path: string) => string>> = {
 };
 
 /**
- * The log as a file of JSON lines, which one process alone writes, in the order of the calls. Before it grows beyond `maxBytes` it becomes
- * `<path>.1`, and so on, and a new one begins. Nothing of it makes the server fail: what cannot be written waits, and is tried again
- * every second.
- *
- * Choice: four earlier files are kept; who wants to keep more, or by day, sets `--log-file-mb 0` and lets logrotate do it.
+ * The log as a file of JSON lines. One process alone writes it, in the order of the calls. Before it grows beyond `maxBytes`, it is renamed
+ * to `<path>.1`, earlier files to `.2` and so on, and a new file begins. The log never makes the server fail: lines that cannot be written
+ * wait and are tried again every second.
+ * Choice: four earlier files are kept; to keep more, or to rotate by day, set `--log-file-mb 0` and use logrotate.
  */
 export class LogFile {
   readonly #path: string;
@@ -37,7 +36,7 @@ export class LogFile {
   #waitingBytes = 0;
   #lostLines = 0;
   #isToReopen = false;
-  /** Whether the last attempt failed, which is reported once. */
+  /** Whether the last attempt to write failed; a failure is reported once. */
   #hasFailed = false;
   #retry: NodeJS.Timeout | undefined;
   #writing: Promise<void> | undefined;
@@ -55,7 +54,7 @@ export class LogFile {
     this.#report = report;
   }
 
-  /** Opens or creates the file; throws `invalid` if it cannot be written. Later errors are passed to `report`. */
+  /** Opens or creates the log file; throws `invalid` if it cannot be written. Later errors are passed to `report`. */
   static async open(
     path: string,
     maxBytes: number,
@@ -65,27 +64,27 @@ export class LogFile {
     try {
       return new LogFile(path, maxBytes, await LineFile.open(path), report);
     } catch (error) {
-      const code = codeOf(error) ?? String(error);
-      const reason = refusals[code]?.(path) ?? `${path} cannot be opened: ${code}`;
+      const code = errorCodeOf(error) ?? String(error);
+      const reason = openErrorReasons[code]?.(path) ?? `${path} cannot be opened: ${code}`;
       throw new AppError('invalid', `--log-file: ${reason}`, undefined, error);
     }
   }
 
-  /** Adds a line; one that is no JSON object, such as the last words of a process, becomes one. Returns at once. */
+  /** Adds a line and returns at once. A line that is not a JSON object, such as the last output of a dying process, is converted to one. */
   write(line: string): void {
     if (line === '') return;
     const isEvent = line.startsWith('{') && line.endsWith('}');
-    this.#add(isEvent ? line : eventOf('output', line));
+    this.#add(isEvent ? line : logEventJson('output', line));
     this.#start();
   }
 
-  /** Opens the path anew before the next line, because another program has renamed the file. */
+  /** Makes the log open its path again before the next line, because another program has renamed the file. */
   reopen(): void {
     this.#isToReopen = true;
     this.#start();
   }
 
-  /** Writes what waits, if it can be written, and closes the file. */
+  /** Writes the waiting lines, if they can be written, and closes the file. */
   async close(): Promise<void> {
     await this.#writing;
     this.#start();
@@ -96,7 +95,7 @@ export class LogFile {
 
   #add(line: string): void {
     const bytes = Buffer.from(`${line}\n`);
-    if (this.#waitingBytes + bytes.byteLength > maxWaitingBytes) {
+    if (this.#waitingBytes + bytes.byteLength > maxPendingBytes) {
       this.#lostLines += 1;
       return;
     }
@@ -126,13 +125,13 @@ export class LogFile {
       if (this.#waiting.length === 0 && this.#lostLines > 0) {
         const lost = this.#lostLines;
         this.#lostLines = 0;
-        this.#add(eventOf('log', `${lost} lines could not be written and were lost`));
+        this.#add(logEventJson('log', `${lost} lines could not be written and were lost`));
       }
       if (this.#isToReopen) await this.#reopen();
     }
   }
 
-  /** The number of lines that are written at once: at least one, and no more than fit into the file. */
+  /** Returns the number of waiting lines that are written at once: at least one, and not more than fit into the file. */
   #linesThatFit(): number {
     const room = this.#maxBytes === 0 ? maxWriteBytes : this.#maxBytes - this.#file.bytes;
     let bytes = 0;
@@ -154,17 +153,17 @@ export class LogFile {
     const { bytes: size } = this.#file;
     if (this.#maxBytes === 0 || size === 0 || size + bytes <= this.#maxBytes) return;
     try {
-      await rotateFiles(this.#path, keptFiles);
+      await rotateFiles(this.#path, keptLogFiles);
     } catch (error) {
-      // The file grows beyond its size rather than that lines are lost.
-      this.#reportOnce(`cannot be rotated (${codeOf(error) ?? String(error)}) and grows`);
+      // The file grows beyond its limit, so that no lines are lost.
+      this.#reportOnce(`cannot be rotated (${errorCodeOf(error) ?? String(error)}) and grows`);
       return;
     }
-    this.#isToReopen = true; // if this fails, the file is not rotated again
+    this.#isToReopen = true; // if reopening fails, the file is not rotated again
     await this.#reopen();
   }
 
-  /** Opens the path; until that succeeds, the file that is open is used. */
+  /** Opens the path again; until that succeeds, lines are written to the file that is already open. */
   async #reopen(): Promise<void> {
     const file = await LineFile.open(this.#path);
     this.#isToReopen = false;
@@ -179,13 +178,13 @@ export class LogFile {
   }
 
   #failed(error: unknown): void {
-    this.#reportOnce(`cannot be written (${codeOf(error) ?? String(error)}); its lines wait`);
-    this.#retry = setTimeout(() => this.#start(), retryMs).unref();
+    this.#reportOnce(`cannot be written (${errorCodeOf(error) ?? String(error)}); its lines wait`);
+    this.#retry = setTimeout(() => this.#start(), openRetryMs).unref();
   }
 }
 
-/** An event of this process, as `logLine` of the API process writes it. */
-function eventOf(event: string, message: string): string {
+/** Returns an event of this process as a line of JSON, in the format of `logLine` in the API process. */
+function logEventJson(event: string, message: string): string {
   return JSON.stringify({
     time: new Date().toISOString(),
     event,
@@ -193,8 +192,8 @@ function eventOf(event: string, message: string): string {
   });
 }
 
-/** Calls `take` with each line of a stream; resolves when the stream has ended, at once without one. */
-export async function eachLine(
+/** Calls `take` with each line of a stream; resolves when the stream has ended, or at once if there is no stream. */
+export async function forEachLine(
   stream: Readable | null,
   take: (line: string) => void,
 ): Promise<void> {
@@ -202,6 +201,6 @@ export async function eachLine(
   try {
     for await (const line of createInterface({ input: stream, crlfDelay: Infinity })) take(line);
   } catch {
-    // The process at the other end was killed: there is nothing more to read.
+    // The process at the other end was killed, so there is nothing more to read.
   }
 }

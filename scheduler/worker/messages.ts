@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../engine/core/types.js';
 import type { DataFolder } from '../../engine/core/data-folder.js';
 import type { ErrorValue } from '../../engine/core/errors.js';
-import type { JobAnswer, JobCall } from '../expressions/job-calls.js';
+import type { HostAnswerMessage, HostCallMessage } from '../expressions/job-calls.js';
 import type { FetchSettings } from '../fetch/fetcher.js';
 import type { Progress } from '../jobs/job.js';
 
@@ -10,37 +10,41 @@ export interface WorkerConfig {
   readonly dataFolder: string;
   readonly threads: number;
   readonly memoryMb: number;
-  /** Interval of heartbeats, milliseconds. */
+  /** Interval between heartbeats, in milliseconds. */
   readonly heartbeatMs: number;
-  /** Rules for fetches from other hosts. */
+  /** The hosts that may be contacted, and the limits of fetches. */
   readonly fetching: FetchSettings;
 }
 
-/** Folder to which a process's SQL engine spills; it is removed after the process has ended. */
+/** Returns the folder to which a process's SQL engine spills; it is removed after the process has ended. */
 export function spillFolder(data: DataFolder, pid: number): string {
   return data.path('scratch', `spill-${pid}`);
 }
 
-/** API process to worker process. */
-export type ToWorker =
+/** A message from the API process to the worker process. */
+export type MessageToWorker =
   | {
       readonly type: 'run';
       readonly taskId: number;
       readonly attempt: number;
       readonly kind: string;
       readonly params: unknown;
-      /** Account of the task; requests to other hosts are limited per account. */
+      /** The account of the task; requests to other hosts are limited per account. */
       readonly accountId: number;
     }
   | { readonly type: 'cancel'; readonly taskId: number }
-  /** A version of a dataset is durable. */
+  /** Sent when a version of a dataset is durable. */
   | { readonly type: 'committed'; readonly datasetId: number; readonly version: number }
-  | ({ readonly type: 'answer'; readonly taskId: number; readonly attempt: number } & JobAnswer);
+  | ({
+      readonly type: 'answer';
+      readonly taskId: number;
+      readonly attempt: number;
+    } & HostAnswerMessage);
 
-/** Worker process to API process. `attempt` is the fencing token: messages of an older attempt are ignored. */
-export type FromWorker =
+/** A message from the worker process to the API process. `attempt` is the fencing token: messages of an older attempt are ignored. */
+export type MessageFromWorker =
   | { readonly type: 'heartbeat' }
-  | ({ readonly type: 'call'; readonly taskId: number; readonly attempt: number } & JobCall)
+  | ({ readonly type: 'call'; readonly taskId: number; readonly attempt: number } & HostCallMessage)
   | {
       readonly type: 'progress';
       readonly taskId: number;

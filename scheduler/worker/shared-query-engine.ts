@@ -3,11 +3,11 @@ import type { DataFolder } from '../../engine/core/data-folder.js';
 import { openQueryEngine, type QueryEngine } from '../../engine/query/plan/query-engine.js';
 import { spillFolder, type WorkerConfig } from './messages.js';
 
-/** An unused engine is closed after this time, milliseconds. */
-const idleMs = 10_000;
+/** Time in milliseconds after which an unused engine is closed. */
+const engineIdleMs = 10_000;
 
 /**
- * The SQL engine of the worker process, shared by its jobs and open only while one uses it. It runs in the main thread, because
+ * The SQL engine of the worker process. Its jobs share it, and it is open only while a job uses it. It runs in the main thread, because
  * pool threads may be terminated at any moment.
  */
 export function sharedQueryEngine(
@@ -20,7 +20,7 @@ export function sharedQueryEngine(
   const open = (): Promise<QueryEngine> =>
     openQueryEngine({
       dataFolder: data.root,
-      otherFolders: [data.scratch], // of what dry runs show
+      otherFolders: [data.scratch], // holds the segments that dry runs show
       memoryMb: Math.floor(config.memoryMb / 2),
       threads: Math.min(config.threads, availableParallelism()),
       spillFolder: spillFolder(data, process.pid),
@@ -31,7 +31,7 @@ export function sharedQueryEngine(
     users += 1;
     try {
       engine ??= open().catch((error: unknown) => {
-        engine = undefined; // the next one tries again
+        engine = undefined; // the next job tries to open it again
         throw error;
       });
       return await work(await engine);
@@ -43,7 +43,7 @@ export function sharedQueryEngine(
           engine = undefined;
           // If opening the engine has failed, there is nothing to close.
           engineInUse?.then((opened) => opened.close()).catch(() => undefined);
-        }, idleMs);
+        }, engineIdleMs);
       }
     }
   };

@@ -5,11 +5,11 @@ interface WaitingJob {
 }
 
 /**
- * A counting semaphore whose queue serves urgent jobs first and otherwise in order of arrival. A job is urgent if it takes
- * milliseconds or a user waits for it; a chunk of a long import is not. (Piscina's own queue is not used, because jobs
- * with an abort signal bypass it.)
+ * A counting semaphore whose queue serves urgent jobs first and otherwise in order of arrival. A job is urgent if it takes milliseconds or
+ * if a user waits for it; a chunk of a long import is not urgent. (Piscina's own queue is not used, because jobs with an abort signal
+ * bypass it.)
  */
-export class Slots {
+export class PrioritySemaphore {
   #free: number;
   readonly #waiting: WaitingJob[] = [];
 
@@ -18,7 +18,7 @@ export class Slots {
   }
 
   /** Runs `work` once a slot is free; rejects with the signal's reason if it aborts before that. */
-  async run<T>(work: () => Promise<T>, signal: AbortSignal, isUrgent: boolean): Promise<T> {
+  async runInSlot<T>(work: () => Promise<T>, signal: AbortSignal, isUrgent: boolean): Promise<T> {
     await this.#acquire(signal, isUrgent);
     try {
       return await work();

@@ -1,58 +1,64 @@
 import { fork } from 'node:child_process';
-import { eachLine, type LogFile } from './log-file.js';
+import { forEachLine, type LogFile } from './log-file.js';
 
-/** Exit code of a process that must not be started again: its configuration or its data folder is wrong. */
-export const exitRefused = 78;
+/** Exit code of a process that must not be started again, because its configuration or its data folder is wrong. */
+export const refusedExitCode = 78;
 
 export interface SupervisorOptions {
   readonly say: (text: string) => void;
-  /** Takes the standard error of the child process; SIGHUP reopens the file. Without it, the child shares the standard error of this process. */
+  /**
+   * Receives the standard error of the child process; SIGHUP reopens the file. If null, the child shares the standard error of this
+   * process.
+   */
   readonly log: Pick<LogFile, 'write' | 'reopen'> | null;
   /** Called with each message of the child process. */
   readonly message: (message: unknown) => void;
-  /** A process that ran for this long did not fail at start-up. */
+  /** Time in milliseconds after which a process counts as started successfully. */
   readonly healthyMs: number;
   /** Number of consecutive start-up failures after which the supervisor gives up. */
   readonly maxFailures: number;
   readonly pauseMs: number;
-  /** Timeout between SIGTERM and SIGKILL. */
+  /** Time in milliseconds between SIGTERM and SIGKILL. */
   readonly graceMs: number;
 }
-const defaults: SupervisorOptions = {
+const defaultSupervisorOptions: SupervisorOptions = {
   say: (text) => process.stderr.write(`${text}\n`),
   log: null,
   message: () => undefined,
   healthyMs: 5_000,
   maxFailures: 5,
   pauseMs: 250,
-  graceMs: 8_000, // all processes end within ten seconds
+  graceMs: 8_000, // so that all processes end within ten seconds
 };
 
 /**
- * Flags for a process whose threads hold much memory in buffers. A thread's first collection is due at 64 MB of heap and buffers, and others as
- * both grow: by default, V8 collects the heap, in which there is no garbage, once for every 13 to 25 MB of buffers. An export spent a quarter of
- * its time on that, and loading columns a sixth.
+ * V8 flags for a process whose threads hold much memory in buffers. The first garbage collection of a thread is due at 64 MB of heap and
+ * buffers, later ones as both grow. By default, V8 collects the heap, which has no garbage then, once for every 13 to 25 MB of buffers: an
+ * export spent a quarter of its time on that, and loading columns a sixth.
  */
-export const bufferFlags = ['--external-memory-accounted-in-global-limit', '--initial-heap-size=64'] as const; // prettier-ignore
-
-/** Flags of the process that `supervise` starts, whose cache is in buffers: a collection is due when the buffers have grown by a tenth. */
-const cacheFlags = [...bufferFlags, '--external-memory-max-growing-factor=1.1'];
+export const bufferHeavyNodeFlags = ['--external-memory-accounted-in-global-limit', '--initial-heap-size=64'] as const; // prettier-ignore
 
 /**
- * Runs `entry` as a child process until it ends by itself, and starts it again whenever it dies. Resolves to the exit
- * code for this process. SIGINT, SIGTERM and, without a log file, SIGHUP are passed on as SIGTERM; a child that does not end in time is killed.
+ * V8 flags of the process that `supervise` starts, whose cache is in buffers: a garbage collection is due when the buffers have grown by a
+ * tenth.
+ */
+const cacheProcessNodeFlags = [...bufferHeavyNodeFlags, '--external-memory-max-growing-factor=1.1'];
+
+/**
+ * Runs `entry` as a child process until it ends by itself, and starts it again whenever it dies. Resolves with the exit code for this
+ * process. SIGINT, SIGTERM and, without a log file, SIGHUP are passed on as SIGTERM; a child that does not end in time is killed.
  */
 export function superviseProcess(
   entry: string,
   args: readonly string[],
   options: Partial<SupervisorOptions> = {},
 ): Promise<number> {
-  const { say, log, message, healthyMs, maxFailures, pauseMs, graceMs } = { ...defaults, ...options }; // prettier-ignore
+  const { say, log, message, healthyMs, maxFailures, pauseMs, graceMs } = { ...defaultSupervisorOptions, ...options }; // prettier-ignore
   return new Promise((resolve) => {
     let failures = 0;
     let isStopping = false;
     let stoppedAt = 0;
-    // A running SQL statement occupies a thread of libuv's pool, which file access shares: four, the default, are too few.
+    // A running SQL statement occupies a thread of libuv's pool, which file access also uses; the default of four threads is too few.
     const env = { UV_THREADPOOL_SIZE: '16', ...process.env };
     const streams = new Set<Promise<void>>();
     let child = start();
@@ -65,11 +71,11 @@ export function superviseProcess(
 
     function start(): ReturnType<typeof fork> {
       const startedAt = performance.now();
-      // The child has its own channel, so that it also notices when this process is killed.
+      // The child has an IPC channel, by which it also notices when this process is killed.
       const errors = log ? 'pipe' : 'inherit';
-      const execArgv = [...process.execArgv, ...cacheFlags];
+      const execArgv = [...process.execArgv, ...cacheProcessNodeFlags];
       const startedChild = fork(entry, args, { stdio: ['inherit', 'inherit', errors, 'ipc'], env, execArgv }); // prettier-ignore
-      const read = eachLine(startedChild.stderr, (line) => log?.write(line));
+      const read = forEachLine(startedChild.stderr, (line) => log?.write(line));
       streams.add(read);
       void read.then(() => streams.delete(read));
       startedChild.on('error', (error) => say(`strandlake: ${error.message}`));
@@ -81,7 +87,7 @@ export function superviseProcess(
     }
 
     function onEnd(code: number | null, signal: NodeJS.Signals | null, wasHealthy: boolean): void {
-      if (isStopping || code === 0 || code === exitRefused) return finish(code ?? 0);
+      if (isStopping || code === 0 || code === refusedExitCode) return finish(code ?? 0);
       const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
       failures = wasHealthy ? 1 : failures + 1;
       if (failures >= maxFailures) {
@@ -98,7 +104,7 @@ export function superviseProcess(
 
     function stop(): void {
       if (isStopping) {
-        // Asked twice: the person at the terminal means it. (Ctrl-C below npm arrives twice at once by itself.)
+        // A second signal kills the child, because the user insists. (With npm, Ctrl-C sends two signals at once.)
         if (performance.now() - stoppedAt > 1_000) child.kill('SIGKILL');
         return;
       }
@@ -114,7 +120,7 @@ export function superviseProcess(
       clearTimeout(force);
       for (const signal of signals) process.off(signal, stop);
       process.off('SIGHUP', reopen);
-      // The last lines may still be in the pipe when the process has ended.
+      // The last lines of the process may still be in the pipe when it has ended.
       void Promise.all(streams).then(() => resolve(code));
     }
   });

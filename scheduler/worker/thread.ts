@@ -1,20 +1,20 @@
 import { gzipSync } from 'node:zlib';
-import { handedOver } from '../../engine/core/threads.js';
+import { transferResult } from '../../engine/core/threads.js';
 import { outcomeOf, type Outcome } from '../../engine/core/outcome.js';
 import { findRows, type FoundRows, type RowSearch } from '../../engine/change/find-rows.js';
 import {
   addRows,
   replaceRows,
-  type AddOrder,
-  type ReplaceOrder,
+  type AddRowsInput,
+  type ReplaceRowsInput,
 } from '../../engine/change/replace-rows.js';
 import {
   sortRows,
   spansOf,
   type RowIdSpan,
   type SortedSegment,
-  type SortOrder,
-  type SpanOrder,
+  type SortRowsInput,
+  type SpanInput,
 } from '../../engine/change/sort-rows.js';
 import { mergeSegments } from '../../engine/store/merge.js';
 import type { Segment } from '../../engine/store/store.js';
@@ -24,10 +24,10 @@ import type { ChunkJob, ChunkResult } from '../jobs/import/chunk-types.js';
 import { annotatePart, type AnnotatedPart, type AnnotationJob } from '../jobs/export/annotated-part.js'; // prettier-ignore
 import {
   encodePart,
-  partBytes,
-  partLengths,
+  encodedPartBytes,
+  maxListLengths,
   type EncodedPart,
-  type LengthJob,
+  type ListLengthJob,
   type PartJob,
 } from '../jobs/export/part.js';
 import {
@@ -35,58 +35,58 @@ import {
   type MigratedChunk,
   type MigrationChunk,
 } from '../jobs/migration/migrate-chunk.js';
-import { partitionRows, type PartitionOrder } from '../jobs/migration/partition-rows.js';
-import type { MergeOrder, VerifyOrder } from './pool.js';
+import { partitionRows, type PartitionJobInput } from '../jobs/migration/partition-rows.js';
+import type { MergeJobInput, VerifyJobInput } from './pool.js';
 
-/** Two thirds of the default level's time for an eighth more bytes (VCF text, blocks of 1 MB). */
+/** Compared with gzip's default level, this level takes two thirds of the time for an eighth more bytes (VCF text, blocks of 1 MB). */
 const gzipLevel = 4;
 
-/** A chunk of a source becomes a segment in the task's scratch folder. */
+/** Reads a chunk of a source into a segment in the task's scratch folder. */
 export async function chunk(job: ChunkJob): Promise<Outcome<ChunkResult>> {
   return outcomeOf(() => runChunk(job));
 }
 
-/** Rows of a dataset become a segment of another one in the task's scratch folder. */
+/** Copies rows of a dataset to a segment for another dataset, in the task's scratch folder. */
 export async function migrate(job: MigrationChunk): Promise<Outcome<MigratedChunk>> {
   return outcomeOf(() => migrateChunk(job));
 }
 
 /** Divides rows of a dataset among segments in the scratch folder of the task. */
 export async function partition(
-  order: PartitionOrder,
+  order: PartitionJobInput,
 ): Promise<Outcome<readonly (Segment | null)[]>> {
   return outcomeOf(() => partitionRows(order));
 }
 
 /** Merges small segments. */
-export async function merge(job: MergeOrder): Promise<Outcome<Segment>> {
+export async function merge(job: MergeJobInput): Promise<Outcome<Segment>> {
   return outcomeOf(() => mergeSegments(job.sources, job.columns, job.file, job.dropsDeleted));
 }
 
-/** The row ids of some segments are divided into those of the segments that their rows are sorted into. */
-export async function spans(order: SpanOrder): Promise<Outcome<readonly RowIdSpan[]>> {
+/** Divides the row ids of some segments among the segments into which their rows will be sorted. */
+export async function spans(order: SpanInput): Promise<Outcome<readonly RowIdSpan[]>> {
   return outcomeOf(async () => spansOf(order));
 }
 
-/** Rows of several segments become one segment, in the order of their row ids. */
-export async function sort(order: SortOrder): Promise<Outcome<SortedSegment>> {
+/** Writes rows of several segments as one segment, in the order of their row ids. */
+export async function sort(order: SortRowsInput): Promise<Outcome<SortedSegment>> {
   return outcomeOf(() => sortRows(order));
 }
 
-/** Expressions make the records of an export of some of a dataset, as a segment in the task's scratch folder. */
+/** Annotates some records of an export, and writes the resulting records as a segment in the task's scratch folder. */
 export async function annotate(job: AnnotationJob): Promise<Outcome<AnnotatedPart>> {
   return outcomeOf(() => annotatePart(job));
 }
 
-/** Encodes some records of an export as a part of its file, and hands over the bytes. */
+/** Encodes some records of an export as a part of its file, and transfers the bytes to the main thread. */
 export async function part(job: PartJob): Promise<Outcome<EncodedPart>> {
   const outcome = await outcomeOf(async () => encodePart(job));
-  return outcome.ok ? handedOver(outcome, partBytes(job, outcome.value.part)) : outcome;
+  return outcome.ok ? transferResult(outcome, encodedPartBytes(job, outcome.value.part)) : outcome;
 }
 
-/** The lengths of the longest lists of some records of an export. */
-export async function lengths(job: LengthJob): Promise<Outcome<readonly number[]>> {
-  return outcomeOf(async () => partLengths(job));
+/** Returns the lengths of the longest lists in some records of an export. */
+export async function lengths(job: ListLengthJob): Promise<Outcome<readonly number[]>> {
+  return outcomeOf(async () => maxListLengths(job));
 }
 
 /** Searches some segments of a dataset for records with given keys. */
@@ -94,23 +94,27 @@ export async function find(search: RowSearch): Promise<Outcome<FoundRows>> {
   return outcomeOf(async () => findRows(search));
 }
 
-/** Writes given records that replace others as a segment. */
-export async function replace(order: ReplaceOrder): Promise<Outcome<Segment>> {
+/** Writes given records that replace stored ones as a segment. */
+export async function replace(order: ReplaceRowsInput): Promise<Outcome<Segment>> {
   return outcomeOf(() => replaceRows(order));
 }
 
-/** Writes given records that replace no others as a segment. */
-export async function add(order: AddOrder): Promise<Outcome<Segment>> {
+/** Writes given records that replace no stored ones as a segment. */
+export async function add(order: AddRowsInput): Promise<Outcome<Segment>> {
   return outcomeOf(() => addRows(order));
 }
 
-/** The problems of a segment. */
-export async function verify({ file, segment }: VerifyOrder): Promise<Outcome<readonly string[]>> {
+/** Returns the problems of a segment. */
+export async function verify({
+  file,
+  segment,
+}: VerifyJobInput): Promise<Outcome<readonly string[]>> {
   return outcomeOf(() => segmentProblems(file, segment));
 }
 
 /** Compresses a block of a file of rejected records to a gzip member. */
 export async function gzip(block: Uint8Array): Promise<Outcome<Uint8Array>> {
-  // The synchronous form: the pool's threads are the parallelism, zlib's own threads would come on top.
+  // The synchronous function is used because the pool's threads already work in parallel; the asynchronous one would use zlib's threads in
+  // addition.
   return outcomeOf(async () => gzipSync(block, { level: gzipLevel }));
 }

@@ -1,24 +1,24 @@
 import type { DataFolder } from '../../engine/core/data-folder.js';
 import { AppError, toErrorValue } from '../../engine/core/errors.js';
-import { list, makeFolder, moveFile } from '../../engine/core/files.js';
+import { listFolder, makeFolder, moveFile } from '../../engine/core/files.js';
 import { openStore } from '../../engine/store/open.js';
-import { SettledLogs } from '../../engine/store/settled-logs.js';
-import { JobCalls } from '../expressions/job-calls.js';
+import { DurableLogStates } from '../../engine/store/settled-logs.js';
+import { JobHostCalls } from '../expressions/job-calls.js';
 import type { HostRequest } from '../expressions/protocol.js';
 import type { FetchFile } from '../fetch/fetcher.js';
-import type { FromWorker, ToWorker } from './messages.js';
-import type { Pool } from './pool.js';
-import { jobOf, jobs as declaredJobs, type Jobs } from '../jobs/index.js';
+import type { MessageFromWorker, MessageToWorker } from './messages.js';
+import type { ThreadPool } from './pool.js';
+import { jobOfKind, jobs as declaredJobs, type Jobs } from '../jobs/index.js';
 import { TaskFailure, type RunContext } from '../jobs/job.js';
 
 /** Dependencies of a worker. */
 export interface WorkerDependencies {
   readonly data: DataFolder;
-  readonly pool: Pool;
+  readonly pool: ThreadPool;
   readonly withQueryEngine: RunContext['withQueryEngine'];
   readonly fetchFile: FetchFile;
-  send(message: FromWorker): void;
-  /** The declared kinds by default. */
+  send(message: MessageFromWorker): void;
+  /** The kinds of job; by default, those that `scheduler/jobs/index.ts` declares. */
   readonly jobs?: Jobs;
 }
 
@@ -26,14 +26,16 @@ export interface WorkerDependencies {
 interface RunningJob {
   readonly attempt: number;
   readonly abort: AbortController;
-  readonly calls: JobCalls;
+  readonly calls: JobHostCalls;
 }
 
 /** Returns the handler of messages to the worker: it runs the `run` half of a task, or cancels it. */
-export function createWorker(parts: WorkerDependencies): (message: ToWorker) => Promise<void> {
+export function createMessageHandler(
+  parts: WorkerDependencies,
+): (message: MessageToWorker) => Promise<void> {
   const { data, pool, withQueryEngine, fetchFile, send, jobs = declaredJobs } = parts;
   const runningJobs = new Map<number, RunningJob>();
-  const logs = new SettledLogs(data);
+  const logs = new DurableLogStates(data);
   let startedJobs = 0;
   return async (message) => {
     if (message.type === 'cancel') {
@@ -42,23 +44,23 @@ export function createWorker(parts: WorkerDependencies): (message: ToWorker) => 
     }
     if (message.type === 'answer') {
       const job = runningJobs.get(message.taskId);
-      if (job?.attempt === message.attempt) job.calls.answered(message);
+      if (job?.attempt === message.attempt) job.calls.receiveAnswer(message);
       return;
     }
     if (message.type === 'committed') {
-      // A log that cannot be read fails the next job that needs it.
-      await logs.settle(message.datasetId, message.version).catch(() => undefined);
+      // If the log cannot be read, the next job that needs it fails.
+      await logs.advanceTo(message.datasetId, message.version).catch(() => undefined);
       return;
     }
     const { taskId, attempt, kind, params, accountId } = message;
     const abort = new AbortController();
-    const calls = new JobCalls((call) => send({ type: 'call', taskId, attempt, ...call }));
+    const calls = new JobHostCalls((call) => send({ type: 'call', taskId, attempt, ...call }));
     runningJobs.set(taskId, { attempt, abort, calls });
     try {
       const scratch = data.taskScratch(taskId, attempt);
       const earlierFolders = await earlierAttempts(data, taskId, attempt);
       await makeFolder(scratch);
-      const result = await jobOf(jobs, kind).run(params, {
+      const result = await jobOfKind(jobs, kind).run(params, {
         taskId,
         attempt,
         data,
@@ -78,7 +80,7 @@ export function createWorker(parts: WorkerDependencies): (message: ToWorker) => 
       });
       send({ type: 'done', taskId, attempt, result });
     } catch (error) {
-      if (!(error instanceof AppError)) console.error(error); // a bug: its stack does not cross the channel
+      if (!(error instanceof AppError)) console.error(error); // a bug, logged here because its stack does not cross the channel
       const metadata = error instanceof TaskFailure ? error.metadata : null;
       send({ type: 'failed', taskId, attempt, error: toErrorValue(error), metadata });
     } finally {
@@ -88,15 +90,15 @@ export function createWorker(parts: WorkerDependencies): (message: ToWorker) => 
 }
 
 /**
- * Scratch folders of a task's earlier attempts, latest first. An attempt that ended by an orderly shutdown is not counted, so
- * it may have the number of this one; its folder is then renamed.
+ * Returns the scratch folders of a task's earlier attempts, latest first. An attempt that ended by an orderly shutdown is not counted, so
+ * it may have the same number as this attempt; its folder is then renamed.
  */
 async function earlierAttempts(
   data: DataFolder,
   taskId: number,
   attempt: number,
 ): Promise<readonly string[]> {
-  const entries = await list(data.scratch);
+  const entries = await listFolder(data.scratch);
   const names = entries.map(({ name }) => name).filter((name) => name.startsWith(`${taskId}-`));
   const ownFolder = `${taskId}-${attempt}`;
   const earlierNames = names.filter((name) => name !== ownFolder);

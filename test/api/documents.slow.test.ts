@@ -11,13 +11,13 @@ import { createUser } from '../../engine/catalog/create-user.js';
 import { urlVariable } from '../../cli/remote.js';
 import { settings } from '../../engine/core/config.js';
 import { parseJson } from '../../engine/core/json.js';
-import { query } from '../../api/resources/records/record-schemas.js';
-import { clientFor, idOf, send, startServer, waitFor, type Client, type TestServer } from './server.js'; // prettier-ignore
+import { querySchema } from '../../api/resources/records/record-schemas.js';
+import { clientFor, idOf, sendRequest, startServer, waitForJob, type Client, type TestServer } from './server.js'; // prettier-ignore
 
 /*
- * Pastes every example of the documents into a server with the bundled dataset. An example is a block of code; its language tells
- * what is done with it. `<dataset id>` and its like stand for what the answers before have, in a new document for the bundled
- * dataset; the address, the token and the data folder of the documents are replaced by those of the server.
+ * Runs every example of the documents on a server with the bundled dataset. An example is a block of code; its language decides how it is
+ * run. Placeholders such as `<dataset id>` are replaced by ids from earlier answers in the same document, or else by the id of the bundled
+ * dataset; the address, the token and the data folder in the documents are replaced by those of the server.
  */
 
 /** A block of code of a document. */
@@ -28,55 +28,61 @@ interface Example {
   readonly text: string;
 }
 
-const documents = [
+const documentFiles = [
   ...readdirSync('.').filter((name) => name.endsWith('.md')),
   ...readdirSync('docs', { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name.replaceAll('\\', '/')}`),
 ];
-const examples = documents.flatMap(examplesOf);
+const examples = documentFiles.flatMap(examplesOf);
 
-/** The reason why SQL of an engine, named in its first line, is not run here. */
-const notHere: Readonly<Record<string, string>> = {
+/** The reason why this test does not run the SQL of an engine, by the engine's name in the first line of the example. */
+const reasonsNotToRunSql: Readonly<Record<string, string>> = {
   ClickHouse: 'npm run test:interop runs it',
   "DuckDB's delta extension": 'DuckDB would have to download it',
 };
 
-/** The test of an example, by language. */
-const languages: Readonly<Record<string, (example: Example) => void>> = {
-  '': (example) => shell({ ...example, text: curlCommands(example.text) }),
-  sh: shell,
+/** How an example is tested, by its language. */
+const addExampleByLanguage: Readonly<Record<string, (example: Example) => void>> = {
+  '': (example) => addShellExample({ ...example, text: curlCommands(example.text) }),
+  sh: addShellExample,
   json: (example) => addExample(example, () => sendJson(example)),
   python: (example) => {
-    const missing = importsOf(example.text).filter((name) => !modules.has(name));
+    const missing = importedModules(example.text).filter(
+      (name) => !installedPythonModules.has(name),
+    );
     if (missing.length > 0)
       test.skip(`${exampleTitle(example)} (needs Python with ${missing.join(', ')})`, () => {}); // prettier-ignore
     else addExample(example, () => runPython(example));
   },
   sql: (example) => {
     const engine = /^-- (ClickHouse|.* extension)/.exec(example.text)?.[1] ?? '';
-    const reason = notHere[engine];
+    const reason = reasonsNotToRunSql[engine];
     if (reason !== undefined) test.skip(`${exampleTitle(example)} (${reason})`, () => {});
     else addExample(example, () => runSql(example));
   },
   Filter: (example) =>
-    addExample(example, () => sendRow(example, (text) => ({ filters: [parseJson(text)] }))),
+    addExample(example, () =>
+      sendConditionRow(example, (text) => ({ filters: [parseJson(text)] })),
+    ),
   'Query string': (example) =>
-    addExample(example, () => sendRow(example, (text) => ({ query: text }))),
-  // Configuration of other programs: that the settings in it exist is tested below.
+    addExample(example, () => sendConditionRow(example, (text) => ({ query: text }))),
+  // Configuration files of other programs are not run; another test checks that the settings in them exist.
   ini: () => {},
   nginx: () => {},
   dockerfile: () => {},
 };
 
-/** The modules that the Python of this machine has, of those that examples import. */
-const modules = new Set(
+/** The Python modules that examples import and that this machine has. */
+const installedPythonModules = new Set(
   spawnSync(
     'python3',
     [
       '-c',
       'import importlib.util as u, sys\nprint(*[n for n in sys.argv[1:] if u.find_spec(n)])',
-      ...examples.flatMap(({ language, text }) => (language === 'python' ? importsOf(text) : [])),
+      ...examples.flatMap(({ language, text }) =>
+        language === 'python' ? importedModules(text) : [],
+      ),
     ],
     { encoding: 'utf8' },
   )
@@ -84,8 +90,8 @@ const modules = new Set(
     .split(' '),
 );
 
-/** Programs that examples may call without a test: they need a machine of their own. */
-const notRun =
+/** Commands in shell examples that are not run, because they would change the machine. */
+const untestedPrograms =
   /^(?:sudo |npm |docker |systemctl |journalctl |nginx |pip |strandlake |STRANDLAKE_\w+=)/;
 
 let server: TestServer;
@@ -93,10 +99,10 @@ let client: Client;
 let bundledDatasetId: number;
 let bundledFile: number;
 let folder: string;
-/** The values of the placeholders in each document. */
-const placeholders = new Map<string, Map<string, string>>();
-/** The interpreter of each document with Python: an example continues those before it. */
-const interpreters = new Map<string, Interpreter>();
+/** The values of the placeholders, by document. */
+const placeholdersByDocument = new Map<string, Map<string, string>>();
+/** The Python interpreter of each document: an example continues the earlier ones of its document. */
+const interpreterByDocument = new Map<string, PythonInterpreter>();
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'strandlake-documents-'));
@@ -108,7 +114,7 @@ beforeAll(async () => {
   const object = { vault_id: vault, object_type: 'file', filename: 'clinvar.vcf.gz' };
   const file = await client.post('/v2/objects', object);
   const content = readFileSync('examples/clinvar_grch38_2026_69k.vcf.gz');
-  await send('', 'PUT', String(file.json['upload_url']), content);
+  await sendRequest('', 'PUT', String(file.json['upload_url']), content);
   const dataset = { vault_id: vault, object_type: 'dataset', filename: 'clinvar' };
   bundledDatasetId = idOf(await client.post('/v2/objects', dataset));
   bundledFile = idOf(file);
@@ -117,13 +123,13 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  for (const interpreter of interpreters.values()) interpreter.stop();
+  for (const interpreter of interpreterByDocument.values()) interpreter.stop();
   await server.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
 describe('the bundled dataset', () => {
-  /** The properties of each record, from the lines of the file. */
+  /** The properties of each record of the bundled dataset, from the lines of its VCF file. */
   const sourceRecords = gunzipSync(readFileSync('examples/clinvar_grch38_2026_69k.vcf.gz'))
     .toString()
     .split(/\r?\n/)
@@ -179,12 +185,15 @@ describe('the bundled dataset', () => {
   }); // prettier-ignore
 });
 
-for (const file of documents) {
+for (const file of documentFiles) {
   describe(file, () => {
     for (const example of examples.filter((one) => one.file === file)) {
-      const register = languages[example.language];
+      const register = addExampleByLanguage[example.language];
       if (register) register(example);
-      else addExample(example, () => expect(Object.keys(languages)).toContain(example.language));
+      else
+        addExample(example, () =>
+          expect(Object.keys(addExampleByLanguage)).toContain(example.language),
+        );
     }
   });
 }
@@ -192,9 +201,9 @@ for (const file of documents) {
 test('the documents name no setting that does not exist', () => {
   const flags = new Set(Object.values(settings).map(({ flag }) => `--${flag}`));
   const variables = new Set<string>(Object.values(settings).map(({ env }) => env));
-  variables.add(urlVariable); // of the commands that work through a server
+  variables.add(urlVariable); // the variable of commands that work through a server
   const ofTests = /^(CONTRIBUTING|docs\/(bad-input|threats|decisions\/.*))\.md$/;
-  const wrong = documents.flatMap((file) => {
+  const wrong = documentFiles.flatMap((file) => {
     if (ofTests.test(file)) return [];
     const text = readFileSync(file, 'utf8');
     const starts = [...text.matchAll(/(?:npm start --|strandlake serve|ExecStart=\S+ start --) ?([^`\n|]*)/g)]; // prettier-ignore
@@ -207,7 +216,7 @@ test('the documents name no setting that does not exist', () => {
   expect(wrong).toEqual([]);
 });
 
-/** The blocks of code of a document, and the rows of its tables of conditions. */
+/** Returns the blocks of code of a document, and the rows of its tables of conditions. */
 function examplesOf(file: string): readonly Example[] {
   const lines = readFileSync(file, 'utf8').split('\n');
   const found: Example[] = [];
@@ -235,20 +244,20 @@ function addExample(example: Example, run: () => Promise<void> | void): void {
   test(exampleTitle(example), run);
 }
 
-/** The commands `curl` of what a program prints. */
+/** Returns the `curl` commands in the output of a program. */
 function curlCommands(text: string): string {
   return (text.match(/^curl (?:.*\\\n)*.*$/gm) ?? []).join('\n\n');
 }
 
-/** Runs the paragraphs of an example of the shell one after the other, because a later one uses the ids of an earlier one. */
-function shell(example: Example): void {
+/** Runs the paragraphs of a shell example one after another, because a later one uses the ids of an earlier one. */
+function addShellExample(example: Example): void {
   let line = example.line;
   for (const paragraph of example.text.split('\n\n')) {
     const paragraphExample = { ...example, line, text: paragraph };
     line += paragraph.split('\n').length + 1;
     const commands = paragraph.split('\n').filter((part) => !/^\s*(#|$)/.test(part));
     if (commands.length === 0) continue;
-    if (notRun.test(commands[0]!)) {
+    if (untestedPrograms.test(commands[0]!)) {
       if (example.language === 'sh')
         test.skip(`${exampleTitle(paragraphExample)} (not run)`, () => {});
     } else addExample(paragraphExample, () => runShell(paragraphExample));
@@ -258,7 +267,10 @@ function shell(example: Example): void {
 async function runShell({ file, text }: Example): Promise<void> {
   const placeholdersKnown = placeholdersOf(file);
   if (text.includes('<code>') && placeholdersKnown.has('application id'))
-    placeholdersKnown.set('code', await newCode(Number(placeholdersKnown.get('application id'))));
+    placeholdersKnown.set(
+      'code',
+      await newAuthorizationCode(Number(placeholdersKnown.get('application id'))),
+    );
   const script = `set -eu
     curl() { command curl --fail-with-body --no-progress-meter "$@"; echo; }
     uuidgen() { cat /proc/sys/kernel/random/uuid; }
@@ -273,8 +285,8 @@ async function runShell({ file, text }: Example): Promise<void> {
   }
 }
 
-/** The code that the browser of a user would bring back, for the challenge of RFC 7636, appendix B. */
-function newCode(applicationId: number): Promise<string> {
+/** Returns an authorization code for the challenge of RFC 7636, appendix B, as the browser of a user would receive it. */
+function newAuthorizationCode(applicationId: number): Promise<string> {
   const grant = {
     applicationId,
     userId: client.user.id,
@@ -285,7 +297,7 @@ function newCode(applicationId: number): Promise<string> {
   return server.catalog.grants.create(grant, server.key);
 }
 
-/** Keeps the ids of an answer for the examples that follow. */
+/** Stores the ids in an answer for later examples. */
 function rememberIds(answer: Readonly<Record<string, unknown>>, known: Map<string, string>): void {
   const kinds: Readonly<Record<string, string>> = {
     DatasetImport: 'import',
@@ -314,26 +326,26 @@ function rememberIds(answer: Readonly<Record<string, unknown>>, known: Map<strin
   if (answer['cursor']) known.set('cursor', String(answer['cursor']));
 }
 
-/** Waits for the task of an answer, which must succeed. */
+/** Waits for the task that an answer names, and expects that it succeeds. */
 async function waitForEnd({ json }: { readonly json: Record<string, unknown> }): Promise<void> {
-  const task = await waitFor(client, `/v2/tasks/${String(json['task_id'])}`);
+  const task = await waitForJob(client, `/v2/tasks/${String(json['task_id'])}`);
   if (task.json['status'] !== 'completed') throw new Error(task.text);
 }
 
 function placeholdersOf(file: string): Map<string, string> {
   const placeholderValues =
-    placeholders.get(file) ??
+    placeholdersByDocument.get(file) ??
     new Map([
       ['dataset id', String(bundledDatasetId)],
       ['clinvar id', String(bundledDatasetId)],
       ['file id', String(bundledFile)],
       ['your email', client.user.email],
     ]);
-  placeholders.set(file, placeholderValues);
+  placeholdersByDocument.set(file, placeholderValues);
   return placeholderValues;
 }
 
-/** An example with the values of this server. */
+/** Returns an example with the values of this server in place of its own. */
 function withServerValues(text: string, known: ReadonlyMap<string, string>): string {
   return text
     .replaceAll('http://127.0.0.1:3000', server.url)
@@ -344,18 +356,18 @@ function withServerValues(text: string, known: ReadonlyMap<string, string>): str
     .replaceAll(/(?<![\w/])data\/datasets/g, join(server.data.root, 'datasets'));
 }
 
-/** A body of a query is sent to the dataset that the document speaks of; what else is JSON, such as a part of an answer, is parsed. */
+/** Sends the body of a query to the dataset that the document describes; other JSON, such as a part of an answer, is only parsed. */
 async function sendJson({ file, text }: Example): Promise<void> {
   const body = parseJson(text.startsWith('{') ? text : `{${text}}`) as Record<string, unknown>;
-  const { properties } = query.schema as { properties: object };
+  const { properties } = querySchema.schema as { properties: object };
   if (!Object.keys(body).some((key) => Object.hasOwn(properties, key)) || 'dataset_id' in body || 'explain' in body) return; // prettier-ignore
   const path = `/v2/datasets/${placeholdersOf(file).get('dataset id')}/data`;
   const answer = await client.call('POST', path, body, { prefer: 'handling=strict' });
   expect([answer.status, answer.text]).toEqual([200, expect.anything()]);
 }
 
-/** A row of a table of conditions names the records that its condition finds, by relevance where it says so. */
-async function sendRow(
+/** Tests that the condition in a row of a table finds the records that the row names, ordered by relevance where the row says so. */
+async function sendConditionRow(
   { file, text }: Example,
   body: (condition: string) => object,
 ): Promise<void> {
@@ -373,15 +385,15 @@ async function sendRow(
 }
 
 async function runPython({ file, text }: Example): Promise<void> {
-  const interpreter = interpreters.get(file) ?? startPython();
-  interpreters.set(file, interpreter);
+  const interpreter = interpreterByDocument.get(file) ?? startPython();
+  interpreterByDocument.set(file, interpreter);
   const failure = await interpreter.run(withServerValues(text, placeholdersOf(file)));
   if (failure !== null) throw new Error(failure);
 }
 
-/** A running Python. */
-interface Interpreter {
-  /** Executes code after that of earlier calls; returns the traceback of its error, or null. */
+/** A running Python interpreter. */
+interface PythonInterpreter {
+  /** Executes code that continues the code of earlier calls; returns the traceback of its error, or null. */
   run(code: string): Promise<string | null>;
   stop(): void;
 }
@@ -399,7 +411,7 @@ for line in sys.stdin:
     print(json.dumps(failure), flush=True)
 `;
 
-function startPython(): Interpreter {
+function startPython(): PythonInterpreter {
   const env = { ...process.env, QUARTZBIO_LOGFILE: join(folder, 'client.log') };
   const child = spawn('python3', ['-c', pythonLoop], { cwd: folder, env, stdio: ['pipe', 'pipe', 'ignore'] }); // prettier-ignore
   const answers = createInterface(child.stdout)[Symbol.asyncIterator]();
@@ -413,8 +425,8 @@ function startPython(): Interpreter {
   };
 }
 
-/** The modules that Python code imports. */
-function importsOf(text: string): readonly string[] {
+/** Returns the modules that Python code imports. */
+function importedModules(text: string): readonly string[] {
   return [...text.matchAll(/^(?:import|from) (\w+)/gm)].map(([, name]) => name!);
 }
 

@@ -1,30 +1,30 @@
 import type { SchedulerOptions } from '../../scheduler/queue/scheduler.js';
 import { startHost } from '../../scheduler/worker/host.js';
-import type { ToWorker } from '../../scheduler/worker/messages.js';
+import type { MessageToWorker } from '../../scheduler/worker/messages.js';
 
-/** A worker from which a test can keep its work. */
-export interface HeldWorker {
-  /** The option of the scheduler that starts it. */
+/** A worker process from which a test can withhold work. */
+export interface HoldableWorker {
+  /** The scheduler's option that starts this worker. */
   readonly startHost: NonNullable<SchedulerOptions['startHost']>;
-  /** The work that it did not get, in order. */
-  readonly held: readonly ToWorker[];
-  /** From now on it gets no work of this kind of job, or all further work. */
+  /** The messages that were withheld from the worker, in order. */
+  readonly held: readonly MessageToWorker[];
+  /** From now on, withholds work of one kind of job, or all work if `kind` is undefined. */
   hold(kind: string | undefined): void;
-  /** Gives it the held work, and all further work. */
+  /** Sends the withheld messages to the worker, and withholds nothing any more. */
   release(): void;
 }
 
-/** Makes a worker that gets its work until `hold` is called. */
-export function heldWorker(): HeldWorker {
+/** Returns a worker that receives its work until `hold` is called. */
+export function createHoldableWorker(): HoldableWorker {
   let heldKind: string | undefined;
-  const held: ToWorker[] = [];
-  let deliver: (message: ToWorker) => void;
+  const held: MessageToWorker[] = [];
+  let deliver: (message: MessageToWorker) => void;
   return {
     held,
     startHost: (...args) => {
       const host = startHost(...args);
       deliver = (message) => host.send(message);
-      const send = (message: ToWorker): void => {
+      const send = (message: MessageToWorker): void => {
         if (message.type === 'run' && message.kind === heldKind) held.push(message);
         else host.send(message);
       };

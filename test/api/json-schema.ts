@@ -1,30 +1,33 @@
 import { schemas } from '../../api/resources/index.js';
 import type { Schema } from '../../api/http/schema.js';
 
-/** Finds the schema that a `$ref` names, and how the references in that one are resolved. */
-export type Resolve = (ref: string) => { readonly schema: Schema; readonly resolve: Resolve };
+/** Returns the schema that a `$ref` names, and a function that resolves the references in that schema. */
+export type ResolveReference = (ref: string) => {
+  readonly schema: Schema;
+  readonly resolve: ResolveReference;
+};
 
 const schemaByReference = new Map(
   schemas.map(({ name, schema }) => [`#/components/schemas/${name}`, schema]),
 );
-const ofInterface: Resolve = (ref) => ({
-  schema: schemaByReference.get(ref) ?? failSchema(ref),
-  resolve: ofInterface,
+const resolveInterfaceSchema: ResolveReference = (ref) => ({
+  schema: schemaByReference.get(ref) ?? throwUnknownSchema(ref),
+  resolve: resolveInterfaceSchema,
 });
 
-type Check = (
+type CheckKeyword = (
   expected: never,
   value: unknown,
   path: string,
   schema: Schema,
-  resolve: Resolve,
+  resolve: ResolveReference,
 ) => readonly string[];
 
 /** Keywords that do not constrain values. */
-const annotations = ['description', 'example', 'examples', 'title', 'default', 'deprecated', 'discriminator', 'maxLength', 'maturity', 'version', '$schema', '$comment', '$comments', '$defs', 'definitions']; // prettier-ignore
+const annotationKeywords = ['description', 'example', 'examples', 'title', 'default', 'deprecated', 'discriminator', 'maxLength', 'maturity', 'version', '$schema', '$comment', '$comments', '$defs', 'definitions']; // prettier-ignore
 
-/** Whether a text has a format. */
-const formats: Readonly<Record<string, (value: unknown) => boolean>> = {
+/** For each format, whether a value has it. */
+const formatChecks: Readonly<Record<string, (value: unknown) => boolean>> = {
   'date-time': (value) => new Date(String(value)).toISOString() === value,
   uri: (value) => URL.canParse(String(value)),
   'uri-template': (value) => URL.canParse(String(value).replaceAll(/\{\w+\}/g, 'x')),
@@ -32,16 +35,16 @@ const formats: Readonly<Record<string, (value: unknown) => boolean>> = {
   int64: Number.isSafeInteger,
 };
 
-/** The keywords of JSON schema that the interface uses, and the standards whose answers it gives; an unknown one throws. */
-const checks: Readonly<Record<string, Check>> = {
-  ...Object.fromEntries(annotations.map((keyword) => [keyword, () => []])),
+/** The checks of the JSON Schema keywords that the interface and the standards behind its answers use; an unknown keyword throws. */
+const keywordChecks: Readonly<Record<string, CheckKeyword>> = {
+  ...Object.fromEntries(annotationKeywords.map((keyword) => [keyword, () => []])),
   $ref: (ref: string, value, path, _, resolve) => {
     const found = resolve(ref);
     return schemaErrors(found.schema, value, path, found.resolve);
   },
   type: (expected: string | readonly string[], value, path) =>
-    [expected].flat().includes(typeOf(value)) ||
-    ([expected].flat().includes('number') && typeOf(value) === 'integer')
+    [expected].flat().includes(jsonTypeOf(value)) ||
+    ([expected].flat().includes('number') && jsonTypeOf(value) === 'integer')
       ? []
       : [`${path} is ${JSON.stringify(value)}, not ${String(expected)}`],
   enum: (values: readonly unknown[], value, path) =>
@@ -51,7 +54,7 @@ const checks: Readonly<Record<string, Check>> = {
   const: (expected: unknown, value, path) =>
     value === expected ? [] : [`${path} is ${JSON.stringify(value)}, not ${String(expected)}`],
   format: (format: string, value, path) =>
-    value === null || (formats[format] ?? failSchema(`format ${format}`))(value)
+    value === null || (formatChecks[format] ?? throwUnknownSchema(`format ${format}`))(value)
       ? []
       : [`${path} is no ${format}`],
   pattern: (pattern: string, value, path) =>
@@ -105,18 +108,21 @@ const checks: Readonly<Record<string, Check>> = {
     parts.flatMap((schema) => schemaErrors(schema, value, path, resolve)),
 };
 
-/** Places where a value does not satisfy a schema; empty if it does. References are resolved in the interface, unless `resolve` is given. */
+/**
+ * Returns the places where a value does not satisfy a schema; none if it does. References are resolved in the OpenAPI document, unless
+ * `resolve` is given.
+ */
 export function schemaErrors(
   schema: Schema,
   value: unknown,
   path = '$',
-  resolve: Resolve = ofInterface,
+  resolve: ResolveReference = resolveInterfaceSchema,
 ): readonly string[] {
   const { type, ...others } = schema;
-  const found = type === undefined ? [] : [...checks['type']!(type as never, value, path, schema, resolve)]; // prettier-ignore
-  // Only a value of the right type is checked by the other keywords.
+  const found = type === undefined ? [] : [...keywordChecks['type']!(type as never, value, path, schema, resolve)]; // prettier-ignore
+  // If the type of the value is wrong, the other keywords are not checked.
   for (const [keyword, expected] of Object.entries(others)) {
-    const check = checks[keyword] ?? failSchema(`keyword ${keyword}`);
+    const check = keywordChecks[keyword] ?? throwUnknownSchema(`keyword ${keyword}`);
     if (found.length === 0) found.push(...check(expected as never, value, path, schema, resolve));
   }
   return found;
@@ -126,13 +132,13 @@ function hasKey(value: unknown, key: string): boolean {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, key);
 }
 
-function typeOf(value: unknown): string {
+function jsonTypeOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
   if (typeof value === 'bigint' || Number.isInteger(value)) return 'integer';
   return typeof value;
 }
 
-function failSchema(name: string): never {
+function throwUnknownSchema(name: string): never {
   throw new Error(`the checker of schemas does not know ${name}`);
 }

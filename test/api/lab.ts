@@ -1,25 +1,25 @@
 import { afterAll, expect } from '@jest/globals';
-import { clientFor, idOf, send, startServer, waitFor, type Client, type TestOptions, type TestServer } from './server.js'; // prettier-ignore
+import { clientFor, idOf, sendRequest, startServer, waitForJob, type Client, type TestOptions, type TestServer } from './server.js'; // prettier-ignore
 
-/** A server with a user and a vault of hers, for all tests of a file. */
-export interface Lab {
+/** A server with a user, and a vault of the user, for all tests of a file. */
+export interface ServerFixture {
   readonly server: TestServer;
   readonly ann: Client;
   readonly vaultId: number;
-  /** Makes a dataset; returns its id. */
+  /** Creates a dataset; returns its id. */
   newDataset(more?: object): Promise<number>;
-  /** Makes a file and uploads its content; returns its id. */
+  /** Creates a file and uploads its content; returns its id. */
   newFile(filename: string, content: string | Uint8Array): Promise<number>;
-  /** Creates an import, waits for its end and expects that it completes; returns it. */
+  /** Creates an import, waits until it ends and expects that it completes; returns the import. */
   runImport(body: object): Promise<Readonly<Record<string, unknown>>>;
-  /** Restarts the server on its data folder; `server` and `ann` then belong to the new one. */
+  /** Restarts the server on its data folder; afterwards `server` and `ann` refer to the new server. */
   restart(): Promise<void>;
-  /** Number of records of a dataset. */
+  /** Returns the number of records of a dataset. */
   total(datasetId: number): Promise<unknown>;
 }
 
-/** Starts a server for the tests of the file that calls this at its top level, and closes it after them. */
-export async function startLab(options?: TestOptions): Promise<Lab> {
+/** Starts a server for the tests of a file, which must call this function at its top level; the server is closed after the tests. */
+export async function startServerFixture(options?: TestOptions): Promise<ServerFixture> {
   let server = await startServer(options);
   afterAll(() => server.close());
   let ann = await server.user('ann');
@@ -44,14 +44,19 @@ export async function startLab(options?: TestOptions): Promise<Lab> {
     async newFile(filename, content) {
       const file = { vault_id: vaultId, object_type: 'file', filename };
       const createdObject = await ann.post('/v2/objects', file);
-      const uploadAnswer = await send('', 'PUT', String(createdObject.json['upload_url']), content);
+      const uploadAnswer = await sendRequest(
+        '',
+        'PUT',
+        String(createdObject.json['upload_url']),
+        content,
+      );
       expect([filename, uploadAnswer.status]).toEqual([filename, 200]);
       return idOf(createdObject);
     },
     async runImport(body) {
       const created = await ann.post('/v2/dataset_imports', body);
       expect([created.status, created.text]).toEqual([201, expect.any(String)]);
-      const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(created)}`);
+      const { json } = await waitForJob(ann, `/v2/dataset_imports/${idOf(created)}`);
       expect([json['status'], json['error_message']]).toEqual(['completed', null]);
       return json;
     },

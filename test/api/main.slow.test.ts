@@ -6,19 +6,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseConfig } from '../../engine/core/config.js';
 
-let root: string;
+let rootFolder: string;
 beforeAll(async () => {
-  root = await mkdtemp(join(tmpdir(), 'strandlake-main-'));
+  rootFolder = await mkdtemp(join(tmpdir(), 'strandlake-main-'));
 });
-afterAll(() => rm(root, { recursive: true, force: true }));
+afterAll(() => rm(rootFolder, { recursive: true, force: true }));
 
-interface Started {
+interface StartedApi {
   readonly child: ChildProcess;
   readonly output: () => string;
 }
 
-function startApi(args: readonly string[]): Started {
-  const config = parseConfig(['--data', join(root, 'data'), '--threads', '1', ...args], {});
+function startApi(args: readonly string[]): StartedApi {
+  const config = parseConfig(['--data', join(rootFolder, 'data'), '--threads', '1', ...args], {});
   const child = fork('dist/api/main.js', [JSON.stringify(config)], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
@@ -28,7 +28,7 @@ function startApi(args: readonly string[]): Started {
   return { child, output: () => output };
 }
 
-async function listeningPort({ child, output }: Started): Promise<number> {
+async function listeningPort({ child, output }: StartedApi): Promise<number> {
   const message = once(child, 'message').then(([value]) => value as { type: string; port: number });
   const exit = once(child, 'exit').then(() => Promise.reject(new Error(output())));
   const { type, port } = await Promise.race([message, exit]);
@@ -69,7 +69,7 @@ test('refuses for good, with exit code 78, an address that is taken and a folder
   expect(await refusal).toMatchObject([
     { type: 'refused', reason: expect.stringContaining('another server') },
   ]);
-  const config = ['--port', String(port), '--data', join(root, 'other')];
+  const config = ['--port', String(port), '--data', join(rootFolder, 'other')];
   const thirdApi = startApi(config);
   const inUse = once(thirdApi.child, 'message');
   expect(await once(thirdApi.child, 'exit')).toEqual([78, null]);
@@ -81,7 +81,7 @@ test('refuses for good, with exit code 78, an address that is taken and a folder
 });
 
 test('refuses for good a data folder that is a file', async () => {
-  const file = join(root, 'file');
+  const file = join(rootFolder, 'file');
   await writeFile(file, '');
   const startedApi = startApi(['--port', '0', '--data', file]);
   const refusal = once(startedApi.child, 'message');

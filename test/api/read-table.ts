@@ -4,21 +4,21 @@ import { parse } from 'csv-parse/sync';
 import ExcelJS from 'exceljs';
 import { parquetReadObjects, parquetSchema, parquetMetadata } from 'hyparquet';
 
-/* Reads exported files with other code than ours. */
+/* Reads exported files with independent libraries instead of Strandlake's own code. */
 
-/** The columns of a file and its records, each a value per column. */
+/** The columns of a file, and its records as lists of values, one per column. */
 interface FileTable {
   readonly names: readonly string[];
   readonly rows: readonly (readonly unknown[])[];
 }
 
-const readers: Readonly<Record<string, (bytes: Buffer) => Promise<FileTable>>> = {
+const tableReaders: Readonly<Record<string, (bytes: Buffer) => Promise<FileTable>>> = {
   csv: async (bytes) => delimitedTable(bytes, ','),
   'csv-expand': async (bytes) => delimitedTable(bytes, ','),
   'csv-gz': async (bytes) => delimitedTable(gunzipSync(bytes), ','),
   tsv: async (bytes) => delimitedTable(bytes, '\t'),
-  excel: sheetTable,
-  'excel-expand': sheetTable,
+  excel: worksheetTable,
+  'excel-expand': worksheetTable,
   async parquet(bytes) {
     const file = Uint8Array.from(bytes).buffer;
     const names = parquetSchema(parquetMetadata(file)).children.map(({ element }) => element.name);
@@ -49,24 +49,27 @@ const readers: Readonly<Record<string, (bytes: Buffer) => Promise<FileTable>>> =
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Expects that a file of this format has these records of JSON: the same fields in the same order, and the same values. */
-export async function differencesOf(
+/**
+ * Compares a file with records given as JSON: they must have the same fields in the same order, and the same values. Returns the
+ * differences.
+ */
+export async function recordDifferences(
   format: string,
   bytes: Buffer,
   wanted: readonly Row[],
 ): Promise<readonly string[]> {
-  const { names, rows } = await readers[format]!(bytes);
+  const { names, rows } = await tableReaders[format]!(bytes);
   const found: string[] = [];
   const keys = fieldsOf(wanted).join(' ');
   const fields = [...new Set(names.map((name) => name.split('.')[0]!))].join(' ');
-  // JSON without records does not name the fields.
+  // If there are no records, the JSON does not name the fields.
   if (wanted.length > 0 && fields !== keys) found.push(`fields: ${fields}, wanted ${keys}`);
   if (rows.length !== wanted.length) found.push(`${rows.length} records, wanted ${wanted.length}`);
   for (const [i, row] of rows.entries()) {
     for (const [c, name] of names.entries()) {
       const value = memberAt(wanted[i], name.split('.'));
       const ownText = JSON.stringify(comparableValue(row[c], value));
-      const wantedText = JSON.stringify(plainValue(value));
+      const wantedText = JSON.stringify(normalizedValue(value));
       if (ownText !== wantedText)
         found.push(`record ${i}, ${name}: ${ownText}, wanted ${wantedText}`);
     }
@@ -74,7 +77,7 @@ export async function differencesOf(
   return found;
 }
 
-/** The names of the fields of records, in the order in which they come; errors are the last. */
+/** Returns the names of the fields of records, in the order of their first occurrence; the field for errors is the last. */
 function fieldsOf(records: readonly Row[]): readonly string[] {
   const names = new Set(records.flatMap((record) => Object.keys(record)));
   const hasErrors = names.delete('_errors');
@@ -86,26 +89,26 @@ function memberAt(value: unknown, [name, ...rest]: readonly string[]): unknown {
   return memberAt((value as Row)[name], rest);
 }
 
-/** A value of the file in the form that JSON has, where JSON has `wanted`. */
+/** Converts a value of a file to the form that the JSON has, given the value `wanted` in the JSON. */
 function comparableValue(found: unknown, wanted: unknown): unknown {
   if (found instanceof Date) return found.toISOString().slice(0, String(wanted).length);
-  if (typeof found !== 'string') return plainValue(found);
+  if (typeof found !== 'string') return normalizedValue(found);
   if (wanted === null) return found === '' ? null : found;
   if (typeof wanted === 'number') return Number(found);
   if (typeof wanted === 'boolean') return found === 'true';
-  return typeof wanted === 'object' ? plainValue(JSON.parse(found)) : found;
+  return typeof wanted === 'object' ? normalizedValue(JSON.parse(found)) : found;
 }
 
-/** A value with numbers for bigints, lists for vectors, and objects without members that are null, in the order of their names. */
-function plainValue(value: unknown): unknown {
+/** Returns a value with numbers for bigints, lists for vectors, and objects with sorted members and without null members. */
+function normalizedValue(value: unknown): unknown {
   if (value === undefined || value === null) return null;
   if (typeof value === 'bigint') return Number(value);
   if (typeof value !== 'object') return value;
   if (Symbol.iterator in value && !('toJSON' in value && !('toArray' in value)))
-    return Array.from(value as Iterable<unknown>, plainValue);
+    return Array.from(value as Iterable<unknown>, normalizedValue);
   const object = 'toJSON' in value ? (value as { toJSON(): object }).toJSON() : value;
   const members = Object.entries(object as Row).map(
-    ([key, one]) => [key, plainValue(one)] as const,
+    ([key, one]) => [key, normalizedValue(one)] as const,
   );
   return Object.fromEntries(members.filter(([, one]) => one !== null).sort(([a], [b]) => (a < b ? -1 : 1))); // prettier-ignore
 }
@@ -116,7 +119,7 @@ function delimitedTable(bytes: Buffer, delimiter: string): FileTable {
   return { names: names!, rows };
 }
 
-async function sheetTable(bytes: Buffer): Promise<FileTable> {
+async function worksheetTable(bytes: Buffer): Promise<FileTable> {
   const workbook = new ExcelJS.Workbook();
   await workbook.xlsx.load(bytes as unknown as ExcelJS.Buffer);
   const records = workbook.getWorksheet('records')!;

@@ -1,5 +1,5 @@
-/** POSTs that only read: a token with the scope `read` may send them (contract 18). */
-export const readingPosts: ReadonlySet<string> = new Set([
+/** POST operations that only read: a token with the scope `read` may call them (contract 18). */
+export const readOnlyPostOperations: ReadonlySet<string> = new Set([
   'beaconSets.query',
   'beacons.query',
   'datasets.batch',

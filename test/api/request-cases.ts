@@ -2,17 +2,17 @@ import { readFileSync } from 'node:fs';
 import { expect } from '@jest/globals';
 import type { Client } from './server.js';
 
-/** The cases of a file: a line each, but for empty lines and those that begin with `#`. */
-export function readCases(file: string): readonly string[] {
+/** Returns the cases in a file: one per line, without empty lines and lines that begin with `#`. */
+export function readCaseLines(file: string): readonly string[] {
   const lines = readFileSync(file, 'utf8').split('\n');
   return lines.filter((line) => line !== '' && !line.startsWith('#'));
 }
 
 /**
- * Carries out a case: `[client] METHOD path [body] ==> status [part of the answer]`, where `$NAME` stands for the value of a name. The first
- * client sends it if it names none.
+ * Runs a case of the form `[client] METHOD path [body] ==> status [part of the answer]`, where `$NAME` stands for a value in `names`. If
+ * the case names no client, the first client sends the request.
  */
-export async function expectAnswer(
+export async function expectRequestCase(
   line: string,
   clients: Readonly<Record<string, Client>>,
   names: Readonly<Record<string, unknown>>,

@@ -1,4 +1,4 @@
-/** Records with values of several types; some lack some of their values. */
+/** Returns records with values of several types; some records lack some values. */
 export function sampleRecords<G>(count: number, genes: readonly G[]) {
   return Array.from({ length: count }, (_, i) => ({
     i,
@@ -10,8 +10,8 @@ export function sampleRecords<G>(count: number, genes: readonly G[]) {
   }));
 }
 
-/** Fields to compute of these records: numbers, of which one depends on another, a list, a date and an object. */
-export const sampleFields = [
+/** Fields to compute from the sample records: numbers, one of which depends on another, a list, a date and an object. */
+export const sampleComputedFields = [
   { name: 'depth', expression: 'sum(record.ad)', data_type: 'integer' },
   {
     name: 'ratio',

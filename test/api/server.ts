@@ -22,16 +22,16 @@ import {
 } from '../../scheduler/queue/scheduler.js';
 import { spillFolder } from '../../scheduler/worker/messages.js';
 
-/** An answer of the server. */
+/** The server's answer to a request. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The JSON of the answer, or an empty object. */
+  /** The JSON of the answer; an empty object if there is none. */
   readonly json: Record<string, unknown>;
 }
 
-/** Sends requests in one user's name. */
+/** Sends requests with the token of one user. */
 export interface Client {
   readonly user: UserRow;
   readonly token: string;
@@ -48,7 +48,9 @@ export interface Client {
   delete(path: string): Promise<Answer>;
 }
 
-/** A whole server on a temporary data folder, in this process but for its worker. Nothing else lies beside the data folder. */
+/**
+ * A complete server on a temporary data folder. Only its worker is a separate process. The parent of the data folder contains nothing else.
+ */
 export interface TestServer {
   readonly url: string;
   readonly port: number;
@@ -60,12 +62,12 @@ export interface TestServer {
   readonly key: Uint8Array;
   readonly logs: string[];
   user(name: string, options?: { domain?: string; role?: Role; scope?: 'read' }): Promise<Client>;
-  /** Stops, and starts again on the same data folder, with the same options. */
+  /** Stops the server, and starts one on the same data folder with the same options. */
   restart(): Promise<TestServer>;
   close(): Promise<void>;
 }
 
-/** The differences of a test server from the defaults. */
+/** Settings of a test server that differ from the defaults. */
 export interface TestOptions {
   readonly rateLimit?: number;
   readonly publicUrl?: string;
@@ -73,22 +75,22 @@ export interface TestOptions {
   readonly limits?: Partial<ServerLimits>;
   readonly scheduler?: Partial<SchedulerOptions>;
   readonly store?: StoreOptions;
-  /** The data folder; a new one by default. */
+  /** The folder of the server; a new one by default. */
   readonly folder?: string;
 }
 
-/** Starts a server; `close` removes everything. */
+/** Starts a server; `close` stops it and removes its files. */
 export async function startServer(options: TestOptions = {}): Promise<TestServer> {
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'strandlake-api-')));
-  return listenOn(
+  return startServerOn(
     { folder, dataFolder: options.folder ?? join(folder, 'data') },
     options,
     new Set(),
   );
 }
 
-/** `firstUsers` are the accounts that have an owner. */
-async function listenOn(
+/** Starts a server on a data folder. `firstUsers` are the domains of the accounts that already have an owner. */
+async function startServerOn(
   { folder, dataFolder }: { readonly folder: string; readonly dataFolder: string },
   options: TestOptions,
   firstUsers: Set<string>,
@@ -135,7 +137,7 @@ async function listenOn(
     limits: { failedLogins: 0, ...options.limits },
     log: (line) => {
       logs.push(line);
-      // The cause of an unexpected status 500 appears in the output of the test.
+      // The cause of an unexpected status 500 is printed in the output of the test.
       if (line.includes('"event":"error"')) console.error(line);
     },
   });
@@ -157,7 +159,7 @@ async function listenOn(
     key,
     logs,
     async user(name, { domain = 'acme', role = 'member', scope } = {}) {
-      // The first user of an account owns it all; tests want ordinary members.
+      // The first user of an account becomes its owner, but tests need ordinary members.
       if (!firstUsers.has(domain)) {
         firstUsers.add(domain);
         const first = { email: `owner@${domain}.org`, domain };
@@ -172,7 +174,7 @@ async function listenOn(
     },
     async restart() {
       await stop();
-      return listenOn({ folder, dataFolder }, options, firstUsers);
+      return startServerOn({ folder, dataFolder }, options, firstUsers);
     },
     async close() {
       await stop();
@@ -181,10 +183,10 @@ async function listenOn(
   };
 }
 
-/** A client that shows a token, or none for the empty text. */
+/** Returns a client that sends a token, or none if `token` is the empty string. */
 export function clientFor(url: string, user: UserRow, token: string): Client {
   const call: Client['call'] = (method, path, body, headers = {}) =>
-    send(url, method, path, body, {
+    sendRequest(url, method, path, body, {
       ...(token !== '' && { authorization: `Bearer ${token}` }),
       ...headers,
     });
@@ -200,8 +202,8 @@ export function clientFor(url: string, user: UserRow, token: string): Client {
   };
 }
 
-/** Sends one request; texts and bytes go as they are, anything else as JSON. */
-export async function send(
+/** Sends one request; strings and bytes are sent as they are, anything else as JSON. */
+export async function sendRequest(
   url: string,
   method: string,
   path: string,
@@ -212,7 +214,7 @@ export async function send(
     method,
     headers,
     redirect: 'manual',
-    ...(body !== undefined && { body: bytesOf(body) }),
+    ...(body !== undefined && { body: encodeBody(body) }),
   });
   const text = await response.text();
   const isJson = response.headers.get('content-type') === 'application/json' && text !== '';
@@ -220,27 +222,27 @@ export async function send(
   return { status: response.status, headers: response.headers, text, json };
 }
 
-function bytesOf(body: unknown): string | Uint8Array<ArrayBuffer> {
+function encodeBody(body: unknown): string | Uint8Array<ArrayBuffer> {
   if (typeof body === 'string') return body;
   return ArrayBuffer.isView(body) ? (body as Uint8Array<ArrayBuffer>) : JSON.stringify(body);
 }
 
-/** An id in an answer. */
+/** Returns the id in an answer. */
 export function idOf(answer: Answer): number {
   if (typeof answer.json['id'] !== 'number')
     throw new Error(`no id: ${answer.status} ${answer.text}`);
   return answer.json['id'];
 }
 
-/** The elements of a list answer. */
+/** Returns the elements of an answer that is a list. */
 export function listOf(answer: Answer): readonly Record<string, unknown>[] {
   const { data } = answer.json;
   if (!Array.isArray(data)) throw new Error(`no list: ${answer.status} ${answer.text}`);
   return data as readonly Record<string, unknown>[];
 }
 
-/** A vault with one of everything in it. */
-export interface Fixture {
+/** A vault with a resource of every kind. */
+export interface VaultFixture {
   readonly vaultId: number;
   readonly folderId: number;
   readonly fileId: number;
@@ -252,8 +254,8 @@ export interface Fixture {
   readonly taskId: number;
 }
 
-/** Lets `owner` make one of everything. */
-export async function makeFixture(owner: Client, name = 'Lab'): Promise<Fixture> {
+/** Creates a vault with a resource of every kind, as the user `owner`. */
+export async function makeVaultFixture(owner: Client, name = 'Lab'): Promise<VaultFixture> {
   const vaultId = idOf(await owner.post('/v2/vaults', { name }));
   const postObject = (object: object): Promise<Answer> =>
     owner.post('/v2/objects', { vault_id: vaultId, ...object });
@@ -263,7 +265,7 @@ export async function makeFixture(owner: Client, name = 'Lab'): Promise<Fixture>
     filename: 'a.json',
     parent_object_id: folderId,
   });
-  await send('', 'PUT', String(file.json['upload_url']), '{"gene":"TP53"}\n');
+  await sendRequest('', 'PUT', String(file.json['upload_url']), '{"gene":"TP53"}\n');
   const datasetId = idOf(await postObject({ object_type: 'dataset', filename: 'variants' }));
   const importAnswer = await owner.post('/v2/dataset_imports', {
     dataset_id: datasetId,
@@ -277,7 +279,7 @@ export async function makeFixture(owner: Client, name = 'Lab'): Promise<Fixture>
     format: 'json',
   });
   const exportId = idOf(exportAnswer);
-  await waitFor(owner, `/v2/dataset_exports/${exportId}`);
+  await waitForJob(owner, `/v2/dataset_exports/${exportId}`);
   const [field] = listOf(await owner.get(`/v2/datasets/${datasetId}/fields?name=gene`));
   const [commit] = listOf(await owner.get(`/v2/datasets/${datasetId}/commits`));
   return {
@@ -293,13 +295,13 @@ export async function makeFixture(owner: Client, name = 'Lab'): Promise<Fixture>
   };
 }
 
-/** The tasks that have archived and restored a dataset. */
+/** The ids of the tasks that have archived and restored a dataset. */
 export interface ArchiveTaskIds {
   readonly snapshot: number;
   readonly restore: number;
 }
 
-/** Archives and restores a dataset of its own. */
+/** Creates a dataset, archives and restores it; returns the ids of the tasks. */
 export async function makeArchiveTasks(owner: Client, vaultId: number): Promise<ArchiveTaskIds> {
   const datasetId = idOf(await owner.post('/v2/datasets', { vault_id: vaultId, name: 'archived' }));
   const done: number[] = [];
@@ -310,21 +312,21 @@ export async function makeArchiveTasks(owner: Client, vaultId: number): Promise<
     await owner.patch(`/v2/datasets/${datasetId}`, { storage_class });
     const path = `/v2/dataset_${noun}_tasks`;
     const [row] = listOf(await owner.get(`${path}?dataset_id=${datasetId}`));
-    done.push(idOf(await waitFor(owner, `${path}/${String(row?.['id'])}`)));
+    done.push(idOf(await waitForJob(owner, `${path}/${String(row?.['id'])}`)));
   }
   return { snapshot: done[0]!, restore: done[1]! };
 }
 
-/** A dry run of a migration of a dataset to itself, which has ended; returns its id. */
+/** Runs a dry run of a migration of a dataset to itself until it has ended; returns the id of the migration. */
 export async function makeMigration(owner: Client, datasetId: number): Promise<number> {
   const body = { source_id: datasetId, target_id: datasetId, dry_run: true };
   const id = idOf(await owner.post('/v2/dataset_migrations', body));
-  await waitFor(owner, `/v2/dataset_migrations/${id}`);
+  await waitForJob(owner, `/v2/dataset_migrations/${id}`);
   return id;
 }
 
-/** Polls a job or a task until it has ended. */
-export async function waitFor(client: Client, path: string): Promise<Answer> {
+/** Polls a job or a task until it has ended; returns the last answer. */
+export async function waitForJob(client: Client, path: string): Promise<Answer> {
   for (;;) {
     const answer = await client.get(path);
     const { status } = answer.json;
@@ -333,8 +335,8 @@ export async function waitFor(client: Client, path: string): Promise<Answer> {
   }
 }
 
-/** Gives a user a permission on a vault, as an administrator would. */
-export async function grant(
+/** Grants a user a permission on a vault, as an administrator does. */
+export async function grantPermission(
   server: TestServer,
   vaultId: number,
   client: Client,

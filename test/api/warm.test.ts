@@ -6,19 +6,19 @@ import { openMemoryExecutor } from '../../engine/query/memory/memory-executor.js
 import { openQueryEngine, type QueryEngine } from '../../engine/query/plan/query-engine.js';
 import { spillFolder } from '../../scheduler/worker/messages.js';
 import type { App } from '../../api/app.module.js';
-import { keepHotColumns, loadHotColumns, warmCaches } from '../../api/warm.js';
-import { startLab } from './lab.js';
+import { saveHotColumnsPeriodically, loadHotColumns, warmCaches } from '../../api/warm.js';
+import { startServerFixture } from './lab.js';
 import { idOf } from './server.js';
 
-const { server, ann, vaultId } = await startLab();
-const datasets: number[] = [];
+const { server, ann, vaultId } = await startServerFixture();
+const datasetIds: number[] = [];
 let queryEngine: QueryEngine;
 const loadedColumns: (readonly [dataset: number, fields: readonly string[]])[] = [];
-/** The datasets whose files were opened. */
-const opened: number[] = [];
-/** The queried datasets, and the fields of the conditions. */
-const askedColumns: [dataset: number, fields: readonly string[]][] = [];
-const reports: string[] = [];
+/** The ids of the datasets whose files were opened. */
+const openedDatasetIds: number[] = [];
+/** The ids of the queried datasets, each with the fields of the query's conditions. */
+const requestedColumns: [dataset: number, fields: readonly string[]][] = [];
+const reportedMessages: string[] = [];
 /** The requests that the server has sent to itself: their paths, and the first lines of the answers. */
 const ownRequests: [path: string, status: string][] = [];
 /** The columns that queries have read. */
@@ -28,14 +28,14 @@ beforeAll(async () => {
     const id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name }));
     const data_records = [{ gene: 'TTN'.repeat(20), info: { AF: 0.5 } }];
     await ann.post('/v2/dataset_imports', { dataset_id: id, data_records });
-    datasets.push(id);
+    datasetIds.push(id);
   }
   const memory = openMemoryExecutor({ threads: 0, cacheMb: 16 });
   queryEngine = await openQueryEngine({
     memory: {
       ...memory,
       open(snapshot, ...more) {
-        opened.push(snapshot.datasetId);
+        openedDatasetIds.push(snapshot.datasetId);
         return memory.open(snapshot, ...more);
       },
       async warm({ datasetId }, fields) {
@@ -44,7 +44,7 @@ beforeAll(async () => {
     },
     hot: usedColumns,
     trace: (_, { datasetId }, predicate) =>
-      void askedColumns.push([datasetId, fieldsRead(predicate).map(({ name }) => name)]),
+      void requestedColumns.push([datasetId, fieldsRead(predicate).map(({ name }) => name)]),
     dataFolder: server.data.root,
     memoryMb: 64,
     threads: 1,
@@ -54,13 +54,13 @@ beforeAll(async () => {
 });
 afterAll(() => queryEngine.close());
 
-async function warmWith(
+async function warmCachesWith(
   hot: Parameters<typeof warmCaches>[1],
   signal = new AbortController().signal,
 ) {
   const { catalog, store } = server;
   loadedColumns.length = 0;
-  opened.length = 0;
+  openedDatasetIds.length = 0;
   const app: Pick<App, 'post'> = {
     async post(userId, path, body) {
       const answer = await server.app.post(userId, path, body);
@@ -69,27 +69,27 @@ async function warmWith(
     },
   };
   await warmCaches({ catalog, store, queryEngine, app }, hot, signal, (message) =>
-    reports.push(message),
+    reportedMessages.push(message),
   );
   return loadedColumns;
 }
 
 test('the datasets used last are warmed, with the small columns first; what is gone is passed over', async () => {
-  const [first, second] = datasets as [number, number];
-  askedColumns.length = 0;
+  const [first, second] = datasetIds as [number, number];
+  requestedColumns.length = 0;
   ownRequests.length = 0;
   const hotList = [
     { dataset: second, fields: ['gene', 'gone', 'info.AF'] },
     { dataset: 123, fields: ['gene'] },
     { dataset: first, fields: [] },
   ];
-  expect(await warmWith(hotList)).toEqual([[second, ['info.AF', 'gene']]]);
-  expect(opened).toEqual([second, first]);
+  expect(await warmCachesWith(hotList)).toEqual([[second, ['info.AF', 'gene']]]);
+  expect(openedDatasetIds).toEqual([second, first]);
   expect(ownRequests.length).toBeGreaterThan(20);
   expect(new Set(ownRequests.map(String))).toEqual(new Set([`/v2/datasets/${second}/data,HTTP/1.1 200 OK`])); // prettier-ignore
-  expect(reports).toEqual([]);
-  // First pages, then the values of a record; none of it counts as use.
-  expect(askedColumns).toEqual([
+  expect(reportedMessages).toEqual([]);
+  // The first queries read pages, later ones the values of a record; none of them counts as use of the columns.
+  expect(requestedColumns).toEqual([
     [second, []],
     [first, []],
     [second, []],
@@ -97,30 +97,30 @@ test('the datasets used last are warmed, with the small columns first; what is g
     [second, ['gene']],
     [first, []],
   ]);
-  expect(usedColumns.list).toEqual([]);
+  expect(usedColumns.recentDatasets).toEqual([]);
 });
 
 test('without any, the newest dataset is', async () => {
-  askedColumns.length = 0;
-  expect(await warmWith([])).toEqual([]);
-  expect(opened).toEqual([datasets[1]]);
-  expect(askedColumns).toEqual([
-    [datasets[1], []],
-    [datasets[1], []],
+  requestedColumns.length = 0;
+  expect(await warmCachesWith([])).toEqual([]);
+  expect(openedDatasetIds).toEqual([datasetIds[1]]);
+  expect(requestedColumns).toEqual([
+    [datasetIds[1], []],
+    [datasetIds[1], []],
   ]);
 });
 
 test('warming ends with the server', async () => {
-  expect(await warmWith([], AbortSignal.abort())).toEqual([]);
+  expect(await warmCachesWith([], AbortSignal.abort())).toEqual([]);
 });
 
 test('hot columns are kept in the data folder, and a file that is none is ignored', async () => {
   const { data } = server;
-  expect((await loadHotColumns(data)).list).toEqual([]);
+  expect((await loadHotColumns(data)).recentDatasets).toEqual([]);
   const recordedColumns = new HotColumns();
-  recordedColumns.note(1, ['gene']);
-  await keepHotColumns(data, recordedColumns)();
-  expect((await loadHotColumns(data)).list).toEqual([{ dataset: 1, fields: ['gene'] }]);
+  recordedColumns.recordUse(1, ['gene']);
+  await saveHotColumnsPeriodically(data, recordedColumns)();
+  expect((await loadHotColumns(data)).recentDatasets).toEqual([{ dataset: 1, fields: ['gene'] }]);
   await writeFile(data.hotColumns, 'x');
-  expect((await loadHotColumns(data)).list).toEqual([]);
+  expect((await loadHotColumns(data)).recentDatasets).toEqual([]);
 });

@@ -1,5 +1,5 @@
 /**
- * Files with fewer than `smallFileLines` lines and one importer that stay files of their own: one entry per path or pattern, with the
+ * Files with fewer than `maxSmallFileLines` lines and a single importer that may remain separate: one entry per path or pattern, with the
  * reason.
  */
 export const smallFiles: readonly { readonly path: RegExp; readonly why: string }[] = [
@@ -22,5 +22,5 @@ export const smallFiles: readonly { readonly path: RegExp; readonly why: string 
   { path: /\/thread\.ts$/, why: 'the entry of a worker thread' },
 ];
 
-/** Files of fewer lines join their only importer. */
-export const smallFileLines = 40;
+/** A file with fewer lines must be merged into its only importer. */
+export const maxSmallFileLines = 40;

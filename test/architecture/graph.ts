@@ -1,12 +1,12 @@
 import { importTarget } from './rules.js';
-import type { Source } from './source.js';
+import type { ParsedSource } from './source.js';
 
 /**
- * The import circles among these sources, type imports included: the strongly connected components of more than one file (Tarjan's
+ * Returns the import cycles among some sources, including type imports: the strongly connected components of more than one file (Tarjan's
  * algorithm), each sorted by path.
  */
-export function importCircles(sources: readonly Source[]): readonly (readonly string[])[] {
-  const imports = new Map(sources.map((source) => [source.path, targetsOf(source)]));
+export function importCycles(sources: readonly ParsedSource[]): readonly (readonly string[])[] {
+  const imports = new Map(sources.map((source) => [source.path, importTargetsOf(source)]));
   const indexes = new Map<string, number>();
   const lowestLinks = new Map<string, number>();
   const stack: string[] = [];
@@ -32,15 +32,16 @@ export function importCircles(sources: readonly Source[]): readonly (readonly st
   return circles.sort();
 }
 
-/** The paths of files with fewer than `lines` lines that exactly one other file imports, sorted. */
-export function smallParts(
+/** Returns the paths of files with fewer than `lines` lines that exactly one other file imports, sorted. */
+export function smallFilesWithOneImporter(
   files: readonly { readonly path: string; readonly text: string }[],
-  sources: readonly Source[],
+  sources: readonly ParsedSource[],
   lines: number,
 ): readonly string[] {
   const importers = new Map<string, number>();
   for (const source of sources) {
-    for (const target of targetsOf(source)) importers.set(target, (importers.get(target) ?? 0) + 1);
+    for (const target of importTargetsOf(source))
+      importers.set(target, (importers.get(target) ?? 0) + 1);
   }
   return files
     .filter(({ path, text }) => text.split('\n').length <= lines && importers.get(path) === 1)
@@ -48,7 +49,7 @@ export function smallParts(
     .sort();
 }
 
-function targetsOf(source: Source): ReadonlySet<string> {
+function importTargetsOf(source: ParsedSource): ReadonlySet<string> {
   const targets = source.imports.flatMap((one) => importTarget(source.path, one) ?? []);
   return new Set(targets.filter((target) => target !== source.path));
 }

@@ -1,8 +1,8 @@
 import { posix } from 'node:path';
-import type { Import, Source } from './source.js';
+import type { ImportStatement, ParsedSource } from './source.js';
 
-/** Which folder may import which. Changing this table is an architecture decision: it also stands in ARCHITECTURE.md. */
-export const mayImport: Readonly<Record<string, readonly string[]>> = {
+/** Which folder may import which. A change of this table is an architecture decision and must be repeated in ARCHITECTURE.md. */
+export const allowedFolderImports: Readonly<Record<string, readonly string[]>> = {
   engine: ['engine'],
   readers: ['readers', 'engine'],
   writers: ['writers', 'engine'],
@@ -11,14 +11,14 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   cli: ['cli', 'scheduler', 'engine'],
 };
 
-/** Which part of the engine may import which other part, or which file of it. Type imports count, too. */
-export const insideEngine: Readonly<Record<string, readonly string[]>> = {
+/** Which part of the engine may import which other part, or which file of it. Type imports count too. */
+export const allowedEngineImports: Readonly<Record<string, readonly string[]>> = {
   core: [],
-  // The Parquet room could be published alone: of the engine it uses only the buffer pool and the assembler.
+  // The Parquet room could be published separately: from the engine it uses only the buffer pool and the assembler.
   parquet: ['core/buffers.ts', 'core/wasm-assembler.ts'],
   text: ['core'],
   expression: ['core'],
-  // The catalogue implements the interface through which a search reads it.
+  // The catalogue implements an interface of `search`, by which a search reads the catalogue.
   catalog: ['core', 'search'],
   store: ['core', 'parquet', 'text'],
   ingest: ['core', 'parquet', 'store'],
@@ -27,10 +27,7 @@ export const insideEngine: Readonly<Record<string, readonly string[]>> = {
   search: ['core', 'query', 'text'],
 };
 
-/**
- * The rooms of the product: folders that belong together and are described by one README. A folder below a room that is not listed
- * belongs to that room.
- */
+/** The rooms of the product: each is a folder with a README. A folder below a room that is not listed itself belongs to that room. */
 export const rooms: readonly string[] = [
   'engine/catalog',
   'engine/change',
@@ -61,8 +58,11 @@ export const rooms: readonly string[] = [
   'cli',
 ];
 
-/** Modules that only the named files (or folders, ending in a slash) may load. */
-const doors: readonly { readonly modules: RegExp; readonly through: readonly string[] }[] = [
+/** Modules that only the files in `through` (or folders, ending in a slash) may load. */
+const restrictedModules: readonly {
+  readonly modules: RegExp;
+  readonly through: readonly string[];
+}[] = [
   {
     modules: /^(node:)?fs(\/promises)?$/,
     through: [
@@ -81,7 +81,8 @@ const doors: readonly { readonly modules: RegExp; readonly through: readonly str
     through: ['scheduler/worker/'],
   },
   {
-    // The second is how a thread calls its owner; the third reads the data that its thread was started with.
+    // `threads.ts` starts threads, `blocking-calls.ts` lets a thread call its owner, and `memory/thread.ts` reads the data with which its
+    // thread was started.
     modules: /^(node:)?worker_threads$|^piscina$/,
     through: [
       'engine/core/threads.ts',
@@ -98,8 +99,8 @@ const doors: readonly { readonly modules: RegExp; readonly through: readonly str
   { modules: /^(node:)?(vm|module|inspector|repl|wasi)$/, through: [] },
 ];
 
-/** Words that reach outside without an import. */
-const guardedWords: readonly {
+/** Words that give access to the outside without an import. */
+const restrictedGlobals: readonly {
   readonly word: RegExp;
   readonly name: string;
   readonly through: readonly string[];
@@ -115,7 +116,7 @@ const guardedWords: readonly {
   {
     word: /(?<![\w$.#])RegExp\s*\(/,
     name: 'RegExp() of text',
-    // These files build patterns from their own constants; a user's pattern never becomes one.
+    // These files build patterns from their own constants; a text from a user never becomes a pattern.
     through: ['engine/catalog/tokens.ts', 'engine/text/tokenizer.ts'],
   },
   {
@@ -124,26 +125,32 @@ const guardedWords: readonly {
     through: [],
   },
   {
-    // A method may be called import; an import expression follows one of these tokens.
+    // A method may be named import, so only an import expression after one of these tokens counts.
     word: /(\b(await|return|void|yield)|[=(,?:>[])\s*import\s*\(\s*(?!""\s*\))/,
     name: 'import() of what is not a literal',
     through: [],
   },
 ];
 
-/** All violations of a rule in these sources, as `path: what`. */
-export function violations(sources: readonly Source[]): string[] {
+/** Returns all violations of the rules in some sources, as `path: what`. */
+export function violations(sources: readonly ParsedSource[]): string[] {
   return sources.flatMap((source) =>
-    [...directions(source), ...modules(source), ...forbiddenUses(source), ...sql(source)].map(
-      (text) => `${source.path}: ${text}`,
-    ),
+    [
+      ...importDirectionViolations(source),
+      ...restrictedModuleViolations(source),
+      ...restrictedGlobalViolations(source),
+      ...sqlViolations(source),
+    ].map((text) => `${source.path}: ${text}`),
   );
 }
 
-/** All files that loading `entry` loads, without type imports and lazy imports. */
-export function loadedBy(entry: string, sources: readonly Source[]): Map<string, Source> {
+/** Returns all files that loading `entry` loads, without type imports and lazy imports. */
+export function filesLoadedBy(
+  entry: string,
+  sources: readonly ParsedSource[],
+): Map<string, ParsedSource> {
   const byPath = new Map(sources.map((source) => [source.path, source]));
-  const loadedSources = new Map<string, Source>();
+  const loadedSources = new Map<string, ParsedSource>();
   const open = [entry];
   for (let path = open.pop(); path !== undefined; path = open.pop()) {
     const source = byPath.get(path);
@@ -157,45 +164,47 @@ export function loadedBy(entry: string, sources: readonly Source[]): Map<string,
   return loadedSources;
 }
 
-function* directions(source: Source): Generator<string> {
+function* importDirectionViolations(source: ParsedSource): Generator<string> {
   const [folder = '', part = ''] = source.path.split('/');
   for (const one of source.imports) {
     const target = importTarget(source.path, one);
     if (target === undefined) continue;
     const [into = '', intoPart = ''] = target.split('/');
-    if (!mayImport[folder]?.includes(into))
+    if (!allowedFolderImports[folder]?.includes(into))
       yield `imports ${target}, but ${folder} may not import ${into}`;
     if (folder !== 'engine' || into !== 'engine' || intoPart === part) continue;
     const file = target.slice('engine/'.length);
-    if (!insideEngine[part]?.some((allowed) => allowed === intoPart || allowed === file)) {
+    if (!allowedEngineImports[part]?.some((allowed) => allowed === intoPart || allowed === file)) {
       yield `imports ${target}, but engine/${part} may not import engine/${intoPart}`;
     }
   }
 }
 
-function* modules(source: Source): Generator<string> {
+function* restrictedModuleViolations(source: ParsedSource): Generator<string> {
   for (const one of source.imports) {
-    const door = one.isType ? undefined : doors.find(({ modules }) => modules.test(one.specifier));
-    if (door && !isThrough(source.path, door.through))
-      yield `imports ${one.specifier}${allowedText(door.through)}`;
+    const door = one.isType
+      ? undefined
+      : restrictedModules.find(({ modules }) => modules.test(one.specifier));
+    if (door && !isAllowedFile(source.path, door.through))
+      yield `imports ${one.specifier}${allowedFilesText(door.through)}`;
   }
 }
 
-function* forbiddenUses(source: Source): Generator<string> {
-  for (const { word, name, through } of guardedWords) {
-    if (word.test(source.code) && !isThrough(source.path, through))
-      yield `uses ${name}${allowedText(through)}`;
+function* restrictedGlobalViolations(source: ParsedSource): Generator<string> {
+  for (const { word, name, through } of restrictedGlobals) {
+    if (word.test(source.code) && !isAllowedFile(source.path, through))
+      yield `uses ${name}${allowedFilesText(through)}`;
   }
 }
 
-/** Text with something in it never becomes a statement: values are bound, and only the tag `sql` may put pieces together. */
-function* sql(source: Source): Generator<string> {
+/** Finds SQL statements that are built from strings: values must be bound, and only the tag `sqlViolations` may join pieces of SQL. */
+function* sqlViolations(source: ParsedSource): Generator<string> {
   if (!source.path.startsWith('engine/catalog/')) return;
   const call = /\.\s*(prepare|exec)\s*\(\s*([^)]*)/g;
   for (const [, name, argument = ''] of source.code.matchAll(call)) {
     if (/`|\+/.test(argument)) yield `passes put-together text to ${name}()`;
   }
-  // The schema is made of constants of that one file, which imports nothing.
+  // The schema consists only of constants in this file, which imports nothing.
   if (source.path === 'engine/catalog/schema.ts' && source.imports.length === 0) return;
   const statement = /\b(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|PRAGMA|WHERE|ORDER BY)\b/;
   for (const { tag, text } of source.templates) {
@@ -205,16 +214,16 @@ function* sql(source: Source): Generator<string> {
   }
 }
 
-/** The path of the source file that an import names; undefined for packages and modules of Node. */
-export function importTarget(path: string, { specifier }: Import): string | undefined {
+/** Returns the path of the source file that an import names; undefined for packages and for modules of Node. */
+export function importTarget(path: string, { specifier }: ImportStatement): string | undefined {
   if (!specifier.startsWith('.')) return undefined;
   return posix.join(posix.dirname(path), specifier).replace(/\.js$/, '.ts');
 }
 
-function isThrough(path: string, through: readonly string[]): boolean {
+function isAllowedFile(path: string, through: readonly string[]): boolean {
   return through.some((door) => (door.endsWith('/') ? path.startsWith(door) : path === door));
 }
 
-function allowedText(through: readonly string[]): string {
+function allowedFilesText(through: readonly string[]): string {
   return through.length === 0 ? ', which nothing may' : `, which only ${through.join(', ')} may`;
 }

@@ -1,28 +1,26 @@
-/** An import of a source file. Type imports (`isType`) vanish in the build. */
-export interface Import {
+/** An import of a source file. Type imports (`isType`) do not exist in the build. */
+export interface ImportStatement {
   readonly specifier: string;
   readonly isType: boolean;
   /** Whether the module is loaded only when the statement runs: `await import('…')`. */
   readonly isLazy: boolean;
 }
 
-/** A source file as the rules look at it. */
-export interface Source {
+/** A source file in the form that the architecture rules examine. */
+export interface ParsedSource {
   readonly path: string;
-  readonly imports: readonly Import[];
-  /** The text without comments and without what stands in quotes; templates keep their `${`. */
+  readonly imports: readonly ImportStatement[];
+  /** The text without comments and without the contents of strings; templates keep their `${`. */
   readonly code: string;
-  /** The templates of the file: the word before the backtick, and the text with its expressions as `${}`. */
+  /** The templates of the file: the tag before the backtick, and the text with each expression replaced by `${}`. */
   readonly templates: readonly { readonly tag: string; readonly text: string }[];
 }
 
-/**
- * Splits a source file into its parts. Recognises strings, templates, comments and regular expressions, and nothing else of the language.
- */
-export function readSource(path: string, text: string): Source {
-  const { code, strings, templates } = scan(text);
-  const imports: Import[] = [];
-  // the placeholder that `scan` puts in place of a string, with the string's number
+/** Splits a source file into its parts. Recognises only strings, templates, comments and regular expressions. */
+export function readSource(path: string, text: string): ParsedSource {
+  const { code, strings, templates } = scanSourceText(text);
+  const imports: ImportStatement[] = [];
+  // Matches the placeholder that `scanSourceText` substitutes for a string; it contains the string's number.
   const stringPlaceholder = /"(\d+)"/.source;
   const patterns = [
     new RegExp(`\\b(?:import|export)\\s+(type\\s)?[^;"]*?\\bfrom\\s*${stringPlaceholder}`, 'g'),
@@ -41,19 +39,19 @@ export function readSource(path: string, text: string): Source {
   return { path, imports, code: code.replaceAll(/"\d+"/g, '""'), templates };
 }
 
-interface Scanned {
+interface ScannedText {
   readonly code: string;
   readonly strings: readonly string[];
   readonly templates: readonly { readonly tag: string; readonly text: string }[];
 }
 
-function scan(text: string): Scanned {
+function scanSourceText(text: string): ScannedText {
   const strings: string[] = [];
   const templates: { tag: string; text: string }[] = [];
   let code = '';
   let at = 0;
 
-  /** Copies code up to the brace that closes a template's expression, or to the end of the file. */
+  /** Copies code up to the brace that closes an expression in a template, or up to the end of the file. */
   function walk(isInTemplate: boolean): void {
     let depth = 0;
     while (at < text.length) {
@@ -126,7 +124,7 @@ function scan(text: string): Scanned {
   return { code, strings, templates };
 }
 
-/** Whether a slash after this code begins a regular expression; otherwise it divides. */
+/** Whether a slash after this code begins a regular expression; otherwise it is a division. */
 function startsExpression(code: string): boolean {
   const before = code.trimEnd();
   return before === '' || /[(,=:[!&|?{};+*%<>~^-]$|\b(return|typeof|case|of|in)$/.test(before);

@@ -1,10 +1,10 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { mayImport } from './rules.js';
+import { allowedFolderImports } from './rules.js';
 
-/** Every source file of the product, sorted by path within its folder. */
-export function sourceFiles(): readonly { readonly path: string; readonly text: string }[] {
-  return Object.keys(mayImport).flatMap((folder) =>
+/** Returns every source file of the product; the files of each folder are sorted by path. */
+export function readSourceFiles(): readonly { readonly path: string; readonly text: string }[] {
+  return Object.keys(allowedFolderImports).flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.ts'))
       .sort()

@@ -1,20 +1,20 @@
 import { expect, test } from '@jest/globals';
 import { gunzipSync } from 'node:zlib';
-import { bgzfBlock, bgzfEnd } from '../../benchmarks/bgzf.js';
+import { bgzfBlock, bgzfEofBlock } from '../../benchmarks/bgzf.js';
 import { infoKeys, vcfLines } from '../../benchmarks/data.js';
 import { markdownTable, median } from '../../benchmarks/table.js';
 
-const text = [...vcfLines(5_000)].join('');
-const records = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+const vcfText = [...vcfLines(5_000)].join('');
+const recordLines = vcfText.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
 
 test('writes as many records as asked for, the same each time', () => {
-  expect(records).toHaveLength(5_000);
-  expect([...vcfLines(5_000)].join('')).toBe(text);
+  expect(recordLines).toHaveLength(5_000);
+  expect([...vcfLines(5_000)].join('')).toBe(vcfText);
 });
 
 test('is sorted by contig and position', () => {
-  const contigs = [...text.matchAll(/##contig=<ID=(\w+)/g)].map(([, name]) => name);
-  const keys = records.map((line) => {
+  const contigs = [...vcfText.matchAll(/##contig=<ID=(\w+)/g)].map(([, name]) => name);
+  const keys = recordLines.map((line) => {
     const [contig, position] = line.split('\t');
     return contigs.indexOf(contig) * 1e9 + Number(position);
   });
@@ -27,7 +27,8 @@ test('has at least ten INFO keys, of every type, with lists and keys that most r
   expect(new Set(infoKeys.map(({ type }) => type)).size).toBe(4);
   expect(new Set(infoKeys.map(({ number }) => number))).toEqual(new Set(['0', '1', 'A', 'R', '.']));
   const share = (key: string): number =>
-    records.filter((line) => new RegExp(`[\t;]${key}[=;\n]|;${key}$`).test(line)).length / 5_000;
+    recordLines.filter((line) => new RegExp(`[\t;]${key}[=;\n]|;${key}$`).test(line)).length /
+    5_000;
   for (const { id } of infoKeys) expect(share(id)).toBeGreaterThan(0.01);
   expect(share('SCORE')).toBeLessThan(0.1);
   expect(share('GENE')).toBe(1);
@@ -35,11 +36,11 @@ test('has at least ten INFO keys, of every type, with lists and keys that most r
 
 test('block gzip is gzip, block by block', () => {
   const parts = ['first\n', 'second\n'].map((part) => bgzfBlock(Buffer.from(part)));
-  const file = Buffer.concat([...parts, bgzfEnd]);
+  const file = Buffer.concat([...parts, bgzfEofBlock]);
   expect(gunzipSync(file).toString()).toBe('first\nsecond\n');
   expect(file.readUInt16LE(16) + 1).toBe(parts[0]?.byteLength);
-  // The end block as the specification prints it.
-  expect(Buffer.from(bgzfEnd).toString('hex')).toBe(
+  // The BGZF end block, as the BGZF specification prints it.
+  expect(Buffer.from(bgzfEofBlock).toString('hex')).toBe(
     '1f8b08040000000000ff0600424302001b0003000000000000000000',
   );
 });

@@ -1,14 +1,14 @@
 import type { Terminal } from '../../cli/terminal.js';
 
-/** A terminal that collects its output. */
-export interface Collected extends Terminal {
+/** A simulated terminal that collects its output. */
+export interface CollectingTerminal extends Terminal {
   readonly outs: string[];
   readonly notes: string[];
-  /** The answers to the next questions for a secret. */
+  /** The answers to the next prompts for a secret. */
   readonly secrets: string[];
 }
 
-export function collect(): Collected {
+export function collectingTerminal(): CollectingTerminal {
   const [outs, notes, secrets]: [string[], string[], string[]] = [[], [], []];
   return {
     isTerminal: false,

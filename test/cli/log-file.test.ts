@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { until } from '../until.js';
+import { pollUntil } from '../until.js';
 
 let folder: string;
 let serverProcess: ChildProcess;
@@ -37,7 +37,7 @@ function startServer(logFile: string): void {
     stream!.on('data', (text: Buffer) => (printedText += text.toString()));
 }
 
-/** The events in a file, of which every line must be JSON. */
+/** Returns the events in a log file; every line must be JSON. */
 function eventsIn(file: string): readonly Record<string, unknown>[] {
   const lines = readFileSync(file, 'utf8').split('\n');
   return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Record<string, unknown>); // prettier-ignore
@@ -46,33 +46,35 @@ function eventsIn(file: string): readonly Record<string, unknown>[] {
 test('the log of all processes goes to the file, which is opened anew on SIGHUP', async () => {
   const path = join(folder, 'lake.log');
   startServer(path);
-  const [, origin = ''] = await until(() => /ready at (http:\S+)/.exec(printedText) ?? undefined);
+  const [, origin = ''] = await pollUntil(
+    () => /ready at (http:\S+)/.exec(printedText) ?? undefined,
+  );
   const ask = async (): Promise<string> => {
     const answer = await fetch(`${origin}/healthz`, { headers: { connection: 'close' } });
     return String(answer.headers.get('x-request-id'));
   };
   const hasLogged = (file: string, id: string): Promise<boolean> =>
-    until(() => eventsIn(file).some(({ request }) => request === id));
+    pollUntil(() => eventsIn(file).some(({ request }) => request === id));
   await hasLogged(path, await ask());
   expect(eventsIn(path).map(({ event }) => event)).toContain('listening');
 
   const before = `${path}.yesterday`;
   renameSync(path, before);
   serverProcess.kill('SIGHUP');
-  await until(() => existsSync(path));
+  await pollUntil(() => existsSync(path));
   const second = await ask();
   await hasLogged(path, second);
   expect(eventsIn(before).some(({ request }) => request === second)).toBe(false);
   expect(printedText).not.toContain('"event"');
 
-  // A process that dies is noted there, too, by the one that starts it again.
+  // The log also records the death of a process, which the process that restarts it writes.
   const listeningEvents = eventsIn(path).length;
   const stat = readFileSync(
     `/proc/${serverProcess.pid}/task/${serverProcess.pid}/children`,
     'utf8',
   );
   process.kill(Number(stat.trim().split(' ')[0]), 'SIGKILL');
-  await until(() =>
+  await pollUntil(() =>
     eventsIn(path)
       .slice(listeningEvents)
       .some(({ event }) => event === 'listening'),

@@ -4,25 +4,27 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { main } from '../../cli/main.js';
 import { openTerminal } from '../../cli/terminal.js';
-import type { Host } from '../../scheduler/worker/host.js';
+import type { WorkerHost } from '../../scheduler/worker/host.js';
 import { startServer, type Client, type TestServer } from '../api/server.js';
-import { hostInProcess } from '../faults/in-process.js';
-import { until } from '../until.js';
-import { collect } from './collect.js';
+import { startHostInProcess } from '../faults/in-process.js';
+import { pollUntil } from '../until.js';
+import { collectingTerminal } from './collect.js';
 
 let server: TestServer;
 let ann: Client;
 let folder: string;
 let env: Record<string, string>;
-/** The promise for which the end of a task waits. */
-let taskGate: () => Promise<unknown> = async () => undefined;
+/** Returns a promise; the end of a task is not reported before it resolves. */
+let beforeTaskEnd: () => Promise<unknown> = async () => undefined;
 beforeAll(async () => {
-  const startHost = (...[config, entry, events]: Parameters<typeof hostInProcess>): Host =>
-    hostInProcess(config, entry, {
+  const startHost = (
+    ...[config, entry, events]: Parameters<typeof startHostInProcess>
+  ): WorkerHost =>
+    startHostInProcess(config, entry, {
       ...events,
       message: (message) => {
         if (message.type !== 'done') events.message(message);
-        else void taskGate().then(() => events.message(message));
+        else void beforeTaskEnd().then(() => events.message(message));
       },
     });
   server = await startServer({ scheduler: { startHost } });
@@ -36,15 +38,15 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-interface Ran {
+interface CommandOutcome {
   readonly code: number;
   readonly lines: readonly Record<string, unknown>[];
   readonly notes: string;
 }
 
-/** Runs a command line; each line that it prints is JSON. */
-async function run(...argv: readonly string[]): Promise<Ran> {
-  const terminal = collect();
+/** Runs a command line whose output must be lines of JSON. */
+async function runCommand(...argv: readonly string[]): Promise<CommandOutcome> {
+  const terminal = collectingTerminal();
   const code = await main(argv, env, terminal);
   const lines = terminal.outs.map((line) => JSON.parse(line) as Record<string, unknown>);
   return { code, lines, notes: terminal.notes.join('\n') };
@@ -54,20 +56,20 @@ const localPath = (name: string): string => join(folder, name);
 
 describe('login', () => {
   test('is asked for by every other command, and refuses a wrong token', async () => {
-    expect(await run('ls')).toMatchObject({
+    expect(await runCommand('ls')).toMatchObject({
       code: 1,
       notes: 'strandlake ls: no server is known; log in first: strandlake login <url>',
     });
-    const wrong = await run('login', server.url, '--token', 'x'.repeat(30));
+    const wrong = await runCommand('login', server.url, '--token', 'x'.repeat(30));
     expect(wrong.code).toBe(1);
     expect(wrong.notes).toContain('the token is unknown, revoked or expired');
-    expect((await run('ls')).code).toBe(1);
+    expect((await runCommand('ls')).code).toBe(1);
   });
 
   test('exchanges a password for a token', async () => {
     await ann.put('/v1/user/password', { password: 'correct horse battery' });
-    const login = async (password: string): Promise<Pick<Ran, 'code' | 'notes'>> => {
-      const terminal = collect();
+    const login = async (password: string): Promise<Pick<CommandOutcome, 'code' | 'notes'>> => {
+      const terminal = collectingTerminal();
       terminal.secrets.push(password);
       const argv = ['login', server.url, '--email', 'ann@acme.org'];
       const code = await main(argv, { HOME: join(folder, 'other') }, terminal);
@@ -80,15 +82,15 @@ describe('login', () => {
   });
 
   test('saves address and token for their owner alone', async () => {
-    const done = await run('login', server.url.replace('http://', ''), '--token', ann.token);
+    const done = await runCommand('login', server.url.replace('http://', ''), '--token', ann.token);
     expect(done).toMatchObject({ code: 0, notes: expect.stringContaining('ann@acme.org') });
     const savedStat = await stat(join(folder, '.config', 'strandlake', 'login.json'));
     expect(savedStat.mode & 0o777).toBe(0o600);
-    expect((await run('ls')).code).toBe(0);
+    expect((await runCommand('ls')).code).toBe(0);
   });
 
   test('a server that is not there is one line', async () => {
-    const failedRun = await run('ls', '--url', 'http://127.0.0.1:1', '--token', ann.token);
+    const failedRun = await runCommand('ls', '--url', 'http://127.0.0.1:1', '--token', ann.token);
     expect([failedRun.code, failedRun.notes]).toEqual([
       1,
       expect.stringMatching(/^strandlake ls: no server answers at http:\/\/127\.0\.0\.1:1 \(.*\)$/),
@@ -100,26 +102,26 @@ describe('files', () => {
   test('go up into folders that are created, come down unchanged, and are listed', async () => {
     const bytes = Buffer.from('ACGT\n'.repeat(1_000));
     await writeFile(localPath('a.txt'), bytes);
-    const up = await run('cp', localPath('a.txt'), 'Lab:/runs/one/');
+    const up = await runCommand('cp', localPath('a.txt'), 'Lab:/runs/one/');
     expect(up.lines).toMatchObject([
       { type: 'file', size: 5_000, path: 'acme:Lab:/runs/one/a.txt' },
     ]);
-    expect((await run('cp', localPath('a.txt'), 'Lab:/runs/b.txt')).lines).toMatchObject([
+    expect((await runCommand('cp', localPath('a.txt'), 'Lab:/runs/b.txt')).lines).toMatchObject([
       { path: 'acme:Lab:/runs/b.txt' },
     ]);
-    expect((await run('cp', localPath('a.txt'), '~/mine.txt')).lines).toMatchObject([
+    expect((await runCommand('cp', localPath('a.txt'), '~/mine.txt')).lines).toMatchObject([
       { size: 5_000 },
     ]);
-    expect((await run('ls', 'Lab:/runs')).lines).toMatchObject([
+    expect((await runCommand('ls', 'Lab:/runs')).lines).toMatchObject([
       { type: 'file', path: 'acme:Lab:/runs/b.txt', size: 5_000 },
       { type: 'folder', path: 'acme:Lab:/runs/one' },
     ]);
-    expect((await run('ls')).lines).toContainEqual(
+    expect((await runCommand('ls')).lines).toContainEqual(
       expect.objectContaining({ path: 'acme:Lab:/', type: 'general' }),
     );
-    expect((await run('cp', 'Lab:/runs/one/a.txt', localPath('down.txt'))).code).toBe(0);
+    expect((await runCommand('cp', 'Lab:/runs/one/a.txt', localPath('down.txt'))).code).toBe(0);
     expect(await readFile(localPath('down.txt'))).toEqual(bytes);
-    expect((await run('cp', '~/mine.txt', folder)).code).toBe(0);
+    expect((await runCommand('cp', '~/mine.txt', folder)).code).toBe(0);
     expect(await readFile(localPath('mine.txt'))).toEqual(bytes);
   });
 
@@ -132,7 +134,7 @@ describe('files', () => {
     [['query', 'Lab:/runs', '--filters', '[['], 2, '--filters is not JSON'],
     [['import', 'a.vcf'], 2, '--into is missing'],
   ] as const)('%j is refused with the reason', async (argv, code, reason) => {
-    const ran = await run(...argv);
+    const ran = await runCommand(...argv);
     expect([ran.code, ran.notes]).toEqual([code, expect.stringContaining(reason)]);
   });
 });
@@ -145,39 +147,47 @@ describe('datasets', () => {
     await writeFile(localPath('one.csv'), csv(0));
     await writeFile(localPath('two.csv'), csv(300));
     const files = [localPath('one.csv'), localPath('two.csv')];
-    const importRun = await run('import', ...files, '--into', 'Lab:/cohort/all');
+    const importRun = await runCommand('import', ...files, '--into', 'Lab:/cohort/all');
     expect(importRun.lines).toMatchObject([
       { dataset: 'acme:Lab:/cohort/all', records: 300 },
       { dataset: 'acme:Lab:/cohort/all', records: 300 },
     ]);
-    const importEach = await run('import', ...files, '--into', 'Lab:/each/');
+    const importEach = await runCommand('import', ...files, '--into', 'Lab:/each/');
     expect(importEach.lines.map(({ dataset }) => dataset)).toEqual([
       'acme:Lab:/each/one',
       'acme:Lab:/each/two',
     ]);
     const [{ dataset_id: id } = {}] = importRun.lines;
-    const all = await run('query', 'Lab:/cohort/all', '--fields', 'n', '--limit', '100000');
+    const all = await runCommand('query', 'Lab:/cohort/all', '--fields', 'n', '--limit', '100000');
     expect(all.lines.map(({ n }) => n)).toEqual(Array.from({ length: 600 }, (_, i) => i));
     const conditions = ['--filters', '[["n__gte",10]]', '--query', 'gene:G1', '--limit', '2'];
-    expect((await run('query', String(id), ...conditions)).lines).toMatchObject([
+    expect((await runCommand('query', String(id), ...conditions)).lines).toMatchObject([
       { gene: 'G1', n: 10 },
       { gene: 'G1', n: 13 },
     ]);
     const out = localPath('out.csv');
     const someOptions = ['--filters', '[["n__lt",2]]', '--fields', 'gene,n', '--out', out];
-    expect(await run('export', 'Lab:/cohort/all', ...someOptions)).toMatchObject({
+    expect(await runCommand('export', 'Lab:/cohort/all', ...someOptions)).toMatchObject({
       notes: '',
       lines: [{ file: out, records: 2 }],
     });
     expect(await readFile(out, 'utf8')).toBe('gene,n\r\nG0,0\r\nG1,1\r\n');
-    const { lines } = await run('tasks', '--status', 'completed', '--limit', '3');
+    const { lines } = await runCommand('tasks', '--status', 'completed', '--limit', '3');
     expect(lines).toHaveLength(3);
     expect(lines[0]).toMatchObject({ status: 'completed', type: 'Dataset Export' });
     const commits = (await ann.get(`/v2/datasets/${String(id)}/commits`)).json['data'] as { id: number }[]; // prettier-ignore
     const first = ['--as-of', String(commits.at(-1)?.id)];
-    const before = await run('query', String(id), '--fields', 'n', '--limit', '100000', ...first);
+    const before = await runCommand(
+      'query',
+      String(id),
+      '--fields',
+      'n',
+      '--limit',
+      '100000',
+      ...first,
+    );
     expect(before.lines.map(({ n }) => n)).toEqual(Array.from({ length: 300 }, (_, i) => i));
-    expect(await run('export', String(id), '--out', out, ...first)).toMatchObject({
+    expect(await runCommand('export', String(id), '--out', out, ...first)).toMatchObject({
       lines: [{ file: out, records: 300 }],
     });
   });
@@ -185,7 +195,7 @@ describe('datasets', () => {
   test('a file that cannot be imported is named, and the others are imported', async () => {
     await writeFile(localPath('bad.vcf'), 'no header\n');
     await writeFile(localPath('good.csv'), csv(0));
-    const ran = await run(
+    const ran = await runCommand(
       'import',
       localPath('bad.vcf'),
       localPath('good.csv'),
@@ -199,7 +209,7 @@ describe('datasets', () => {
 });
 
 describe('what is shown', () => {
-  /** A stream that stores the written text. */
+  /** A stream that stores the text written to it. */
   class Sink {
     text = '';
     readonly columns = 200;
@@ -209,7 +219,7 @@ describe('what is shown', () => {
     }
   }
 
-  /** Runs a command with its results and its messages on streams of their own. No line of progress waits for its interval. */
+  /** Runs a command with separate streams for results and messages. Progress is printed without waiting for its interval. */
   async function runOn(out: Sink, notes: Sink, ...argv: readonly string[]): Promise<void> {
     let now = 0;
     const code = await main(
@@ -220,7 +230,7 @@ describe('what is shown', () => {
     expect([code, notes.text]).toEqual([0, notes.text]);
   }
 
-  /** Parses the JSON object of each line in a stream. */
+  /** Returns the JSON object in each line of a stream. */
   const linesOf = ({ text }: Sink): readonly Record<string, unknown>[] =>
     text
       .split('\n')
@@ -244,16 +254,16 @@ describe('what is shown', () => {
     ];
 
     const [imported, importing] = streams();
-    // The import ends only after its progress was shown.
+    // The import may end only after its progress has been shown.
     const isShown = (): boolean => /\[#+\] +100 %  2,000 records|"percent":100,"records":2000/.test(importing.text); // prettier-ignore
-    taskGate = () => until(isShown);
+    beforeTaskEnd = () => pollUntil(isShown);
     await runOn(imported, importing, 'import', file, '--into', showFolder);
-    taskGate = async () => undefined;
+    beforeTaskEnd = async () => undefined;
     const [exported, exporting] = streams();
-    taskGate = () => until(() => exporting.text.includes('exporting'));
+    beforeTaskEnd = () => pollUntil(() => exporting.text.includes('exporting'));
     const target = ['--out', localPath(`${name}.out.csv`)];
     await runOn(exported, exporting, 'export', `${showFolder}${name}`, ...target);
-    taskGate = async () => undefined;
+    beforeTaskEnd = async () => undefined;
     const [copied, copying] = streams();
     await runOn(copied, copying, 'cp', file, `Lab:/copied/${name}/`);
     const [listed, listing] = streams();
@@ -278,7 +288,7 @@ describe('what is shown', () => {
       const uploaded = `${name}.csv: uploading 100 %\r\x1b[2K`;
       expect([importing.text, copying.text]).toEqual([expect.stringContaining(uploaded), expect.stringContaining(uploaded)]); // prettier-ignore
       expect(importing.text).toContain(`${name}.csv  [${'#'.repeat(24)}]  100 %  2,000 records`);
-      // Each line is erased before the next one, and the last one before the result.
+      // Each line of progress is erased before the next one is printed, and the last one before the result.
       for (const { text } of [importing, exporting]) expect(text.slice(-5)).toBe('\r\x1b[2K');
       expect(importing.text + exporting.text + copying.text).not.toContain('{');
     } else {
@@ -303,15 +313,15 @@ describe('users', () => {
     const data = ['--data', server.data.root];
     const ben = await server.user('ben');
     await server.user('eve', { domain: 'other' });
-    const before = await run('user', 'list', ...data);
+    const before = await runCommand('user', 'list', ...data);
     expect(before.lines).toContainEqual(listedUser('ben@acme.org', 'active'));
     expect(before.lines.map(({ account }) => account)).toContain('other');
-    expect((await run('user', 'remove', 'ben@acme.org', ...data)).code).toBe(0);
+    expect((await runCommand('user', 'remove', 'ben@acme.org', ...data)).code).toBe(0);
     expect((await ben.get('/v1/user')).status).toBe(401);
-    expect((await run('user', 'list', ...data)).lines).toContainEqual(
+    expect((await runCommand('user', 'list', ...data)).lines).toContainEqual(
       listedUser('ben@acme.org', 'removed'),
     );
-    expect(await run('user', 'remove', 'owner@acme.org', ...data)).toMatchObject({
+    expect(await runCommand('user', 'remove', 'owner@acme.org', ...data)).toMatchObject({
       code: 1,
       notes: expect.stringContaining('is the owner of the account'),
     });
@@ -321,38 +331,45 @@ describe('users', () => {
     const admin = await server.user('admin', { role: 'admin' });
     const cal = await server.user('cal');
     await server.user('eli', { domain: 'other' });
-    // The saved login belongs to a member: the command uses it, and the server refuses.
+    // The saved login belongs to a member of the account: the command uses the login, and the server refuses.
     for (const argv of [['list'], ['remove', 'cal@acme.org']]) {
-      const refusedRun = await run('user', ...argv);
+      const refusedRun = await runCommand('user', ...argv);
       expect([refusedRun.code, refusedRun.lines]).toEqual([1, []]);
       expect(refusedRun.notes).toContain('403 Only an administrator of the account may do this.');
     }
     const asAdmin = ['--url', server.url, '--token', admin.token];
-    const { lines } = await run('user', 'list', ...asAdmin);
+    const { lines } = await runCommand('user', 'list', ...asAdmin);
     expect(lines).toContainEqual(listedUser('cal@acme.org', 'active'));
     expect(new Set(lines.map(({ account }) => account))).toEqual(new Set(['acme']));
-    expect(await run('user', 'remove', 'CAL@acme.org', ...asAdmin)).toMatchObject({
+    expect(await runCommand('user', 'remove', 'CAL@acme.org', ...asAdmin)).toMatchObject({
       code: 0,
       notes: 'cal@acme.org is removed; their vaults and data stay.',
     });
     expect((await cal.get('/v1/user')).status).toBe(401);
-    expect((await run('user', 'list', ...asAdmin)).lines).toContainEqual(
+    expect((await runCommand('user', 'list', ...asAdmin)).lines).toContainEqual(
       listedUser('cal@acme.org', 'removed'),
     );
     for (const email of ['cal@acme.org', 'eli@other.org', 'nobody@acme.org']) {
-      const failedRun = await run('user', 'remove', email, ...asAdmin);
+      const failedRun = await runCommand('user', 'remove', email, ...asAdmin);
       expect([failedRun.code, failedRun.notes]).toEqual([1, `strandlake user remove: there is no user ${email}`]); // prettier-ignore
     }
   });
 
   test('are those of the folder that the environment names, before a saved login', async () => {
-    const terminal = collect();
+    const terminal = collectingTerminal();
     const code = await main(['user', 'list'], { ...env, STRANDLAKE_DATA: server.data.root }, terminal); // prettier-ignore
     expect([code, terminal.outs.join('\n')]).toEqual([0, expect.stringContaining('@other.org')]);
   });
 
   test('of a server and of a data folder at once are a wrong command line', async () => {
-    const refusedRun = await run('user', 'list', '--url', server.url, '--data', server.data.root);
+    const refusedRun = await runCommand(
+      'user',
+      'list',
+      '--url',
+      server.url,
+      '--data',
+      server.data.root,
+    );
     expect([refusedRun.code, refusedRun.notes]).toEqual([2, expect.stringContaining('not both')]);
   });
 });

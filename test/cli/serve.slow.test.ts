@@ -6,17 +6,17 @@ import { request } from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isAlive } from '../scheduler/processes/killable.js';
-import { until } from '../until.js';
+import { isProcessAlive } from '../scheduler/processes/killable.js';
+import { pollUntil } from '../until.js';
 
-/** The parts of the responses that the test uses. */
-interface Answer {
+/** The parts of an answer that the test uses. */
+interface QueryAnswer {
   readonly total?: number;
   readonly results?: readonly unknown[];
   readonly facets?: Readonly<Record<string, readonly unknown[]>>;
 }
 
-/** A server started by the command line, and its output. */
+/** A server that the command line has started, and its output. */
 interface ServedProcess {
   readonly child: ChildProcess;
   readonly printed: () => string;
@@ -53,12 +53,12 @@ describe('serve', () => {
         ),
     ];
     expect(requests).toHaveLength(3);
-    const answers: Answer[] = [];
+    const answers: QueryAnswer[] = [];
     for (const [, url = '', header = '', value = '', body = ''] of requests) {
       expect(url.startsWith(origin)).toBe(true);
       const response = await fetch(url, { method: 'POST', headers: { [header]: value }, body });
       expect([200, 201]).toContain(response.status);
-      answers.push((await response.json()) as Answer);
+      answers.push((await response.json()) as QueryAnswer);
     }
     expect(answers[0]?.total).toBeGreaterThan(100);
     expect(answers[0]?.results).toHaveLength(3);
@@ -136,7 +136,7 @@ describe('serve', () => {
 });
 
 describe('npm start', () => {
-  /** The time in which everything ends, from the signal on. */
+  /** Maximum time between the signal and the end of all processes, in milliseconds. */
   const limitMs = 10_000;
 
   test.each(['SIGTERM', 'SIGINT'] as const)(
@@ -150,7 +150,7 @@ describe('npm start', () => {
       writeFileSync(large, header + rows.repeat(10));
       const settings = { STRANDLAKE_EXAMPLES: 'off' };
       const name = `npm-${signal}`;
-      const npm = run('npm', ['start', '--', base, large], name, settings);
+      const npm = spawnServer('npm', ['start', '--', base, large], name, settings);
       const [, origin = ''] = await npm.until(/ready at (http:\S+)/);
       const [, token = ''] = await npm.until(/shown this once: ([A-Za-z0-9]{30})\n/);
       const authorization = `Bearer ${token}`;
@@ -181,32 +181,32 @@ describe('npm start', () => {
       const batches = [1, 2].map(() =>
         post('/v2/batch_query', { queries }).then(
           (text) => (answeredCount += text.includes('"variant"') ? 1 : 0),
-          () => undefined, // the connection was closed
+          () => undefined, // the server closed the connection
         ),
       );
-      await until(async () => {
+      await pollUntil(async () => {
         const response = await fetch(`${origin}/v2/tasks?status=running`, {
           headers: { authorization },
         });
         return (await response.text()).includes('datasets.DatasetImport');
       });
-      const processes = processesOf(npm.child.pid!, join(folder, name));
-      expect(processes.length).toBeGreaterThanOrEqual(5); // npm, setup, supervisor, API, worker
+      const processes = processTreeOf(npm.child.pid!, join(folder, name));
+      expect(processes.length).toBeGreaterThanOrEqual(5); // npm, setup, supervisor, API process, worker process
       const askedAt = performance.now();
       npm.child.kill(signal);
-      await until(() => !processes.some(isAlive));
-      await until(() => processesOf(npm.child.pid!, join(folder, name)).length === 0);
+      await pollUntil(() => !processes.some(isProcessAlive));
+      await pollUntil(() => processTreeOf(npm.child.pid!, join(folder, name)).length === 0);
       expect(performance.now() - askedAt).toBeLessThan(limitMs);
       await Promise.all(batches);
-      expect(answeredCount).toBe(0); // they were running
-      expect(npm.printed()).not.toMatch(/large: [\d,]+ records imported/); // and so was the import
+      expect(answeredCount).toBe(0); // all queries were still running at the signal
+      expect(npm.printed()).not.toMatch(/large: [\d,]+ records imported/); // the import was still running at the signal
       stuck.destroy();
     },
   );
 });
 
-/** The processes below a process, and all that have the data folder in their environment, whatever their parent is by now. */
-function processesOf(root: number, dataFolder: string): readonly number[] {
+/** Returns the processes below a process, and all processes with the data folder in their environment, whatever their current parent is. */
+function processTreeOf(root: number, dataFolder: string): readonly number[] {
   const list = (columns: string): readonly string[] =>
     execFileSync('ps', ['axeww', '-o', columns], { encoding: 'utf8', maxBuffer: 1 << 28 })
       .trim()
@@ -233,10 +233,10 @@ function serveCommand(
   args: readonly string[],
   env: Record<string, string> = {},
 ): ServedProcess {
-  return run(process.execPath, ['dist/cli/strandlake.js', ...args], name, env);
+  return spawnServer(process.execPath, ['dist/cli/strandlake.js', ...args], name, env);
 }
 
-function run(
+function spawnServer(
   program: string,
   args: readonly string[],
   name: string,

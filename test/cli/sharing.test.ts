@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { main } from '../../cli/main.js';
-import { clientFor, idOf, send, startServer, type Client, type TestServer } from '../api/server.js';
-import { collect } from './collect.js';
+import {
+  clientFor,
+  idOf,
+  sendRequest,
+  startServer,
+  type Client,
+  type TestServer,
+} from '../api/server.js';
+import { collectingTerminal } from './collect.js';
 
 let server: TestServer;
 let admin: Client;
@@ -16,40 +23,48 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 /** Runs a command line as the administrator; returns the exit code, the output and the messages. */
-async function run(
+async function runAsAdmin(
   ...argv: readonly string[]
 ): Promise<readonly [number, readonly string[], string]> {
-  const terminal = collect();
+  const terminal = collectingTerminal();
   const env = { STRANDLAKE_URL: server.url, STRANDLAKE_TOKEN: admin.token };
   const code = await main(argv, env, terminal);
   return [code, terminal.outs, terminal.notes.join('\n')];
 }
 
-const status = async (): Promise<number> => (await ben.get(`/v2/vaults/${vaultId}`)).status;
+const benVaultStatus = async (): Promise<number> => (await ben.get(`/v2/vaults/${vaultId}`)).status;
 
 test('vaults are shared with users and groups, and unshared', async () => {
   const permissionRow = (kind: string, holder: string, permission: string): string =>
     JSON.stringify({ kind, holder, permission });
   const user = permissionRow('user', 'ben@acme.org', 'read');
-  expect(await run('vault', 'share', 'acme:lab', 'BEN@acme.org', 'read')).toEqual([0, [user], '']);
-  expect(await status()).toBe(200);
-  expect((await run('vault', 'unshare', 'Lab', 'Ben@acme.org'))[0]).toBe(0);
-  expect(await status()).toBe(404);
+  expect(await runAsAdmin('vault', 'share', 'acme:lab', 'BEN@acme.org', 'read')).toEqual([
+    0,
+    [user],
+    '',
+  ]);
+  expect(await benVaultStatus()).toBe(200);
+  expect((await runAsAdmin('vault', 'unshare', 'Lab', 'Ben@acme.org'))[0]).toBe(0);
+  expect(await benVaultStatus()).toBe(404);
 
-  expect((await run('group', 'create', 'Cardiology'))[0]).toBe(0);
-  expect((await run('group', 'add', 'cardiology', 'ben@acme.org'))[0]).toBe(0);
+  expect((await runAsAdmin('group', 'create', 'Cardiology'))[0]).toBe(0);
+  expect((await runAsAdmin('group', 'add', 'cardiology', 'ben@acme.org'))[0]).toBe(0);
   const group = permissionRow('group', 'Cardiology', 'write');
-  expect(await run('vault', 'share', 'Lab', 'cardiology', 'write')).toEqual([0, [group], '']);
-  expect(await run('vault', 'permissions', 'Lab:/')).toEqual([0, [group], '']);
-  expect(await status()).toBe(200);
-  const [, groups] = await run('group', 'list');
+  expect(await runAsAdmin('vault', 'share', 'Lab', 'cardiology', 'write')).toEqual([
+    0,
+    [group],
+    '',
+  ]);
+  expect(await runAsAdmin('vault', 'permissions', 'Lab:/')).toEqual([0, [group], '']);
+  expect(await benVaultStatus()).toBe(200);
+  const [, groups] = await runAsAdmin('group', 'list');
   expect(JSON.parse(groups[0]!)).toMatchObject({ name: 'Cardiology', members: 1, vaults: 1 });
-  const [, members] = await run('group', 'members', 'Cardiology');
+  const [, members] = await runAsAdmin('group', 'members', 'Cardiology');
   expect(JSON.parse(members[0]!)).toMatchObject({ email: 'ben@acme.org', name: 'ben' });
-  expect((await run('group', 'remove', 'Cardiology', 'BEN@acme.org'))[0]).toBe(0);
-  expect(await status()).toBe(404);
-  expect((await run('group', 'delete', 'Cardiology'))[0]).toBe(0);
-  expect(await run('vault', 'permissions', 'Lab')).toEqual([0, [], '']);
+  expect((await runAsAdmin('group', 'remove', 'Cardiology', 'BEN@acme.org'))[0]).toBe(0);
+  expect(await benVaultStatus()).toBe(404);
+  expect((await runAsAdmin('group', 'delete', 'Cardiology'))[0]).toBe(0);
+  expect(await runAsAdmin('vault', 'permissions', 'Lab')).toEqual([0, [], '']);
 });
 
 test.each([
@@ -68,19 +83,19 @@ test.each([
   [['user', 'restore', 'ben@acme.org'], 1, 'there is no removed user ben@acme.org'],
   [['user', 'invite', 'ben@acme.org'], 1, 'exists already'],
 ] as const)('%j says what is wrong', async (argv, code, message) => {
-  const [found, printed, notes] = await run(...argv);
+  const [found, printed, notes] = await runAsAdmin(...argv);
   expect([found, printed, notes]).toEqual([code, [], expect.stringContaining(message)]);
 });
 
 test('a vault is given to another user', async () => {
   const id = idOf(await admin.post('/v2/vaults', { name: 'Given' }));
-  const transferRun = await run('vault', 'transfer', 'acme:given', 'BEN@acme.org');
+  const transferRun = await runAsAdmin('vault', 'transfer', 'acme:given', 'BEN@acme.org');
   expect(transferRun).toEqual([0, [], 'BEN@acme.org owns acme:given now.']);
   expect((await ben.get(`/v2/vaults/${id}`)).json['user_id']).toBe(ben.user.id);
 });
 
 test('users are invited, get roles, and are restored', async () => {
-  const [code, [link]] = await run(
+  const [code, [link]] = await runAsAdmin(
     'user',
     'invite',
     'new@acme.org',
@@ -90,7 +105,7 @@ test('users are invited, get roles, and are restored', async () => {
     '5',
   );
   expect(code).toBe(0);
-  const answer = await send(server.url, 'POST', '/v1/invitations/accept', {
+  const answer = await sendRequest(server.url, 'POST', '/v1/invitations/accept', {
     code: link!.split('#')[1],
   });
   const client = clientFor(server.url, ben.user, String(answer.json['token']));
@@ -98,10 +113,10 @@ test('users are invited, get roles, and are restored', async () => {
     email: 'new@acme.org',
     role: 'admin',
   });
-  expect((await run('user', 'role', 'NEW@acme.org', 'member'))[0]).toBe(0);
+  expect((await runAsAdmin('user', 'role', 'NEW@acme.org', 'member'))[0]).toBe(0);
   expect((await client.get('/v1/user')).json).toMatchObject({ role: 'member' });
-  expect((await run('user', 'remove', 'new@acme.org'))[0]).toBe(0);
+  expect((await runAsAdmin('user', 'remove', 'new@acme.org'))[0]).toBe(0);
   expect((await client.get('/v1/user')).status).toBe(401);
-  expect((await run('user', 'restore', 'new@acme.org'))[0]).toBe(0);
+  expect((await runAsAdmin('user', 'restore', 'new@acme.org'))[0]).toBe(0);
   expect((await client.get('/v1/user')).status).toBe(200);
 });

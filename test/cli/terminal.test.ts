@@ -2,9 +2,9 @@ import { describe, expect, test } from '@jest/globals';
 import { datasetNameOf } from '../../cli/import-file.js';
 
 import { openTerminal, progressLine } from '../../cli/terminal.js';
-import { localOrigin, threeRequests } from '../../cli/welcome.js';
+import { localOrigin, exampleRequests } from '../../cli/welcome.js';
 
-class Sink {
+class TestOutputStream {
   text = '';
   readonly isTTY: boolean;
   readonly columns = 40;
@@ -18,7 +18,7 @@ class Sink {
 
 describe('progress', () => {
   test('in a terminal a line replaces the previous one and is erased before other output', () => {
-    const sink = new Sink(true);
+    const sink = new TestOutputStream(true);
     const terminal = openTerminal(sink, sink);
     terminal.progress('10 %');
     terminal.progress('x'.repeat(100));
@@ -27,7 +27,7 @@ describe('progress', () => {
   });
 
   test('without a terminal plain lines are written at intervals', () => {
-    const sink = new Sink(false);
+    const sink = new TestOutputStream(false);
     let now = 0;
     const terminal = openTerminal(sink, sink, () => now);
     for (; now < 5_000; now += 100) terminal.progress(`at ${now}`);
@@ -47,7 +47,7 @@ describe('progress', () => {
 });
 
 test('names and messages cannot control the terminal', () => {
-  const sink = new Sink(false);
+  const sink = new TestOutputStream(false);
   openTerminal(sink, sink).out('evil\x1b]0;x\x07\u202e name\nnext line');
   expect(sink.text).toBe('evil\ufffd]0;x\ufffd\ufffd name\nnext line\n');
 });
@@ -74,7 +74,7 @@ test.each([
 });
 
 test('the three requests are shell commands with valid JSON', () => {
-  const text = threeRequests('http://127.0.0.1:3000', 't'.repeat(30), 7);
+  const text = exampleRequests('http://127.0.0.1:3000', 't'.repeat(30), 7);
   const bodies = [...text.matchAll(/-d '([^']+)'/g)].map(([, body]) => JSON.parse(body ?? ''));
   expect(bodies).toHaveLength(3);
   expect(bodies[1]).toEqual({ limit: 0, facets: { 'info.CLNSIG': { limit: 5 } } });

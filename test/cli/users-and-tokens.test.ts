@@ -2,13 +2,13 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { withData } from '../../cli/data.js';
+import { withDataFolder } from '../../cli/data.js';
 import { prepareFirstStart, createWorkToken } from '../../cli/first-start.js';
 import { main } from '../../cli/main.js';
-import { isPassword } from '../../engine/catalog/passwords.js';
+import { isCorrectPassword } from '../../engine/catalog/passwords.js';
 import { openCatalog } from '../../engine/catalog/catalog.js';
 import { type Config, parseConfig } from '../../engine/core/config.js';
-import { collect } from './collect.js';
+import { collectingTerminal } from './collect.js';
 
 let folder: string;
 let config: Config;
@@ -21,48 +21,52 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('the first start', () => {
   test('creates an owner, a personal vault, a token and the vault of the example, once', async () => {
-    const first = await withData(config.data, (data) => prepareFirstStart(data, config));
+    const first = await withDataFolder(config.data, (data) => prepareFirstStart(data, config));
     expect(first.firstSecret).toMatch(/^[A-Za-z0-9]{30}$/);
     expect(first.user.role).toBe('primary_owner');
     expect(first.personalVault).toMatchObject({ vaultType: 'user', userId: first.user.id });
     expect(first.exampleVault?.name).toBe('examples');
-    const second = await withData(config.data, (data) => prepareFirstStart(data, config));
+    const second = await withDataFolder(config.data, (data) => prepareFirstStart(data, config));
     expect(second).toEqual({ ...first, firstSecret: null });
-    expect(await authenticates(first.firstSecret)).toBe(true);
+    expect(await isAuthenticated(first.firstSecret)).toBe(true);
   });
 
   test('uses the chosen token, and skips the example if it is switched off', async () => {
     const token = 'chosen-by-the-operator-1234567';
     const ownConfig = { ...config, token, examples: false };
-    const { firstSecret, exampleVault } = await withData(config.data, (data) =>
+    const { firstSecret, exampleVault } = await withDataFolder(config.data, (data) =>
       prepareFirstStart(data, ownConfig),
     );
     expect(firstSecret).toBe(token);
     expect(exampleVault).toBeNull();
-    const secondStart = await withData(config.data, (data) => prepareFirstStart(data, config));
+    const secondStart = await withDataFolder(config.data, (data) =>
+      prepareFirstStart(data, config),
+    );
     expect(secondStart.exampleVault).toBeNull();
   });
 
   test('does not repeat an example that was imported or whose vault was deleted', async () => {
-    const { exampleVault } = await withData(config.data, (data) => prepareFirstStart(data, config));
+    const { exampleVault } = await withDataFolder(config.data, (data) =>
+      prepareFirstStart(data, config),
+    );
     const id = exampleVault?.id ?? 0;
-    await withData(config.data, ({ catalog }) =>
+    await withDataFolder(config.data, ({ catalog }) =>
       catalog.vaults.update(id, { metadata: { example: 'imported' } }),
     );
     expect(
-      (await withData(config.data, (data) => prepareFirstStart(data, config))).exampleVault,
+      (await withDataFolder(config.data, (data) => prepareFirstStart(data, config))).exampleVault,
     ).toBeNull();
-    await withData(config.data, ({ catalog }) => catalog.vaults.delete(id));
+    await withDataFolder(config.data, ({ catalog }) => catalog.vaults.delete(id));
     expect(
-      (await withData(config.data, (data) => prepareFirstStart(data, config))).exampleVault,
+      (await withDataFolder(config.data, (data) => prepareFirstStart(data, config))).exampleVault,
     ).toBeNull();
   });
 
   test('leaves no secret in the data folder', async () => {
-    const { firstSecret, user } = await withData(config.data, (data) =>
+    const { firstSecret, user } = await withDataFolder(config.data, (data) =>
       prepareFirstStart(data, config),
     );
-    const work = await withData(config.data, (data) => createWorkToken(data, user));
+    const work = await withDataFolder(config.data, (data) => createWorkToken(data, user));
     for (const name of readdirSync(config.data, { recursive: true, encoding: 'utf8' })) {
       if (!/catalog|key/.test(name) || name === 'keys') continue;
       const text = readFileSync(join(config.data, name), 'latin1');
@@ -76,8 +80,8 @@ describe.each(['stopped', 'running'])('beside a %s server', (state) => {
   let stop: () => Promise<void>;
 
   beforeEach(async () => {
-    await withData(config.data, (data) => prepareFirstStart(data, config));
-    // A running server holds the catalogue open, with the lock that excludes a second server.
+    await withDataFolder(config.data, (data) => prepareFirstStart(data, config));
+    // A running server holds the catalogue open, with a lock that excludes a second server.
     const server =
       state === 'running' ? await openCatalog(join(config.data, 'catalog.sqlite')) : null;
     stop = async () => server?.close();
@@ -85,12 +89,12 @@ describe.each(['stopped', 'running'])('beside a %s server', (state) => {
   afterEach(() => stop());
 
   test('user add creates a user whose token works, and the account if it is new', async () => {
-    const secret = await output('user add ann@example.org --account acme --role admin');
+    const secret = await outputOfCommand('user add ann@example.org --account acme --role admin');
     expect(secret).toMatch(/^[A-Za-z0-9]{30}$/);
-    expect(await authenticates(secret)).toBe(true);
-    const bob = await output('user add bob@example.org --account acme');
-    expect(await authenticates(bob)).toBe(true);
-    await withData(config.data, async ({ catalog }) => {
+    expect(await isAuthenticated(secret)).toBe(true);
+    const bob = await outputOfCommand('user add bob@example.org --account acme');
+    expect(await isAuthenticated(bob)).toBe(true);
+    await withDataFolder(config.data, async ({ catalog }) => {
       expect(await catalog.users.byEmail('bob@example.org')).toMatchObject({ role: 'member' });
       expect(await catalog.accounts.byDomain('acme')).toBeDefined();
     });
@@ -99,8 +103,8 @@ describe.each(['stopped', 'running'])('beside a %s server', (state) => {
   test("the README's second user belongs to the account of the first", async () => {
     const readme = readFileSync('README.md', 'utf8');
     const [, line = ''] = /npm run strandlake -- (user add .+)/.exec(readme) ?? [];
-    expect(await authenticates(await output(line))).toBe(true);
-    await withData(config.data, async ({ catalog }) => {
+    expect(await isAuthenticated(await outputOfCommand(line))).toBe(true);
+    await withDataFolder(config.data, async ({ catalog }) => {
       const { rows } = await catalog.users.list({}, { limit: 10, offset: 0 });
       expect(rows.map(({ email, role }) => `${email} ${role}`)).toEqual([
         'owner@localhost primary_owner',
@@ -111,95 +115,105 @@ describe.each(['stopped', 'running'])('beside a %s server', (state) => {
   });
 
   test('a user cannot be added twice', async () => {
-    await output('user add ann@example.org --account acme');
-    const terminal = await run('user add ANN@example.org --account acme', 1);
+    await outputOfCommand('user add ann@example.org --account acme');
+    const terminal = await runCommandLine('user add ANN@example.org --account acme', 1);
     expect(terminal.notes.join()).toMatch(/exists already/);
   });
 
   test('tokens are added, listed without their secrets, and revoked', async () => {
-    await output('user add ann@example.org --account acme');
-    const secret = await output('token add ann@example.org --name laptop --read-only --days 30');
-    const lines = (await run('token list ann@example.org')).outs;
+    await outputOfCommand('user add ann@example.org --account acme');
+    const secret = await outputOfCommand(
+      'token add ann@example.org --name laptop --read-only --days 30',
+    );
+    const lines = (await runCommandLine('token list ann@example.org')).outs;
     expect(lines).toHaveLength(2);
     expect(lines[0]).toMatch(/^\d+ {2}\S{4}… {2}read {2}until \d{4}-\d\d-\d\d {2}laptop {2}ann@/);
     expect(lines.join()).not.toContain(secret);
     const id = lines[0]?.split(' ')[0] ?? '';
-    await run(`token rename ${id} desktop`);
-    expect((await run('token list ann@example.org')).outs[0]).toMatch(
+    await runCommandLine(`token rename ${id} desktop`);
+    expect((await runCommandLine('token list ann@example.org')).outs[0]).toMatch(
       /desktop {2}ann@example.org {2}never used$/,
     );
-    await run(`token revoke ${id}`);
-    expect(await authenticates(secret)).toBe(false);
-    expect((await run('token list')).outs.join('\n')).toContain('revoked');
+    await runCommandLine(`token revoke ${id}`);
+    expect(await isAuthenticated(secret)).toBe(false);
+    expect((await runCommandLine('token list')).outs.join('\n')).toContain('revoked');
   });
 
   test('user password sets the password of a user, which is no argument', async () => {
-    await output('user add ann@example.org --account acme');
-    await run('user password ann@example.org', 0, 'correct horse battery');
-    await withData(config.data, async ({ catalog }) => {
+    await outputOfCommand('user add ann@example.org --account acme');
+    await runCommandLine('user password ann@example.org', 0, 'correct horse battery');
+    await withDataFolder(config.data, async ({ catalog }) => {
       const user = await catalog.users.byEmail('ann@example.org');
       const hash = await catalog.passwords.get(user!.id);
-      expect(await isPassword('correct horse battery', hash)).toBe(true);
+      expect(await isCorrectPassword('correct horse battery', hash)).toBe(true);
     });
-    const shortRun = await run('user password ann@example.org', 1, 'short');
+    const shortRun = await runCommandLine('user password ann@example.org', 1, 'short');
     expect(shortRun.notes.join()).toContain('15 to 256 characters');
-    const unknown = await run('user password eve@example.org', 1, 'correct horse battery');
+    const unknown = await runCommandLine(
+      'user password eve@example.org',
+      1,
+      'correct horse battery',
+    );
     expect(unknown.notes.join()).toContain('no user eve@');
   });
 
   test('user login-link prints an address with a code for one sign-in', async () => {
-    await output('user add ann@example.org --account acme');
-    const link = await output('user login-link ann@example.org --url https://lake.example.org');
+    await outputOfCommand('user add ann@example.org --account acme');
+    const link = await outputOfCommand(
+      'user login-link ann@example.org --url https://lake.example.org',
+    );
     const code = /^https:\/\/lake\.example\.org\/v1\/oauth2\/sign_in\?code=(\w{40})$/.exec(
       link,
     )?.[1];
-    await withData(config.data, async ({ catalog, key }) => {
+    await withDataFolder(config.data, async ({ catalog, key }) => {
       const user = await catalog.users.byEmail('ann@example.org');
       expect(await catalog.signIns.find('link', code ?? '', key)).toBe(user?.id);
       expect(await catalog.signIns.find('session', code ?? '', key)).toBeUndefined();
     });
     const line = 'user login-link eve@example.org --url https://lake.example.org';
-    expect((await run(line, 1)).notes.join()).toContain('no user eve@');
+    expect((await runCommandLine(line, 1)).notes.join()).toContain('no user eve@');
   });
 
   test('an API key has 40 characters and works like a token', async () => {
-    await output('user add ann@example.org --account acme');
-    const secret = await output('token add ann@example.org --api-key');
+    await outputOfCommand('user add ann@example.org --account acme');
+    const secret = await outputOfCommand('token add ann@example.org --api-key');
     expect(secret).toMatch(/^[A-Za-z0-9]{40}$/);
-    expect(await authenticates(secret)).toBe(true);
+    expect(await isAuthenticated(secret)).toBe(true);
   });
 
   test('errors name unknown users and tokens', async () => {
-    expect((await run('token add eve@example.org', 1)).notes.join()).toContain('no user eve@');
-    expect((await run('token rename 999 x', 1)).notes.join()).toContain('no token 999');
-    expect((await run('token revoke 999', 1)).notes.join()).toContain('no token 999');
+    expect((await runCommandLine('token add eve@example.org', 1)).notes.join()).toContain(
+      'no user eve@',
+    );
+    expect((await runCommandLine('token rename 999 x', 1)).notes.join()).toContain('no token 999');
+    expect((await runCommandLine('token revoke 999', 1)).notes.join()).toContain('no token 999');
   });
 });
 
 test('a folder without a catalogue is refused and left unchanged', async () => {
-  const terminal = await run('token list', 1);
+  const terminal = await runCommandLine('token list', 1);
   expect(terminal.notes.join()).toContain('contains no catalogue; start the server once');
   expect(readdirSync(folder)).toEqual([]);
 });
 
-async function run(
+async function runCommandLine(
   line: string,
   expected = 0,
   ...secrets: readonly string[]
-): Promise<ReturnType<typeof collect>> {
-  const terminal = collect();
+): Promise<ReturnType<typeof collectingTerminal>> {
+  const terminal = collectingTerminal();
   terminal.secrets.push(...secrets);
   const code = await main(line.split(' '), { STRANDLAKE_DATA: config.data }, terminal);
   expect([code, terminal.notes]).toEqual([expected, terminal.notes]);
   return terminal;
 }
 
-async function output(line: string): Promise<string> {
-  return (await run(line)).outs.join('\n');
+async function outputOfCommand(line: string): Promise<string> {
+  return (await runCommandLine(line)).outs.join('\n');
 }
 
-async function authenticates(secret: string | null): Promise<boolean> {
-  return withData(config.data, async ({ catalog, key }) => {
+async function isAuthenticated(secret: string | null): Promise<boolean> {
+  return withDataFolder(config.data, async ({ catalog, key }) => {
     return (await catalog.tokens.authenticate(secret ?? '', key)) !== undefined;
   });
 }

@@ -5,73 +5,73 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { main } from '../../cli/main.js';
 import { Lake } from '../scheduler/lake.js';
-import { startServer, makeFixture, type Fixture } from '../api/server.js';
-import { hostInProcess } from '../faults/in-process.js';
-import { collect } from './collect.js';
+import { startServer, makeVaultFixture, type VaultFixture } from '../api/server.js';
+import { startHostInProcess } from '../faults/in-process.js';
+import { collectingTerminal } from './collect.js';
 
-let root: string;
-let fixture: Fixture;
+let dataFolderPath: string;
+let fixture: VaultFixture;
 beforeEach(async () => {
-  const server = await startServer({ scheduler: { startHost: hostInProcess } });
-  fixture = await makeFixture(await server.user('ann'));
-  root = await mkdtemp(join(tmpdir(), 'strandlake-verify-'));
-  await server.catalog.transaction(async () => undefined); // all that was written is in the file or its journal
-  await cp(server.data.root, root, { recursive: true });
+  const server = await startServer({ scheduler: { startHost: startHostInProcess } });
+  fixture = await makeVaultFixture(await server.user('ann'));
+  dataFolderPath = await mkdtemp(join(tmpdir(), 'strandlake-verify-'));
+  await server.catalog.transaction(async () => undefined); // waits until everything written is in the database file or its journal
+  await cp(server.data.root, dataFolderPath, { recursive: true });
   await server.close();
-  for (const name of await readdir(join(root, 'scratch')))
-    await rm(join(root, 'scratch', name), { recursive: true });
+  for (const name of await readdir(join(dataFolderPath, 'scratch')))
+    await rm(join(dataFolderPath, 'scratch', name), { recursive: true });
 });
-afterEach(() => rm(root, { recursive: true, force: true }));
+afterEach(() => rm(dataFolderPath, { recursive: true, force: true }));
 
-async function verify(): Promise<{ code: number; lines: readonly string[]; notes: string }> {
-  const terminal = collect();
-  const code = await main(['verify', root], {}, terminal);
+async function runVerify(): Promise<{ code: number; lines: readonly string[]; notes: string }> {
+  const terminal = collectingTerminal();
+  const code = await main(['verify', dataFolderPath], {}, terminal);
   return { code, lines: terminal.outs, notes: terminal.notes.join() };
 }
 
-/** The only segment of the only dataset. */
-async function segment(): Promise<string> {
-  const folder = join(root, 'datasets', String(fixture.datasetId));
+/** Returns the path of the only segment of the only dataset. */
+async function segmentPath(): Promise<string> {
+  const folder = join(dataFolderPath, 'datasets', String(fixture.datasetId));
   const names = await readdir(folder);
   return join(folder, names.find((name) => name.endsWith('.parquet')) as string);
 }
 
-function change(statement: string): void {
-  const db = new DatabaseSync(join(root, 'catalog.sqlite'));
+function executeSql(statement: string): void {
+  const db = new DatabaseSync(join(dataFolderPath, 'catalog.sqlite'));
   db.exec(statement);
   db.close();
 }
 
-async function makeOld(path: string): Promise<void> {
+async function setOldTimes(path: string): Promise<void> {
   await utimes(path, 1, 1);
 }
 
 test('R7: an intact data folder has no differences and is left unchanged', async () => {
-  const before = await readdir(root, { recursive: true });
-  expect(await verify()).toMatchObject({
+  const before = await readdir(dataFolderPath, { recursive: true });
+  expect(await runVerify()).toMatchObject({
     code: 0,
     lines: [],
     notes: expect.stringContaining('all is well'),
   });
-  const after = await readdir(root, { recursive: true });
+  const after = await readdir(dataFolderPath, { recursive: true });
   const isLock = (name: string): boolean => /catalog\.sqlite-|\.lock/.test(name);
   expect(after.filter((name) => !isLock(name))).toEqual(before.filter((name) => !isLock(name)));
 });
 
-const damages: readonly (readonly [string, () => Promise<void> | void, RegExp])[] = [
+const damageCases: readonly (readonly [string, () => Promise<void> | void, RegExp])[] = [
   [
     'a flipped bit in a segment',
-    () => flip(segment),
+    () => flipBit(segmentPath),
     /^datasets\/\d+\/\S+\.parquet: does not match its checksum$/,
   ],
   [
     'a missing segment',
-    async () => rm(await segment()),
+    async () => rm(await segmentPath()),
     /^datasets\/\d+\/\S+\.parquet: is missing$/,
   ],
   [
     'a torn log entry',
-    () => truncateHalf(() => logEntry()),
+    () => truncateHalf(() => logEntryPath()),
     /^datasets\/\d+\/_delta_log: .*00000000000000000000\.json/,
   ],
   [
@@ -82,19 +82,22 @@ const damages: readonly (readonly [string, () => Promise<void> | void, RegExp])[
   [
     'a dataset that is not in the catalogue',
     async () => {
-      await rename(join(root, 'datasets', String(fixture.datasetId)), join(root, 'datasets', '7'));
-      await makeOld(join(root, 'datasets', '7'));
+      await rename(
+        join(dataFolderPath, 'datasets', String(fixture.datasetId)),
+        join(dataFolderPath, 'datasets', '7'),
+      );
+      await setOldTimes(join(dataFolderPath, 'datasets', '7'));
     },
     /^datasets\/7: is not in the catalogue$/m,
   ],
   [
     'an uploaded file with other bytes',
-    () => flip(() => join(root, 'objects', `${fixture.fileId}-1`)),
+    () => flipBit(() => join(dataFolderPath, 'objects', `${fixture.fileId}-1`)),
     /^objects\/\d+-1: does not match its md5$/,
   ],
   [
     'a missing export',
-    () => rm(join(root, 'exports', `${fixture.exportId}.json.gz`)),
+    () => rm(join(dataFolderPath, 'exports', `${fixture.exportId}.json.gz`)),
     /^export \d+: its file is missing$/,
   ],
   [
@@ -114,42 +117,42 @@ const damages: readonly (readonly [string, () => Promise<void> | void, RegExp])[
   ],
   [
     'a wrong count',
-    () => change('UPDATE datasets SET documents_count = 3'),
+    () => executeSql('UPDATE datasets SET documents_count = 3'),
     /^dataset \d+: its segments have 2 records, the catalogue says 3$/,
   ],
   [
     'a catalogue that is ahead',
-    () => change('UPDATE datasets SET log_version = 1'),
+    () => executeSql('UPDATE datasets SET log_version = 1'),
     /^dataset \d+: the log is at version 0, the catalogue at 1$/,
   ],
   [
     'a lost commit',
-    () => change('DELETE FROM commits'),
+    () => executeSql('DELETE FROM commits'),
     /^dataset \d+: commit \d+ is in the log but not in the catalogue\nimport \d+: is completed and has no commit$/,
   ],
 ];
 
-test.each(damages)('R7: %s is the difference that is printed', async (_, damage, expected) => {
+test.each(damageCases)('R7: %s is the difference that is printed', async (_, damage, expected) => {
   await damage();
-  const { code, lines } = await verify();
+  const { code, lines } = await runVerify();
   expect(lines.join('\n')).toMatch(expected);
   expect(code).toBe(1);
 });
 
 test('recent unreferenced files are not differences', async () => {
-  await writeFile(join(root, 'objects', '7-1'), 'x');
-  expect(await verify()).toMatchObject({ code: 0, lines: [] });
+  await writeFile(join(dataFolderPath, 'objects', '7-1'), 'x');
+  expect(await runVerify()).toMatchObject({ code: 0, lines: [] });
 });
 
 test('R8: a damaged catalogue is reported, and a running server has to be stopped first', async () => {
-  const lake = await Lake.open(root);
-  expect(await verify()).toMatchObject({ code: 1, notes: expect.stringContaining('stop it') });
+  const lake = await Lake.open(dataFolderPath);
+  expect(await runVerify()).toMatchObject({ code: 1, notes: expect.stringContaining('stop it') });
   await lake.close();
-  await writeFile(join(root, 'catalog.sqlite'), 'not a database'.repeat(1_000));
-  expect(await verify()).toMatchObject({ code: 1, notes: expect.stringContaining('damaged') });
+  await writeFile(join(dataFolderPath, 'catalog.sqlite'), 'not a database'.repeat(1_000));
+  expect(await runVerify()).toMatchObject({ code: 1, notes: expect.stringContaining('damaged') });
 });
 
-async function flip(path: () => Promise<string> | string): Promise<void> {
+async function flipBit(path: () => Promise<string> | string): Promise<void> {
   const file = await path();
   const bytes = await readFile(file);
   bytes[bytes.length >> 1]! ^= 1;
@@ -160,9 +163,9 @@ async function truncateHalf(path: () => string): Promise<void> {
   await writeFile(path(), (await readFile(path())).subarray(0, 50));
 }
 
-function logEntry(): string {
+function logEntryPath(): string {
   return join(
-    root,
+    dataFolderPath,
     'datasets',
     String(fixture.datasetId),
     '_delta_log',
@@ -171,7 +174,7 @@ function logEntry(): string {
 }
 
 async function addStrayFiles(...names: string[]): Promise<void> {
-  const path = join(root, ...names);
+  const path = join(dataFolderPath, ...names);
   await writeFile(path, 'x');
-  await makeOld(path);
+  await setOldTimes(path);
 }

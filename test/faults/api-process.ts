@@ -4,15 +4,15 @@ import { once } from 'node:events';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { withData } from '../../cli/data.js';
+import { withDataFolder } from '../../cli/data.js';
 import { main } from '../../cli/main.js';
 import { createUser } from '../../engine/catalog/create-user.js';
 import { parseConfig } from '../../engine/core/config.js';
 import { clientFor, type Client } from '../api/server.js';
-import { collect } from '../cli/collect.js';
+import { collectingTerminal } from '../cli/collect.js';
 
-/** An API process with its worker on a data folder of its own. It is killed, from within or from outside, and started again. */
-export class ApiProcess {
+/** An API process with its worker, on its own data folder. Tests kill it, from within or from outside, and start it again. */
+export class KillableApiProcess {
   readonly #root: string;
   readonly #clientOf: (url: string) => Client;
   #process: ChildProcess | undefined;
@@ -22,34 +22,42 @@ export class ApiProcess {
     this.#clientOf = clientOf;
   }
 
-  /** Makes the data folder, with a user. */
-  static async make(): Promise<ApiProcess> {
+  /** Creates the data folder with a user. */
+  static async createWithUser(): Promise<KillableApiProcess> {
     const root = await mkdtemp(join(tmpdir(), 'strandlake-killed-'));
     const token = { name: 'test' };
-    const createdUser = await withData(join(root, 'data'), ({ catalog, key }) =>
+    const createdUser = await withDataFolder(join(root, 'data'), ({ catalog, key }) =>
       catalog.transaction((tx) =>
         createUser(tx, { email: 'a@acme.org', domain: 'acme', token }, key),
       ),
     );
     const { user, token: createdToken } = createdUser;
-    return new ApiProcess(root, (url) => clientFor(url, user, createdToken?.secret ?? ''));
+    return new KillableApiProcess(root, (url) => clientFor(url, user, createdToken?.secret ?? ''));
   }
 
-  /** The data folder. */
-  get data(): string {
+  get dataFolderPath(): string {
     return join(this.#root, 'data');
   }
 
-  /** Starts a process; resolves with a client when it listens. The process kills itself at the crash point. */
+  /** Starts an API process; resolves with a client when the process listens. If a crash point is given, the process kills itself there. */
   async start(crashPoint?: string): Promise<Client> {
-    const started = this.fork(crashPoint);
+    const started = this.forkProcess(crashPoint);
     const [message] = (await once(started, 'message')) as [{ port: number }];
     return this.#clientOf(`http://127.0.0.1:${message.port}`);
   }
 
-  /** Starts a process with some settings, and does not wait for it. */
-  fork(crashPoint?: string, settings: readonly string[] = []): ChildProcess {
-    const flags = ['--data', this.data, '--threads', '1', '--port', '0', '--multipart-mb', '1'];
+  /** Starts an API process with some settings, and does not wait until it listens. */
+  forkProcess(crashPoint?: string, settings: readonly string[] = []): ChildProcess {
+    const flags = [
+      '--data',
+      this.dataFolderPath,
+      '--threads',
+      '1',
+      '--port',
+      '0',
+      '--multipart-mb',
+      '1',
+    ];
     const env = { ...process.env, ...(crashPoint && { STRANDLAKE_CRASH_POINT: crashPoint }) };
     this.#process = fork(
       'dist/api/main.js',
@@ -63,32 +71,35 @@ export class ApiProcess {
   }
 
   /** Resolves with the exit code and the signal when the process has ended. */
-  exit(): Promise<unknown> {
+  waitForExit(): Promise<unknown> {
     const ending = this.#process!;
     if (ending.exitCode !== null || ending.signalCode !== null)
       return Promise.resolve([ending.exitCode, ending.signalCode]);
     return once(ending, 'exit');
   }
 
-  /** Sends a signal to the process, if there is one, and waits for its end. */
-  async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+  /** Sends a signal to the process, if it is running, and waits until it has ended. */
+  async signalAndWait(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     if (this.#process === undefined) return;
     this.#process.kill(signal);
-    await this.exit();
+    await this.waitForExit();
   }
 
-  /** Stops the process, and checks that the data folder is whole and holds no files of tasks. */
-  async expectWhole(): Promise<void> {
-    await this.end('SIGTERM');
-    const terminal = collect();
-    expect([await main(['verify', this.data], {}, terminal), terminal.outs]).toEqual([0, []]);
-    const scratch = await readdir(join(this.data, 'scratch'));
+  /** Stops the process, and expects that the data folder is consistent and contains no files of tasks. */
+  async expectIntactData(): Promise<void> {
+    await this.signalAndWait('SIGTERM');
+    const terminal = collectingTerminal();
+    expect([await main(['verify', this.dataFolderPath], {}, terminal), terminal.outs]).toEqual([
+      0,
+      [],
+    ]);
+    const scratch = await readdir(join(this.dataFolderPath, 'scratch'));
     expect(scratch.filter((name) => !name.startsWith('spill-'))).toEqual([]);
   }
 
   /** Kills the process and removes the data folder. */
-  async remove(): Promise<void> {
-    await this.end('SIGKILL');
+  async removeRootFolder(): Promise<void> {
+    await this.signalAndWait('SIGKILL');
     await rm(this.#root, { recursive: true, force: true });
   }
 }

@@ -1,14 +1,14 @@
 import { expect, test } from '@jest/globals';
-import { startLab } from '../api/lab.js';
+import { startServerFixture } from '../api/lab.js';
 import { listOf } from '../api/server.js';
-import { random } from '../random.js';
+import { seededRandom } from '../random.js';
 import { seed } from '../seed.js';
 
-const { ann, newDataset, server } = await startLab({ scheduler: { quietMs: 30 } });
+const { ann, newDataset, server } = await startServerFixture({ scheduler: { quietMs: 30 } });
 
-type Mode = 'append' | 'overwrite' | 'upsert' | 'delete';
+type ChangeMode = 'append' | 'overwrite' | 'upsert' | 'delete';
 
-/** A state of a record in the model. */
+/** A state of a record in the model of a dataset. */
 interface ModelRecordState {
   readonly n: number;
   readonly v: number;
@@ -18,31 +18,31 @@ interface ModelRecordState {
   isGone: boolean;
 }
 
-interface Change {
-  readonly mode: Mode;
+interface RandomChange {
+  readonly mode: ChangeMode;
   readonly records: readonly { readonly n: number; readonly v: number }[];
 }
 
-interface Commit {
+interface CommitAnswer {
   readonly id: number;
   readonly mode: string;
   readonly parent_commit_id: number | null;
   readonly records_total: number;
 }
 
-/** A model of a dataset's records, to which commits are applied one after the other. */
-class Model {
+/** A model of a dataset's records, to which commits are applied one after another. */
+class RecordModel {
   #states: ModelRecordState[] = [];
   #places = 0;
 
-  get live(): readonly ModelRecordState[] {
+  get liveRecords(): readonly ModelRecordState[] {
     return this.#states
       .filter((one) => one.deletedBy === undefined && !one.isGone)
       .sort((a, b) => a.place - b.place);
   }
 
-  apply({ mode, records }: Change, commit: number): void {
-    const before = this.live;
+  applyChange({ mode, records }: RandomChange, commit: number): void {
+    const before = this.liveRecords;
     for (const { n, v } of records) {
       const found = mode === 'append' ? [] : before.filter((one) => one.n === n);
       for (const one of found) {
@@ -66,10 +66,10 @@ class Model {
 }
 
 test(`C5, C6: what many clients change at once is what the commits say, one after the other (STRANDLAKE_SEED=${seed})`, async () => {
-  const next = random(seed);
+  const next = seededRandom(seed);
   const belowMost = (most: number): number => Math.floor(next() * most);
   const datasetId = await newDataset();
-  const changes = new Map<number, Change>();
+  const changes = new Map<number, RandomChange>();
   const knownNumbers: number[] = [];
   let madeCount = 0;
   const client = async (): Promise<void> => {
@@ -88,7 +88,7 @@ test(`C5, C6: what many clients change at once is what the commits say, one afte
       const body = { dataset_id: datasetId, records, ...key };
       const { json } = await ann.post('/v2/dataset_imports', body);
       const [commit] = json['dataset_commits'] as { readonly id: number }[];
-      // Before the first record, there is no field by which others could be found.
+      // Before the first record is stored, the field by which records are found does not exist.
       if (json['status'] === 'failed')
         expect(json['error_message']).toMatch(/^id_fields: no record has a field/); // prettier-ignore
       else changes.set(commit!.id, { mode, records });
@@ -98,23 +98,23 @@ test(`C5, C6: what many clients change at once is what the commits say, one afte
   await Promise.all(Array.from({ length: 8 }, client));
   const answer = await ann.get(`/v2/datasets/${datasetId}/commits?limit=1000`);
   const listedCommits = new Map(
-    (listOf(answer) as unknown as Commit[]).map((one) => [one.id, one]),
+    (listOf(answer) as unknown as CommitAnswer[]).map((one) => [one.id, one]),
   );
-  const commits: Commit[] = [];
-  // Commits have their ids from before they wait for each other.
+  const commits: CommitAnswer[] = [];
+  // Ids of commits do not give their order, because a commit gets its id before it waits for its turn; the log gives the order.
   for await (const { info } of server.store.history(datasetId, 0)) {
     const id = (info['publication'] as { readonly commitId: number } | undefined)?.commitId;
     if (id !== undefined) commits.push(listedCommits.get(id)!);
   }
   expect(commits.length).toBe(listedCommits.size);
   expect(commits.filter(({ mode }) => mode !== 'rollback').length).toBe(changes.size);
-  const model = new Model();
+  const model = new RecordModel();
   for (const { id, mode, parent_commit_id: parent, records_total: total } of commits) {
     if (mode === 'rollback') model.rollBack(parent!);
-    else model.apply(changes.get(id)!, id);
-    expect([id, mode, total]).toEqual([id, mode, model.live.length]);
+    else model.applyChange(changes.get(id)!, id);
+    expect([id, mode, total]).toEqual([id, mode, model.liveRecords.length]);
   }
-  const expectedRows = model.live.map(({ n, v }) => [n, v]);
+  const expectedRows = model.liveRecords.map(({ n, v }) => [n, v]);
   const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 10_000 });
   const found = (json['results'] as { n: number; v: number }[]).map(({ n, v }) => [n, v]);
   expect(found).toEqual(expectedRows);

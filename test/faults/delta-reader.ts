@@ -6,18 +6,18 @@ import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 
-/** ClickHouse (chdb), which reads datasets as Delta tables in a process of its own. */
-export interface DeltaReader {
-  /** The rows of a version, `[_id, n, word]`, in the order of `_id`. */
+/** ClickHouse (chdb), which reads datasets as Delta tables, in a separate process. */
+export interface ChdbDeltaReader {
+  /** Returns the rows of a version as `[_id, n, word]`, in the order of `_id`. */
   rows(folder: string, version: number): Promise<readonly unknown[]>;
   close(): void;
 }
 
-/** Starts the reader; undefined if `npm run test:interop` has not installed chdb. */
-export async function openDeltaReader(): Promise<DeltaReader | undefined> {
+/** Starts the Delta reader; returns undefined if `npm run test:interop` has not installed chdb. */
+export async function openDeltaReader(): Promise<ChdbDeltaReader | undefined> {
   if (!existsSync('test/interop/node_modules/chdb')) return undefined;
   const child = spawn(process.execPath, [resolve('test/interop/read-delta.mjs')], {
-    cwd: await realpath(tmpdir()), // ClickHouse opens files below its working folder only.
+    cwd: await realpath(tmpdir()), // ClickHouse only opens files below its working folder
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const lines = createInterface({ input: child.stdout });
@@ -30,6 +30,6 @@ export async function openDeltaReader(): Promise<DeltaReader | undefined> {
       if (typeof rows === 'string') throw new Error(rows);
       return rows;
     },
-    close: () => void child.stdin.end(), // then it ends by itself, and removes what it has in the temporary folder
+    close: () => void child.stdin.end(), // the process then ends by itself and removes its temporary files
   };
 }

@@ -2,8 +2,11 @@ import { openStore } from '../../engine/store/open.js';
 import { verifyFolder } from '../../scheduler/queue/verify-folder.js';
 import type { TestServer } from '../api/server.js';
 
-/** All checks of section 12 of the threats on the files of an idle server. */
-export async function differences({ catalog, data }: TestServer): Promise<readonly string[]> {
+/** Returns the results of all checks in section 12 of docs/threats.md on the files of an idle server. */
+export async function folderInconsistencies({
+  catalog,
+  data,
+}: TestServer): Promise<readonly string[]> {
   const now = Date.now();
   const store = openStore(data); // a store without cached state
   const found = await verifyFolder({ catalog, data, store, unreferencedBefore: Infinity, now });

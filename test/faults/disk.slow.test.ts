@@ -5,41 +5,42 @@ import { Reconciliation } from '../../scheduler/queue/reconcile.js';
 import { sweepAll, sweepDatasets, sweepExpired } from '../../scheduler/queue/sweep.js';
 import {
   idOf,
-  send,
+  sendRequest,
   startServer,
-  waitFor,
+  waitForJob,
   type Answer,
   type Client,
   type TestServer,
 } from '../api/server.js';
-import { vcfOf } from '../scheduler/lake.js';
-import { until } from '../until.js';
-import { differences } from './differences.js';
-import { hostInProcess } from './in-process.js';
+import { vcfTextOf } from '../scheduler/lake.js';
+import { pollUntil } from '../until.js';
+import { folderInconsistencies } from './differences.js';
+import { startHostInProcess } from './in-process.js';
 
 /*
- * A disk fails at the n-th step of an operation, for n = 1, 2, … until the operation has fewer steps than that (threats R5, R6).
- * After each failure the error names its cause, nothing half-done shows or stays, and the next request works.
+ * Makes the disk fail at the n-th step of an operation, for n = 1, 2, … until the operation has fewer steps (threats R5, R6). After each
+ * failure, the error names its cause, no partial result is visible or left on the disk, and the next request works.
  */
 
 let server: TestServer;
 let ann: Client;
 let vaultId: number;
 let sourceId: number;
-const reports: string[] = [];
-// Every check reads all files of the server: one server for all tests would check what earlier tests left, again and again.
+const reportedMessages: string[] = [];
+// Each test has its own server, because every check reads all files of the server, and a shared server would accumulate the files of
+// earlier tests.
 beforeEach(async () => {
   server = await startServer({
     scheduler: {
-      startHost: hostInProcess,
+      startHost: startHostInProcess,
       retryMs: 5,
-      report: (message) => reports.push(message),
+      report: (message) => reportedMessages.push(message),
     },
   });
   ann = await server.user('ann');
   vaultId = idOf(await ann.post('/v2/vaults', { name: 'Disk' }));
   const file = await newFile('source.vcf');
-  await send('', 'PUT', String(file.json['upload_url']), source);
+  await sendRequest('', 'PUT', String(file.json['upload_url']), vcfSource);
   sourceId = idOf(file);
 });
 afterEach(async () => {
@@ -47,43 +48,44 @@ afterEach(async () => {
   await server.close();
 });
 
-const source = vcfOf(40);
-/** Distance between two steps at which the disk fails. */
-const stride = 1;
+const vcfSource = vcfTextOf(40);
+/** Number of steps between two points at which the disk fails; 1 tests every step. */
+const stepsBetweenFaults = 1;
 const newFile = (filename: string): Promise<Answer> =>
   ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename });
 
-const faults: readonly Omit<FileFault, 'nth'>[] = [
+const diskFaults: readonly Omit<FileFault, 'nth'>[] = [
   { code: 'ENOSPC' },
   { code: 'EIO' },
   { code: 'EMFILE' },
   { code: 'SHORT' },
-  { code: 'EIO', operations: ['flush'] }, // R6
+  { code: 'EIO', operations: ['flush'] }, // a failing flush (threats R6)
 ];
-const nameOf = ({ code, operations }: Omit<FileFault, 'nth'>): string =>
+const faultName = ({ code, operations }: Omit<FileFault, 'nth'>): string =>
   operations === undefined ? code : `${code} at ${operations.join()}`;
 
-/** The message of a failed task: the cause, never more than the last names of a path. */
-const reason = /no space left on the disk|cannot \w+ .*: (EIO|EMFILE)|the disk failed to/;
+/** The allowed error messages of a failed task: they name the cause, and of a path at most the last names. */
+const faultMessagePattern =
+  /no space left on the disk|cannot \w+ .*: (EIO|EMFILE)|the disk failed to/;
 
-/** Repeats an operation with the fault at a later step each time, until the operation has fewer steps. */
-async function atEveryStep(
+/** Repeats an operation, with the fault at a later step each time, until the operation has fewer steps. */
+async function failAtEveryStep(
   fault: Omit<FileFault, 'nth'>,
   operation: (where: string) => Promise<'done' | 'failed'>,
 ): Promise<{ done: number; failed: number }> {
   const ends = { done: 0, failed: 0 };
-  for (let nth = 1; ; nth += stride) {
+  for (let nth = 1; ; nth += stepsBetweenFaults) {
     armFault({ ...fault, nth });
-    const caseText = `${nameOf(fault)}, step ${nth}`;
+    const caseText = `${faultName(fault)}, step ${nth}`;
     const end = await operation(caseText);
     const hitOperations = faultHits();
     armFault(undefined);
     ends[end] += 1;
-    // A task has ended a moment before its scratch folder is gone.
-    await until(() => server.scheduler.status().running.length === 0);
-    // Files that could not be found or removed are removed by the next start.
+    // A task ends shortly before its scratch folder is removed.
+    await pollUntil(() => server.scheduler.status().running.length === 0);
+    // Files that could not be listed or removed are removed by the next start.
     if (hitOperations.includes('remove') || hitOperations.includes('list')) await sweepAsAtStart();
-    expect([caseText, hitOperations, await differences(server)]).toEqual([
+    expect([caseText, hitOperations, await folderInconsistencies(server)]).toEqual([
       caseText,
       hitOperations,
       [],
@@ -97,13 +99,16 @@ async function atEveryStep(
 
 async function sweepAsAtStart(): Promise<void> {
   const { catalog, data, store } = server;
-  const options = { now: Date.now(), report: (message: string) => void reports.push(message) };
+  const options = {
+    now: Date.now(),
+    report: (message: string) => void reportedMessages.push(message),
+  };
   await sweepDatasets(catalog, store, options.report);
   await sweepAll(catalog, data, options);
   await sweepExpired(catalog, data, options);
 }
 
-async function countOf(datasetId: number): Promise<unknown> {
+async function recordCountOf(datasetId: number): Promise<unknown> {
   const answer = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 0 });
   return answer.json['total'] ?? answer.text;
 }
@@ -118,15 +123,15 @@ test('R5: a disk that stays full refuses what needs space; reads, cancels and de
   const exported = idOf(
     await ann.post('/v2/dataset_exports', { dataset_id: datasetId, format: 'json' }),
   );
-  await waitFor(ann, `/v2/dataset_exports/${exported}`);
-  // All operations but those of the catalogue, which has a reserve.
+  await waitForJob(ann, `/v2/dataset_exports/${exported}`);
+  // All file operations except those of the catalogue, which has reserved disk space.
   const operations = ['mkdir', 'open', 'write', 'flush', 'rename', 'link'] as const;
   armFault({ code: 'ENOSPC', nth: 1, isLasting: true, operations });
   const job = await ann.post('/v2/dataset_imports', {
     dataset_id: datasetId,
     object_id: sourceId,
   });
-  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(job)}`);
+  const { json } = await waitForJob(ann, `/v2/dataset_imports/${idOf(job)}`);
   expect(json).toMatchObject({ status: 'failed' });
   armFault({ code: 'ENOSPC', nth: 1, isLasting: true, operations: ['write', 'flush', 'commit'] });
   const file = await newFile('full.txt');
@@ -134,32 +139,35 @@ test('R5: a disk that stays full refuses what needs space; reads, cancels and de
     507,
     { detail: expect.stringMatching(/^No space/) },
   ]);
-  expect(await countOf(datasetId)).toBe(1);
+  expect(await recordCountOf(datasetId)).toBe(1);
   for (const path of ['/v1/user', '/v2/vaults', '/v2/tasks', `/v2/dataset_exports/${exported}`]) {
     expect([path, (await ann.get(path)).status]).toEqual([path, 200]);
   }
   const download = await ann.get(`/v2/dataset_exports/${exported}/download?redirect=`);
-  expect((await send('', 'GET', String(download.json['url']))).status).toBe(200);
+  expect((await sendRequest('', 'GET', String(download.json['url']))).status).toBe(200);
   armFault({ code: 'ENOSPC', nth: 1, isLasting: true, operations });
   expect((await ann.delete(`/v2/datasets/${doomed}`)).status).toBe(200);
   armFault(undefined);
   const repeatedImport = await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records });
   expect(repeatedImport.json['status']).toBe('completed');
-  expect(await countOf(datasetId)).toBe(2);
+  expect(await recordCountOf(datasetId)).toBe(2);
   await sweepAsAtStart();
-  expect(await differences(server)).toEqual([]);
+  expect(await folderInconsistencies(server)).toEqual([]);
 });
 
 test('R5: the last 64 MB of a disk are kept for what ends, cancels and deletes', async () => {
   const createdDataset = await ann.post('/v2/datasets', { vault_id: vaultId, name: 'reserve' });
   const file = await newFile('reserve.txt');
   armFault({ code: 'LOW', nth: 1 });
-  const uploadAnswer = await send('', 'PUT', String(file.json['upload_url']), 'ACGT');
+  const uploadAnswer = await sendRequest('', 'PUT', String(file.json['upload_url']), 'ACGT');
   expect(uploadAnswer.status).toBe(507);
   const body = { dataset_id: idOf(createdDataset), object_id: sourceId };
   const job = await ann.post('/v2/dataset_imports', body);
-  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(job)}`);
-  expect(json).toMatchObject({ status: 'failed', error_message: expect.stringMatching(reason) });
+  const { json } = await waitForJob(ann, `/v2/dataset_imports/${idOf(job)}`);
+  expect(json).toMatchObject({
+    status: 'failed',
+    error_message: expect.stringMatching(faultMessagePattern),
+  });
   expect((await ann.delete(`/v2/datasets/${idOf(createdDataset)}`)).status).toBe(200);
 });
 
@@ -169,47 +177,51 @@ test('R5: a task that ends while the catalogue has no space ends when it has som
   const body = { dataset_id: datasetId, object_id: sourceId };
   const job = await ann.post('/v2/dataset_imports', body);
   const { task } = { task: Number(job.json['task_id']) };
-  reports.length = 0;
+  reportedMessages.length = 0;
   armFault({ code: 'ENOSPC', nth: 1, isLasting: true, operations: ['commit'] });
-  await until(() => reports.some((text) => text.includes('no space left')));
+  await pollUntil(() => reportedMessages.some((text) => text.includes('no space left')));
   armFault(undefined);
   expect(await server.scheduler.wait(task)).toMatchObject({
     status: expect.stringMatching(/completed|failed/),
   });
-  expect(await differences(server)).toEqual([]);
+  expect(await folderInconsistencies(server)).toEqual([]);
 });
 
-describe.each(faults)('R5, R6: a disk with $code', (fault) => {
-  test(`${nameOf(fault)} at any step of an import from a file`, async () => {
+describe.each(diskFaults)('R5, R6: a disk with $code', (fault) => {
+  test(`${faultName(fault)} at any step of an import from a file`, async () => {
     const datasetId = idOf(
-      await ann.post('/v2/datasets', { vault_id: vaultId, name: nameOf(fault) }),
+      await ann.post('/v2/datasets', { vault_id: vaultId, name: faultName(fault) }),
     );
     let rows = 0;
-    const ends = await atEveryStep(fault, async (where) => {
+    const ends = await failAtEveryStep(fault, async (where) => {
       const job = await ann.post('/v2/dataset_imports', {
         dataset_id: datasetId,
         object_id: sourceId,
       });
-      if (job.status !== 201) return expectRefused(where, job, fault);
-      const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(job)}`);
+      if (job.status !== 201) return expectRefusedOrFailed(where, job, fault);
+      const { json } = await waitForJob(ann, `/v2/dataset_imports/${idOf(job)}`);
       armFault(undefined);
       if (json['status'] === 'completed') rows += 40;
-      else expect([where, json['error_message']]).toEqual([where, expect.stringMatching(reason)]);
-      expect([where, await countOf(datasetId)]).toEqual([where, rows]);
+      else
+        expect([where, json['error_message']]).toEqual([
+          where,
+          expect.stringMatching(faultMessagePattern),
+        ]);
+      expect([where, await recordCountOf(datasetId)]).toEqual([where, rows]);
       return json['status'] === 'completed' ? 'done' : 'failed';
     });
-    // A short write is no fault: the rest is written after it.
+    // After a short write, the rest of the data is written, so the operation must not fail.
     if (fault.code === 'SHORT') expect(ends.failed).toBe(0);
     else expect(ends.failed).toBeGreaterThan(2);
   });
 
   test.each(['upsert', 'delete'] as const)(
-    `${nameOf(fault)} at any step of an import of records with commit_mode %s`,
+    `${faultName(fault)} at any step of an import of records with commit_mode %s`,
     async (mode) => {
       const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: mode }));
       const givenRecords = Array.from({ length: 300 }, (_, n) => ({ n, state: 0 }));
       await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: givenRecords });
-      /** The numbers and states of all records. */
+      /** Returns the number and state of each stored record. */
       const stored = async (): Promise<readonly (readonly [number, number])[]> => {
         const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 1_000 });
         return (json['results'] as { n: number; state: number }[]).map(({ n, state }) => [
@@ -219,7 +231,7 @@ describe.each(faults)('R5, R6: a disk with $code', (fault) => {
       };
       let expectedRows = await stored();
       let next = 0;
-      await atEveryStep(fault, async (where) => {
+      await failAtEveryStep(fault, async (where) => {
         next++;
         const namedNumbers = expectedRows.filter(([n]) => n % 60 === next % 60).map(([n]) => n);
         const job = await ann.post('/v2/dataset_imports', {
@@ -237,19 +249,19 @@ describe.each(faults)('R5, R6: a disk with $code', (fault) => {
         else if (job.status === 201)
           expect([where, job.json['error_message']]).toEqual([
             where,
-            expect.stringMatching(reason),
+            expect.stringMatching(faultMessagePattern),
           ]);
-        else expectRefused(where, job, fault);
+        else expectRefusedOrFailed(where, job, fault);
         expect([where, await stored()]).toEqual([where, expectedRows]);
         return isDone ? 'done' : 'failed';
       });
     },
   );
 
-  test(`${nameOf(fault)} at any step of an import of records`, async () => {
+  test(`${faultName(fault)} at any step of an import of records`, async () => {
     const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'inline' }));
     let rows = 0;
-    await atEveryStep(fault, async (where) => {
+    await failAtEveryStep(fault, async (where) => {
       const records = [{ gene: 'TP53', n: rows }];
       const job = await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records });
       if (job.json['status'] === 'completed') {
@@ -257,70 +269,80 @@ describe.each(faults)('R5, R6: a disk with $code', (fault) => {
         return 'done';
       }
       if (job.status === 201) {
-        expect([where, job.json['error_message']]).toEqual([where, expect.stringMatching(reason)]);
-      } else expectRefused(where, job, fault);
+        expect([where, job.json['error_message']]).toEqual([
+          where,
+          expect.stringMatching(faultMessagePattern),
+        ]);
+      } else expectRefusedOrFailed(where, job, fault);
       armFault(undefined);
-      expect([where, await countOf(datasetId)]).toEqual([where, rows === 0 ? 0 : rows]);
+      expect([where, await recordCountOf(datasetId)]).toEqual([where, rows === 0 ? 0 : rows]);
       return 'failed';
     });
   });
 
-  test(`${nameOf(fault)} at any step of a migration`, async () => {
+  test(`${faultName(fault)} at any step of a migration`, async () => {
     const dataset = async (name: string): Promise<number> =>
       idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name }));
     const [source_id, target_id] = [await dataset('migrated'), await dataset('target')];
     const records = [{ gene: 'TP53' }, { gene: 'KRAS' }];
     await ann.post('/v2/dataset_imports', { dataset_id: source_id, records });
     let rows = 0;
-    const ends = await atEveryStep(fault, async (where) => {
+    const ends = await failAtEveryStep(fault, async (where) => {
       const job = await ann.post('/v2/dataset_migrations', { source_id, target_id });
-      if (job.status !== 201) return expectRefused(where, job, fault);
-      const { json } = await waitFor(ann, `/v2/dataset_migrations/${idOf(job)}`);
+      if (job.status !== 201) return expectRefusedOrFailed(where, job, fault);
+      const { json } = await waitForJob(ann, `/v2/dataset_migrations/${idOf(job)}`);
       armFault(undefined);
       if (json['status'] === 'completed') rows += 2;
-      else expect([where, json['error_message']]).toEqual([where, expect.stringMatching(reason)]);
-      expect([where, await countOf(target_id)]).toEqual([where, rows]);
+      else
+        expect([where, json['error_message']]).toEqual([
+          where,
+          expect.stringMatching(faultMessagePattern),
+        ]);
+      expect([where, await recordCountOf(target_id)]).toEqual([where, rows]);
       return json['status'] === 'completed' ? 'done' : 'failed';
     });
     if (fault.code === 'SHORT') expect(ends.failed).toBe(0);
     else expect(ends.failed).toBeGreaterThan(2);
   });
 
-  test(`${nameOf(fault)} at any step of an export with a target`, async () => {
+  test(`${faultName(fault)} at any step of an export with a target`, async () => {
     const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'exported' }));
     const records = [{ gene: 'TP53' }, { gene: 'KRAS' }];
     await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records });
-    await atEveryStep(fault, async (where) => {
+    await failAtEveryStep(fault, async (where) => {
       const job = await ann.post('/v2/dataset_exports', {
         dataset_id: datasetId,
         format: 'csv',
         params: { fields: ['gene'] },
         target_full_path: `Disk:/out/${where}`,
       });
-      if (job.status !== 201) return expectRefused(where, job, fault);
-      const { json } = await waitFor(ann, `/v2/dataset_exports/${idOf(job)}`);
+      if (job.status !== 201) return expectRefusedOrFailed(where, job, fault);
+      const { json } = await waitForJob(ann, `/v2/dataset_exports/${idOf(job)}`);
       armFault(undefined);
       if (json['status'] !== 'completed') {
         const { rows } = await server.catalog.exports.list(
           { viewer: null },
           { limit: 1, offset: 0 },
         );
-        expect([where, rows[0]?.errorMessage]).toEqual([where, expect.stringMatching(reason)]);
+        expect([where, rows[0]?.errorMessage]).toEqual([
+          where,
+          expect.stringMatching(faultMessagePattern),
+        ]);
         return 'failed';
       }
       const download = await ann.get(`/v2/dataset_exports/${idOf(job)}/download?redirect=`);
-      const { text } = await send('', 'GET', String(download.json['url']));
+      const { text } = await sendRequest('', 'GET', String(download.json['url']));
       expect([where, text]).toEqual([where, 'gene\r\nTP53\r\nKRAS\r\n']);
       return 'done';
     });
   });
 
-  test(`${nameOf(fault)} at any step of an upload`, async () => {
+  test(`${faultName(fault)} at any step of an upload`, async () => {
     const bytes = 'ACGT'.repeat(50_000);
-    await atEveryStep(fault, async (where) => {
+    await failAtEveryStep(fault, async (where) => {
       const file = await newFile('up.txt');
-      if (file.status !== 201) return expectRefused(where, file, fault);
-      const uploadAnswer = await send('', 'PUT', String(file.json['upload_url']), bytes);
+      if (file.status !== 201) return expectRefusedOrFailed(where, file, fault);
+      const uploadAnswer = await sendRequest('', 'PUT', String(file.json['upload_url']), bytes);
       armFault(undefined);
       const object = await server.catalog.objects.get(idOf(file));
       if (uploadAnswer.status === 200) {
@@ -329,19 +351,20 @@ describe.each(faults)('R5, R6: a disk with $code', (fault) => {
         return 'done';
       }
       expect([where, object?.revision]).toEqual([where, 0]);
-      return expectRefused(where, uploadAnswer, fault);
+      return expectRefusedOrFailed(where, uploadAnswer, fault);
     });
   });
 
-  test(`${nameOf(fault)} at any step of another content of a file, and of a restoration`, async () => {
+  test(`${faultName(fault)} at any step of another content of a file, and of a restoration`, async () => {
     for (const versioning of ['enabled', 'disabled']) {
-      const vault = idOf(await ann.post('/v2/vaults', { name: `${nameOf(fault)} ${versioning}`, versioning })); // prettier-ignore
+      const vault = idOf(await ann.post('/v2/vaults', { name: `${faultName(fault)} ${versioning}`, versioning })); // prettier-ignore
       const file = await ann.post('/v2/objects', { vault_id: vault, object_type: 'file', filename: 'f' }); // prettier-ignore
       const path = `/v2/objects/${idOf(file)}`;
-      const replace = (text: string) => send('', 'PUT', String(file.json['upload_url']), text);
+      const replace = (text: string) =>
+        sendRequest('', 'PUT', String(file.json['upload_url']), text);
       expect((await replace('0')).status).toBe(200);
       const current = async (): Promise<string> =>
-        (await send('', 'GET', String((await ann.get(`${path}/download`)).json['download_url']))).text; // prettier-ignore
+        (await sendRequest('', 'GET', String((await ann.get(`${path}/download`)).json['download_url']))).text; // prettier-ignore
       const count = async (): Promise<number> =>
         Number((await ann.get(path)).json['version_count']);
       let [content, versions, uploads] = ['0', 1, 0];
@@ -351,18 +374,18 @@ describe.each(faults)('R5, R6: a disk with $code', (fault) => {
         if (isDone) content = next;
         if (isDone && versioning === 'enabled') versions += 1;
         expect([where, await current(), await count()]).toEqual([where, content, versions]);
-        return isDone ? 'done' : expectRefused(where, done, fault);
+        return isDone ? 'done' : expectRefusedOrFailed(where, done, fault);
       }; // prettier-ignore
-      await atEveryStep(fault, async (where) => {
+      await failAtEveryStep(fault, async (where) => {
         const next = String(++uploads);
         return check(where, await replace(next), next);
       });
       if (versioning === 'disabled') continue;
-      await atEveryStep(fault, async (where) => {
+      await failAtEveryStep(fault, async (where) => {
         const { revision } = (await server.catalog.objects.get(idOf(file)))!;
         const versionBody = { version_id: revision - 1 };
         const version = await server.catalog.fileVersions.get(idOf(file), revision - 1);
-        const text = content; // the content of every second version is the same from now on
+        const text = content; // the content before the restore; restoring alternates between two contents
         const restored = await ann.post(`${path}/versions/current`, versionBody);
         armFault(undefined);
         if (restored.status === 200) {
@@ -373,13 +396,13 @@ describe.each(faults)('R5, R6: a disk with $code', (fault) => {
           return 'done';
         }
         expect([where, await current(), await count()]).toEqual([where, text, versions]);
-        return expectRefused(where, restored, fault);
+        return expectRefusedOrFailed(where, restored, fault);
       });
     }
   });
 
-  test(`${nameOf(fault)} at any step of deleting a dataset: it is gone, and its files by the next start`, async () => {
-    for (let nth = 1, hits = 1; hits > 0; nth += stride) {
+  test(`${faultName(fault)} at any step of deleting a dataset: it is gone, and its files by the next start`, async () => {
+    for (let nth = 1, hits = 1; hits > 0; nth += stepsBetweenFaults) {
       const name = { vault_id: vaultId, name: `delete ${nth}` };
       const datasetId = idOf(await ann.post('/v2/datasets', name));
       await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: [{ a: 1 }] });
@@ -388,15 +411,15 @@ describe.each(faults)('R5, R6: a disk with $code', (fault) => {
       hits = faultHits().length;
       armFault(undefined);
       const isDeleted = answer.status === 200;
-      if (!isDeleted) expectRefused(`step ${nth}`, answer, fault);
+      if (!isDeleted) expectRefusedOrFailed(`step ${nth}`, answer, fault);
       const after = await ann.get(`/v2/datasets/${datasetId}`);
       expect(after.status).toBe(isDeleted ? 404 : 200);
       if (hits === 0) expect(await server.store.version(datasetId)).toBe(-1);
-      expect([nth, await differences(server)]).toEqual([nth, []]);
+      expect([nth, await folderInconsistencies(server)]).toEqual([nth, []]);
     }
     const { catalog, store } = server;
-    const report = (message: string): void => void reports.push(message);
-    await new Reconciliation({ catalog, store, report }).run(); // as the next start does
+    const report = (message: string): void => void reportedMessages.push(message);
+    await new Reconciliation({ catalog, store, report }).reconcileAll(); // as the next start of the server does
     expect(await catalog.datasets.dropped()).toEqual([]);
     await sweepDatasets(catalog, store, report);
     const { rows } = await catalog.datasets.list({ viewer: null }, { limit: 1_000, offset: 0 });
@@ -409,7 +432,11 @@ describe.each(faults)('R5, R6: a disk with $code', (fault) => {
   });
 });
 
-function expectRefused(where: string, answer: Answer, fault: Omit<FileFault, 'nth'>): 'failed' {
+function expectRefusedOrFailed(
+  where: string,
+  answer: Answer,
+  fault: Omit<FileFault, 'nth'>,
+): 'failed' {
   if (fault.code === 'ENOSPC') {
     expect([where, answer.status, answer.text]).toEqual([
       where,

@@ -1,67 +1,72 @@
 import { expect } from '@jest/globals';
-import type { Lab } from '../api/lab.js';
+import type { ServerFixture } from '../api/lab.js';
 import { seed } from '../seed.js';
 import { idOf } from '../api/server.js';
 import { startHost } from '../../scheduler/worker/host.js';
 import { openDeltaReader } from './delta-reader.js';
-import { differences } from './differences.js';
-import { hostInProcess } from './in-process.js';
-import { randomVersions, type EventCounts } from './random-versions.js';
+import { folderInconsistencies } from './differences.js';
+import { startHostInProcess } from './in-process.js';
+import { runRandomHistory, type EventCounts } from './random-versions.js';
 import type { FastClock } from './version-model.js';
 import type { HistoryServer } from './version-checks.js';
 
-/** What the server has done by itself in histories, and how it was started. */
+/** Counts of what the server has done by itself in random histories, and of how it was started. */
 export interface UpkeepCounts {
   merges: number;
   /** The number of merges that sorted rows. */
   sorts: number;
-  /** The number of starts with a worker in a process of its own. */
+  /** The number of starts with a worker in a separate process. */
   workers: number;
 }
 
-/** Counts in which nothing has happened. */
+/** Returns counts that are all zero. */
 export function newUpkeepCounts(): UpkeepCounts {
   return { merges: 0, sorts: 0, workers: 0 };
 }
 
-/** Number of random histories of each of the two tests, which run side by side: half of STRANDLAKE_SEQUENCES, if it is set. */
-const sequences = Math.ceil(Number(process.env['STRANDLAKE_SEQUENCES'] ?? 20) / 2);
-const mostInTest = 25;
+/** Number of random histories in each of the two test files, which run at the same time: half of STRANDLAKE_SEQUENCES, if it is set. */
+const historyCount = Math.ceil(Number(process.env['STRANDLAKE_SEQUENCES'] ?? 20) / 2);
+const maxHistoriesPerTest = 25;
 
-/** For each test: the number of its histories, and the seed of the first one. */
-export const historyParts = Array.from(
-  { length: Math.ceil(sequences / mostInTest) },
-  (_, i) => [Math.min(mostInTest, sequences - i * mostInTest), seed + i * mostInTest] as const,
+/** For each test file: the number of its histories, and the seed of the first one. */
+export const historyRanges = Array.from(
+  { length: Math.ceil(historyCount / maxHistoriesPerTest) },
+  (_, i) =>
+    [
+      Math.min(maxHistoriesPerTest, historyCount - i * maxHistoriesPerTest),
+      seed + i * maxHistoriesPerTest,
+    ] as const,
 );
 
 /**
- * Starts the worker in a process of its own every fifth time, and else in this process, which takes a fraction of the time.
+ * Returns a function that starts the worker in a separate process every fifth time, and otherwise in this process, which is several times
+ * as fast.
  */
-export function hostNowAndThen(counts: UpkeepCounts): typeof startHost {
+export function startHostSometimes(counts: UpkeepCounts): typeof startHost {
   let starts = 0;
   return (...args) => {
-    if (starts++ % 5 > 0) return hostInProcess(...args);
+    if (starts++ % 5 > 0) return startHostInProcess(...args);
     counts.workers++;
     return startHost(...args);
   };
 }
 
-/** The counts that `runHistories` adds to, and the clock of the store, if it runs ahead. */
-export interface HistoriesOptions {
+/** The counts that `runHistories` adds to, and the store's clock if it runs ahead. */
+export interface RunHistoriesOptions {
   readonly happened: EventCounts;
   readonly upkeep: UpkeepCounts;
   readonly clock?: FastClock;
 }
 
 /**
- * Compares random histories with the model, each of a dataset in a vault of its own, which is deleted after it. In the end all files are
- * verified.
+ * Compares random histories with the model. Each history is of a dataset in its own vault, which is deleted afterwards. At the end, all
+ * files are verified.
  */
 export async function runHistories(
-  lab: Lab,
+  lab: ServerFixture,
   count: number,
   firstSeed: number,
-  { happened, upkeep, clock }: HistoriesOptions,
+  { happened, upkeep, clock }: RunHistoriesOptions,
 ): Promise<void> {
   const reader = await openDeltaReader();
   const server: HistoryServer = {
@@ -70,14 +75,14 @@ export async function runHistories(
     },
     restart: () => lab.restart(),
     send: (path, body) => lab.ann.post(path, body),
-    ended: (taskId) => lab.server.scheduler.wait(taskId),
-    settled: () => lab.server.scheduler.compacted(),
+    waitForTask: (taskId) => lab.server.scheduler.wait(taskId),
+    waitUntilIdle: () => lab.server.scheduler.compacted(),
   };
   try {
     for (let i = 0; i < count; i++) {
       const vaultId = idOf(await lab.ann.post('/v2/vaults', { name: `history ${firstSeed + i}` }));
       const datasetId = await lab.newDataset({ vault_id: vaultId });
-      await randomVersions({
+      await runRandomHistory({
         server,
         seed: firstSeed + i,
         datasetId,
@@ -95,11 +100,11 @@ export async function runHistories(
           const page = { limit: 1_000, offset: 0 };
           const { rows } = await lab.server.catalog.commits.list({ viewer: null, datasetId }, page);
           const logVersions = new Map(rows.map(({ id, logVersion }) => [id, logVersion]));
-          await checks.deltaTable(reader, lab.server.data.dataset(datasetId), logVersions);
+          await checks.checkDeltaTable(reader, lab.server.data.dataset(datasetId), logVersions);
         },
       });
       await lab.server.scheduler.compacted();
-      if (i === count - 1) expect(await differences(lab.server)).toEqual([]);
+      if (i === count - 1) expect(await folderInconsistencies(lab.server)).toEqual([]);
       expect((await lab.ann.delete(`/v2/vaults/${vaultId}`)).status).toBe(200);
     }
   } finally {

@@ -1,27 +1,27 @@
 import { expect, test } from '@jest/globals';
-import { startLab } from '../api/lab.js';
-import { idOf, listOf, send } from '../api/server.js';
-import { random } from '../random.js';
-import { differences } from './differences.js';
+import { startServerFixture } from '../api/lab.js';
+import { idOf, listOf, sendRequest } from '../api/server.js';
+import { seededRandom } from '../random.js';
+import { folderInconsistencies } from './differences.js';
 
 /*
- * Several clients append, read, export and delete at once. What they saw is compared with a plain model: the
- * commits in the order of their list, applied one after another (threats C5, C9).
+ * Several clients append, read, export and delete at once. Their answers are compared with a simple model: the commits are applied one
+ * after another, in the order of their list (threats C5, C9).
  */
 
-/** Number of operations of all clients together; STRANDLAKE_HISTORY_OPERATIONS overrides it. */
-const operations = Number(process.env['STRANDLAKE_HISTORY_OPERATIONS'] ?? 1_000);
+/** Number of operations of all clients together; set by STRANDLAKE_HISTORY_OPERATIONS. */
+const operationCount = Number(process.env['STRANDLAKE_HISTORY_OPERATIONS'] ?? 1_000);
 const seed = Number(process.env['STRANDLAKE_SEED'] ?? 1);
-const clients = 8;
+const clientCount = 8;
 
-const { server, ann, vaultId } = await startLab();
+const { server, ann, vaultId } = await startServerFixture();
 
 /** A dataset as the clients know it. */
 interface KnownDataset {
   readonly id: number;
-  /** For each import, the words that it added, if it was acknowledged. */
+  /** For each acknowledged import, the words that it added. */
   readonly appended: Map<number, readonly string[]>;
-  /** The tokens of each answer that a reader received. */
+  /** The words in each answer that a reader received. */
   readonly reads: string[][];
   isDeleted: boolean;
 }
@@ -36,7 +36,7 @@ function freshWords(count: number): readonly string[] {
   return Array.from({ length: count }, () => `w${(wordCount += 1)}`);
 }
 
-async function append(dataset: KnownDataset, count: number): Promise<void> {
+async function appendRecords(dataset: KnownDataset, count: number): Promise<void> {
   const brought = freshWords(count);
   const records = brought.map((word) => ({ word }));
   const job = await ann.post('/v2/dataset_imports', { dataset_id: dataset.id, records });
@@ -44,12 +44,12 @@ async function append(dataset: KnownDataset, count: number): Promise<void> {
   else if (!dataset.isDeleted) throw new Error(`append: ${job.status} ${job.text}`);
 }
 
-async function appendFile(dataset: KnownDataset, count: number): Promise<void> {
+async function appendUploadedFile(dataset: KnownDataset, count: number): Promise<void> {
   const brought = freshWords(count);
   const file = { vault_id: vaultId, object_type: 'file', filename: `${brought[0]}.json` };
   const createdObject = await ann.post('/v2/objects', file);
   const lines = brought.map((word) => `{"word":"${word}"}\n`).join('');
-  await send('', 'PUT', String(createdObject.json['upload_url']), lines);
+  await sendRequest('', 'PUT', String(createdObject.json['upload_url']), lines);
   const body = { dataset_id: dataset.id, object_id: idOf(createdObject) };
   const job = await ann.post('/v2/dataset_imports', body);
   if (job.status === 201) dataset.appended.set(idOf(job), brought);
@@ -60,7 +60,7 @@ async function readDataset(dataset: KnownDataset): Promise<void> {
   const answer = await ann.post(`/v2/datasets/${dataset.id}/data`, { limit: 10_000 });
   const { results, total } = answer.json as { results?: { word: string }[]; total?: number };
   if (answer.status === 200) {
-    // The answer is from one version: its total is the number of its records.
+    // An answer is from a single version, so its total equals the number of its records.
     expect(results?.length).toBe(total);
     dataset.reads.push(results?.map(({ word }) => word) ?? []);
   } else if (!dataset.isDeleted || ![404, 400].includes(answer.status)) {
@@ -76,17 +76,18 @@ async function exportDataset(dataset: KnownDataset): Promise<void> {
 }
 
 test('C5, C9: what many clients do at once is what they did one after another, in the order of the commits', async () => {
-  const next = random(seed);
+  const next = seededRandom(seed);
   const goneDatasets: KnownDataset[] = [];
   const liveDatasets = [await newDataset('a'), await newDataset('b'), await newDataset('c')];
-  let operationsLeft = operations;
+  let operationsLeft = operationCount;
   const work = async (): Promise<void> => {
     while (operationsLeft-- > 0) {
       const at = Math.floor(next() * liveDatasets.length);
       const dataset = liveDatasets[at]!;
       const operationDraw = next();
-      if (operationDraw < 0.35) await append(dataset, 1 + Math.floor(next() * 5));
-      else if (operationDraw < 0.45) await appendFile(dataset, 1 + Math.floor(next() * 200));
+      if (operationDraw < 0.35) await appendRecords(dataset, 1 + Math.floor(next() * 5));
+      else if (operationDraw < 0.45)
+        await appendUploadedFile(dataset, 1 + Math.floor(next() * 200));
       else if (operationDraw < 0.92) await readDataset(dataset);
       else if (operationDraw < 0.97) await exportDataset(dataset);
       else if (!dataset.isDeleted) {
@@ -97,7 +98,7 @@ test('C5, C9: what many clients do at once is what they did one after another, i
       }
     }
   };
-  await Promise.all(Array.from({ length: clients }, work));
+  await Promise.all(Array.from({ length: clientCount }, work));
   await waitUntilIdle();
   const counts = { commits: 0, reads: 0, deleted: goneDatasets.length };
   for (const dataset of liveDatasets) {
@@ -107,14 +108,14 @@ test('C5, C9: what many clients do at once is what they did one after another, i
     await readDataset(dataset);
     const caseText = `seed ${seed}, dataset ${dataset.id}`;
     for (const seen of dataset.reads) {
-      // A version is identified by its size, because each version adds records.
+      // The size identifies the version, because each version adds records.
       const version = versions.find(({ size }) => size === seen.length);
       expect([caseText, seen.filter((word) => !version?.has(word))]).toEqual([caseText, []]);
     }
     expect([caseText, dataset.reads.at(-1)?.length]).toEqual([caseText, versions.at(-1)?.size]);
   }
   for (const { id } of goneDatasets) expect((await ann.get(`/v2/datasets/${id}`)).status).toBe(404);
-  expect(await differences(server)).toEqual([]);
+  expect(await folderInconsistencies(server)).toEqual([]);
   expect(Object.keys(Object.prototype)).toEqual([]);
   console.log(`history, seed ${seed}: ${JSON.stringify(counts)}`);
 });
@@ -126,11 +127,13 @@ async function waitUntilIdle(): Promise<void> {
   for (;;) {
     const { rows } = await tasks.list(filter, { limit: 1, offset: 0 });
     if (rows[0] === undefined) return;
-    await server.scheduler.wait(rows[0].id).catch(() => undefined); // deleted: that is an end
+    await server.scheduler.wait(rows[0].id).catch(() => undefined); // a deleted task counts as ended
   }
 }
 
-/** All versions of the dataset, by applying its commits in order; every acknowledged import is one of them. */
+/**
+ * Returns the content of all versions of a dataset, found by applying its commits in order; every acknowledged import must be one of them.
+ */
 async function replayVersions(dataset: KnownDataset): Promise<readonly ReadonlySet<string>[]> {
   const commits = listOf(await ann.get(`/v2/datasets/${dataset.id}/commits?limit=10000`));
   const rows = await server.catalog.commits.list(
@@ -139,7 +142,7 @@ async function replayVersions(dataset: KnownDataset): Promise<readonly ReadonlyS
   );
   expect(commits).toHaveLength(rows.total);
   const inOrder = rows.rows.toSorted((a, b) => a.logVersion - b.logVersion);
-  // Each version is that of a commit or of a merge of small segments.
+  // Each version must belong to a commit or to a merge of small segments.
   const brought: number[] = [];
   for await (const { version, info } of server.store.history(dataset.id, 0))
     if (info['compaction'] === undefined) brought.push(version);

@@ -3,38 +3,40 @@ import type { DataFolder } from '../../engine/core/data-folder.js';
 import { fromErrorValue } from '../../engine/core/errors.js';
 import { openQueryEngine, type QueryEngine } from '../../engine/query/plan/query-engine.js';
 import { openFetcher } from '../../scheduler/fetch/fetcher.js';
-import type { Host, startHost } from '../../scheduler/worker/host.js';
+import type { WorkerHost, startHost } from '../../scheduler/worker/host.js';
 import { jobs as declaredJobs, type Jobs } from '../../scheduler/jobs/index.js';
-import type { ToWorker } from '../../scheduler/worker/messages.js';
+import type { MessageToWorker } from '../../scheduler/worker/messages.js';
 import type { Outcome } from '../../engine/core/outcome.js';
-import type { Pool, ThreadJobs } from '../../scheduler/worker/pool.js';
+import type { ThreadPool, ThreadJobs } from '../../scheduler/worker/pool.js';
 import * as thread from '../../scheduler/worker/thread.js';
-import { createWorker } from '../../scheduler/worker/worker.js';
+import { createMessageHandler } from '../../scheduler/worker/worker.js';
 import { DataFolder as Folder } from '../../engine/core/data-folder.js';
 
 /*
- * The worker and its threads in the test's own process, so that a fault armed here counts every step on the file system
- * that a task takes, wherever it takes it otherwise. What is sent is copied as between processes.
+ * Runs the worker and its threads in the test's own process, so that an injected fault counts every file system step of a task, although in
+ * the product some steps are in the worker process. Messages are copied, as between processes.
  */
 
-type HostArguments = [...Parameters<typeof startHost>, jobs?: Jobs];
+type StartHostArguments = [...Parameters<typeof startHost>, jobs?: Jobs];
 
-/** Starts a worker in this process. */
-export const hostInProcess = (...args: HostArguments): Host => {
+/** Starts a worker in the test's own process. */
+export const startHostInProcess = (...args: StartHostArguments): WorkerHost => {
   const data = new Folder(args[0].dataFolder);
-  return hostWith(openEngine(data), args);
+  return startHostWith(openEngine(data), args);
 };
 
-/** Starts a worker in this process for tasks that need no SQL engine, whose opening a fault could strike. */
-export const hostWithoutEngine = (...args: HostArguments): Host =>
-  hostWith(Promise.resolve(undefined), args);
+/**
+ * Starts a worker in the test's own process for tasks that need no SQL engine, so that a fault cannot strike while the engine is opened.
+ */
+export const startHostWithoutEngine = (...args: StartHostArguments): WorkerHost =>
+  startHostWith(Promise.resolve(undefined), args);
 
-function hostWith(
+function startHostWith(
   engine: Promise<QueryEngine | undefined>,
-  [config, , events, jobs = declaredJobs]: HostArguments,
-): Host {
+  [config, , events, jobs = declaredJobs]: StartHostArguments,
+): WorkerHost {
   const data = new Folder(config.dataFolder);
-  const handle = createWorker({
+  const handle = createMessageHandler({
     data,
     pool: poolInProcess(config.threads),
     withQueryEngine: async (work) => work((await engine)!),
@@ -44,7 +46,7 @@ function hostWith(
   });
   return {
     pid: null,
-    send: (message: ToWorker) => setImmediate(() => void handle(structuredClone(message))),
+    send: (message: MessageToWorker) => setImmediate(() => void handle(structuredClone(message))),
     kill: () => false,
     close: async () => (await engine)?.close(),
   };
@@ -61,14 +63,14 @@ function openEngine(data: DataFolder): Promise<QueryEngine> {
   });
 }
 
-function poolInProcess(threads: number): Pool {
+function poolInProcess(threads: number): ThreadPool {
   type Answer = Outcome<unknown> | { readonly [valueSymbol]: Outcome<unknown> };
   const jobs = thread as unknown as Record<string, (job: unknown) => Promise<Answer>>;
   return {
     threads,
     async run<K extends keyof ThreadJobs>(kind: K, job: (attempt: number) => ThreadJobs[K]['job']) {
       const answer = await jobs[kind]!(job(1));
-      // A result that is handed over is wrapped in an object.
+      // A result whose memory is transferred to the main thread is wrapped in an object.
       const outcome = valueSymbol in answer ? answer[valueSymbol] : answer;
       if (!outcome.ok) throw fromErrorValue(outcome.error);
       return outcome.value as ThreadJobs[K]['result'];

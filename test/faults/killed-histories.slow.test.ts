@@ -1,41 +1,41 @@
 import { expect, test } from '@jest/globals';
 import { setTimeout as pause } from 'node:timers/promises';
-import { idOf, listOf, waitFor, type Answer, type Client } from '../api/server.js';
-import { random, type Random } from '../random.js';
+import { idOf, listOf, waitForJob, type Answer, type Client } from '../api/server.js';
+import { seededRandom, type Random } from '../random.js';
 import { seed } from '../seed.js';
-import { until } from '../until.js';
-import { ApiProcess } from './api-process.js';
-import { newCounts, randomVersions } from './random-versions.js';
+import { pollUntil } from '../until.js';
+import { KillableApiProcess } from './api-process.js';
+import { newEventCounts, runRandomHistory } from './random-versions.js';
 import type { HistoryServer } from './version-checks.js';
 
 /*
- * Random histories whose server is killed at random moments of changes. A change that the server had acknowledged is there once; one whose
- * answer the kill prevented is there wholly or not at all.
+ * Runs random histories while the server is killed at random moments of changes. A change that the server has acknowledged is stored once;
+ * a change whose answer the kill prevented is stored completely or not at all.
  */
 
-/** Number of kills; STRANDLAKE_KILLS overrides it. */
-const kills = Number(process.env['STRANDLAKE_KILLS'] ?? 10);
-const mostInTest = 25;
+/** Number of kills; set by STRANDLAKE_KILLS. */
+const killCount = Number(process.env['STRANDLAKE_KILLS'] ?? 10);
+const maxKillsPerTest = 25;
 
 /** A server that is killed during every third change, and sometimes again while it starts. */
-class KilledServer implements HistoryServer {
-  readonly #api: ApiProcess;
+class KilledHistoryServer implements HistoryServer {
+  readonly #api: KillableApiProcess;
   readonly #next: Random;
   ann: Client;
   /** Numbers of kills during changes, of kills during starts, and of changes whose answer a kill prevented. */
-  readonly counts = { kills: 0, starts: 0, unanswered: 0 };
-  /** The times that the last change and the last start have taken, milliseconds. */
+  readonly killCounts = { kills: 0, starts: 0, unanswered: 0 };
+  /** The duration of the last change in milliseconds; a start has its own duration. */
   #changeMs = 30;
   #startMs = 300;
 
-  constructor(api: ApiProcess, ann: Client, next: Random) {
+  constructor(api: KillableApiProcess, ann: Client, next: Random) {
     this.#api = api;
     this.#next = next;
     this.ann = ann;
   }
 
   async restart(): Promise<void> {
-    await this.#api.end('SIGTERM');
+    await this.#api.signalAndWait('SIGTERM');
     this.ann = await this.#api.start();
   }
 
@@ -48,71 +48,71 @@ class KilledServer implements HistoryServer {
     }
     const answer = this.ann.post(path, body).catch(() => undefined);
     await pause(this.#next() * this.#changeMs * 1.2);
-    await this.#api.end('SIGKILL');
-    this.counts.kills++;
+    await this.#api.signalAndWait('SIGKILL');
+    this.killCounts.kills++;
     if (this.#next() < 0.2) {
-      this.#api.fork();
+      this.#api.forkProcess();
       await pause(this.#next() * this.#startMs);
-      await this.#api.end('SIGKILL');
-      this.counts.starts++;
+      await this.#api.signalAndWait('SIGKILL');
+      this.killCounts.starts++;
     }
     const startedAt = performance.now();
     this.ann = await this.#api.start();
     this.#startMs = performance.now() - startedAt;
-    await this.settled();
-    if ((await answer) === undefined) this.counts.unanswered++;
+    await this.waitUntilIdle();
+    if ((await answer) === undefined) this.killCounts.unanswered++;
     return answer;
   }
 
-  ended(taskId: number): Promise<Answer> {
-    return waitFor(this.ann, `/v2/tasks/${taskId}`);
+  waitForTask(taskId: number): Promise<Answer> {
+    return waitForJob(this.ann, `/v2/tasks/${taskId}`);
   }
 
-  async settled(): Promise<void> {
-    await until(async () => listOf(await this.ann.get('/v2/tasks?status=pending,queued,running')).length === 0); // prettier-ignore
+  async waitUntilIdle(): Promise<void> {
+    await pollUntil(async () => listOf(await this.ann.get('/v2/tasks?status=pending,queued,running')).length === 0); // prettier-ignore
   }
 }
 
-const happened = newCounts();
-const total = { histories: 0, kills: 0, starts: 0, unanswered: 0 };
+const eventCounts = newEventCounts();
+const totalCounts = { histories: 0, kills: 0, starts: 0, unanswered: 0 };
 
-/** Runs histories one after another, each with a data folder of its own, until there were enough kills. */
-async function killedHistories(nextSeed: () => number, isDone: () => boolean): Promise<void> {
+/** Runs histories one after another, each with its own data folder, until `isDone` returns true. */
+async function runKilledHistories(nextSeed: () => number, isDone: () => boolean): Promise<void> {
   while (!isDone()) {
     const ownSeed = nextSeed();
-    const api = await ApiProcess.make();
+    const api = await KillableApiProcess.createWithUser();
     try {
       const ann = await api.start();
-      const server = new KilledServer(api, ann, random(ownSeed + 1));
+      const server = new KilledHistoryServer(api, ann, seededRandom(ownSeed + 1));
       const vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
       const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
-      await randomVersions({ server, seed: ownSeed, datasetId, vaultId, happened });
-      await api.expectWhole();
-      total.histories++;
+      await runRandomHistory({ server, seed: ownSeed, datasetId, vaultId, happened: eventCounts });
+      await api.expectIntactData();
+      totalCounts.histories++;
       for (const key of ['kills', 'starts', 'unanswered'] as const)
-        total[key] += server.counts[key];
+        totalCounts[key] += server.killCounts[key];
     } finally {
-      await api.remove();
+      await api.removeRootFolder();
     }
   }
 }
 
 test.each(
-  Array.from({ length: Math.ceil(kills / mostInTest) }, (_, i) => [
-    Math.min(mostInTest, kills - i * mostInTest),
+  Array.from({ length: Math.ceil(killCount / maxKillsPerTest) }, (_, i) => [
+    Math.min(maxKillsPerTest, killCount - i * maxKillsPerTest),
     seed + i * 1_000,
   ]),
 )(
   'C1, C6: histories whose server is killed %d times at random moments give the versions of a plain list (STRANDLAKE_SEED=%d)',
   async (count, first) => {
-    const enough = total.kills + count;
+    const enough = totalCounts.kills + count;
     let next = first;
-    const lane = () => killedHistories(() => next++, () => total.kills >= enough); // prettier-ignore
+    const lane = () => runKilledHistories(() => next++, () => totalCounts.kills >= enough); // prettier-ignore
     await Promise.all([lane(), lane()]);
   },
 );
 
 test('C1, C6: kills have prevented answers', () => {
-  console.log(`killed histories: ${JSON.stringify({ ...total, ...happened })}`);
-  expect(total.unanswered).toBeGreaterThan(0);
+  console.log(`killed histories: ${JSON.stringify({ ...totalCounts, ...eventCounts })}`);
+  expect(totalCounts.unanswered).toBeGreaterThan(0);
 });

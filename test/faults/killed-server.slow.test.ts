@@ -1,19 +1,19 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { idOf, send, type Client } from '../api/server.js';
-import { ApiProcess } from './api-process.js';
+import { idOf, sendRequest, type Client } from '../api/server.js';
+import { KillableApiProcess } from './api-process.js';
 
-/* The API process kills itself in the middle of an upload or a deletion (threats C2), and another starts on what is left. */
+/* The API process kills itself during an upload or a deletion (threats C2); another process then starts on the same data folder. */
 
-let api: ApiProcess;
-let data: string;
+let api: KillableApiProcess;
+let dataFolderPath: string;
 beforeAll(async () => {
-  api = await ApiProcess.make();
-  data = api.data;
+  api = await KillableApiProcess.createWithUser();
+  dataFolderPath = api.dataFolderPath;
 });
-afterEach(() => api.end('SIGKILL'));
-afterAll(() => api.remove());
+afterEach(() => api.signalAndWait('SIGKILL'));
+afterAll(() => api.removeRootFolder());
 
 test.each(['upload.partial', 'upload.renamed'])(
   'C2: killed at %s, the file is as before and can be sent again',
@@ -24,24 +24,24 @@ test.each(['upload.partial', 'upload.renamed'])(
     const id = idOf(await ann.post('/v2/objects', file));
     const uploadUrl = async (from: Client): Promise<string> =>
       String((await from.post('/v2/objects', { ...file, filename: 'b.txt' })).json['upload_url']);
-    const exit = api.exit();
+    const exit = api.waitForExit();
     const url = await uploadUrl(ann);
-    await expect(send('', 'PUT', url, 'ACGT')).rejects.toThrow();
+    await expect(sendRequest('', 'PUT', url, 'ACGT')).rejects.toThrow();
     expect(await exit).toEqual([null, 'SIGKILL']);
     const restartedServer = await api.start();
     expect((await restartedServer.get(`/v2/objects/${id}`)).status).toBe(200);
-    expect(await readdir(join(data, 'objects'))).toEqual([]);
-    const { status } = await send('', 'PUT', await uploadUrl(restartedServer), 'ACGT');
+    expect(await readdir(join(dataFolderPath, 'objects'))).toEqual([]);
+    const { status } = await sendRequest('', 'PUT', await uploadUrl(restartedServer), 'ACGT');
     expect(status).toBe(200);
     expect((await restartedServer.delete(`/v2/vaults/${vaultId}`)).status).toBe(200);
-    await api.expectWhole();
+    await api.expectIntactData();
   },
 );
 
-/** The content of a file as its download address has it. */
+/** Returns the content of a file, fetched from its download address. */
 async function contentOf(ann: Client, path: string): Promise<string> {
   const { download_url: url } = (await ann.get(path)).json;
-  return (await send('', 'GET', String(url))).text;
+  return (await sendRequest('', 'GET', String(url))).text;
 }
 
 test.each(
@@ -55,9 +55,9 @@ test.each(
     const vaultId = idOf(await ann.post('/v2/vaults', { name: `${versioning} ${point}`, versioning })); // prettier-ignore
     const createdObject = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename: 'a' }); // prettier-ignore
     const [id, path] = [idOf(createdObject), String(createdObject.json['upload_url'])];
-    expect((await send('', 'PUT', path, 'first')).status).toBe(200);
-    const exit = api.exit();
-    await expect(send('', 'PUT', path, 'second')).rejects.toThrow();
+    expect((await sendRequest('', 'PUT', path, 'first')).status).toBe(200);
+    const exit = api.waitForExit();
+    await expect(sendRequest('', 'PUT', path, 'second')).rejects.toThrow();
     expect(await exit).toEqual([null, 'SIGKILL']);
     const restartedServer = await api.start();
     const download = `/v2/objects/${id}/download`;
@@ -66,7 +66,7 @@ test.each(
     const { pathname, search } = new URL(path);
     const origin = new URL(String((await restartedServer.get(download)).json['download_url']))
       .origin;
-    expect((await send('', 'PUT', origin + pathname + search, 'second')).status).toBe(200);
+    expect((await sendRequest('', 'PUT', origin + pathname + search, 'second')).status).toBe(200);
     expect(await contentOf(restartedServer, download)).toBe('second');
     const isVersioned = versioning === 'enabled';
     expect((await restartedServer.get(`/v2/objects/${id}`)).json['version_count']).toBe(
@@ -74,10 +74,10 @@ test.each(
     );
     if (isVersioned)
       expect(await contentOf(restartedServer, `/v2/objects/${id}/versions/1`)).toBe('first');
-    const stored = (await readdir(join(data, 'objects'))).toSorted();
+    const stored = (await readdir(join(dataFolderPath, 'objects'))).toSorted();
     expect(stored).toEqual(isVersioned ? [`${id}-1`, `${id}-2`] : [`${id}-2`]);
     await restartedServer.delete(`/v2/vaults/${vaultId}`);
-    await api.expectWhole();
+    await api.expectIntactData();
   },
 );
 
@@ -90,9 +90,9 @@ test.each(['upload.renamed', 'upload.published'])(
     const id = idOf(createdObject);
     for (const content of ['first', 'second'])
       expect(
-        (await send('', 'PUT', String(createdObject.json['upload_url']), content)).status,
+        (await sendRequest('', 'PUT', String(createdObject.json['upload_url']), content)).status,
       ).toBe(200);
-    const exit = api.exit();
+    const exit = api.waitForExit();
     const restore = `/v2/objects/${id}/versions/current`;
     await expect(ann.post(restore, { version_id: 1 })).rejects.toThrow();
     expect(await exit).toEqual([null, 'SIGKILL']);
@@ -105,20 +105,20 @@ test.each(['upload.renamed', 'upload.published'])(
     expect((await restartedServer.get(`/v2/objects/${id}`)).json['version_count']).toBe(
       contents.length,
     );
-    expect(await readdir(join(data, 'objects'))).toHaveLength(contents.length);
-    // Versions, deleted ones too, and their numbers survive a restart that nothing forces.
+    expect(await readdir(join(dataFolderPath, 'objects'))).toHaveLength(contents.length);
+    // Versions, including deleted ones, keep their numbers after an orderly restart.
     await restartedServer.delete(`/v2/objects/${id}/versions/2`);
     const listedVersions = (
       await restartedServer.get(`/v2/objects/${id}/versions?show_deleted=true`)
     ).json['data'];
-    await api.end('SIGTERM');
+    await api.signalAndWait('SIGTERM');
     const restarted = await api.start();
     const after = await restarted.get(`/v2/objects/${id}/versions?show_deleted=true`);
     expect(after.json['data']).toEqual(listedVersions);
     await restarted.call('PUT', `/v2/objects/${id}/versions/2`);
     expect(await contentOf(restarted, `/v2/objects/${id}/versions/2`)).toBe('second');
     await restarted.delete(`/v2/vaults/${vaultId}`);
-    await api.expectWhole();
+    await api.expectIntactData();
   },
 );
 
@@ -128,22 +128,25 @@ test('R9: versions that were deleted some days ago are removed by the next start
   const createdObject = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename: 'a' }); // prettier-ignore
   const id = idOf(createdObject);
   for (const content of ['first', 'second'])
-    await send('', 'PUT', String(createdObject.json['upload_url']), content);
+    await sendRequest('', 'PUT', String(createdObject.json['upload_url']), content);
   await ann.delete(`/v2/objects/${id}/versions/2`);
-  await api.end('SIGTERM');
-  api.fork('versions.forgotten', ['--keep-versions-days', '0']);
-  expect(await api.exit()).toEqual([null, 'SIGKILL']);
-  expect((await readdir(join(data, 'objects'))).toSorted()).toEqual([`${id}-1`, `${id}-2`]);
+  await api.signalAndWait('SIGTERM');
+  api.forkProcess('versions.forgotten', ['--keep-versions-days', '0']);
+  expect(await api.waitForExit()).toEqual([null, 'SIGKILL']);
+  expect((await readdir(join(dataFolderPath, 'objects'))).toSorted()).toEqual([
+    `${id}-1`,
+    `${id}-2`,
+  ]);
   const restartedServer = await api.start();
-  expect(await readdir(join(data, 'objects'))).toEqual([`${id}-1`]);
+  expect(await readdir(join(dataFolderPath, 'objects'))).toEqual([`${id}-1`]);
   expect((await restartedServer.call('PUT', `/v2/objects/${id}/versions/2`)).status).toBe(404);
   expect(await contentOf(restartedServer, `/v2/objects/${id}/download`)).toBe('first');
   await restartedServer.delete(`/v2/vaults/${vaultId}`);
-  await api.expectWhole();
+  await api.expectIntactData();
 });
 
-/** Sends those parts of a file that have not arrived, and completes it; returns the status. */
-async function finishParts(ann: Client, upload_id: unknown, bytes: Buffer): Promise<number> {
+/** Uploads those parts of a file that have not arrived, and completes the upload; returns the status. */
+async function completeUpload(ann: Client, upload_id: unknown, bytes: Buffer): Promise<number> {
   const urlsAnswer = await ann.post('/v2/presigned_urls', { upload_id });
   if (urlsAnswer.status !== 200) return (await ann.post('/v2/complete_multi_part', { upload_id, parts: [] })).status; // prettier-ignore
   const parts: object[] = [];
@@ -153,7 +156,7 @@ async function finishParts(ann: Client, upload_id: unknown, bytes: Buffer): Prom
   ] as Part[]) {
     // prettier-ignore
     const piece = bytes.subarray(start_byte, end_byte + 1);
-    const partEtag = etag ?? (await send('', 'PUT', upload_url, piece)).headers.get('etag');
+    const partEtag = etag ?? (await sendRequest('', 'PUT', upload_url, piece)).headers.get('etag');
     parts.push({ part_number, etag: partEtag });
   }
   return (await ann.post('/v2/complete_multi_part', { upload_id, parts })).status;
@@ -168,22 +171,22 @@ test.each(['part.stored', 'multipart.joined', 'upload.renamed', 'multipart.publi
     const file = { vault_id: vaultId, object_type: 'file', filename: 'a.txt', size: bytes.length };
     const createdObject = await ann.post('/v2/objects', file);
     expect((createdObject.json['presigned_urls'] as unknown[]).length).toBe(3);
-    const exit = api.exit();
+    const exit = api.waitForExit();
     const uploadId = createdObject.json['upload_id'];
-    await expect(finishParts(ann, uploadId, bytes)).rejects.toThrow();
+    await expect(completeUpload(ann, uploadId, bytes)).rejects.toThrow();
     expect(await exit).toEqual([null, 'SIGKILL']);
     const restartedServer = await api.start();
-    expect(await finishParts(restartedServer, uploadId, bytes)).toBe(200);
+    expect(await completeUpload(restartedServer, uploadId, bytes)).toBe(200);
     const { json } = await restartedServer.get(`/v2/objects/${idOf(createdObject)}`);
     expect(json).toMatchObject({ availability: 'available', size: bytes.length });
-    expect(await readdir(join(data, 'parts'))).toEqual([]);
+    expect(await readdir(join(dataFolderPath, 'parts'))).toEqual([]);
     const { download_url: url } = (
       await restartedServer.get(`/v2/objects/${idOf(createdObject)}/download`)
     ).json;
     const stored = Buffer.from(await (await fetch(String(url))).arrayBuffer());
     expect(stored.equals(bytes)).toBe(true);
     await restartedServer.delete(`/v2/vaults/${vaultId}`);
-    await api.expectWhole();
+    await api.expectIntactData();
   },
 );
 
@@ -194,15 +197,15 @@ test.each(['delete.before-drop', 'delete.dropped'])(
     const vaultId = idOf(await ann.post('/v2/vaults', { name: point }));
     const id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
     await ann.post('/v2/dataset_imports', { dataset_id: id, records: [{ a: 1 }] });
-    const exit = api.exit();
+    const exit = api.waitForExit();
     await expect(ann.delete(`/v2/datasets/${id}`)).rejects.toThrow();
     expect(await exit).toEqual([null, 'SIGKILL']);
     const restartedServer = await api.start();
     expect((await restartedServer.get(`/v2/datasets/${id}`)).status).toBe(404);
-    await api.end('SIGTERM');
-    // The first start only marks the dataset as dropped, because queries may use its files; the second start deletes them.
+    await api.signalAndWait('SIGTERM');
+    // The first start only marks the dataset as dropped, because queries may use its files; this second start deletes the files.
     await api.start();
-    expect(await readdir(join(data, 'datasets'))).not.toContain(String(id));
-    await api.expectWhole();
+    expect(await readdir(join(dataFolderPath, 'datasets'))).not.toContain(String(id));
+    await api.expectIntactData();
   },
 );

@@ -1,43 +1,48 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { startLab } from '../api/lab.js';
-import { differences } from './differences.js';
-import { historyParts, hostNowAndThen, newUpkeepCounts, runHistories } from './histories.js';
-import { newCounts } from './random-versions.js';
+import { startServerFixture } from '../api/lab.js';
+import { folderInconsistencies } from './differences.js';
+import { historyRanges, startHostSometimes, newUpkeepCounts, runHistories } from './histories.js';
+import { newEventCounts } from './random-versions.js';
 import type { FastClock } from './version-model.js';
 
 const keepVersionsMs = 7 * 86_400_000;
-const happened = newCounts();
-const upkeep = newUpkeepCounts();
-const clock: FastClock = { aheadMs: 0, keepVersionsMs, vacuums: 0, gone: 0, lost: 0 };
-const shiftedNow = (): number => Date.now() + clock.aheadMs;
-const lab = await startLab({
-  scheduler: { quietMs: 30, startHost: hostNowAndThen(upkeep) },
+const eventCounts = newEventCounts();
+const upkeepCounts = newUpkeepCounts();
+const fastClock: FastClock = { aheadMs: 0, keepVersionsMs, vacuums: 0, gone: 0, lost: 0 };
+const shiftedNow = (): number => Date.now() + fastClock.aheadMs;
+const upkeepFixture = await startServerFixture({
+  scheduler: { quietMs: 30, startHost: startHostSometimes(upkeepCounts) },
   store: { keepVersionsMs, now: shiftedNow },
 });
 
-// Merges only what is due at once: which files a version has must not depend on time.
-const calmLab = await startLab({
+// A lab without merges that depend on time, so that the files of each version are predictable.
+const quietFixture = await startServerFixture({
   scheduler: { quietMs: Infinity },
   store: { keepVersionsMs, now: shiftedNow },
 });
 
-test.each(historyParts)(
+test.each(historyRanges)(
   'C6: in %d random histories, versions within the window stay as they were while others are removed (STRANDLAKE_SEED=%d)',
-  (count, first) => runHistories(lab, count, first, { happened, upkeep, clock }),
+  (count, first) =>
+    runHistories(upkeepFixture, count, first, {
+      happened: eventCounts,
+      upkeep: upkeepCounts,
+      clock: fastClock,
+    }),
 );
 
 test('C6: everything that may happen to old versions has happened', () => {
-  console.log(`old versions: ${JSON.stringify({ ...happened, ...upkeep, ...clock })}`);
-  const { vacuums, gone } = clock;
-  const counts = [...Object.values(happened), ...Object.values(upkeep), vacuums, gone];
+  console.log(`old versions: ${JSON.stringify({ ...eventCounts, ...upkeepCounts, ...fastClock })}`);
+  const { vacuums, gone } = fastClock;
+  const counts = [...Object.values(eventCounts), ...Object.values(upkeepCounts), vacuums, gone];
   expect(Math.min(...counts)).toBeGreaterThan(0);
 });
 
-/** Compares what a dataset takes on the disk with the files in its folder. */
+/** Compares the disk usage that a dataset reports with the files in its folder. */
 async function expectDiskUse(id: number): Promise<void> {
-  const { ann, server } = calmLab;
+  const { ann, server } = quietFixture;
   const { status, json } = await ann.get(`/v2/datasets/${id}/disk_use`);
   const folder = server.data.dataset(id);
   const sizes = async (path: string, of: (name: string) => boolean) => {
@@ -47,30 +52,30 @@ async function expectDiskUse(id: number): Promise<void> {
   const sizeSummary = (list: readonly number[]) => ({ files: list.length, bytes: list.reduce((a, b) => a + b, 0) }); // prettier-ignore
   const livePaths = (await server.store.snapshot(id)).segments.map(({ path }) => path);
   const segments = (isLive: boolean) => sizes(folder, (name) => name.endsWith('.parquet') && livePaths.includes(name) === isLive); // prettier-ignore
-  const log = await sizes(server.data.log(id), (name) => name.endsWith('.json'));
+  const log = await sizes(server.data.deltaLog(id), (name) => name.endsWith('.json'));
   const parts = { live: sizeSummary(await segments(true)), old_versions: sizeSummary(await segments(false)), log: sizeSummary(log), checkpoints: { files: 0, bytes: 0 } }; // prettier-ignore
   const total = Object.values(parts).reduce((sum, { bytes }) => sum + bytes, 0);
   expect([status, json]).toEqual([200, { ...parts, version: log.length - 1, readable_since: expect.stringMatching(/^20/), total_bytes: total, archive_bytes: 0 }]); // prettier-ignore
 }
 
 test('a version past the window is a 400 that says since when versions can be read, unless it was just read', async () => {
-  const { ann, server } = calmLab;
-  const id = await calmLab.newDataset();
+  const { ann, server } = quietFixture;
+  const id = await quietFixture.newDataset();
   for (let n = 0; n < 16; n++) await ann.post('/v2/dataset_imports', { dataset_id: id, records: [{ n }] }); // prettier-ignore
   await server.scheduler.compacted();
   const data = `/v2/datasets/${id}/data`;
   const commits = (await ann.get(`/v2/datasets/${id}/commits`)).json['data'] as { id: number }[];
   const [newest, first] = [commits[0]!.id, commits.at(-1)!.id];
   const page = await ann.post(data, { as_of: commits[3]!.id, cursor: true, limit: 1 });
-  clock.aheadMs += 9 * 86_400_000;
-  // Reading keeps a version for an hour.
+  fastClock.aheadMs += 9 * 86_400_000;
+  // Reading a version keeps its files for another hour.
   const { cursor } = (await ann.post(data, { as_of: commits[3]!.id, cursor: true, limit: 1 })).json;
   await ann.post('/v2/dataset_imports', { dataset_id: id, records: [{ n: 16 }] });
   await server.scheduler.compacted();
   const walk = await ann.post(data, { cursor, as_of: commits[3]!.id });
   expect((walk.json['results'] as { n: number }[]).map(({ n }) => n)).toEqual(Array.from({ length: 12 }, (_, i) => i + 1)); // prettier-ignore
   expect((await ann.post(data, { as_of: newest })).json['total']).toBe(16);
-  clock.aheadMs += 9 * 86_400_000;
+  fastClock.aheadMs += 9 * 86_400_000;
   await ann.post('/v2/dataset_imports', { dataset_id: id, records: [{ n: 17 }] });
   await server.scheduler.compacted();
   const detail = expect.stringMatching(
@@ -89,10 +94,10 @@ test('a version past the window is a 400 that says since when versions can be re
   const verified = await ann.post(`/v2/datasets/${id}/verify`);
   expect(verified.json).toMatchObject({ is_whole: true, records: 18 });
   await expectDiskUse(id);
-  // A rollback needs no removed file.
+  // The rollback of the first commit needs none of the removed files.
   expect((await ann.post(`/v2/dataset_commits/${first}/rollback`, {})).status).toBe(201);
-  expect(await calmLab.total(id)).toBe(17);
+  expect(await quietFixture.total(id)).toBe(17);
   const tasks = await server.catalog.tasks.list({ viewer: null, classes: ['background'], kinds: ['vacuum'], targetObjectId: id }, { limit: 5, offset: 0 }); // prettier-ignore
   expect(tasks.rows.map(({ status }) => status)).toEqual(['completed']);
-  expect(await differences(server)).toEqual([]);
+  expect(await folderInconsistencies(server)).toEqual([]);
 });

@@ -1,23 +1,23 @@
 import { expect } from '@jest/globals';
 import { idOf, type Answer } from '../api/server.js';
-import { random, type Random } from '../random.js';
+import { seededRandom, type Random } from '../random.js';
 import { sampleWords, VersionChecks, type HistoryServer } from './version-checks.js';
 import {
   VersionModel,
   type ChangeMode,
   type FastClock,
-  type Info,
+  type InfoMembers,
   type ModelRecord,
   type RecordValues,
 } from './version-model.js';
 
-/** The number of times that each kind of event has happened, so that a test can tell whether all did. */
+/** The number of events of each kind, so that a test can check that all kinds have occurred. */
 export interface EventCounts {
   appends: number;
   deletes: number;
   overwrites: number;
   upserts: number;
-  /** The number of overwrites, upserts and deletes whose records were found by a field. */
+  /** The number of overwrites, upserts and deletions that found their records by a field. */
   byFields: number;
   migrations: number;
   rollbacks: number;
@@ -26,8 +26,8 @@ export interface EventCounts {
   restarts: number;
 }
 
-/** Counts in which nothing has happened. */
-export function newCounts(): EventCounts {
+/** Returns counts that are all zero. */
+export function newEventCounts(): EventCounts {
   return {
     appends: 0,
     deletes: 0,
@@ -42,62 +42,67 @@ export function newCounts(): EventCounts {
   };
 }
 
-/** Number of changes of a history: few but in every tenth one, whose segments are merged several times. STRANDLAKE_STEPS overrides it. */
-function stepsOf(seed: number): number {
+/**
+ * Returns the number of changes in a history: few, except in every tenth history, whose segments are merged several times. STRANDLAKE_STEPS
+ * overrides it.
+ */
+function stepCountOf(seed: number): number {
   return Number(process.env['STRANDLAKE_STEPS'] ?? (seed % 10 === 0 ? 60 : 15));
 }
 
-/** A dataset whose history is compared with a model. */
+/** A dataset whose history is compared with a model, and how. */
 export interface HistoryOptions {
   readonly server: HistoryServer;
   readonly seed: number;
-  /** The dataset, which is empty, and the vault for the sources of migrations. */
+  /** The id of the dataset, which is empty at first, and that of the vault for the source datasets of migrations. */
   readonly datasetId: number;
   readonly vaultId: number;
   readonly happened: EventCounts;
   readonly clock?: FastClock;
-  /** Checks that are made in the end, besides those of every history. */
+  /** Additional checks at the end of the history. */
   readonly inTheEnd?: (checks: VersionChecks) => Promise<void>;
 }
 
 /**
- * Makes random commits to a dataset, and rolls random ones back, and compares each version with a plain list of records: ids in their
- * order, contents, pages, filters, facets, words and counts; in the end the earlier versions, their differences, exports and files too.
+ * Makes random commits to a dataset, rolls random commits back, and compares each version with a simple list of records: ids in their
+ * order, contents, pages, filters, facets, words and counts. At the end, compares the earlier versions, their differences, exports and
+ * files too.
  */
-export async function randomVersions(options: HistoryOptions): Promise<void> {
+export async function runRandomHistory(options: HistoryOptions): Promise<void> {
   const { server, seed, datasetId, happened, clock } = options;
-  const next = random(seed);
+  const next = seededRandom(seed);
   const model = new VersionModel(clock);
   const where = `STRANDLAKE_SEED=${seed}`;
   const checks = new VersionChecks(server, datasetId, model, next, where);
-  const history = new History(options, next, model, checks);
-  const steps = stepsOf(seed);
+  const history = new RandomHistory(options, next, model, checks);
+  const steps = stepCountOf(seed);
   for (let step = 0; step < steps; step++) {
     const changeDraw = next();
-    if (changeDraw < 0.25) await history.append();
-    else if (changeDraw < 0.4) await history.delete();
-    else if (changeDraw < 0.75) await history.change(changeDraw < 0.55 ? 'overwrite' : 'upsert');
-    else await history.rollBack();
-    if (next() < 0.1) await server.settled();
+    if (changeDraw < 0.25) await history.appendRandomRecords();
+    else if (changeDraw < 0.4) await history.deleteRandomRecords();
+    else if (changeDraw < 0.75)
+      await history.changeRandomRecords(changeDraw < 0.55 ? 'overwrite' : 'upsert');
+    else await history.rollBackRandomCommit();
+    if (next() < 0.1) await server.waitUntilIdle();
     if (next() < 0.05) {
       await server.restart();
       happened.restarts++;
     }
     if (clock !== undefined && next() < 0.2)
       clock.aheadMs += Math.floor(next() * clock.keepVersionsMs);
-    await checks.newest(step);
+    await checks.checkNewestVersion(step);
   }
   if (model.commits.length === 0) return;
-  await checks.earlier();
-  await checks.verification();
-  await checks.differences(Math.ceil(steps / 3));
-  await checks.exports();
-  await checks.files(Math.ceil(steps / 5));
+  await checks.checkEarlierVersions();
+  await checks.checkVerification();
+  await checks.checkDifferences(Math.ceil(steps / 3));
+  await checks.checkExports();
+  await checks.checkCommitFiles(Math.ceil(steps / 5));
   await options.inTheEnd?.(checks);
-  await checks.deletedEntry();
+  await checks.checkDeletedEntry();
 }
 
-class History {
+class RandomHistory {
   readonly #options: HistoryOptions;
   readonly #next: Random;
   readonly #model: VersionModel;
@@ -116,7 +121,7 @@ class History {
     return Math.floor(this.#next() * count);
   }
 
-  async append(): Promise<void> {
+  async appendRandomRecords(): Promise<void> {
     const newRecords = Array.from({ length: 1 + this.#below(30) }, () => this.#newValues());
     const number = await this.#commit({ records: newRecords }, 'append');
     if (number !== undefined) await this.#add(newRecords, number);
@@ -127,29 +132,29 @@ class History {
     return { n: this.#made++, word: word.join(' '), info: this.#newInfo() };
   }
 
-  #newInfo(): Info {
+  #newInfo(): InfoMembers {
     const b = Array.from({ length: 1 + this.#below(3) }, () => ['p', 'q', 'r'][this.#below(3)]!);
     return { ...(this.#next() < 0.8 && { a: this.#below(9) }), ...(this.#next() < 0.8 && { b }) };
   }
 
-  /** Adds records whose `_id`s the dataset has chosen. */
+  /** Adds records to the model; the dataset has chosen their `_id`s. */
   async #add(made: readonly RecordValues[], addedBy: number): Promise<void> {
     if (made.length === 0) return;
-    const all = await this.#checks.results({ limit: 10_000, ordering: 'n' });
+    const all = await this.#checks.pageRecords({ limit: 10_000, ordering: 'n' });
     const ids = new Map(all.map(({ _id, n }) => [n, _id]));
-    for (const one of made) this.#model.put(one, ids.get(one.n)!, addedBy);
+    for (const one of made) this.#model.addRecord(one, ids.get(one.n)!, addedBy);
   }
 
-  /** Ids of records that are not there any more. */
+  /** Returns ids of records that no longer exist. */
   #goneIds(live: readonly ModelRecord[]): readonly string[] {
     const liveIds = new Set(live.map(({ id }) => id));
     return this.#model.records.map(({ id }) => id).filter((id) => !liveIds.has(id));
   }
 
-  /** Overwrites or updates random records, found by their `_id` or by their number, and adds others. */
-  async change(mode: 'overwrite' | 'upsert'): Promise<void> {
+  /** Overwrites or updates random records, found by `_id` or by `n`, and adds others. */
+  async changeRandomRecords(mode: 'overwrite' | 'upsert'): Promise<void> {
     const share = this.#next() ** 2;
-    const liveRecords = this.#model.live;
+    const liveRecords = this.#model.recordsAlive;
     const chosenRecords = liveRecords.filter(() => this.#next() < share);
     const isByFields = this.#next() < 0.3;
     const liveIds = new Set(liveRecords.map(({ id }) => id));
@@ -170,13 +175,13 @@ class History {
     });
     const added = Array.from({ length: this.#below(3) }, () => this.#newValues());
     const inserted = otherRecords.map((id) => ({ id, values: this.#newValues() }));
-    const takesNew = isByFields || mode === 'upsert'; // an overwrite by `_id` needs one in each record
+    const takesNew = isByFields || mode === 'upsert'; // an overwrite by `_id` requires an `_id` in each record
     const records = [
       ...changes.map(({ old, given }) => (isByFields ? given : { _id: old.id, ...given })),
       ...inserted.map(({ id, values }) => ({ _id: id, ...values })),
       ...(takesNew ? added : []),
     ];
-    // The order of the given records does not matter for those that they replace.
+    // The order of the given records does not affect the order of the records that they replace, so it is changed.
     const from = this.#below(changes.length + 1);
     records.unshift(...records.splice(0, changes.length).map((_, i, all) => all[(i + from) % all.length]!)); // prettier-ignore
     if (records.length === 0) return;
@@ -184,16 +189,16 @@ class History {
     if (number === undefined) return;
     for (const { old, after } of changes) {
       old.deletedBy = number;
-      this.#model.put(after, old.id, number, old.place);
+      this.#model.addRecord(after, old.id, number, old.place);
     }
-    for (const { id, values } of inserted) this.#model.put(values, id, number);
+    for (const { id, values } of inserted) this.#model.addRecord(values, id, number);
     if (takesNew) await this.#add(added, number);
   }
 
-  /** Deletes random records: named by their `_id` or their number, or found by a query of the dataset itself. */
-  async delete(): Promise<void> {
+  /** Deletes random records, named by `_id` or by `n`, or found by a query of the dataset itself. */
+  async deleteRandomRecords(): Promise<void> {
     const share = this.#next() ** 2;
-    const liveRecords = this.#model.live;
+    const liveRecords = this.#model.recordsAlive;
     const chosenRecords = liveRecords.filter(() => this.#next() < share);
     const keyDraw = this.#next();
     let number: number | undefined;
@@ -213,20 +218,21 @@ class History {
     for (const one of chosenRecords) one.deletedBy = number;
   }
 
-  async rollBack(): Promise<void> {
+  async rollBackRandomCommit(): Promise<void> {
     const { commits } = this.#model;
     const { clock } = this.#options;
     if (commits.length === 0) return;
-    // The last commits are rarely in the way of each other.
+    // The last commits are chosen often, because few later commits prevent their rollback.
     const { length } = commits;
     const number = this.#next() < 0.5 ? length - 1 - this.#below(Math.min(3, length)) : this.#below(length); // prettier-ignore
     const commit = commits[number]!;
     const { server, happened } = this.#options;
     const path = `/v2/dataset_commits/${commit.id}/rollback`;
     const check = await server.ann.get(path);
-    const inTheWay = this.#model.blockers(number);
+    const inTheWay = this.#model.blockingCommits(number);
     const isRefused = commit.mode === 'rollback' || commit.isRolledBack;
-    // A merge may have left out what was deleted too long ago; then it is in nobody's way.
+    // A merge may have dropped records that were deleted before the window; the commits that deleted them then no longer prevent the
+    // rollback.
     const blockersBeforeWindow = [...inTheWay].filter((one) =>
       this.#model.isBeforeWindow(commits[one]!),
     );
@@ -242,14 +248,15 @@ class History {
       if (id !== undefined) this.#rolledBack(number, id);
       return;
     }
-    // A merge since the check may have left out records that would come back.
+    // A merge after the check may have dropped records that the rollback would restore.
     if (isLost(check) || isLost(done)) {
       expect([commit.mode === 'append', this.#model.isBeforeWindow(commit)]).toEqual([false, true]);
       expect([done.status, isLost(done)]).toEqual([400, true]);
       clock!.lost++;
       return;
     }
-    // A merge since the check may have left out what was in the way, or have put another record first, which then is the example.
+    // A merge after the check may have dropped the records that prevent the rollback, or may have changed their order and thus the example
+    // in the message.
     const isFreed = mayBeFree && done.status === 201;
     expect(done.status).toBe(isBlocked && !isFreed ? 400 : 201);
     if (isBlocked && !isFreed) {
@@ -262,19 +269,19 @@ class History {
       return;
     }
     const changedCount = this.#rolledBack(number, idOf(done));
-    expect(done.json).toMatchObject({ mode: 'rollback', records_modified: changedCount, records_total: this.#model.live.length, parent_commit_id: commit.id }); // prettier-ignore
+    expect(done.json).toMatchObject({ mode: 'rollback', records_modified: changedCount, records_total: this.#model.recordsAlive.length, parent_commit_id: commit.id }); // prettier-ignore
   }
 
   #rolledBack(number: number, id: number): number {
     const changedCount = this.#model.rollBack(number);
-    this.#model.commit(id, 'rollback');
+    this.#model.addCommit(id, 'rollback');
     this.#options.happened.rollbacks++;
     return changedCount;
   }
 
   /**
-   * Changes the dataset with some records, by an import or by the migration of another dataset that has them. Returns the number of the
-   * commit; undefined if a kill came before the server had accepted the change.
+   * Changes the dataset with some records, by an import or by the migration of another dataset that contains them. Returns the number of
+   * the commit; undefined if the server was killed before it accepted the change.
    */
   async #commit(
     body: { readonly records: readonly object[]; readonly id_fields?: readonly string[] },
@@ -288,7 +295,7 @@ class History {
     const name = `source ${datasetId} ${this.#made} ${this.#next()}`;
     const sourceId = idOf(await server.ann.post('/v2/datasets', { vault_id: vaultId, name }));
     const { records, id_fields } = body;
-    // An upsert to an empty dataset keeps the `_id`s, and chooses those that are not given.
+    // An upsert into an empty dataset keeps the given `_id`s, and generates the others.
     const source = { dataset_id: sourceId, records, commit_mode: 'upsert' };
     const { json } = await server.ann.post('/v2/dataset_imports', source);
     expect([json['status'], json['error_message']]).toEqual(['completed', null]);
@@ -306,11 +313,11 @@ class History {
     happened.migrations++;
     if (answer === undefined) return this.#done(undefined, mode);
     expect([answer.status, answer.json['error_message']]).toEqual([201, null]);
-    await server.ended(Number(answer.json['task_id']));
+    await server.waitForTask(Number(answer.json['task_id']));
     return this.#done(await server.ann.get(`/v2/dataset_migrations/${idOf(answer)}`), mode);
   }
 
-  /** Checks that an import or a migration has made a commit, and adds that to the model. */
+  /** Expects that an import or a migration has made a commit, and adds the commit to the model. */
   async #done(answer: Answer | undefined, mode: ChangeMode): Promise<number | undefined> {
     const { happened, seed } = this.#options;
     let id: number | undefined;
@@ -322,10 +329,10 @@ class History {
     }
     if (id === undefined) return undefined;
     happened[`${mode}s`]++;
-    return this.#model.commit(id, mode);
+    return this.#model.addCommit(id, mode);
   }
 
-  /** The commit that a change has made whose answer a kill prevented; undefined if there is none. */
+  /** Returns the commit of a change whose answer a kill prevented; undefined if the change made no commit. */
   async #latestCommit(): Promise<number | undefined> {
     const path = `/v2/datasets/${this.#options.datasetId}/commits?limit=1`;
     const { json } = await this.#options.server.ann.get(path);

@@ -13,7 +13,7 @@ import { batchOf } from '../engine/store/random.js';
 
 const id = 123456789012341;
 const columns: Columns = [{ name: 'n', physical: 'n', type: 'long', isList: false }];
-/** The last version that the catalogue knows: none, so that only the log shows which versions were committed. */
+/** The version that the catalogue knows; -1 means none, so that the log alone counts. */
 const committedVersion = async (): Promise<number> => -1;
 let folder: DataFolder;
 beforeEach(async () => {
@@ -49,7 +49,7 @@ test('R6: when flushing fails from some step on, and removing too, no version co
     expect([nth, shownSnapshot.version]).toEqual([nth, isFailed ? version : version + 1]);
     if (isFailed && /_delta_log.*not known/.test(error.message)) {
       uncertain += 1;
-      // The state of the log is unknown, so further commits are refused until a restart.
+      // The state of the log is unknown, so further commits are refused until the server is restarted.
       const { change: later, scratch: place } = await stageChange(1_000 + nth);
       await expect(store.commit(id, later, place)).rejects.toThrow('restart the server');
       expect((await store.snapshot(id)).version).toBe(version);
@@ -81,7 +81,7 @@ test('R6: a version whose flush failed once is taken back, and the next commit i
     ]);
     expect([nth, await store.verify(id)]).toEqual([nth, []]);
     if (hitCount === 0) break;
-    // The segments are back in the scratch folder, so the same change can be committed again.
+    // After the failure, the segments are in the scratch folder again, so the same change can be committed.
     await store.commit(id, change, scratch);
   }
 });

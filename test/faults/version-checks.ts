@@ -2,22 +2,20 @@ import { gunzipSync } from 'node:zlib';
 import { expect } from '@jest/globals';
 import { idOf, type Answer, type Client } from '../api/server.js';
 import type { Random } from '../random.js';
-import type { DeltaReader } from './delta-reader.js';
-import type { Info, ModelRecord, RecordValues, VersionModel } from './version-model.js';
+import type { ChdbDeltaReader } from './delta-reader.js';
+import type { InfoMembers, ModelRecord, RecordValues, VersionModel } from './version-model.js';
 
 export const sampleWords = ['breast', 'cancer', 'ovarian', 'x_y', 'BRCA2'];
 
-/** A server with histories. */
+/** A server on which random histories run. */
 export interface HistoryServer {
   readonly ann: Client;
-  /** Stops the server and starts it again. */
   restart(): Promise<void>;
-  /** Sends a change; undefined if the server was killed before it answered. */
+  /** Sends a change; returns undefined if the server was killed before it answered. */
   send(path: string, body: object): Promise<Answer | undefined>;
-  /** Resolves when a task has ended. */
-  ended(taskId: number): Promise<unknown>;
-  /** Resolves when the server has nothing more to do. */
-  settled(): Promise<unknown>;
+  waitForTask(taskId: number): Promise<unknown>;
+  /** Resolves when the server is idle. */
+  waitUntilIdle(): Promise<unknown>;
 }
 
 /** Compares the versions of a dataset, as a server shows them, with those of the model. */
@@ -26,9 +24,9 @@ export class VersionChecks {
   readonly #datasetId: number;
   readonly #model: VersionModel;
   readonly #next: Random;
-  /** What the messages of failed comparisons begin with. */
+  /** The text with which the messages of failed comparisons begin. */
   readonly #where: string;
-  /** A cursor, and the ids that its next page must have. */
+  /** A cursor into an earlier version, and the ids that its next page must have. */
   #walk:
     | { readonly cursor: string; readonly left: readonly string[]; readonly aheadMs: number }
     | undefined;
@@ -51,21 +49,21 @@ export class VersionChecks {
     return Math.floor(this.#next() * count);
   }
 
-  /** A number below which some of the values of `n` are, those of later records included. */
+  /** Returns a random number that is greater than some values of `n`, including those of later records. */
   #numberInside(): number {
     return this.#below(Math.max(0, ...this.#model.records.map(({ n }) => n)) + 2);
   }
 
   /** Compares the newest version with the model: ids in their order, contents, pages, filters, facets, words and counts. */
-  async newest(step: number | string): Promise<void> {
+  async checkNewestVersion(step: number | string): Promise<void> {
     const where = `${this.#where}, step ${step}`;
-    const liveRecords = this.#model.live;
+    const liveRecords = this.#model.recordsAlive;
     await this.#goOn(where, liveRecords);
     const lastCommit = this.#model.commits.at(-1);
     if (lastCommit !== undefined) lastCommit.after = liveRecords;
-    const all = await this.results({ limit: 10_000 });
+    const all = await this.pageRecords({ limit: 10_000 });
     expect([where, all.map(({ _id }) => _id)]).toEqual([where, liveRecords.map(({ id }) => id)]);
-    expect([where, all.map(contents)]).toEqual([where, liveRecords.map(valuesOf)]);
+    expect([where, all.map(recordValuesOf)]).toEqual([where, liveRecords.map(valuesOf)]);
     const leastNumber = this.#numberInside();
     const word = sampleWords[this.#below(sampleWords.length)]!;
     const offset = this.#below(liveRecords.length + 1);
@@ -80,7 +78,10 @@ export class VersionChecks {
     expect([where, found.total]).toEqual([where, liveRecords.filter(hasWord).length]);
   }
 
-  /** Ends the walk that began in the version before, which must not have changed, and begins another one. */
+  /**
+   * Reads the rest of the pages that began in the previous version, which must not have changed, and begins to read this version with a
+   * cursor.
+   */
   async #goOn(where: string, live: readonly ModelRecord[]): Promise<void> {
     const { clock } = this.#model;
     if (this.#walk !== undefined) {
@@ -96,24 +97,24 @@ export class VersionChecks {
       this.#walk = { cursor, left: live.slice(first).map(({ id }) => id), aheadMs: clock?.aheadMs ?? 0 }; // prettier-ignore
   }
 
-  /** Compares each earlier version, as of its commit, with what the model had then. */
-  async earlier(): Promise<void> {
+  /** Compares each earlier version, read as of its commit, with the model's state at that commit. */
+  async checkEarlierVersions(): Promise<void> {
     for (const number of this.#model.commits.keys()) await this.#earlierVersion(number);
   }
 
   async #earlierVersion(number: number): Promise<void> {
     const { id, after } = this.#model.commits[number]!;
     const body = { limit: 10_000, as_of: id };
-    const found = await this.#askUnlessGone(body, this.#model.isOld(number));
+    const found = await this.#askUnlessGone(body, this.#model.hasLeftWindow(number));
     if (found === undefined) return;
-    const shown = found.results.map(({ _id, ...rest }) => [_id, contents(rest)]);
+    const shown = found.results.map(({ _id, ...rest }) => [_id, recordValuesOf(rest)]);
     expect([this.#where, id, shown]).toEqual([this.#where, id, after.map((one) => [one.id, valuesOf(one)])]); // prettier-ignore
   }
 
   /** Compares an export of all records, and one of some, with the model. */
-  async exports(): Promise<void> {
+  async checkExports(): Promise<void> {
     const leastNumber = this.#numberInside();
-    const liveRecords = this.#model.live;
+    const liveRecords = this.#model.recordsAlive;
     for (const [filters, wanted] of [
       [[], liveRecords],
       [[['n__gte', leastNumber]], liveRecords.filter(({ n }) => n >= leastNumber)],
@@ -121,14 +122,17 @@ export class VersionChecks {
       const { ann } = this.#server;
       const body = { dataset_id: this.#datasetId, format: 'json', params: { filters } };
       const job = await ann.post('/v2/dataset_exports', body);
-      await this.#server.ended(Number(job.json['task_id']));
+      await this.#server.waitForTask(Number(job.json['task_id']));
       const { json } = await ann.get(`/v2/dataset_exports/${idOf(job)}/download?redirect=`);
-      expect([this.#where, await idsIn(json)]).toEqual([this.#where, wanted.map(({ id }) => id)]);
+      expect([this.#where, await downloadedIds(json)]).toEqual([
+        this.#where,
+        wanted.map(({ id }) => id),
+      ]);
     }
   }
 
-  /** Compares the files of some commits with the records in which its version and the one before differ. */
-  async files(count: number): Promise<void> {
+  /** Compares the files of `count` commits with the records in which the version of each commit differs from the version before it. */
+  async checkCommitFiles(count: number): Promise<void> {
     const { commits } = this.#model;
     for (let i = 0; i < count; i++) {
       const number = this.#below(commits.length);
@@ -138,37 +142,38 @@ export class VersionChecks {
       const bothStates = [...removed, ...added];
       const expectedChanges = { append: added, overwrite: added, upsert: added, delete: removed, rollback: bothStates }[mode]; // prettier-ignore
       const { status, json } = await this.#server.ann.get(`/v2/dataset_commits/${id}/download?redirect=false`); // prettier-ignore
-      const mayBeGone = this.#model.isOld(number) || (number > 0 && this.#model.isOld(number - 1));
-      if (mayBeGone && isGone(json)) continue;
+      const mayBeGone =
+        this.#model.hasLeftWindow(number) || (number > 0 && this.#model.hasLeftWindow(number - 1));
+      if (mayBeGone && isVersionGone(json)) continue;
       expect([this.#where, id, status]).toEqual([this.#where, id, 200]);
-      // Replaced records follow each other in the order in which they were written.
-      const found = [...(await idsIn(json))].sort();
+      // The order of the records is ignored: the file has replaced records in the order in which they were written.
+      const found = [...(await downloadedIds(json))].sort();
       expect([this.#where, id, mode, found]).toEqual([this.#where, id, mode, expectedChanges.toSorted()]); // prettier-ignore
     }
   }
 
-  /** Deletes the entry of a commit; the records stay. */
-  async deletedEntry(): Promise<void> {
+  /** Deletes the entry of a commit from the list of commits; the records remain. */
+  async checkDeletedEntry(): Promise<void> {
     const { commits } = this.#model;
     const path = `/v2/dataset_commits/${commits[this.#below(commits.length)]!.id}`;
     const { ann } = this.#server;
     expect((await ann.delete(path)).status).toBe(200);
     for (const gone of [path, `${path}/rollback`]) expect((await ann.get(gone)).status).toBe(404);
-    await this.newest(path);
+    await this.checkNewestVersion(path);
   }
 
-  /** Has the server verify its files. */
-  async verification(): Promise<void> {
+  /** Makes the server verify the files of the dataset. */
+  async checkVerification(): Promise<void> {
     const { json } = await this.#server.ann.post(`/v2/datasets/${this.#datasetId}/verify`);
     expect([this.#where, json['is_whole'], json['differences']]).toEqual([this.#where, true, []]);
   }
 
-  /** Compares what differs between successive versions, and between random pairs in any direction, with what the model had in each. */
-  async differences(pairs: number): Promise<void> {
+  /** Compares the differences between successive versions, and between random pairs of versions in either order, with the model. */
+  async checkDifferences(pairs: number): Promise<void> {
     const { commits } = this.#model;
     const versions = [
       { id: '2001-01-01', after: [] as readonly ModelRecord[], isOld: false },
-      ...commits.map(({ id, after }, i) => ({ id, after, isOld: this.#model.isOld(i) })),
+      ...commits.map(({ id, after }, i) => ({ id, after, isOld: this.#model.hasLeftWindow(i) })),
     ];
     for (const [i, b] of versions.slice(1).entries()) {
       const a = versions[i]!;
@@ -180,7 +185,10 @@ export class VersionChecks {
     }
   }
 
-  /** Compares what differs between two versions, on one page as a rule, and every fourth time on pages of some random size. */
+  /**
+   * Compares the difference between two versions with the model; it is usually read as one page, and every fourth time as pages of a random
+   * size.
+   */
   async #difference(
     query: string,
     before: readonly ModelRecord[],
@@ -201,28 +209,28 @@ export class VersionChecks {
     for (let cursor: string | null = ''; cursor !== null;) {
       const path = `/v2/datasets/${this.#datasetId}/diff?${query}&limit=${limit}&cursor=${cursor}`;
       const { status, json } = await this.#server.ann.get(path);
-      if (mayBeGone && isGone(json)) return;
+      if (mayBeGone && isVersionGone(json)) return;
       expect([where, status, json['counts']]).toEqual([where, 200, counts]);
       const page = json['results'] as { change: string; record: { _id: string } }[];
       found.push(...page.map(({ change, record: { _id: id } }) => [change, id]));
       cursor = json['cursor'] as string | null;
       expect([where, cursor === null]).toEqual([where, found.length === all.length]);
     }
-    // Replaced records follow each other in the order in which they were written.
+    // The order of the records is ignored: replaced records come in the order in which they were written.
     expect([where, found.map(String).sort()]).toEqual([where, all.map(String).sort()]);
   }
 
   /** Compares what ClickHouse reads in the newest version and in a random one with the model. */
-  async deltaTable(
-    reader: DeltaReader,
+  async checkDeltaTable(
+    reader: ChdbDeltaReader,
     folder: string,
     logVersions: ReadonlyMap<number, number>,
   ): Promise<void> {
     const { commits } = this.#model;
     for (const number of new Set([commits.length - 1, this.#below(commits.length)])) {
-      // Before the first record, a table does not have the columns.
+      // Before the first record is stored, the table does not have the columns.
       const hasColumns = this.#model.records.some(({ addedBy }) => addedBy <= number);
-      if (this.#model.isOld(number) || !hasColumns) continue;
+      if (this.#model.hasLeftWindow(number) || !hasColumns) continue;
       const { id, after } = commits[number]!;
       const found = await reader.rows(folder, logVersions.get(id)!);
       const wanted = after.map(({ id: recordId, n, word }) => [recordId, n, word]);
@@ -231,15 +239,15 @@ export class VersionChecks {
     }
   }
 
-  /** The records of a page. */
-  async results(body: object): Promise<PageOfRecords['results']> {
+  /** Returns the records of a page. */
+  async pageRecords(body: object): Promise<PageOfRecords['results']> {
     return (await this.#ask(body)).results;
   }
 
-  /** A page; undefined if its version cannot be read any more, which `mayBeGone` allows. */
+  /** Returns a page; undefined if its version can no longer be read, which is allowed only if `mayBeGone`. */
   async #askUnlessGone(body: object, mayBeGone: boolean): Promise<PageOfRecords | undefined> {
     const answer = await this.#answer(body);
-    if (!mayBeGone || !isGone(answer.json)) return this.#pageOf(answer);
+    if (!mayBeGone || !isVersionGone(answer.json)) return this.#pageOf(answer);
     this.#model.clock!.gone++;
     expect(answer.status).toBe(400);
     return undefined;
@@ -254,7 +262,7 @@ export class VersionChecks {
   }
 
   #pageOf({ status, json }: Answer): PageOfRecords {
-    // There is no field yet.
+    // Before the first record is stored, the fields of the query do not exist.
     if (this.#model.records.length === 0 && status === 400) return { results: [], total: 0 };
     expect([this.#where, status, json['detail']]).toEqual([this.#where, 200, undefined]);
     return json as unknown as PageOfRecords;
@@ -265,7 +273,7 @@ function valuesOf({ n, word, info }: ModelRecord): RecordValues {
   return { n, word, info };
 }
 
-function contents({ n, word, info }: Omit<ShownRecord, '_id'>): RecordValues {
+function recordValuesOf({ n, word, info }: Omit<AnsweredRecord, '_id'>): RecordValues {
   const { a, b } = info ?? {};
   return { n, word, info: { ...(a !== null && a !== undefined && { a }), ...(b && { b }) } };
 }
@@ -274,8 +282,10 @@ function byId(records: readonly ModelRecord[]): ReadonlyMap<string, ModelRecord>
   return new Map(records.map((one) => [one.id, one]));
 }
 
-/** The ids of the records in the file that a download names. */
-async function idsIn({ url }: Readonly<Record<string, unknown>>): Promise<readonly string[]> {
+/** Returns the ids of the records in the file that a download names. */
+async function downloadedIds({
+  url,
+}: Readonly<Record<string, unknown>>): Promise<readonly string[]> {
   const bytes = Buffer.from(await (await fetch(String(url))).arrayBuffer());
   const lines = gunzipSync(bytes).toString().split('\n').filter(Boolean);
   return lines.map((line) => {
@@ -284,11 +294,11 @@ async function idsIn({ url }: Readonly<Record<string, unknown>>): Promise<readon
   });
 }
 
-function isGone(json: Readonly<Record<string, unknown>>): boolean {
+function isVersionGone(json: Readonly<Record<string, unknown>>): boolean {
   return String(json['detail']).includes('cannot be read any more');
 }
 
-/** The ids of the states that are not among others. */
+/** Returns the ids of the record states in `states` that are not in `others`. */
 function idsWithout(
   states: readonly ModelRecord[],
   others: readonly ModelRecord[],
@@ -297,15 +307,15 @@ function idsWithout(
   return states.filter((one) => !otherStates.has(one)).map(({ id }) => id);
 }
 
-interface ShownRecord {
+interface AnsweredRecord {
   readonly _id: string;
   readonly n: number;
   readonly word: string;
-  readonly info?: Info | null;
+  readonly info?: InfoMembers | null;
 }
 
 interface PageOfRecords {
-  readonly results: readonly ShownRecord[];
+  readonly results: readonly AnsweredRecord[];
   readonly total: number;
   readonly cursor?: string | null;
   readonly facets?: Readonly<Record<string, readonly (readonly [string, number])[]>>;

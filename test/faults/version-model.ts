@@ -1,24 +1,24 @@
-/** A state of a record in the model. */
+/** A state of a record in the model of a dataset. */
 export interface ModelRecord extends RecordValues {
   readonly id: string;
-  /** The position among all records, which all states of a record share. */
+  /** The position of the record among all records; all its states share it. */
   readonly place: number;
-  /** Number of the commit that added it, and of the one that deleted or replaced it. */
+  /** The number of the commit that added this state; `deletedBy` is the commit that deleted or replaced it. */
   readonly addedBy: number;
   deletedBy: number | undefined;
-  /** The commit that added it was rolled back. */
+  /** Whether the commit that added this state was rolled back. */
   isGone: boolean;
 }
 
-/** The fields of a record. `n` is different in all records. */
+/** The fields of a record. Every record has a different `n`. */
 export interface RecordValues {
   readonly n: number;
   readonly word: string;
-  readonly info: Info;
+  readonly info: InfoMembers;
 }
 
-/** An object of which an upsert replaces single members. */
-export interface Info {
+/** An object whose members an upsert replaces one by one. */
+export interface InfoMembers {
   readonly a?: number;
   readonly b?: readonly string[];
 }
@@ -26,32 +26,32 @@ export interface Info {
 /** How a commit changes records. */
 export type ChangeMode = 'append' | 'overwrite' | 'upsert' | 'delete';
 
-/** A commit in the model. */
+/** A commit in the model of a dataset. */
 export interface ModelCommit {
   readonly id: number;
   readonly mode: ChangeMode | 'rollback';
   isRolledBack: boolean;
-  /** The time of its creation, by the clock of the store. */
+  /** The time at which the commit was created, by the clock of the store. */
   readonly madeAt: number;
-  /** The records after it. */
+  /** The records after the commit. */
   after: readonly ModelRecord[];
 }
 
-/** A clock of the store that runs ahead, so that versions leave the window, and what has come of it. */
+/** A store clock that runs ahead, so that versions leave the window, with counts of the effects. */
 export interface FastClock {
   aheadMs: number;
   readonly keepVersionsMs: number;
   vacuums: number;
-  /** Number of versions that could not be read any more, and of deletions that could not be taken back. */
+  /** The number of versions that could no longer be read; `lost` is the number of deletions that could not be rolled back. */
   gone: number;
   lost: number;
 }
 
-/** A dataset as a plain list of records and a list of commits. */
+/** A model of a dataset: a simple list of records and a list of commits. */
 export class VersionModel {
   readonly records: ModelRecord[] = [];
   readonly commits: ModelCommit[] = [];
-  /** The clock of the store, unless it is that of the machine. */
+  /** The clock of the store; undefined if it is the clock of the machine. */
   readonly clock: FastClock | undefined;
   #places = 0;
 
@@ -60,23 +60,23 @@ export class VersionModel {
   }
 
   /** The records of the newest version, in their order. */
-  get live(): readonly ModelRecord[] {
+  get recordsAlive(): readonly ModelRecord[] {
     const liveRecords = this.records.filter((one) => one.deletedBy === undefined && !one.isGone);
     return liveRecords.sort((a, b) => a.place - b.place);
   }
 
-  /** Adds a record; without a place, behind all others. */
-  put(values: RecordValues, id: string, addedBy: number, place = this.#places++): void {
+  /** Adds a record state; by default, its place is after all other records. */
+  addRecord(values: RecordValues, id: string, addedBy: number, place = this.#places++): void {
     const { n, word, info } = values;
     this.records.push({ n, word, info, id, place, addedBy, deletedBy: undefined, isGone: false });
   }
 
-  /** Adds a commit; returns its number. */
-  commit(id: number, mode: ModelCommit['mode']): number {
+  /** Adds a commit to the model; returns its number. */
+  addCommit(id: number, mode: ModelCommit['mode']): number {
     return this.commits.push({ id, mode, isRolledBack: false, madeAt: this.#now, after: [] }) - 1;
   }
 
-  /** Takes a commit back; returns the number of records that were removed or restored. */
+  /** Rolls a commit back in the model; returns the number of records that were removed or restored. */
   rollBack(number: number): number {
     let changedCount = 0;
     for (const one of this.records) {
@@ -93,15 +93,15 @@ export class VersionModel {
     return changedCount;
   }
 
-  /** The numbers of the commits that are in the way of a rollback. */
-  blockers(number: number): ReadonlySet<number> {
+  /** Returns the numbers of the commits that prevent the rollback of a commit. */
+  blockingCommits(number: number): ReadonlySet<number> {
     const added = this.records.filter((one) => one.addedBy === number && !one.isGone);
     const inTheWay = new Set(added.flatMap(({ deletedBy }) => deletedBy ?? []));
     if (inTheWay.size > 0) return inTheWay;
-    // A record that comes back must not have been added again meanwhile.
+    // A record that the rollback restores must not have been added again by a later commit.
     const restored = this.records.filter(({ deletedBy }) => deletedBy === number);
     const restoredIds = new Set(restored.map(({ id }) => id));
-    for (const one of this.live)
+    for (const one of this.recordsAlive)
       if (one.addedBy !== number && restoredIds.has(one.id)) inTheWay.add(one.addedBy);
     return inTheWay;
   }
@@ -110,13 +110,13 @@ export class VersionModel {
     return Date.now() + (this.clock?.aheadMs ?? 0);
   }
 
-  /** Whether what a commit deleted may be gone. */
+  /** Whether a commit is so old that the records that it deleted may have been dropped. */
   isBeforeWindow({ madeAt }: ModelCommit): boolean {
     return this.clock !== undefined && madeAt <= this.#now - this.clock.keepVersionsMs;
   }
 
-  /** Whether the version of a commit, by its number, has left the window: another commit followed too long ago. */
-  isOld(number: number): boolean {
+  /** Whether the version of a commit has left the window, because the next commit followed too long ago. */
+  hasLeftWindow(number: number): boolean {
     const next = this.commits[number + 1];
     return next !== undefined && this.isBeforeWindow(next);
   }

@@ -1,18 +1,23 @@
 import { expect, test } from '@jest/globals';
-import { startLab } from '../api/lab.js';
-import { historyParts, hostNowAndThen, newUpkeepCounts, runHistories } from './histories.js';
-import { newCounts } from './random-versions.js';
+import { startServerFixture } from '../api/lab.js';
+import { historyRanges, startHostSometimes, newUpkeepCounts, runHistories } from './histories.js';
+import { newEventCounts } from './random-versions.js';
 
-const happened = newCounts();
-const upkeep = newUpkeepCounts();
-const lab = await startLab({ scheduler: { quietMs: 30, startHost: hostNowAndThen(upkeep) } });
+const eventCounts = newEventCounts();
+const upkeepCounts = newUpkeepCounts();
+const serverFixture = await startServerFixture({
+  scheduler: { quietMs: 30, startHost: startHostSometimes(upkeepCounts) },
+});
 
-test.each(historyParts)(
+test.each(historyRanges)(
   'C6: %d random histories give the versions of a plain list (STRANDLAKE_SEED=%d)',
-  (count, first) => runHistories(lab, count, first, { happened, upkeep }),
+  (count, first) =>
+    runHistories(serverFixture, count, first, { happened: eventCounts, upkeep: upkeepCounts }),
 );
 
 test('C6: everything that may happen in a history has happened', () => {
-  console.log(`versions: ${JSON.stringify({ ...happened, ...upkeep })}`);
-  expect(Math.min(...Object.values(happened), ...Object.values(upkeep))).toBeGreaterThan(0);
+  console.log(`versions: ${JSON.stringify({ ...eventCounts, ...upkeepCounts })}`);
+  expect(Math.min(...Object.values(eventCounts), ...Object.values(upkeepCounts))).toBeGreaterThan(
+    0,
+  );
 });

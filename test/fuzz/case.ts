@@ -2,60 +2,60 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import type { ValidationParams } from '../../engine/ingest/findings.js';
-import { bgzf } from '../readers/source/bgzf.js';
+import { compressBgzf } from '../readers/source/bgzf.js';
 import { lenientParams } from '../readers/import-pieces.js';
 
-/** An input, and everything that determines how it is read. */
+/** An input of a reader, and everything that determines how it is read. */
 export interface FuzzCase {
   readonly reader: string;
-  /** The text before compression. */
+  /** The text of the input before compression. */
   readonly bytes: Buffer;
   readonly params: Readonly<Record<string, unknown>>;
   readonly validation: ValidationParams;
-  readonly packing: Packing;
+  readonly packing: InputCompression;
   /** Seed of the chunk sizes and of the order of the chunks. */
   readonly seed: number;
 }
 
 /** The compression and damage of an input. */
-export interface Packing {
+export interface InputCompression {
   readonly compression: 'plain' | 'gzip' | 'bgzf';
   readonly blockBytes: number;
   /** The damage to the compressed bytes. */
   readonly damage: 'none' | 'flipped' | 'cut' | 'appended' | 'padded';
-  /** The position of the damage, from 0 to 1. */
+  /** The position of the damage as a share of the file, from 0 to 1. */
   readonly at: number;
 }
 
-/** Uncompressed text, read with default parameters. */
-export const plainCase = {
+/** The properties of a case with uncompressed text and default parameters. */
+export const plainCaseDefaults = {
   params: {},
   validation: lenientParams,
   packing: { compression: 'plain', blockBytes: 1000, damage: 'none', at: 0 },
 } as const;
 
-/** Bytes at the start of a compressed file that are not damaged, so that it is recognized as compressed. */
-const magicBytes = 18;
+/** Number of bytes at the start of a compressed file that are never damaged, so that the file is recognised as compressed. */
+const undamagedStartBytes = 18;
 
 /** Compresses and damages the text; returns the bytes of the file. */
 export function compressText(
   bytes: Uint8Array,
-  { compression, blockBytes, damage, at }: Packing,
+  { compression, blockBytes, damage, at }: InputCompression,
 ): Buffer {
   const wholeFile =
     compression === 'plain'
       ? Buffer.from(bytes)
       : compression === 'gzip'
         ? Buffer.concat(
-            // A file cut between two members looks whole, so a file that is cut has one member.
+            // A file that is cut between two gzip members looks complete, so a file to be cut has one member.
             (damage === 'cut'
               ? [bytes]
               : [bytes.subarray(0, blockBytes), bytes.subarray(blockBytes)]
             ).map((member) => gzipSync(member, { level: 1 })),
           )
-        : bgzf(bytes, Math.max(blockBytes, Math.ceil(bytes.length / 200)));
+        : compressBgzf(bytes, Math.max(blockBytes, Math.ceil(bytes.length / 200)));
   if (compression === 'plain' || damage === 'none') return wholeFile;
-  const position = magicBytes + Math.floor(at * (wholeFile.length - magicBytes));
+  const position = undamagedStartBytes + Math.floor(at * (wholeFile.length - undamagedStartBytes));
   switch (damage) {
     case 'flipped':
       wholeFile[position]! ^= 1 << (position % 8);
@@ -69,7 +69,7 @@ export function compressText(
   }
 }
 
-/** The folder of regressions: a folder per reader, two files per case. */
+/** The folder of regressions; it has one folder per reader and two files per case. */
 export const regressionFolder = 'test/fixtures/fuzz';
 
 /** The paths of all saved cases, without extension. */
@@ -81,7 +81,7 @@ export function savedCases(folder = regressionFolder): readonly string[] {
     .sort();
 }
 
-/** Loads the case at this path: its text is in `.input`, the rest in `.json`. */
+/** Loads the case at a path: `.input` has its text, `.json` everything else. */
 export function loadCase(path: string): FuzzCase {
   const base = path.replace(/\.(?:json|input)$/, '');
   const { found: _, ...rest } = JSON.parse(readFileSync(`${base}.json`, 'utf8')) as Omit<

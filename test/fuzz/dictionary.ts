@@ -1,5 +1,5 @@
 /** Strings that are difficult in every format. */
-const common = [
+const commonTokens = [
   '\n',
   '\r',
   '\r\n',
@@ -79,7 +79,7 @@ const common = [
 ];
 
 /** Bytes that are not valid UTF-8. */
-export const oddBytes: readonly Buffer[] = [
+export const invalidUtf8Bytes: readonly Buffer[] = [
   [0xff],
   [0xfe, 0xff],
   [0xc0, 0xaf],
@@ -94,7 +94,7 @@ export const oddBytes: readonly Buffer[] = [
   [0xf4, 0x90, 0x80, 0x80],
 ].map((bytes) => Buffer.from(bytes));
 
-const feature = [
+const featureTokens = [
   '##gff-version 3\n',
   '###\n',
   '##FASTA\n',
@@ -126,7 +126,7 @@ const feature = [
   'seqid',
 ];
 
-const json = [
+const jsonTokens = [
   '{',
   '}',
   '[',
@@ -160,7 +160,7 @@ const json = [
   '"a":[[1],[]],',
 ];
 
-const table = [
+const tableTokens = [
   '""',
   '"\n"',
   '"",',
@@ -187,7 +187,7 @@ const table = [
   '50%',
 ];
 
-/** Strings with a meaning in the format, by reader. */
+/** Words with a meaning in a format, by reader. */
 export const dictionaryWords: Readonly<Record<string, readonly string[]>> = {
   vcf: [
     '##fileformat=VCFv4.0\n',
@@ -239,10 +239,10 @@ export const dictionaryWords: Readonly<Record<string, readonly string[]>> = {
     '1\t0\t.\tA\tT\t.\t.\t.\n',
     '1\t4294967295\t.\tN\t.\t-1\tPASS\tDP=3\n',
   ],
-  json,
-  csv: table,
+  json: jsonTokens,
+  csv: tableTokens,
   tsv: [
-    ...table,
+    ...tableTokens,
     '\t',
     '\t\t',
     '#version 2.4\n',
@@ -290,8 +290,8 @@ export const dictionaryWords: Readonly<Record<string, readonly string[]>> = {
     '<a\n>',
     '</a >',
   ],
-  gtf: feature,
-  gff3: feature,
+  gtf: featureTokens,
+  gff3: featureTokens,
   bed: [
     'chr1\t0\t100\n',
     'chr22\t1000\t5000\tcloneA\t960\t+\t1000\t5000\t0\t2\t567,488,\t0,3512\n',
@@ -315,7 +315,7 @@ export const dictionaryWords: Readonly<Record<string, readonly string[]>> = {
     '99999999999999999999',
   ],
   nirvana: [
-    ...json,
+    ...jsonTokens,
     '{"header":{"annotator":"Nirvana","genomeAssembly":"GRCh38","samples":["a"]},"positions":[\n',
     '],"genes":[\n',
     ']}',
@@ -333,13 +333,13 @@ export const dictionaryWords: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** The tokens that mutations insert for a reader. */
+/** Returns the tokens that mutations insert for a reader. */
 export function tokensOf(reader: string): readonly Buffer[] {
-  return [...dictionaryWords[reader]!, ...common].map((word) => Buffer.from(word));
+  return [...dictionaryWords[reader]!, ...commonTokens].map((word) => Buffer.from(word));
 }
 
-/** Text that opens a nested structure, to be repeated. */
-export const nestings: Readonly<Record<string, readonly string[]>> = {
+/** Text that opens a nested structure, to be repeated; by reader. */
+export const nestingOpeners: Readonly<Record<string, readonly string[]>> = {
   json: ['[', '{"a":', '[{"a":'],
   nirvana: ['[', '{"a":', '[{"a":'],
   xml: ['<a>', '<a b="1">', '&#65;', '<a/>', ' c="1"', '<!--x-->'],

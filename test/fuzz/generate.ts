@@ -1,25 +1,25 @@
-import { random } from '../random.js';
+import { seededRandom } from '../random.js';
 import type { FuzzCase } from './case.js';
 import { corpusOf } from './corpus.js';
-import { nestings, tokensOf } from './dictionary.js';
+import { nestingOpeners, tokensOf } from './dictionary.js';
 import { generateText } from './grammar.js';
-import { mutate, type EditMaterial } from './mutate.js';
+import { mutateText, type EditMaterial } from './mutate.js';
 import { randomPacking, randomParams, randomValidation } from './params.js';
-import { pick } from './pick.js';
+import { pickRandom } from './pick.js';
 
-/** The material for the inputs of a reader: its dictionary, and real files. */
-export function materialFor(reader: string): EditMaterial {
-  return { tokens: tokensOf(reader), nestings: nestings[reader]!, others: corpusOf(reader) };
+/** Returns the material for mutating the inputs of a reader: its dictionary, and real files. */
+export function editMaterialFor(reader: string): EditMaterial {
+  return { tokens: tokensOf(reader), nestings: nestingOpeners[reader]!, others: corpusOf(reader) };
 }
 
-/** Generates the input of this seed: a real or a generated text, usually damaged. */
+/** Returns the input of a seed: a real or a generated text, usually damaged. */
 export function generateCase(reader: string, seed: number, material: EditMaterial): FuzzCase {
-  const next = random(seed);
+  const next = seededRandom(seed);
   const isReal = next() < 0.5 && material.others.length > 0;
-  const text = isReal ? pick(next, material.others) : generateText(reader, next);
+  const text = isReal ? pickRandom(next, material.others) : generateText(reader, next);
   return {
     reader,
-    bytes: next() < 0.05 ? text : mutate(text, next, material),
+    bytes: next() < 0.05 ? text : mutateText(text, next, material),
     params: randomParams(reader, next),
     validation: randomValidation(next),
     packing: randomPacking(next),

@@ -1,59 +1,59 @@
 import type { Random } from '../random.js';
 import { randomText } from '../readers/records.js';
-import { randomBelow, pick, timesOf } from './pick.js';
+import { randomBelow, pickRandom, timesOf } from './pick.js';
 
-/** Generates a text of which the reader accepts most. */
+/** Generates a text most of which the reader accepts. */
 export function generateText(reader: string, next: Random): Buffer {
-  return Buffer.from(makers[reader]!(next));
+  return Buffer.from(textGenerators[reader]!(next));
 }
 
-type Maker = (next: Random) => string;
+type TextGenerator = (next: Random) => string;
 
-export const makers: Readonly<Record<string, Maker>> = {
+export const textGenerators: Readonly<Record<string, TextGenerator>> = {
   vcf: vcfText,
   json: (next) => `${timesOf(1 + randomBelow(next, 12), () => randomText(next)).join('\n')}\n`,
   csv: (next) => tableText(next, ','),
   tsv: (next) => tableText(next, '\t'),
   xml: (next) =>
-    `<?xml version="1.0"?>\n<root>\n${timesOf(randomBelow(next, 20), () => element(next, 0)).join('\n')}\n</root>\n`,
+    `<?xml version="1.0"?>\n<root>\n${timesOf(randomBelow(next, 20), () => randomXmlElement(next, 0)).join('\n')}\n</root>\n`,
   gtf: (next) => featureText(next, gtfAttributes),
   gff3: (next) => `##gff-version 3\n${featureText(next, gff3Attributes)}`,
   bed: bedText,
   nirvana: nirvanaText,
 };
 
-/** Feature lines of 3 to 14 fields, some of them invalid, and the other kinds of lines in BED files. */
+/** Generates feature lines of 3 to 14 fields, some of them invalid, and other kinds of lines that occur in BED files. */
 function bedText(next: Random): string {
   const line = (): string => {
     const otherLines = ['track name="a b"', 'browser position chr1:1-9', '# x', ''];
-    if (next() < 0.1) return pick(next, otherLines);
+    if (next() < 0.1) return pickRandom(next, otherLines);
     const start = randomBelow(next, 1_000);
     const end = start + randomBelow(next, 1_000) - (next() < 0.05 ? 500 : 0);
     const restOfFields = [
       'name',
       String(randomBelow(next, 1_200)),
-      pick(next, ['+', '-', '.', '*']),
+      pickRandom(next, ['+', '-', '.', '*']),
     ];
-    const thick = [String(start), String(end), pick(next, ['0', '255,0,0', '1,2', 'red'])];
-    const blocks = [String(randomBelow(next, 3)), '10,20,', pick(next, ['0,30', '0,x', ','])];
+    const thick = [String(start), String(end), pickRandom(next, ['0', '255,0,0', '1,2', 'red'])];
+    const blocks = [String(randomBelow(next, 3)), '10,20,', pickRandom(next, ['0,30', '0,x', ','])];
     const fields = [`chr${randomBelow(next, 25)}`, String(start), String(end), ...restOfFields, ...thick, ...blocks, 'x', '1']; // prettier-ignore
-    const count = pick(next, [2, 3, 4, 6, 9, 12, 12, 14]);
-    return fields.slice(0, count).join(pick(next, ['\t', '\t', '\t', ' ']));
+    const count = pickRandom(next, [2, 3, 4, 6, 9, 12, 12, 14]);
+    return fields.slice(0, count).join(pickRandom(next, ['\t', '\t', '\t', ' ']));
   };
   return `${timesOf(1 + randomBelow(next, 12), line).join('\n')}\n`;
 }
 
 function vcfText(next: Random): string {
   const info = timesOf(randomBelow(next, 6), (i) => ({
-    id: pick(next, [`K${i}`, 'AF', 'DP', 'END', `k.${i}`, `${i}X`]),
-    number: pick(next, ['0', '1', '1', '2', 'A', 'R', 'G', '.', '.']),
-    type: pick(next, ['Integer', 'Float', 'String', 'Flag', 'Character']),
+    id: pickRandom(next, [`K${i}`, 'AF', 'DP', 'END', `k.${i}`, `${i}X`]),
+    number: pickRandom(next, ['0', '1', '1', '2', 'A', 'R', 'G', '.', '.']),
+    type: pickRandom(next, ['Integer', 'Float', 'String', 'Flag', 'Character']),
   }));
   const format = ['GT', 'AD', 'DP', 'GQ', 'FT'].slice(0, randomBelow(next, 6));
   const samples =
     format.length === 0
       ? []
-      : timesOf(1 + randomBelow(next, 4), (i) => pick(next, [`s${i}`, `s ${i}`, `S${i}`]));
+      : timesOf(1 + randomBelow(next, 4), (i) => pickRandom(next, [`s${i}`, `s ${i}`, `S${i}`]));
   const numbers: Readonly<Record<string, string>> = { GT: '1', AD: 'R', DP: '1', GQ: '1', FT: '1' };
   const types: Readonly<Record<string, string>> = {
     GT: 'String',
@@ -63,7 +63,7 @@ function vcfText(next: Random): string {
     FT: 'String',
   };
   const head = [
-    `##fileformat=VCFv4.${pick(next, [0, 1, 2, 3, 4, 5])}`,
+    `##fileformat=VCFv4.${pickRandom(next, [0, 1, 2, 3, 4, 5])}`,
     ...(next() < 0.5 ? ['##contig=<ID=1,length=248956422>'] : []),
     ...info.map(
       ({ id, number, type }) =>
@@ -84,16 +84,16 @@ function vcfText(next: Random): string {
       ...(format.length > 0 ? ['FORMAT', ...samples] : []),
     ].join('\t'),
   ];
-  const base = () => pick(next, ['A', 'C', 'G', 'T', 'AT', 'N']);
+  const base = () => pickRandom(next, ['A', 'C', 'G', 'T', 'AT', 'N']);
   const scalar = (type: string): string =>
     type === 'Integer'
       ? String(randomBelow(next, 300))
       : type === 'Float'
-        ? pick(next, ['0.25', '1e-7', '3', 'nan', '.'])
-        : pick(next, ['x', 'a%3Bb', 'é', '.']);
+        ? pickRandom(next, ['0.25', '1e-7', '3', 'nan', '.'])
+        : pickRandom(next, ['x', 'a%3Bb', 'é', '.']);
   const lines = timesOf(randomBelow(next, 40), (i) => {
     const alts = timesOf(1 + randomBelow(next, 3), () =>
-      pick(next, [base(), base(), '<DEL>', '*', 'A]2:5]', '.']),
+      pickRandom(next, [base(), base(), '<DEL>', '*', 'A]2:5]', '.']),
     );
     const values = info
       .filter(() => next() < 0.7)
@@ -114,7 +114,7 @@ function vcfText(next: Random): string {
     const usedKeys = format.filter(() => next() < 0.9);
     const valueOfKey = (key: string): string =>
       key === 'GT'
-        ? pick(next, ['0/1', '1|0', './.', '.', '0'])
+        ? pickRandom(next, ['0/1', '1|0', './.', '.', '0'])
         : key === 'AD'
           ? timesOf(alts.length + 1, () => scalar('Integer')).join(',')
           : scalar(types[key]!);
@@ -132,13 +132,13 @@ function vcfText(next: Random): string {
             ),
           ];
     return [
-      pick(next, ['1', 'chr1', 'X', 'MT']),
+      pickRandom(next, ['1', 'chr1', 'X', 'MT']),
       i * 7 + 1,
-      pick(next, ['.', `rs${i}`]),
+      pickRandom(next, ['.', `rs${i}`]),
       base(),
       alts.join(','),
-      pick(next, ['.', '50', '3.5']),
-      pick(next, ['PASS', '.', 'q10;s50']),
+      pickRandom(next, ['.', '50', '3.5']),
+      pickRandom(next, ['PASS', '.', 'q10;s50']),
       values.join(';') || '.',
       ...samplesPart,
     ].join('\t');
@@ -146,7 +146,7 @@ function vcfText(next: Random): string {
   return `${[...head, ...lines].join('\n')}\n`;
 }
 
-const cells = [
+const cellTexts = [
   '1',
   '-2.5',
   '1e5',
@@ -172,11 +172,12 @@ const cells = [
 function tableText(next: Random, delimiter: string): string {
   const width = 1 + randomBelow(next, 6);
   const names = timesOf(width, (i) =>
-    pick(next, [`c${i}`, `c${i}`, 'name', 'Name', '"q ""n"""', '']),
+    pickRandom(next, [`c${i}`, `c${i}`, 'name', 'Name', '"q ""n"""', '']),
   );
-  const kinds = timesOf(width, () => pick(next, [3, 3, cells.length]));
-  const row = () => timesOf(width, (i) => pick(next, cells.slice(0, kinds[i]))).join(delimiter);
-  const end = pick(next, ['\n', '\n', '\r\n', '\r']);
+  const kinds = timesOf(width, () => pickRandom(next, [3, 3, cellTexts.length]));
+  const row = () =>
+    timesOf(width, (i) => pickRandom(next, cellTexts.slice(0, kinds[i]))).join(delimiter);
+  const end = pickRandom(next, ['\n', '\n', '\r\n', '\r']);
   const comments = next() < 0.3 ? [`# a comment${delimiter}"`] : [];
   return (
     [...comments, names.join(delimiter), ...timesOf(randomBelow(next, 40), row)].join(end) +
@@ -184,16 +185,16 @@ function tableText(next: Random, delimiter: string): string {
   );
 }
 
-function element(next: Random, level: number): string {
-  const name = pick(next, ['a', 'b', 'item', 'n:x', 'A']);
+function randomXmlElement(next: Random, level: number): string {
+  const name = pickRandom(next, ['a', 'b', 'item', 'n:x', 'A']);
   const attributes = timesOf(
     randomBelow(next, 3),
-    (i) => ` k${i}="${pick(next, ['1', '', 'a &amp; b', '&#233;', "it's", 'é'])}"`,
+    (i) => ` k${i}="${pickRandom(next, ['1', '', 'a &amp; b', '&#233;', "it's", 'é'])}"`,
   ).join('');
   const inner = timesOf(level > 3 ? 0 : randomBelow(next, 4), () =>
     next() < 0.5
-      ? element(next, level + 1)
-      : pick(next, [
+      ? randomXmlElement(next, level + 1)
+      : pickRandom(next, [
           'text',
           ' ',
           '12',
@@ -211,29 +212,29 @@ function element(next: Random, level: number): string {
     : `<${name}${attributes}>${inner}</${name}>`;
 }
 
-function featureText(next: Random, attributes: Maker): string {
+function featureText(next: Random, attributes: TextGenerator): string {
   const lines = timesOf(randomBelow(next, 40), (i) =>
     [
-      pick(next, ['chr1', '1', 'X', 'chr%201', 'ctg.1']),
-      pick(next, ['ensembl', '.', 'a b']),
-      pick(next, ['gene', 'exon', 'CDS', '.']),
+      pickRandom(next, ['chr1', '1', 'X', 'chr%201', 'ctg.1']),
+      pickRandom(next, ['ensembl', '.', 'a b']),
+      pickRandom(next, ['gene', 'exon', 'CDS', '.']),
       i * 10 + 1,
       i * 10 + randomBelow(next, 50),
-      pick(next, ['.', '0.5', '1e-3', '12']),
-      pick(next, ['+', '-', '.', '?']),
-      pick(next, ['.', '0', '1', '2']),
+      pickRandom(next, ['.', '0.5', '1e-3', '12']),
+      pickRandom(next, ['+', '-', '.', '?']),
+      pickRandom(next, ['.', '0', '1', '2']),
       attributes(next),
     ].join('\t'),
   );
   const extra =
-    next() < 0.3 ? [pick(next, ['###', '# a comment', '', '#!genome-build GRCh38'])] : [];
+    next() < 0.3 ? [pickRandom(next, ['###', '# a comment', '', '#!genome-build GRCh38'])] : [];
   return `${[...extra, ...lines, ...extra].join('\n')}\n`;
 }
 
 function gff3Attributes(next: Random): string {
   return (
     timesOf(randomBelow(next, 5), (i) =>
-      pick(next, [
+      pickRandom(next, [
         `ID=g${i}`,
         'Parent=a,b',
         `Name=n%2C${i}`,
@@ -243,13 +244,13 @@ function gff3Attributes(next: Random): string {
         'score=0.5',
         'Name=é',
       ]),
-    ).join(';') + pick(next, ['', ';', ' '])
+    ).join(';') + pickRandom(next, ['', ';', ' '])
   );
 }
 
 function gtfAttributes(next: Random): string {
   return timesOf(randomBelow(next, 5), (i) =>
-    pick(next, [
+    pickRandom(next, [
       `gene_id "g${i}";`,
       'tag "basic";',
       'tag "CCDS";',
@@ -264,19 +265,19 @@ function gtfAttributes(next: Random): string {
 function nirvanaText(next: Random): string {
   const header = {
     annotator: 'Nirvana 2.0',
-    genomeAssembly: pick(next, ['GRCh37', 'GRCh38', 'SARSCoV2']),
+    genomeAssembly: pickRandom(next, ['GRCh37', 'GRCh38', 'SARSCoV2']),
     samples: ['s1'],
   };
   const positions = timesOf(randomBelow(next, 20), (i) =>
     JSON.stringify({
-      chromosome: pick(next, ['chr1', '1', 'chrX']),
+      chromosome: pickRandom(next, ['chr1', '1', 'chrX']),
       position: i * 5 + 1,
       ...(next() < 0.3 && { svEnd: i * 5 + 50 }),
-      refAllele: pick(next, ['A', 'ACGT', 'N']),
-      altAlleles: [pick(next, ['T', '<DEL>', 'AT'])],
+      refAllele: pickRandom(next, ['A', 'ACGT', 'N']),
+      altAlleles: [pickRandom(next, ['T', '<DEL>', 'AT'])],
       ...(JSON.parse(randomText(next, 1)) as object),
     }),
   );
-  const tail = pick(next, [']}\n', `],"genes":[\n{"name":"A"},\n{"name":"B"}\n]}\n`]);
+  const tail = pickRandom(next, [']}\n', `],"genes":[\n{"name":"A"},\n{"name":"B"}\n]}\n`]);
   return `{"header":${JSON.stringify(header)},"positions":[\n${positions.join(',\n')}${positions.length > 0 ? '\n' : ''}${tail}`;
 }

@@ -2,12 +2,12 @@ import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { readers } from '../../readers/index.js';
 import { loadCase, saveCase } from './case.js';
-import { generateCase, materialFor } from './generate.js';
-import { check } from './properties.js';
+import { generateCase, editMaterialFor } from './generate.js';
+import { checkProperties } from './properties.js';
 import {
-  makeShared,
+  allocateSharedMemory,
   publishedCase,
-  type Finding,
+  type FuzzFinding,
   type FuzzJob,
   type SharedMemory,
 } from './shared.js';
@@ -21,7 +21,7 @@ import { freshSeed } from '../seed.js';
  */
 
 /** Time in ms after which an input counts as a hang. */
-const hangMs = 20_000;
+const hangTimeoutMs = 20_000;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -35,7 +35,7 @@ const { values, positionals } = parseArgs({
 });
 
 if (values.replay !== undefined) {
-  await check(loadCase(values.replay), true);
+  await checkProperties(loadCase(values.replay), true);
   console.log(`${values.replay}: all properties hold`);
 } else if (!readers.some(({ name }) => name === positionals[0])) {
   console.error(
@@ -44,9 +44,9 @@ if (values.replay !== undefined) {
   process.exitCode = 2;
 } else if (values.input !== undefined) {
   const reader = positionals[0]!;
-  const newCase = generateCase(reader, Number(values.input), materialFor(reader));
+  const newCase = generateCase(reader, Number(values.input), editMaterialFor(reader));
   console.log(saveCase(newCase, 'input', 'generated from its seed'));
-  await check(newCase, true);
+  await checkProperties(newCase, true);
 } else {
   const job: FuzzJob = {
     reader: positionals[0]!,
@@ -55,15 +55,15 @@ if (values.replay !== undefined) {
     maxInputs: Number(values.inputs),
   };
   console.log(`${job.reader}, seed ${job.seed}, ${job.minutes} min`);
-  process.exitCode = (await fuzz(job)) === 0 ? 0 : 1;
+  process.exitCode = (await fuzzReader(job)) === 0 ? 0 : 1;
 }
 
-/** Runs the job; returns the number of findings. */
-async function fuzz(job: FuzzJob): Promise<number> {
+/** Runs a fuzzing job; returns the number of findings. */
+async function fuzzReader(job: FuzzJob): Promise<number> {
   const found = new Set<string>();
-  const shared = makeShared();
+  const shared = allocateSharedMemory();
   const startedMs = Date.now();
-  const report = ({ property, message, path }: Finding): void => {
+  const report = ({ property, message, path }: FuzzFinding): void => {
     found.add(path === '(being minimised)' ? '' : path);
     console.log(`\n${path}\n  ${property}: ${message.slice(0, 1500)}`);
   };
@@ -72,7 +72,7 @@ async function fuzz(job: FuzzJob): Promise<number> {
     resourceLimits: { maxOldGenerationSizeMb: 1024 },
   });
   worker.on('message', report);
-  const watch = watchdog(shared, () => void worker.terminate());
+  const watch = startWatchdog(shared, () => void worker.terminate());
   const endedWith = await new Promise<string | null>((resolve) => {
     worker.on('error', (error: unknown) => resolve(String((error as Error).stack)));
     worker.on('exit', (code) =>
@@ -97,8 +97,11 @@ async function fuzz(job: FuzzJob): Promise<number> {
   return found.size;
 }
 
-/** Calls `onHang` when one input takes longer than `hangMs`. */
-function watchdog(shared: SharedMemory, onHang: () => void): { hasFired: boolean; stop(): void } {
+/** Calls `onHang` when one input takes longer than `hangTimeoutMs`. */
+function startWatchdog(
+  shared: SharedMemory,
+  onHang: () => void,
+): { hasFired: boolean; stop(): void } {
   let checks = -1;
   let sinceMs = Date.now();
   const timer = setInterval(() => {
@@ -106,7 +109,7 @@ function watchdog(shared: SharedMemory, onHang: () => void): { hasFired: boolean
     if (now !== checks) {
       checks = now;
       sinceMs = Date.now();
-    } else if (Date.now() - sinceMs > hangMs) {
+    } else if (Date.now() - sinceMs > hangTimeoutMs) {
       watch.hasFired = true;
       onHang();
     }

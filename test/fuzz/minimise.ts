@@ -1,8 +1,8 @@
 import type { FuzzCase } from './case.js';
-import { plainCase } from './case.js';
+import { plainCaseDefaults } from './case.js';
 
 /** Returns the smallest input that still `fails`, found by removing smaller and smaller parts, with at most `maxTries` attempts. */
-export async function minimise(
+export async function minimiseCase(
   one: FuzzCase,
   fails: (other: FuzzCase) => Promise<boolean>,
   maxTries = 3_000,
@@ -14,8 +14,8 @@ export async function minimise(
     best = other;
     return true;
   };
-  await attempt({ ...best, packing: plainCase.packing });
-  await attempt({ ...best, validation: plainCase.validation });
+  await attempt({ ...best, packing: plainCaseDefaults.packing });
+  await attempt({ ...best, validation: plainCaseDefaults.validation });
   for (const name of Object.keys(best.params)) {
     const { [name]: _, ...params } = best.params;
     await attempt({ ...best, params });

@@ -1,10 +1,10 @@
 import type { Random } from '../random.js';
-import { oddBytes } from './dictionary.js';
-import { randomBelow, pick, timesOf } from './pick.js';
+import { invalidUtf8Bytes } from './dictionary.js';
+import { randomBelow, pickRandom, timesOf } from './pick.js';
 
-/** The material for edits. */
+/** The material from which random edits insert text. */
 export interface EditMaterial {
-  /** The tokens of the format. */
+  /** Words with a meaning in the format. */
   readonly tokens: readonly Buffer[];
   /** Text that opens a nested structure. */
   readonly nestings: readonly string[];
@@ -12,13 +12,13 @@ export interface EditMaterial {
   readonly others: readonly Buffer[];
 }
 
-type Edit = (text: Buffer, next: Random, material: EditMaterial) => Buffer;
+type EditText = (text: Buffer, next: Random, material: EditMaterial) => Buffer;
 
 /** Returns the text after a few random edits, usually one or two. */
-export function mutate(text: Buffer, next: Random, material: EditMaterial): Buffer {
+export function mutateText(text: Buffer, next: Random, material: EditMaterial): Buffer {
   let bytes = text;
   for (let left = 1 + Math.floor(next() ** 3 * 8); left > 0; left--) {
-    const edit = next() < 0.9 ? pick(next, frequentEdits) : pick(next, rareEdits);
+    const edit = next() < 0.9 ? pickRandom(next, frequentEdits) : pickRandom(next, rareEdits);
     bytes = edit(bytes, next, material);
     if (bytes.length > 1 << 19) bytes = bytes.subarray(0, 1 << 19);
   }
@@ -29,21 +29,21 @@ function spliceBytes(text: Buffer, from: number, to: number, ...middle: Uint8Arr
   return Buffer.concat([text.subarray(0, from), ...middle, text.subarray(to)]);
 }
 
-/** A random range of fewer than `maxBytes` bytes. */
-function range(text: Buffer, next: Random, maxBytes = 20): [from: number, to: number] {
+/** Returns a random range of fewer than `maxBytes` bytes. */
+function randomRange(text: Buffer, next: Random, maxBytes = 20): [from: number, to: number] {
   const from = randomBelow(next, text.length + 1);
   return [from, Math.min(text.length, from + randomBelow(next, maxBytes))];
 }
 
-/** A random line with its line end. */
-function line(text: Buffer, next: Random): [from: number, to: number] {
+/** Returns the range of a random line, including its line end. */
+function randomLineRange(text: Buffer, next: Random): [from: number, to: number] {
   const at = randomBelow(next, text.length);
   const end = text.indexOf(10, at);
   return [text.lastIndexOf(10, at - 1) + 1, end < 0 ? text.length : end + 1];
 }
 
-/** A random text between two delimiters: a cell, a value, a word. */
-function token(text: Buffer, next: Random): [from: number, to: number] {
+/** Returns the range of a random text between two delimiters, such as a cell, a value or a word. */
+function randomTokenRange(text: Buffer, next: Random): [from: number, to: number] {
   const isDelimiter = (at: number): boolean =>
     /[\s"',:;=|<>/{}[\]&]/.test(String.fromCharCode(text[at]!));
   let from = randomBelow(next, text.length + 1);
@@ -53,7 +53,7 @@ function token(text: Buffer, next: Random): [from: number, to: number] {
   return [from, to];
 }
 
-const frequentEdits: readonly Edit[] = [
+const frequentEdits: readonly EditText[] = [
   // flip a bit
   (text, next) => {
     const bytes = Buffer.from(text);
@@ -62,59 +62,66 @@ const frequentEdits: readonly Edit[] = [
   },
   // insert a byte
   (text, next) => {
-    const [at] = range(text, next);
+    const [at] = randomRange(text, next);
     return spliceBytes(text, at, at, Buffer.from([randomBelow(next, 256)]));
   },
   // delete bytes
-  (text, next) => spliceBytes(text, ...range(text, next)),
+  (text, next) => spliceBytes(text, ...randomRange(text, next)),
   // repeat bytes
   (text, next) => {
-    const [from, to] = range(text, next, 200);
+    const [from, to] = randomRange(text, next, 200);
     return spliceBytes(text, to, to, text.subarray(from, to));
   },
   // copy bytes to another position
   (text, next) => {
-    const [from, to] = range(text, next, 100);
+    const [from, to] = randomRange(text, next, 100);
     const at = randomBelow(next, text.length + 1);
     return spliceBytes(text, at, at, text.subarray(from, to));
   },
   // insert a token
   (text, next, { tokens }) => {
-    const [at] = range(text, next);
-    return spliceBytes(text, at, at, pick(next, tokens));
+    const [at] = randomRange(text, next);
+    return spliceBytes(text, at, at, pickRandom(next, tokens));
   },
   // replace a value by a token
-  (text, next, { tokens }) => spliceBytes(text, ...token(text, next), pick(next, tokens)),
-  (text, next, { tokens }) => spliceBytes(text, ...token(text, next), pick(next, tokens)),
+  (text, next, { tokens }) =>
+    spliceBytes(text, ...randomTokenRange(text, next), pickRandom(next, tokens)),
+  (text, next, { tokens }) =>
+    spliceBytes(text, ...randomTokenRange(text, next), pickRandom(next, tokens)),
   // replace a value by another one
-  (text, next) => spliceBytes(text, ...token(text, next), text.subarray(...token(text, next))),
+  (text, next) =>
+    spliceBytes(
+      text,
+      ...randomTokenRange(text, next),
+      text.subarray(...randomTokenRange(text, next)),
+    ),
   // repeat, delete or copy a line
   (text, next) => {
-    const [from, to] = line(text, next);
+    const [from, to] = randomLineRange(text, next);
     return spliceBytes(text, to, to, text.subarray(from, to));
   },
-  (text, next) => spliceBytes(text, ...line(text, next)),
+  (text, next) => spliceBytes(text, ...randomLineRange(text, next)),
   (text, next) => {
-    const [from, to] = line(text, next);
-    const [at] = line(text, next);
+    const [from, to] = randomLineRange(text, next);
+    const [at] = randomLineRange(text, next);
     return spliceBytes(text, at, at, text.subarray(from, to));
   },
   // insert bytes that are not UTF-8
   (text, next) => {
-    const [at] = range(text, next);
-    return spliceBytes(text, at, at, pick(next, oddBytes));
+    const [at] = randomRange(text, next);
+    return spliceBytes(text, at, at, pickRandom(next, invalidUtf8Bytes));
   },
   // insert a part of another file
   (text, next, { others }) => {
     if (others.length === 0) return text;
-    const otherText = pick(next, others);
-    const [from, to] = range(otherText, next, 400);
-    const [at] = range(text, next);
+    const otherText = pickRandom(next, others);
+    const [from, to] = randomRange(otherText, next, 400);
+    const [at] = randomRange(text, next);
     return spliceBytes(text, at, at, otherText.subarray(from, to));
   },
 ];
 
-const rareEdits: readonly Edit[] = [
+const rareEdits: readonly EditText[] = [
   // truncate at the end or at the start
   (text, next) => text.subarray(0, randomBelow(next, text.length + 1)),
   (text, next) => text.subarray(randomBelow(next, text.length + 1)),
@@ -125,7 +132,9 @@ const rareEdits: readonly Edit[] = [
   (text) => Buffer.from(text.toString('latin1').replaceAll('\n', '\r'), 'latin1'),
   (text, next) =>
     Buffer.from(
-      text.toString('latin1').replaceAll('\n', () => pick(next, ['\n', '\r\n', '\r', '\n\n'])),
+      text
+        .toString('latin1')
+        .replaceAll('\n', () => pickRandom(next, ['\n', '\r\n', '\r', '\n\n'])),
       'latin1',
     ),
   // change the encoding
@@ -138,24 +147,24 @@ const rareEdits: readonly Edit[] = [
   (text) => Buffer.from(text.toString(), 'latin1'),
   // insert deep nesting, long values or many lines
   (text, next, { nestings }) => {
-    const [at] = next() < 0.5 ? line(text, next) : range(text, next);
-    const count = pick(next, [10, 63, 64, 65, 300, 5_000]);
-    return spliceBytes(text, at, at, Buffer.from(pick(next, nestings).repeat(count)));
+    const [at] = next() < 0.5 ? randomLineRange(text, next) : randomRange(text, next);
+    const count = pickRandom(next, [10, 63, 64, 65, 300, 5_000]);
+    return spliceBytes(text, at, at, Buffer.from(pickRandom(next, nestings).repeat(count)));
   },
   (text, next) => {
-    const [at] = range(text, next);
+    const [at] = randomRange(text, next);
     return spliceBytes(
       text,
       at,
       at,
-      Buffer.alloc(pick(next, [1_000, 32_766, 32_767, 70_000]), 'x'),
+      Buffer.alloc(pickRandom(next, [1_000, 32_766, 32_767, 70_000]), 'x'),
     );
   },
   (text, next) => {
-    const [from, to] = line(text, next);
+    const [from, to] = randomLineRange(text, next);
     const manyCopies = timesOf(1 + randomBelow(next, 300), () => text.subarray(from, to));
     return spliceBytes(text, to, to, ...manyCopies);
   },
   // replace the text by another file
-  (text, next, { others }) => (others.length === 0 ? text : pick(next, others)),
+  (text, next, { others }) => (others.length === 0 ? text : pickRandom(next, others)),
 ];

@@ -2,16 +2,16 @@ import { AppError, InputError } from '../../engine/core/errors.js';
 import { compressText, type FuzzCase } from './case.js';
 import { importSource, type SourceImport, type SourceOptions } from '../readers/import-source.js';
 
-/** The name under which every input is read. */
-export const fileName = 'fuzzed';
+/** The file name under which every input is read. */
+export const fuzzedFileName = 'fuzzed';
 
-/** The result of reading a case: an import, or an error for the user. */
-export type Outcome =
+/** The result of reading a case: an import, or an error that a user would see. */
+export type ReadOutcome =
   | { readonly kind: 'read'; readonly import: SourceImport }
   | { readonly kind: 'refused'; readonly code: string; readonly message: string };
 
 /** Thrown when a property does not hold for an input. */
-export class Failure extends Error {
+export class PropertyFailure extends Error {
   constructor(
     readonly property: string,
     message: string,
@@ -21,31 +21,37 @@ export class Failure extends Error {
   }
 }
 
-/** Reads a case; `how` has the chunk size and other options. */
-export async function outcomeOf(one: FuzzCase, how: SourceOptions = {}): Promise<Outcome> {
+/** Reads a case; `how` contains the chunk size and other options. */
+export async function readCase(one: FuzzCase, how: SourceOptions = {}): Promise<ReadOutcome> {
   const { reader, bytes, params, validation, packing } = one;
   try {
     const read = await importSource(compressText(bytes, packing), reader, {
-      name: fileName,
+      name: fuzzedFileName,
       params,
       validation,
       ...how,
     });
     return { kind: 'read', import: read };
   } catch (error) {
-    return refusal(error);
+    return refusedOutcome(error);
   }
 }
 
-/** The outcome for an expected error. Throws a `Failure` for any other error and for one about the file that does not name it. */
-function refusal(error: unknown): Outcome {
+/**
+ * Returns the outcome for an expected error. Throws a `PropertyFailure` for any other error, and for an error about the file whose message does not
+ * name the file.
+ */
+function refusedOutcome(error: unknown): ReadOutcome {
   if (!(error instanceof AppError))
-    throw new Failure('threw', error instanceof Error ? String(error.stack) : String(error));
+    throw new PropertyFailure(
+      'threw',
+      error instanceof Error ? String(error.stack) : String(error),
+    );
   const { code, message } = error;
   if (code !== 'input' && code !== 'budget' && code !== 'invalid')
-    throw new Failure('threw', `${code}: ${String(error.stack)}`);
-  const isNamed = error instanceof InputError ? error.position.file === fileName : true;
-  if ((code === 'input' && !message.startsWith(fileName)) || !isNamed)
-    throw new Failure('unnamed', `the error does not name the file: ${message}`);
+    throw new PropertyFailure('threw', `${code}: ${String(error.stack)}`);
+  const isNamed = error instanceof InputError ? error.position.file === fuzzedFileName : true;
+  if ((code === 'input' && !message.startsWith(fuzzedFileName)) || !isNamed)
+    throw new PropertyFailure('unnamed', `the error does not name the file: ${message}`);
   return { kind: 'refused', code, message };
 }

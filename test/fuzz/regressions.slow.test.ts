@@ -1,24 +1,24 @@
 import { describe, expect, test } from '@jest/globals';
 import { readers } from '../../readers/index.js';
 import { loadCase, savedCases } from './case.js';
-import { generateCase, materialFor } from './generate.js';
-import { check } from './properties.js';
+import { generateCase, editMaterialFor } from './generate.js';
+import { checkProperties } from './properties.js';
 import { seed } from '../seed.js';
 
-// F15: inputs that failed once, and some random inputs for every reader; `npm run fuzz` generates more.
+// F15: checks inputs that failed once, and some random inputs for every reader; `npm run fuzz` generates more.
 
-const inputs = Number(process.env['STRANDLAKE_CASES'] ?? 150);
+const inputCount = Number(process.env['STRANDLAKE_CASES'] ?? 150);
 
 test.each(savedCases())('all properties hold for %s', async (path) => {
-  await check(loadCase(path), true);
+  await checkProperties(loadCase(path), true);
 });
 
 describe.each(readers.map(({ name }) => name))('%s', (reader) => {
-  test(`${inputs} random inputs have all properties (STRANDLAKE_SEED=${seed})`, async () => {
-    const material = materialFor(reader);
-    for (let i = 0; i < inputs; i++) {
+  test(`${inputCount} random inputs have all properties (STRANDLAKE_SEED=${seed})`, async () => {
+    const material = editMaterialFor(reader);
+    for (let i = 0; i < inputCount; i++) {
       const newCase = generateCase(reader, seed + i, material);
-      await check(newCase, i % 25 === 0).catch((cause: unknown) => {
+      await checkProperties(newCase, i % 25 === 0).catch((cause: unknown) => {
         throw new Error(`npm run fuzz -- ${reader} --input ${newCase.seed}`, { cause });
       });
     }

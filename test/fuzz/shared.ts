@@ -8,8 +8,8 @@ export interface FuzzJob {
   readonly maxInputs: number;
 }
 
-/** A property that does not hold for an input, which was saved at `path`. */
-export interface Finding {
+/** A property that does not hold for an input; the input was saved at `path`. */
+export interface FuzzFinding {
   readonly property: string;
   readonly message: string;
   readonly path: string;
@@ -17,14 +17,14 @@ export interface Finding {
 
 /** Memory that the fuzzing thread and the main thread share. */
 export interface SharedMemory {
-  /** Number of inputs, number of checks, and size of `text` in bytes. */
+  /** Number of inputs, number of checks, and size of the case in `text` in bytes. */
   readonly counts: Int32Array<SharedArrayBuffer>;
-  /** The current case as JSON. */
+  /** The case that is being checked, as JSON. */
   readonly text: Uint8Array<SharedArrayBuffer>;
 }
 
 /** Allocates the shared memory. */
-export function makeShared(): SharedMemory {
+export function allocateSharedMemory(): SharedMemory {
   return {
     counts: new Int32Array(new SharedArrayBuffer(12)),
     text: new Uint8Array(new SharedArrayBuffer(8 << 20)),

@@ -7,17 +7,17 @@ import { readParquet } from 'parquet-wasm/node';
 import { makeBatch, type Batch } from '../../engine/ingest/batch.js';
 import { withRecordIds } from '../../engine/ingest/record-ids.js';
 import { writeSegment } from '../engine/store/write-segment.js';
-import { Failure } from './outcome.js';
+import { PropertyFailure } from './outcome.js';
 import { rowsOf } from '../readers/rows.js';
 
-/** Writes the batch as a segment and reads it back with parquet-wasm. Throws a `Failure` unless the rows are equal. */
-export async function checkStorage(batch: Batch): Promise<void> {
+/** Writes a batch as a segment and reads it with parquet-wasm. Throws a `Failure` if the rows differ. */
+export async function checkBatchStorage(batch: Batch): Promise<void> {
   if (batch.rows === 0) return;
   const folder = mkdtempSync(join(tmpdir(), 'strandlake-fuzz-'));
   try {
     const file = join(folder, 'segment.parquet');
     const { rows } = await writeSegment(withRecordIds(batch, 123_456_789_012_345, 7), file);
-    if (rows !== batch.rows) throw new Failure('stored', `${rows} rows of ${batch.rows}`);
+    if (rows !== batch.rows) throw new PropertyFailure('stored', `${rows} rows of ${batch.rows}`);
     const table = readParquet(readFileSync(file));
     const read = tableFromIPC(table.intoIPCStream());
     const found = read.batches.flatMap((part: RecordBatch) => {
@@ -27,19 +27,19 @@ export async function checkStorage(batch: Batch): Promise<void> {
     const expectedRows = rowsOf(batch, batch.columns);
     const i = expectedRows.findIndex((row, at) => !isDeepStrictEqual(row, found[at]));
     if (i >= 0 || found.length !== expectedRows.length)
-      throw new Failure(
+      throw new PropertyFailure(
         'stored',
-        `${shownValue(found[i])}\n  instead of: ${shownValue(expectedRows[i])}`,
+        `${jsonTextOf(found[i])}\n  instead of: ${jsonTextOf(expectedRows[i])}`,
       );
   } catch (error) {
-    if (error instanceof Failure) throw error;
-    throw new Failure('stored', String((error as Error).stack));
+    if (error instanceof PropertyFailure) throw error;
+    throw new PropertyFailure('stored', String((error as Error).stack));
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
 
-function shownValue(value: unknown): string {
+function jsonTextOf(value: unknown): string {
   return JSON.stringify(value, (_, item: unknown) =>
     typeof item === 'bigint' ? String(item) : item,
   )?.slice(0, 500);

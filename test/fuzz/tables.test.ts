@@ -1,16 +1,16 @@
 import { expect, test } from '@jest/globals';
 import { readers } from '../../readers/index.js';
-import { folders } from './corpus.js';
-import { nestings, dictionaryWords } from './dictionary.js';
-import { makers } from './grammar.js';
-import { knownParams } from './params.js';
+import { fixtureFolders } from './corpus.js';
+import { nestingOpeners, dictionaryWords } from './dictionary.js';
+import { textGenerators } from './grammar.js';
+import { paramGenerators } from './params.js';
 
 test.each([
-  ['folders of test/fuzz/corpus.ts', folders],
+  ['folders of test/fuzz/corpus.ts', fixtureFolders],
   ['dictionaryWords of test/fuzz/dictionary.ts', dictionaryWords],
-  ['nestings of test/fuzz/dictionary.ts', nestings],
-  ['makers of test/fuzz/grammar.ts', makers],
-  ['knownParams of test/fuzz/params.ts', knownParams],
+  ['nestings of test/fuzz/dictionary.ts', nestingOpeners],
+  ['makers of test/fuzz/grammar.ts', textGenerators],
+  ['knownParams of test/fuzz/params.ts', paramGenerators],
 ])('%s have an entry for every reader', (_, table) => {
   const names = readers.map(({ name }) => name);
   expect(Object.keys(table).sort()).toEqual(names.sort());

@@ -1,10 +1,10 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { saveCase, type FuzzCase } from './case.js';
-import { generateCase, materialFor } from './generate.js';
-import { minimise } from './minimise.js';
-import { Failure } from './outcome.js';
-import { check } from './properties.js';
-import type { Finding, FuzzJob, SharedMemory } from './shared.js';
+import { generateCase, editMaterialFor } from './generate.js';
+import { minimiseCase } from './minimise.js';
+import { PropertyFailure } from './outcome.js';
+import { checkProperties } from './properties.js';
+import type { FuzzFinding, FuzzJob, SharedMemory } from './shared.js';
 import { publishCase } from './shared.js';
 
 /*
@@ -15,13 +15,13 @@ import { publishCase } from './shared.js';
 const { job, shared } = workerData as { job: FuzzJob; shared: SharedMemory };
 const knownFailures = new Set<string>();
 
-await main();
+await fuzzInputs();
 
-async function main(): Promise<void> {
-  const material = materialFor(job.reader);
+async function fuzzInputs(): Promise<void> {
+  const material = editMaterialFor(job.reader);
   const end = Date.now() + job.minutes * 60_000;
   for (let i = 0; Date.now() < end && i < job.maxInputs; i++) {
-    // Each input has its own seed, so that it can be generated again alone.
+    // Each input has its own seed, so that it can be generated again without the others.
     const seed = (job.seed * 1_000_003 + i) >>> 0;
     const newCase = generateCase(job.reader, seed, material);
     publishCase(shared, i, newCase);
@@ -31,41 +31,52 @@ async function main(): Promise<void> {
 
 async function checkAndReport(one: FuzzCase, withStorage: boolean): Promise<void> {
   const before = process.memoryUsage.rss();
-  const failure = await failureOf(one, withStorage);
+  const failure = await propertyFailureOf(one, withStorage);
   const grownMb = (process.memoryUsage.rss() - before) / 2 ** 20;
   if (grownMb > 400)
-    report({
+    reportFinding({
       property: 'memory',
       message: `${grownMb.toFixed(0)} MB more than before`,
       path: saveCase(one, 'memory', `${grownMb} MB`),
     });
-  if (failure === null || knownFailures.has(signature(failure))) return;
-  knownFailures.add(signature(failure));
-  report({ property: failure.property, message: failure.message, path: '(being minimised)' });
-  const smallestCase = await minimise(one, async (other) => {
-    publishCase(shared, -1, other);
-    const repeatedFailure = await failureOf(other, withStorage);
-    return repeatedFailure !== null && signature(repeatedFailure) === signature(failure);
+  if (failure === null || knownFailures.has(failureSignature(failure))) return;
+  knownFailures.add(failureSignature(failure));
+  reportFinding({
+    property: failure.property,
+    message: failure.message,
+    path: '(being minimised)',
   });
-  const last = (await failureOf(smallestCase, withStorage)) ?? failure;
-  report({
+  const smallestCase = await minimiseCase(one, async (other) => {
+    publishCase(shared, -1, other);
+    const repeatedFailure = await propertyFailureOf(other, withStorage);
+    return (
+      repeatedFailure !== null && failureSignature(repeatedFailure) === failureSignature(failure)
+    );
+  });
+  const last = (await propertyFailureOf(smallestCase, withStorage)) ?? failure;
+  reportFinding({
     property: failure.property,
     message: last.message,
     path: saveCase(smallestCase, failure.property, last.message.split('\n')[0]!),
   });
 }
 
-async function failureOf(one: FuzzCase, withStorage: boolean): Promise<Failure | null> {
+async function propertyFailureOf(
+  one: FuzzCase,
+  withStorage: boolean,
+): Promise<PropertyFailure | null> {
   try {
-    await check(one, withStorage);
+    await checkProperties(one, withStorage);
     return null;
   } catch (error) {
-    return error instanceof Failure ? error : new Failure('tool', String((error as Error).stack));
+    return error instanceof PropertyFailure
+      ? error
+      : new PropertyFailure('tool', String((error as Error).stack));
   }
 }
 
-/** A key that failures with the same cause usually share. */
-function signature({ property, message }: Failure): string {
+/** Returns a key that failures with the same cause usually share. */
+function failureSignature({ property, message }: PropertyFailure): string {
   const [first = '', second = ''] = message.split('\n');
   const part =
     property === 'threw' || property === 'tool' || property === 'stored'
@@ -77,7 +88,7 @@ function signature({ property, message }: Failure): string {
   );
 }
 
-function report(finding: Finding): void {
+function reportFinding(finding: FuzzFinding): void {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread's port has no origin
   parentPort!.postMessage(finding);
 }

@@ -7,32 +7,36 @@ import type { QueryEngine } from '../../engine/query/plan/query-engine.js';
 import type { Predicate } from '../../engine/query/predicate/predicate.js';
 import { parseQuery, type QueryRequest } from '../../engine/query/request/request.js';
 import { runQuery, runTexts } from '../../engine/query/plan/query.js';
-import type { Dataset } from '../engine/query/dataset.js';
-import { askEngine, difference, store } from '../engine/query/property-check.js';
-import { randomMade } from '../engine/query/random-records.js';
+import type { TestDataset } from '../engine/query/dataset.js';
+import {
+  engineAnswerer,
+  answerDifference,
+  storeGenerated,
+} from '../engine/query/property-check.js';
+import { randomDataset } from '../engine/query/random-records.js';
 import { randomRequest, type RandomRequest } from '../engine/query/random-request.js';
 import { Random } from '../engine/query/random.js';
 import { sixRecords } from '../engine/query/six-records.js';
-import type { QueryBind } from './chdb-engine.js';
-import { withoutEmpty, settledMade } from './settle.js';
-import { openTables, type Tables } from './tables.js';
+import type { BoundQuery } from './chdb-engine.js';
+import { dropEmptyValues, normalizeForClickhouse } from './settle.js';
+import { openInteropFixtures, type InteropFixtures } from './tables.js';
 import { compareDates, compareFolding, compareJson, compareNumbers } from './texts.js';
 import { seed } from '../seed.js';
 
-/** Runs a piece of work and reports whether the claim holds. */
-type Check = (claim: string, work: () => Promise<void>) => Promise<void>;
+/** Runs a comparison, and reports whether the claim holds. */
+type CheckClaim = (claim: string, work: () => Promise<void>) => Promise<void>;
 
-/** The number of cases; STRANDLAKE_SEED repeats them, STRANDLAKE_CASES sets their number. */
-const cases = Number(process.env['STRANDLAKE_CASES'] ?? 500);
+/** The number of random cases, which STRANDLAKE_CASES sets; STRANDLAKE_SEED repeats the cases of a seed. */
+const caseCount = Number(process.env['STRANDLAKE_CASES'] ?? 500);
 const casesPerDataset = 50;
 
-/** Compares what the compiler's two dialects answer over the same Delta tables, request by request. */
+/** Compares the answers that the two dialects of the SQL compiler give over the same Delta tables, request by request. */
 export async function compareDialects(
   project: string,
-  queryBind: QueryBind,
-  check: Check,
+  queryBind: BoundQuery,
+  check: CheckClaim,
 ): Promise<void> {
-  const tables = await openTables(queryBind);
+  const tables = await openInteropFixtures(queryBind);
   const replay = `STRANDLAKE_SEED=${seed}`;
   try {
     await check('every character has one JSON text in both dialects', () => compareJson(tables));
@@ -43,60 +47,61 @@ export async function compareDialects(
     await check(`moments have one JSON text, and begin the same units (${replay})`, () =>
       compareDates(tables, seed),
     );
-    const lines = await examples(project);
+    const lines = await readExampleLines(project);
     await check(`${lines.length} worked examples have one answer in both dialects`, () =>
       compareExamples(tables, lines),
     );
-    await check(`${cases} random queries have the answer of a loop over the records in ClickHouse, and to the byte that of DuckDB (${replay})`, () =>
-      compareSettled(tables, new Random(seed)),
+    await check(`${caseCount} random queries have the answer of a loop over the records in ClickHouse, and to the byte that of DuckDB (${replay})`, () =>
+      compareNormalizedRecords(tables, new Random(seed)),
     ); // prettier-ignore
-    await check(`${cases} random queries over lists and objects of nothing differ in how those are shown alone (${replay})`, () =>
-      compareGaps(tables, new Random(seed)),
+    await check(`${caseCount} random queries over lists and objects of nothing differ in how those are shown alone (${replay})`, () =>
+      compareArbitraryRecords(tables, new Random(seed)),
     ); // prettier-ignore
   } finally {
     await tables.duckdb.close();
   }
 }
 
-/** The cases of the worked examples that are answered. */
-async function examples(project: string): Promise<readonly string[]> {
+/** Returns those cases of the worked examples that have an answer. */
+async function readExampleLines(project: string): Promise<readonly string[]> {
   const text = await readFile(join(project, 'test/engine/query/examples.txt'), 'utf8');
   return text
     .split('\n')
     .filter((line) => line.trim() !== '' && !line.startsWith('#') && !/==> 400 /.test(line));
 }
 
-async function compareExamples(tables: Tables, lines: readonly string[]): Promise<void> {
+async function compareExamples(tables: InteropFixtures, lines: readonly string[]): Promise<void> {
   const dataset = await sixRecords(tables.duckdb);
   for (const line of lines) {
     const input = parseJson(line.slice(0, line.indexOf('==>')));
     const body = Array.isArray(input) ? { filters: input } : input;
     const request = parseQuery(body, dataset.fields);
-    const [one, other] = await bothAnswers(tables, dataset, request);
+    const [one, other] = await answersOfBothDialects(tables, dataset, request);
     assert.deepEqual(roundedFacets(other), roundedFacets(one), line);
   }
 }
 
-/** Compares the dialects over records without values that ClickHouse reads differently. */
-async function compareSettled(tables: Tables, random: Random): Promise<void> {
-  for (let done = 0; done < cases; done += casesPerDataset) {
-    const madeData = settledMade(randomMade(random));
-    const dataset = await store(tables.duckdb, madeData);
-    const ask = askEngine(tables.clickhouse, dataset);
-    const askDuckdb = askEngine(tables.duckdb, dataset);
+/** Compares the dialects over records that contain no values that ClickHouse reads differently. */
+async function compareNormalizedRecords(tables: InteropFixtures, random: Random): Promise<void> {
+  for (let done = 0; done < caseCount; done += casesPerDataset) {
+    const madeData = normalizeForClickhouse(randomDataset(random));
+    const dataset = await storeGenerated(tables.duckdb, madeData);
+    const ask = engineAnswerer(tables.clickhouse, dataset);
+    const askDuckdb = engineAnswerer(tables.duckdb, dataset);
     for (let i = 0; i < casesPerDataset; i += 1) {
       const wholeRequest = withWholeObjects(randomRequest(random, madeData), dataset);
-      const caseText = `case ${done + i}: ${shownValue({ body: wholeRequest.body, made: madeData })}`;
+      const caseText = `case ${done + i}: ${jsonTextOf({ body: wholeRequest.body, made: madeData })}`;
       let results = '';
-      const engineDifference = await difference(madeData, wholeRequest, async (request) => {
+      const engineDifference = await answerDifference(madeData, wholeRequest, async (request) => {
         const answer = await ask(request);
         ({ results } = answer);
         return answer;
       });
       assert.equal(engineDifference, null, caseText);
-      const request = parsed(wholeRequest.body, dataset);
+      const request = parseOrUndefined(wholeRequest.body, dataset);
       if (!request) continue;
-      // Sums of doubles depend on the order of adding, so the loop alone judges facets.
+      // Only records are compared with DuckDB: sums of doubles depend on the order of addition, so facets are compared with the naive model
+      // only.
       assert.equal(results, (await askDuckdb({ ...wholeRequest, cursor: null })).results, caseText);
       if (i % 4 === 0) await compareCells(tables, dataset, request, caseText);
     }
@@ -104,33 +109,33 @@ async function compareSettled(tables: Tables, random: Random): Promise<void> {
 }
 
 /**
- * Compares arbitrary records. Two rules of decision 16 apply: values are not normalised, and conditions on whole objects are left
- * out, because ClickHouse takes an empty object for an absent one.
+ * Compares the dialects over arbitrary records. Two rules of decision 16 apply: values are not normalised, and conditions on whole objects
+ * are left out, because ClickHouse reads an empty object as an absent one.
  */
-async function compareGaps(tables: Tables, random: Random): Promise<void> {
+async function compareArbitraryRecords(tables: InteropFixtures, random: Random): Promise<void> {
   let casesLeft = 0;
-  for (let done = 0; done < cases; done += casesPerDataset) {
-    const madeData = randomMade(random);
-    const dataset = await store(tables.duckdb, madeData);
+  for (let done = 0; done < caseCount; done += casesPerDataset) {
+    const madeData = randomDataset(random);
+    const dataset = await storeGenerated(tables.duckdb, madeData);
     for (let i = 0; i < casesPerDataset; i += 1) {
       const { body } = randomRequest(random, madeData);
-      const request = parsed({ ...body, facets: null }, dataset);
-      if (!request || testsObject(request.predicate)) {
+      const request = parseOrUndefined({ ...body, facets: null }, dataset);
+      if (!request || hasObjectCondition(request.predicate)) {
         casesLeft += 1;
         continue;
       }
-      const [one, other] = await bothAnswers(tables, dataset, request);
-      const caseText = `case ${done + i}: ${shownValue({ body, made: madeData })}`;
-      assert.deepEqual({ ...other, results: bareOf(other.results) }, { ...one, results: bareOf(one.results) }, caseText); // prettier-ignore
+      const [one, other] = await answersOfBothDialects(tables, dataset, request);
+      const caseText = `case ${done + i}: ${jsonTextOf({ body, made: madeData })}`;
+      assert.deepEqual({ ...other, results: resultsWithoutEmpty(other.results) }, { ...one, results: resultsWithoutEmpty(one.results) }, caseText); // prettier-ignore
     }
   }
   console.log(`    ${casesLeft} left out: refused, or a condition on an object as a whole`);
 }
 
-/** The page as lines of cells. */
+/** Compares the page as lines of cells in both dialects. */
 async function compareCells(
-  { duckdb, clickhouse }: Tables,
-  { snapshot, fields }: Dataset,
+  { duckdb, clickhouse }: InteropFixtures,
+  { snapshot, fields }: TestDataset,
   request: QueryRequest,
   where: string,
 ): Promise<void> {
@@ -142,25 +147,25 @@ async function compareCells(
   assert.deepEqual(await cells(clickhouse.engine), await cells(duckdb.engine), where);
 }
 
-interface Answer {
+interface DialectAnswer {
   readonly results: string;
   readonly facets?: unknown;
 }
 
-async function bothAnswers(
-  { duckdb, clickhouse }: Tables,
-  { snapshot, fields }: Dataset,
+async function answersOfBothDialects(
+  { duckdb, clickhouse }: InteropFixtures,
+  { snapshot, fields }: TestDataset,
   request: QueryRequest,
-): Promise<readonly [Answer, Answer]> {
-  const answer = async (engine: QueryEngine): Promise<Answer> => {
+): Promise<readonly [DialectAnswer, DialectAnswer]> {
+  const answer = async (engine: QueryEngine): Promise<DialectAnswer> => {
     const { took: _, ...rest } = await runQuery(engine, snapshot, fields, request);
     return { ...rest, ...(rest.facets !== undefined && { facets: parseJson(rest.facets) }) };
   };
   return Promise.all([answer(duckdb.engine), answer(clickhouse.engine)]);
 }
 
-/** The parsed request; undefined if the parser refuses it. */
-function parsed(body: unknown, dataset: Dataset): QueryRequest | undefined {
+/** Returns the parsed request; undefined if the parser refuses it. */
+function parseOrUndefined(body: unknown, dataset: TestDataset): QueryRequest | undefined {
   try {
     return parseQuery(body, dataset.fields);
   } catch (error) {
@@ -169,30 +174,33 @@ function parsed(body: unknown, dataset: Dataset): QueryRequest | undefined {
   }
 }
 
-/** Members of objects are not requested: for an object that has none of them, DuckDB shows an empty object, ClickHouse none. */
-function withWholeObjects(request: RandomRequest, dataset: Dataset): RandomRequest {
-  const { fields, excludeFields } = parsed(request.body, dataset) ?? noNames;
+/**
+ * Returns a request for whole objects instead of members: for an object that has none of the requested members, DuckDB shows an empty
+ * object and ClickHouse none.
+ */
+function withWholeObjects(request: RandomRequest, dataset: TestDataset): RandomRequest {
+  const { fields, excludeFields } = parseOrUndefined(request.body, dataset) ?? allFieldsRequest;
   if (![...(fields ?? []), ...excludeFields].some((path) => path.length > 1)) return request;
   const { fields: _, exclude_fields: __, ...body } = request.body;
   return { ...request, body };
 }
 
-const noNames = { fields: null, excludeFields: [] };
+const allFieldsRequest = { fields: null, excludeFields: [] };
 
-function testsObject(predicate: Predicate): boolean {
+function hasObjectCondition(predicate: Predicate): boolean {
   if (predicate.kind === 'missing') return predicate.field.type === 'object';
-  // ClickHouse never finds an element in a list that is null.
+  // ClickHouse finds no element in a list that is null, so such conditions are left out.
   if (predicate.kind === 'any') return true;
-  if (predicate.kind === 'not') return testsObject(predicate.item);
-  return 'items' in predicate && predicate.items.some(testsObject);
+  if (predicate.kind === 'not') return hasObjectCondition(predicate.item);
+  return 'items' in predicate && predicate.items.some(hasObjectCondition);
 }
 
-function bareOf(results: string): unknown {
-  return (parseJson(results) as readonly unknown[]).map(withoutEmpty);
+function resultsWithoutEmpty(results: string): unknown {
+  return (parseJson(results) as readonly unknown[]).map(dropEmptyValues);
 }
 
-/** Numbers to ten digits: the engines add up in different orders. */
-function roundedFacets({ facets, ...rest }: Answer): unknown {
+/** Rounds the numbers of facets to ten digits, because the engines add numbers in different orders. */
+function roundedFacets({ facets, ...rest }: DialectAnswer): unknown {
   const roundNumbers = (value: unknown): unknown => {
     if (typeof value === 'bigint' || typeof value === 'number')
       return Number(value).toPrecision(10);
@@ -205,7 +213,7 @@ function roundedFacets({ facets, ...rest }: Answer): unknown {
   return { ...rest, facets: roundNumbers(facets) };
 }
 
-function shownValue(value: unknown): string {
+function jsonTextOf(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) =>
     typeof part === 'bigint' ? `${part}n` : part,
   );

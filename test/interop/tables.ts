@@ -2,25 +2,29 @@ import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolder, openDataFolder } from '../../engine/core/files.js';
 import { openStore } from '../../engine/store/open.js';
-import { openBench, type Bench, type Dataset } from '../engine/query/dataset.js';
-import { openChdb, type QueryBind } from './chdb-engine.js';
+import {
+  openEngineFixture,
+  type EngineFixture,
+  type TestDataset,
+} from '../engine/query/dataset.js';
+import { openChdb, type BoundQuery } from './chdb-engine.js';
 
-/** Two engines on one data folder, whose datasets are Delta tables that the store has committed. */
-export interface Tables {
-  readonly duckdb: Bench;
-  readonly clickhouse: Bench;
+/** The two engines on one data folder; the store has committed its datasets as Delta tables. */
+export interface InteropFixtures {
+  readonly duckdb: EngineFixture;
+  readonly clickhouse: EngineFixture;
 }
 
-/** Opens an empty folder; closing either bench removes it. */
-export async function openTables(queryBind: QueryBind): Promise<Tables> {
-  const bench = await openBench();
+/** Opens both engines on an empty folder; closing either of them removes the folder. */
+export async function openInteropFixtures(queryBind: BoundQuery): Promise<InteropFixtures> {
+  const bench = await openEngineFixture();
   const folder = await openDataFolder(bench.folder);
   const store = openStore(folder);
-  const duckdb: Bench = {
+  const duckdb: EngineFixture = {
     ...bench,
-    dataset: async (columns, segments, more): Promise<Dataset> => {
+    dataset: async (columns, segments, more): Promise<TestDataset> => {
       const { snapshot, fields } = await bench.dataset(columns, segments, more);
-      // The files that the bench wrote stay where they are, so the table needs a number of its own.
+      // The table needs its own id, because the files that the bench has written keep their place under the other id.
       const id = snapshot.datasetId + 1_000_000;
       const scratch = folder.taskScratch(id, 1);
       await makeFolder(scratch);

@@ -4,48 +4,62 @@ import type { QueryEngine } from '../../engine/query/plan/query-engine.js';
 import type { Dialect } from '../../engine/query/sql/dialect.js';
 import type { Scalar } from '../../engine/query/predicate/predicate.js';
 import { Random } from '../engine/query/random.js';
-import type { Tables } from './tables.js';
+import type { InteropFixtures } from './tables.js';
 
 /*
- * What the two dialects make of single values: exhaustively for characters, at random for numbers. The differences that are let
- * pass are those of docs/decisions/0016-two-dialects.md, by their names there.
+ * Compares how the two dialects treat single values: all characters, and random numbers. The allowed differences are those of
+ * docs/decisions/0016-two-dialects.md, by the names used there.
  */
 
-/** Every character has the same JSON text in both engines. */
-export async function compareJson(tables: Tables): Promise<void> {
-  for (const part of parts(characters()))
-    await compare(tables, 'string', part, (dialect, value) => dialect.json(value, 'string'));
+/** Expects that every character has the same JSON text in both engines. */
+export async function compareJson(tables: InteropFixtures): Promise<void> {
+  for (const part of splitIntoBatches(allCharacters()))
+    await compareExpression(tables, 'string', part, (dialect, value) =>
+      dialect.json(value, 'string'),
+    );
 }
 
-/** Every character folds to the same character in both engines, alone and before a sigma. */
-export async function compareFolding(tables: Tables): Promise<void> {
+/** Expects that every character folds to the same character in both engines, alone and before a sigma. */
+export async function compareFolding(tables: InteropFixtures): Promise<void> {
   const fold = (dialect: Dialect, value: string): string => dialect.fold(value);
-  const oldCharacters = characters().filter((character) => !isNewLetter(character.codePointAt(0)!));
-  for (const part of parts(oldCharacters)) {
-    await compare(tables, 'string', part.filter((character) => character !== byteOrderMark), fold); // prettier-ignore
-    await compare(tables, 'string', part.map((character) => `a${character}Σ`), fold); // prettier-ignore
+  const oldCharacters = allCharacters().filter(
+    (character) => !hasNewCaseMapping(character.codePointAt(0)!),
+  );
+  for (const part of splitIntoBatches(oldCharacters)) {
+    await compareExpression(tables, 'string', part.filter((character) => character !== byteOrderMark), fold); // prettier-ignore
+    await compareExpression(tables, 'string', part.map((character) => `a${character}Σ`), fold); // prettier-ignore
   }
 }
 
-/** The JSON texts of numbers of every size read back as the same number. */
-export async function compareNumbers(tables: Tables, seed: number): Promise<void> {
+/** Expects that the JSON texts of numbers of every size are read back as the same numbers. */
+export async function compareNumbers(tables: InteropFixtures, seed: number): Promise<void> {
   const random = new Random(seed);
-  const numbers = random.list(4_000, () => (random.next() - 0.5) * 10 ** (random.below(50) - 25));
+  const numbers = random.list(
+    4_000,
+    () => (random.next() - 0.5) * 10 ** (random.integerBelow(50) - 25),
+  );
   numbers.push(0, 1e15, 1e16, 12345678901234567000, 1e20, 1e21, 1e22, -1e17, 100, 0.1);
   numbers.push(1e-4, 9.9999e-5, 1e-5, -1.5e-5, 1e-6, 1e-7, Number.MAX_VALUE, Number.MIN_VALUE);
   const bits = new DataView(new ArrayBuffer(8));
   for (let i = 0; i < 4_000; i += 1) {
-    bits.setBigUint64(0, (BigInt(random.below(2 ** 32)) << 32n) | BigInt(random.below(2 ** 32)));
+    bits.setBigUint64(
+      0,
+      (BigInt(random.integerBelow(2 ** 32)) << 32n) | BigInt(random.integerBelow(2 ** 32)),
+    );
     numbers.push(bits.getFloat64(0));
   }
   const real = numbers.filter(Number.isFinite);
   const floats = real.map(Math.fround).filter((one) => Number.isFinite(one) && !Object.is(one, -0));
-  await compare(tables, 'double', real, (dialect, value) => dialect.json(value, 'double'));
-  await compare(tables, 'float', floats, (dialect, value) => dialect.json(value, 'float'));
+  await compareExpression(tables, 'double', real, (dialect, value) =>
+    dialect.json(value, 'double'),
+  );
+  await compareExpression(tables, 'float', floats, (dialect, value) =>
+    dialect.json(value, 'float'),
+  );
 }
 
-/** Moments from the year 1 to 9999 have the same JSON text, and begin the same units. */
-export async function compareDates(tables: Tables, seed: number): Promise<void> {
+/** Expects that times from the year 1 to 9999 have the same JSON text in both engines, and begin the same units. */
+export async function compareDates(tables: InteropFixtures, seed: number): Promise<void> {
   const random = new Random(seed);
   const [first, last] = [-62_135_596_800_000_000, 253_402_300_799_000_000];
   const micros = [
@@ -64,36 +78,36 @@ export async function compareDates(tables: Tables, seed: number): Promise<void> 
     micros.push(moment - (moment % wholeUnit));
   }
   const units = ['year', 'quarter', 'month', 'week', 'day', 'hour', 'minute', 'second'] as const;
-  await compare(tables, 'date', micros, (dialect, value) => dialect.json(value, 'date'));
+  await compareExpression(tables, 'date', micros, (dialect, value) => dialect.json(value, 'date'));
   for (const unit of units)
-    await compare(tables, 'date', micros, (dialect, value) => dialect.json(dialect.truncate(value, unit), 'date')); // prettier-ignore
+    await compareExpression(tables, 'date', micros, (dialect, value) => dialect.json(dialect.truncate(value, unit), 'date')); // prettier-ignore
 }
 
 const byteOrderMark = '\ufeff';
 
-/** Letters that got their lower case with Unicode 16 and 17, whose tables DuckDB has not. */
-function isNewLetter(code: number): boolean {
+/** Whether a letter got its lower case in Unicode 16 or 17, which DuckDB's tables do not include. */
+function hasNewCaseMapping(code: number): boolean {
   const singleCodes = [0x1c89, 0xa7cb, 0xa7cc, 0xa7ce, 0xa7d2, 0xa7d4, 0xa7da, 0xa7dc];
   const isGaray = code >= 0x10d50 && code <= 0x10d65;
   const isBeriaErfe = code >= 0x16ea0 && code <= 0x16eb8;
   return singleCodes.includes(code) || isGaray || isBeriaErfe;
 }
 
-/** All characters but surrogates and NUL, which no stored text contains. */
-function characters(): readonly string[] {
+/** Returns all characters except surrogates and NUL, which no stored text contains. */
+function allCharacters(): readonly string[] {
   const all: string[] = [];
   for (let code = 1; code < 0x11_0000; code += 1)
     if (code < 0xd800 || code > 0xdfff) all.push(String.fromCodePoint(code));
   return all;
 }
 
-function parts<T>(list: readonly T[]): readonly (readonly T[])[] {
+function splitIntoBatches<T>(list: readonly T[]): readonly (readonly T[])[] {
   const size = 300_000;
   return Array.from({ length: Math.ceil(list.length / size) }, (_, i) => list.slice(i * size, (i + 1) * size)); // prettier-ignore
 }
 
-async function compare(
-  { duckdb, clickhouse }: Tables,
+async function compareExpression(
+  { duckdb, clickhouse }: InteropFixtures,
   type: ParamType,
   values: readonly Scalar[],
   expression: (dialect: Dialect, value: string) => string,
@@ -106,7 +120,9 @@ async function compare(
   };
   const [one, other] = [await texts(duckdb), await texts(clickhouse)];
   const differing = values.flatMap((value, i) =>
-    (type === 'double' ? isText(one[i], value) && isText(other[i], value) : one[i] === other[i]) ||
+    (type === 'double'
+      ? denotesNumber(one[i], value) && denotesNumber(other[i], value)
+      : one[i] === other[i]) ||
     (type === 'float' && isSameFloat(one[i], other[i]))
       ? []
       : [[String(value), one[i], other[i]]],
@@ -114,12 +130,12 @@ async function compare(
   assert.deepEqual([differing.length, differing.slice(0, 5)], [0, []], type);
 }
 
-/** True if two texts denote the same 32-bit float. */
+/** Whether two texts denote the same 32-bit float. */
 function isSameFloat(one: unknown, other: unknown): boolean {
   return Math.fround(Number(one)) === Math.fround(Number(other));
 }
 
-/** True if a text denotes exactly this double. */
-function isText(text: unknown, value: Scalar): boolean {
+/** Whether a text denotes exactly the given double. */
+function denotesNumber(text: unknown, value: Scalar): boolean {
   return typeof text === 'string' && Object.is(Number(text), value);
 }

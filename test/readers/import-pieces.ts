@@ -6,7 +6,7 @@ import {
   type Findings,
   type ValidationParams,
 } from '../../engine/ingest/findings.js';
-import { settledFindings } from '../../engine/ingest/settled-findings.js';
+import { resolveTypeDependentWarnings } from '../../engine/ingest/settled-findings.js';
 import { joinColumns, needsRewrite, unifyColumns } from '../../engine/ingest/unify-columns.js';
 import type { Columns, Row } from '../../engine/core/types.js';
 import { readerNamed } from '../../readers/index.js';
@@ -15,8 +15,8 @@ import type { ChunkStart } from '../../readers/source/splitter.js';
 import { rowsOf } from './rows.js';
 
 /*
- * What the import task does with the chunks of a source, without files, threads and a scheduler: every chunk is read, the columns are
- * unified, and chunks that lose values by that are read again. All tests of readers read chunks by this.
+ * Does what the import task does with the chunks of a source, without files, threads or a scheduler: every chunk is read, the columns are
+ * unified, and chunks whose types change by that are read again. All tests of readers use this module.
  */
 
 export const lenientParams: ValidationParams = {
@@ -26,21 +26,21 @@ export const lenientParams: ValidationParams = {
   allowNewFields: false,
 };
 
-/** A chunk of a source, and what a splitter says about its beginning. */
-export interface Piece {
+/** A chunk of a source, and the state at its start that the splitter has determined. */
+export interface TestChunk {
   readonly bytes: Uint8Array;
   readonly start?: ChunkStart;
 }
 
-/** How chunks are read. */
-export interface PieceOptions {
+/** Options for reading chunks. */
+export interface ImportChunksOptions {
   readonly header?: unknown;
   readonly params?: unknown;
   readonly known?: Columns;
   readonly validation?: ValidationParams;
-  /** The order in which chunks are read, as threads might; in their own order without it. */
+  /** The order in which chunks are read, which threads may change; by default their own order. */
   readonly order?: readonly number[];
-  /** Reads every chunk a second time with the final columns, not only those that need it. */
+  /** Whether every chunk is read a second time with the final columns, not only those that need it. */
   readonly isReadTwice?: boolean;
   /** The number of lines before the first chunk. */
   readonly bodyLine?: number;
@@ -48,23 +48,23 @@ export interface PieceOptions {
   readonly collector?: (validation: ValidationParams, isFinal: boolean) => FindingCollector;
 }
 
-/** A chunk that was read. */
-export interface ReadPiece {
+/** The result of reading one chunk. */
+export interface ReadChunk {
   readonly batch: Batch;
   readonly report: FindingCollector;
   readonly lines: number;
 }
 
-/** The result of the chunks. */
-export interface Imported {
+/** The result of reading all chunks. */
+export interface ImportedChunks {
   readonly columns: Columns;
-  /** Fields whose values have types that no column holds together. */
+  /** The fields whose values have types that no column can store together. */
   readonly conflicts: readonly unknown[];
-  /** The records of all chunks, but none of a chunk that an import without errors would read again. */
+  /** The records of all chunks, except chunks that an import without errors would have read again. */
   readonly rows: readonly Row[];
   readonly findings: Findings;
   readonly lines: number;
-  /** Number of records that would be stored, and of rejected ones. */
+  /** Number of records that would be stored. */
   readonly stored: number;
   readonly rejected: number;
   /** The number of chunks that were read twice. */
@@ -72,23 +72,23 @@ export interface Imported {
   /** Whether a chunk reports that the records end in it. */
   readonly hasEnded: boolean;
   readonly hasErrors: boolean;
-  /** The chunks as they were read first, up to the one in which the records end. */
-  readonly firsts: readonly ReadPiece[];
-  /** The batches as they would be stored. */
+  /** The results of the first pass, up to the chunk in which the records end. */
+  readonly firsts: readonly ReadChunk[];
+  /** The batches of records as they would be stored. */
   readonly batches: readonly Batch[];
 }
 
 /** Reads the chunks of a source as an import does. */
-export function importPieces(
+export function importTestChunks(
   reader: Reader,
-  pieces: readonly Piece[],
-  options: PieceOptions = {},
-): Imported {
+  pieces: readonly TestChunk[],
+  options: ImportChunksOptions = {},
+): ImportedChunks {
   const { header = null, params = null, known = [], validation = lenientParams } = options;
   const order = options.order ?? pieces.map((_, i) => i);
   const collector = options.collector ?? ((given, isFinal) => new FindingCollector(given, isFinal));
   let hints: Columns = [];
-  const read = (i: number, columns: Columns, isFinal: boolean): ReadPiece => {
+  const read = (i: number, columns: Columns, isFinal: boolean): ReadChunk => {
     const { bytes, ...start } = pieces[i]!;
     const out = new BatchBuilder();
     const report = collector(validation, isFinal);
@@ -96,7 +96,7 @@ export function importPieces(
     const lines = reader.read(bytes, header, params, out, report, givenColumns);
     return { batch: out.finish(), report, lines };
   };
-  const all: ReadPiece[] = [];
+  const all: ReadChunk[] = [];
   let hinting = 0;
   for (const i of order) {
     all[i] = read(i, known, false);
@@ -109,8 +109,8 @@ export function importPieces(
   const seenColumns = firsts.map(({ batch }) => batch.seen);
   const { columns, conflicts } = unifyColumns(known, seenColumns);
   const hasErrors = firsts.some(({ report }) => report.result().errors > 0);
-  // An import with errors publishes nothing, so its chunks are not read again, and some results are unknown.
-  const seconds: ReadPiece[] = [];
+  // An import with errors publishes nothing, so its chunks are not read again, and some of its results are unknown.
+  const seconds: ReadChunk[] = [];
   for (const i of hasErrors ? [] : order) {
     if (i >= firsts.length) continue;
     if (options.isReadTwice !== true && !needsRewrite(seenColumns[i]!, columns)) continue;
@@ -142,7 +142,7 @@ export function importPieces(
     columns,
     conflicts,
     rows,
-    findings: settledFindings(mergeFindings(parts), seenColumns),
+    findings: resolveTypeDependentWarnings(mergeFindings(parts), seenColumns),
     lines: linesBefore - (options.bodyLine ?? 0),
     stored,
     rejected,
@@ -154,8 +154,8 @@ export function importPieces(
   };
 }
 
-/** How JSONL is cut and read. */
-export interface LineOptions {
+/** Options for splitting and reading JSONL. */
+export interface ImportLinesOptions {
   readonly chunkBytes?: number;
   readonly existing?: Columns;
   readonly validation?: ValidationParams;
@@ -163,18 +163,21 @@ export interface LineOptions {
 }
 
 /** Reads JSONL as an import does. */
-export function importLines(source: Uint8Array | string, options: LineOptions = {}): Imported {
+export function importLines(
+  source: Uint8Array | string,
+  options: ImportLinesOptions = {},
+): ImportedChunks {
   const bytes = typeof source === 'string' ? new TextEncoder().encode(source) : source;
   return importChunks(cutAtLines(bytes, options.chunkBytes ?? Infinity), options);
 }
 
-/** Reads JSONL that is in pieces already. */
+/** Reads JSONL that has been split into chunks already. */
 export function importChunks(
   chunks: readonly Uint8Array[],
-  { existing: known = [], validation = lenientParams, order }: LineOptions = {},
-): Imported {
+  { existing: known = [], validation = lenientParams, order }: ImportLinesOptions = {},
+): ImportedChunks {
   const pieces = chunks.map((bytes) => ({ bytes }));
-  const importedPieces = importPieces(readerNamed('json'), pieces, {
+  const importedPieces = importTestChunks(readerNamed('json'), pieces, {
     known,
     validation,
     ...(order && { order }),
@@ -189,7 +192,7 @@ export function importChunks(
   return { ...importedPieces, findings: mergeFindings(parts) };
 }
 
-/** Pieces of about `size` bytes, each of whole lines. */
+/** Splits JSONL into chunks of about `size` bytes, each of whole lines. */
 export function cutAtLines(bytes: Uint8Array, size: number): Uint8Array[] {
   const chunks: Uint8Array[] = [];
   for (let from = 0; from < bytes.length;) {

@@ -7,18 +7,23 @@ import type { Batch } from '../../engine/ingest/batch.js';
 import { errorMessage, mergeFindings, type Findings } from '../../engine/ingest/findings.js';
 import type { Columns, GenomeBuild, Row } from '../../engine/core/types.js';
 import { readerNamed } from '../../readers/index.js';
-import { startStateOf } from '../../readers/source/chunks.js';
+import { chunkStartOf } from '../../readers/source/chunks.js';
 import { loadChunk } from '../../readers/source/load-chunk.js';
 import { openSource } from '../../readers/source/open.js';
 import type { Random } from '../random.js';
-import { importPieces, type Imported, type Piece, type PieceOptions } from './import-pieces.js';
-import { bgzf } from './source/bgzf.js';
+import {
+  importTestChunks,
+  type ImportedChunks,
+  type TestChunk,
+  type ImportChunksOptions,
+} from './import-pieces.js';
+import { compressBgzf } from './source/bgzf.js';
 
 /** The result of importing a source. */
 export interface SourceImport {
   readonly rows: readonly Row[];
   readonly columns: Columns;
-  /** The error of the import, or null. */
+  /** The error message of the import; null if it succeeds. */
   readonly error: string | null;
   readonly findings: Findings;
   readonly warnings: readonly string[];
@@ -31,36 +36,36 @@ export interface SourceImport {
   /** The number of chunks that were read twice. */
   readonly rewritten: number;
   readonly lines: number;
-  /** Number of records up to the end of the records that would be stored, and of rejected ones. */
+  /** Number of records that would be stored, up to the end of the records in the source. */
   readonly stored: number;
   readonly rejected: number;
 }
 
-/** How a file is cut and read. */
+/** Options for splitting and reading a file. */
 export interface FileOptions extends Pick<
-  PieceOptions,
+  ImportChunksOptions,
   'known' | 'validation' | 'isReadTwice' | 'collector'
 > {
   readonly params?: Record<string, unknown>;
   readonly targetBytes?: number;
-  /** The order in which chunks are read, as threads might; in order without it. */
+  /** A generator for a random order in which chunks are read, as threads may; by default their own order. */
   readonly shuffle?: Random;
-  /** Is shown each batch as it would be stored, and where in the source it stands. */
+  /** Called with each batch as it would be stored, and with the index of its chunk in the source. */
   readonly onBatch?: (batch: Batch, index: number) => void;
-  /** Called with the chunks. */
-  readonly onRead?: (imported: Imported, bodyLine: number) => void;
+  /** Called with the result of reading all chunks. */
+  readonly onRead?: (imported: ImportedChunks, bodyLine: number) => void;
 }
 
-/** How a source is packed, cut and read. */
+/** Options for compressing, splitting and reading a source. */
 export interface SourceOptions extends FileOptions {
   readonly name?: string;
-  readonly layer?: keyof typeof layers;
+  readonly layer?: keyof typeof compressionLayers;
 }
 
-const layers = {
+const compressionLayers = {
   plain: (bytes: Uint8Array) => bytes,
   gzip: (bytes: Uint8Array) => gzipSync(bytes, { level: 1 }),
-  bgzf: (bytes: Uint8Array) => bgzf(bytes, 700),
+  bgzf: (bytes: Uint8Array) => compressBgzf(bytes, 700),
 };
 
 /** Imports a source as the import task does, without a scheduler, including chunks after the end of the records. */
@@ -72,16 +77,16 @@ export async function importSource(
   const bytes = typeof text === 'string' ? Buffer.from(text) : text;
   const folder = mkdtempSync(join(tmpdir(), 'strandlake-source-'));
   const path = join(folder, 'source');
-  writeFileSync(path, layers[options.layer ?? 'plain'](bytes));
+  writeFileSync(path, compressionLayers[options.layer ?? 'plain'](bytes));
   try {
-    return await importAt(path, options.name ?? 'file', reader, options);
+    return await importFileOrThrow(path, options.name ?? 'file', reader, options);
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
 
-/** The same for a file; throws what refuses it as a whole. */
-export async function importAt(
+/** Imports a file as the import task does; throws if the file is refused as a whole. */
+export async function importFileOrThrow(
   path: string,
   name: string,
   readerName: string,
@@ -92,20 +97,20 @@ export async function importAt(
   const source = await openSource(path, name, reader.encodingOf?.(options.params ?? {}));
   try {
     const head = await reader.header(source.head, params);
-    const pieces: Piece[] = [];
+    const pieces: TestChunk[] = [];
     const { targetBytes = 1 << 20 } = options;
     const splitter = reader.splitter?.(head.header, params);
-    // An error after the end of the records does not matter.
+    // An error in the source after the end of the records is ignored.
     let failure: unknown;
     try {
       for await (const { ref } of source.chunks(head.bodyOffset, targetBytes, undefined, splitter))
-        pieces.push({ bytes: await loadChunk(ref), ...startStateOf(ref) });
+        pieces.push({ bytes: await loadChunk(ref), ...chunkStartOf(ref) });
     } catch (error) {
       failure = error;
     }
     const { header, bodyLine } = head;
-    const order = orderOf(pieces.length, options.shuffle);
-    const importedPieces = importPieces(reader, pieces, {
+    const order = chunkOrder(pieces.length, options.shuffle);
+    const importedPieces = importTestChunks(reader, pieces, {
       ...options,
       header,
       params,
@@ -148,7 +153,7 @@ const emptyImport: Omit<SourceImport, 'error'> = {
   rejected: 0,
 };
 
-/** Imports a file: an error of any step is the error of the import, and then nothing is stored. */
+/** Imports a file. The error of any step is the error of the import, and nothing is stored then. */
 export async function importFile(
   path: string,
   name: string,
@@ -156,15 +161,15 @@ export async function importFile(
   options: FileOptions = {},
 ): Promise<SourceImport> {
   try {
-    const importedFile = await importAt(path, name, reader, options);
+    const importedFile = await importFileOrThrow(path, name, reader, options);
     return importedFile.error === null ? importedFile : { ...importedFile, rows: [] };
   } catch (error) {
     return { ...emptyImport, error: toErrorValue(error).message };
   }
 }
 
-/** The message that a source is refused with before it is read. */
-export async function refusal(
+/** Returns the message with which a source is refused before it is read. */
+export async function refusalMessage(
   text: string | Uint8Array,
   reader: string,
   params: Record<string, unknown> = {},
@@ -178,12 +183,12 @@ export async function refusal(
   }
 }
 
-/** A record without its `genomic_coordinates`, to compare it with what the line says. */
+/** Returns a record without `genomic_coordinates`, so that it can be compared with its line. */
 export function withoutCoordinates(row: Row): Row {
   return Object.fromEntries(Object.entries(row).filter(([name]) => name !== 'genomic_coordinates'));
 }
 
-function orderOf(count: number, shuffle: Random | undefined): number[] {
+function chunkOrder(count: number, shuffle: Random | undefined): number[] {
   const indices = Array.from({ length: count }, (_, i) => i);
   return shuffle ? indices.sort(() => shuffle() - 0.5) : indices;
 }

@@ -2,12 +2,12 @@ import type { RecordBatch } from 'apache-arrow';
 import { resolve } from 'node:path';
 import { FindingCollector, type ValidationParams } from '../../engine/ingest/findings.js';
 import type { Columns } from '../../engine/core/types.js';
-import { importAt, type FileOptions } from './import-source.js';
+import { importFileOrThrow, type FileOptions } from './import-source.js';
 import { lenientParams } from './import-pieces.js';
-import { plainRows } from './rows.js';
+import { rowsAsPlainObjects } from './rows.js';
 
-/** A call of a report, with the line in the file. */
-export interface Noted {
+/** A call of the report of a reader, with the line number in the file. */
+export interface NotedFinding {
   readonly level: 'reject' | 'warn';
   readonly line: number;
   readonly code: number;
@@ -15,70 +15,70 @@ export interface Noted {
   readonly message: string;
 }
 
-/** A report that remembers every call, where others count those that are alike. */
-export class Notes extends FindingCollector {
-  noted: Noted[] = [];
+/** A report that stores every call, whereas the product's reports count similar calls. */
+export class RecordingCollector extends FindingCollector {
+  notedFindings: NotedFinding[] = [];
 
   constructor(validation: ValidationParams = lenientParams) {
     super(validation);
   }
 
   override reject(line: number, code: number, field: string | null, message: string): void {
-    this.noted.push({ level: 'reject', line, code, field, message });
+    this.notedFindings.push({ level: 'reject', line, code, field, message });
     super.reject(line, code, field, message);
   }
   override warn(line: number, code: number, field: string | null, message: string): boolean {
-    this.noted.push({ level: 'warn', line, code, field, message });
+    this.notedFindings.push({ level: 'warn', line, code, field, message });
     return super.warn(line, code, field, message);
   }
   override restart(): void {
-    this.noted = [];
+    this.notedFindings = [];
     super.restart();
   }
 }
 
-export interface ReadAll {
+export interface WholeFileRead {
   /** The records of each chunk, without null values. */
   readonly rows: readonly Record<string, unknown>[];
   readonly lines: number;
   readonly chunks: number;
   /** The columns of each chunk. */
   readonly columns: readonly Columns[];
-  readonly notes: readonly Noted[];
+  readonly notes: readonly NotedFinding[];
   readonly warnings: readonly string[];
   readonly genomeBuild: string | null;
 }
 
-/** Reads a whole file as an import does, and tells what each chunk reported. */
-export async function readAll(
+/** Reads a whole file as an import does; also returns what each chunk reported. */
+export async function readWholeFile(
   path: string,
   reader: string,
   {
     name,
     ...options
   }: Pick<FileOptions, 'params' | 'targetBytes' | 'known'> & { name?: string } = {},
-): Promise<ReadAll> {
+): Promise<WholeFileRead> {
   const batches: { data: RecordBatch; columns: Columns }[] = [];
-  const notes: Noted[] = [];
-  const { lines, chunks, warnings, genomeBuild } = await importAt(
+  const notes: NotedFinding[] = [];
+  const { lines, chunks, warnings, genomeBuild } = await importFileOrThrow(
     resolve(path),
     name ?? path.split('/').at(-1)!,
     reader,
     {
       ...options,
-      collector: () => new Notes(),
+      collector: () => new RecordingCollector(),
       onRead: ({ firsts }, bodyLine) => {
         let before = bodyLine;
         for (const { batch, report, lines: own } of firsts) {
-          const { noted } = report as Notes;
-          for (const each of noted) notes.push({ ...each, line: each.line + before });
+          const { notedFindings } = report as RecordingCollector;
+          for (const each of notedFindings) notes.push({ ...each, line: each.line + before });
           batches.push(batch);
           before += own;
         }
       },
     },
   );
-  const rows = batches.flatMap(({ data }) => plainRows(data));
+  const rows = batches.flatMap(({ data }) => rowsAsPlainObjects(data));
   const columns = batches.map((batch) => batch.columns);
   return { rows, lines, chunks, columns, notes, warnings, genomeBuild };
 }

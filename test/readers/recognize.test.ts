@@ -1,14 +1,14 @@
 import { readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { readerForFile, readerNamed, readerOfContent } from '../../readers/index.js';
+import { readerForFile, readerNamed, readerForContent } from '../../readers/index.js';
 import { openSource } from '../../readers/source/open.js';
 
-/** Further files: `STRANDLAKE_SAMPLES=<folder>` with one folder for each format. */
-const folder = resolve(process.env['STRANDLAKE_SAMPLES'] ?? 'test/fixtures');
+/** The files of all formats; with `STRANDLAKE_SAMPLES=<folder>`, files from that folder, which has one folder for each format. */
+const samplesFolder = resolve(process.env['STRANDLAKE_SAMPLES'] ?? 'test/fixtures');
 
-/** The format of the files in each folder, whatever their names. */
-const formats = {
+/** The format of the files in each folder, whatever the names of the files. */
+const formatByFolder = {
   vcf: 'vcf',
   jsonl: 'json',
   csv: 'csv',
@@ -20,16 +20,16 @@ const formats = {
   nirvana: 'nirvana',
 } as const;
 
-async function readerOf(path: string, named: string): Promise<string> {
+async function recognizedReaderOf(path: string, named: string): Promise<string> {
   const source = await openSource(path, path);
   try {
-    return (await readerOfContent(readerNamed(named), source.head)).name;
+    return (await readerForContent(readerNamed(named), source.head)).name;
   } finally {
     await source.close();
   }
 }
 
-const files = readdirSync(folder, { recursive: true, withFileTypes: true })
+const sampleFiles = readdirSync(samplesFolder, { recursive: true, withFileTypes: true })
   .filter(
     (entry) =>
       entry.isFile() && /\.(vcf|json|csv|tsv|txt|maf|gff3?|gtf|xml)(\.gz)?$/.test(entry.name),
@@ -37,25 +37,25 @@ const files = readdirSync(folder, { recursive: true, withFileTypes: true })
   .map(({ parentPath, name }) => join(parentPath, name))
   .filter((path) => !path.includes('/bad/'))
   .flatMap((path) => {
-    const format = Object.entries(formats).find(([name]) =>
-      path.slice(folder.length).startsWith(`/${name}/`),
+    const format = Object.entries(formatByFolder).find(([name]) =>
+      path.slice(samplesFolder.length).startsWith(`/${name}/`),
     );
     if (!format) return [];
-    // The tables in the other folders are expected results of a second tool.
+    // Tables in folders of other formats are expected results from an independent tool.
     const isTable = /\.(tsv|txt)(\.gz)?$/.test(path);
     const isOracle = isTable && format[1] !== 'csv' && format[1] !== 'tsv';
     return isOracle ? [] : [{ path, format: format[1] }];
   });
 
-test.each(files)('$path is recognized by its content', async ({ path, format }) => {
+test.each(sampleFiles)('$path is recognized by its content', async ({ path, format }) => {
   const namedReader = readerForFile(path).name;
-  // The folder of CSV fixtures has tables of every extension.
+  // The folder of CSV fixtures contains tables with many extensions.
   const isTable = format === 'csv' || format === 'tsv';
-  expect(await readerOf(path, namedReader)).toBe(isTable ? namedReader : format);
+  expect(await recognizedReaderOf(path, namedReader)).toBe(isTable ? namedReader : format);
 });
 
-const recognizableFiles = files.filter(({ format }) => format !== 'csv' && format !== 'tsv');
+const recognizableFiles = sampleFiles.filter(({ format }) => format !== 'csv' && format !== 'tsv');
 
 test.each(recognizableFiles)('$path is recognized whatever its name', async ({ path, format }) => {
-  expect(await readerOf(path, 'csv')).toBe(format);
+  expect(await recognizedReaderOf(path, 'csv')).toBe(format);
 });

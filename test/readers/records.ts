@@ -2,19 +2,19 @@ import { joinColumns } from '../../engine/ingest/unify-columns.js';
 import type { Column, Columns, Row, StoredType, Value } from '../../engine/core/types.js';
 import type { Random } from '../random.js';
 
-/** The columns of one parsed record, found the slow way. */
-export function seenIn(record: Row): Columns {
-  return Object.entries(record).map(([name, value]) => seenColumn(name, value));
+/** Returns the columns of one parsed record, found in the simplest way. */
+export function columnsSeenIn(record: Row): Columns {
+  return Object.entries(record).map(([name, value]) => columnSeenIn(name, value));
 }
 
-function seenColumn(name: string, value: Value): Column {
+function columnSeenIn(name: string, value: Value): Column {
   const as = (type: StoredType): Column => ({ name, physical: name, type, isList: false });
   if (value === null) return { ...as('string'), seen: 'null' };
   if (Array.isArray(value)) {
     if (value.some((item) => Array.isArray(item))) return as('json');
     const empty: Column = { ...as('string'), seen: 'null', isList: true };
     const joinedItems = value
-      .map((item) => [seenColumn(name, item as Value)])
+      .map((item) => [columnSeenIn(name, item as Value)])
       .reduce(joinColumns, [empty])[0]!;
     return joinedItems.type === 'json' ? joinedItems : { ...joinedItems, isList: true };
   }
@@ -24,24 +24,24 @@ function seenColumn(name: string, value: Value): Column {
     case 'number':
       return as(Number.isInteger(value) ? 'long' : 'double');
     case 'object':
-      return { ...as('object'), children: seenIn(value as Row) };
+      return { ...as('object'), children: columnsSeenIn(value as Row) };
     default:
       return as(/^\d{4}-\d\d-\d\d$/.test(value as string) ? 'date' : 'string');
   }
 }
 
-/** A parsed record in the form in which a dataset of these columns shows it. */
+/** Returns a parsed record as a dataset with the given columns shows it. */
 export function castRecord(record: Row, columns: Columns): Row {
   const row: Row = {};
-  for (const column of columns) row[column.name] = castTo(record[column.name] ?? null, column);
+  for (const column of columns) row[column.name] = castValue(record[column.name] ?? null, column);
   return row;
 }
 
-function castTo(value: Value, column: Column): Value {
+function castValue(value: Value, column: Column): Value {
   if (value === null || column.type === 'json') return value;
   if (column.isList) {
     const items = Array.isArray(value) ? (value as Value[]) : [value];
-    return items.map((item) => castTo(item, { ...column, isList: false }));
+    return items.map((item) => castValue(item, { ...column, isList: false }));
   }
   if (column.type === 'object') {
     const object = castRecord(value as Row, column.children!);
@@ -52,7 +52,7 @@ function castTo(value: Value, column: Column): Value {
   return column.type === 'string' ? String(value) : value;
 }
 
-/** Lines of records that are mostly regular, now and then not. */
+/** Returns random lines of records that are mostly regular. */
 export function randomText(next: Random, count = 1 + Math.floor(next() * 6)): string {
   return Array.from({ length: count }, () => JSON.stringify(randomObject(next, 0))).join('\n');
 }

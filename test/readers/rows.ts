@@ -3,7 +3,7 @@ import type { Batch } from '../../engine/ingest/batch.js';
 import { parseJson } from '../../engine/core/json.js';
 import type { Column, Columns, Row, Value } from '../../engine/core/types.js';
 
-/** The records of a batch as a client would see them: every top-level column, objects without their nulls. */
+/** Returns the records of a batch as a client sees them: with every top-level column, and with objects without null members. */
 export function rowsOf(batch: Batch, columns: Columns): Row[] {
   const stored = new Map(
     batch.columns.map((column, i) => [column.name, { column, data: batch.data.data.children[i]! }]),
@@ -12,20 +12,22 @@ export function rowsOf(batch: Batch, columns: Columns): Row[] {
     const row: Row = {};
     for (const final of columns) {
       const found = stored.get(final.name);
-      define(row, final.name, found ? valueAt(found.data, found.column, final, i) : null);
+      defineMember(row, final.name, found ? valueOfRow(found.data, found.column, final, i) : null);
     }
     return row;
   });
 }
 
-/** `final` is the same column of the dataset: its members set the order, whatever the chunk saw first. */
-function valueAt(data: Data, column: Column, final: Column, i: number): Value {
+/**
+ * Returns the value of row `i`. `final` is the same column in the dataset: its members determine the order, whatever order the chunk has.
+ */
+function valueOfRow(data: Data, column: Column, final: Column, i: number): Value {
   if (!data.getValid(i)) return null;
   if (column.isList) {
     const [from, to] = [data.valueOffsets[i] as number, data.valueOffsets[i + 1] as number];
     const item = { ...column, isList: false };
     return Array.from({ length: to - from }, (_, n) =>
-      valueAt(data.children[0]!, item, final, from + n),
+      valueOfRow(data.children[0]!, item, final, from + n),
     );
   }
   switch (column.type) {
@@ -36,8 +38,8 @@ function valueAt(data: Data, column: Column, final: Column, i: number): Value {
       for (const child of final.children!) {
         const n = column.children!.findIndex(({ name }) => name === child.name);
         if (n < 0) continue;
-        const value = valueAt(data.children[n]!, column.children![n]!, child, i);
-        if (value !== null) define(object, child.name, value);
+        const value = valueOfRow(data.children[n]!, column.children![n]!, child, i);
+        if (value !== null) defineMember(object, child.name, value);
       }
       return object;
     }
@@ -59,7 +61,7 @@ function valueAt(data: Data, column: Column, final: Column, i: number): Value {
   }
 }
 
-function define(object: Row, name: string, value: Value): void {
+function defineMember(object: Row, name: string, value: Value): void {
   Object.defineProperty(object, name, {
     value,
     writable: true,
@@ -75,11 +77,11 @@ function dateText(micros: bigint): string {
   return iso.endsWith('T00:00:00') ? iso.slice(0, 10) : iso;
 }
 
-/** `name:type` of every column, lists as `[type]`, objects with their members. */
-export function typesOf(columns: Columns): string {
+/** Returns `name:type` of every column; lists as `[type]`, objects with their members. */
+export function describeColumnTypes(columns: Columns): string {
   return columns
     .map(({ name, type, isList, children }) => {
-      const members = children ? `{${typesOf(children)}}` : type;
+      const members = children ? `{${describeColumnTypes(children)}}` : type;
       return `${name}:${isList ? `[${members}]` : members}`;
     })
     .join(' ');
@@ -87,19 +89,19 @@ export function typesOf(columns: Columns): string {
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** A batch as plain rows: objects without their nulls, lists as arrays, safe bigints as numbers. */
-export function plainRows(batch: RecordBatch): Record<string, unknown>[] {
-  return valuesOf(batch.data) as Record<string, unknown>[];
+/** Returns a batch as plain rows: objects without null members, lists as arrays, safe bigints as numbers. */
+export function rowsAsPlainObjects(batch: RecordBatch): Record<string, unknown>[] {
+  return plainValuesOf(batch.data) as Record<string, unknown>[];
 }
 
-/** Straight from the buffers: arrow's row objects lose keys such as `constructor` and `__proto__`. */
-function valuesOf(data: Data): unknown[] {
+/** Values are read from the buffers, because arrow's row objects lose keys such as `constructor` and `__proto__`. */
+function plainValuesOf(data: Data): unknown[] {
   const isNull = (i: number) =>
     data.nullCount > 0 && ((data.nullBitmap[i >> 3]! >> (i & 7)) & 1) === 0;
   const all = Array.from({ length: data.length }, (_, i) => i);
   const type: unknown = data.type;
   if (type instanceof Struct) {
-    const children = data.children.map(valuesOf);
+    const children = data.children.map(plainValuesOf);
     return all.map((i) => {
       if (isNull(i)) return null;
       const entries = type.children.map((field, k) => [field.name, children[k]![i]] as const);
@@ -107,7 +109,7 @@ function valuesOf(data: Data): unknown[] {
     });
   }
   if (type instanceof List) {
-    const items = valuesOf(data.children[0]!);
+    const items = plainValuesOf(data.children[0]!);
     return all.map((i) =>
       isNull(i) ? null : items.slice(data.valueOffsets[i], data.valueOffsets[i + 1]),
     );

@@ -1,6 +1,6 @@
 /**
- * The environment of a test file: its process. Jest sets the console of the file on `global`, and wraps `exit` of `process`, which
- * stays as it is. Environment variables are restored after the file.
+ * The environment of a test file, which is its process. Jest sets the console of the file on `global`, and its wrapper of `process.exit`
+ * does not change the process itself. Environment variables are restored after the file.
  */
 export default class ProcessEnvironment {
   readonly global = {

@@ -6,7 +6,7 @@ export type JestGlobals = Pick<
   'afterAll' | 'afterEach' | 'beforeAll' | 'beforeEach' | 'describe' | 'expect' | 'test'
 >;
 
-/* The module that test files get as `@jest/globals`. Each test file of a process sets the bindings anew. */
+/* The bindings of the module `@jest/globals` for test files. Each test file of a process sets them anew. */
 export let afterAll: JestGlobals['afterAll'];
 export let afterEach: JestGlobals['afterEach'];
 export let beforeAll: JestGlobals['beforeAll'];
@@ -15,7 +15,7 @@ export let describe: JestGlobals['describe'];
 export let expect: JestGlobals['expect'];
 export let test: JestGlobals['test'];
 
-/** Sets the bindings for the test file that is loaded next. */
+/** Sets the bindings of `@jest/globals` for the test file that is loaded next. */
 export function setGlobals(values: JestGlobals): void {
   ({ afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } = values);
 }

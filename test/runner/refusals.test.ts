@@ -2,13 +2,13 @@ import { expect, test } from '@jest/globals';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { missingRefusals, refusalsIn, withNotes } from './refusals.js';
+import { missingRefusals, refusalsIn, instrumentRefusals } from './refusals.js';
 
-const code = `class AppError extends Error { constructor(code, text) { super(text); } }
+const sampleCode = `class AppError extends Error { constructor(code, text) { super(text); } }
 const form = { noted: [], fail(key, text) { this.noted.push(key + text); } };
-const invalid = (key, text) => new AppError('invalid', key + text);
+const invalidError = (key, text) => new AppError('invalid', key + text);
 export function check(value) {
-  if (value === 1) throw invalid('é', \`one\`);
+  if (value === 1) throw invalidError('é', \`one\`);
   if (value === 2) throw new AppError('internal', 'two');
   if (value === 3) throw new Error('three');
   const other = value === 4 ? form.fail('four', (form.fail('five', ''), '')) : value;
@@ -17,10 +17,10 @@ export function check(value) {
 }`;
 
 test('finds the expressions that refuse a request, and no faults of the server', () => {
-  const found = refusalsIn(code).map(({ start, end }) => code.slice(start, end));
+  const found = refusalsIn(sampleCode).map(({ start, end }) => sampleCode.slice(start, end));
   expect(found).toEqual([
     "new AppError('invalid', key + text)",
-    "invalid('é', `one`)",
+    "invalidError('é', `one`)",
     "form.fail('four', (form.fail('five', ''), ''))",
     "form.fail('five', '')",
     "'Six is too much.'",
@@ -32,7 +32,7 @@ test('notes those that are evaluated, and changes nothing else', async () => {
   const before = Reflect.get(globalThis, 'noteRefusal') as unknown;
   Reflect.set(globalThis, 'noteRefusal', (place: string) => noted.push(place));
   try {
-    const url = `data:text/javascript,${encodeURIComponent(withNotes('api/a.js', code))}`;
+    const url = `data:text/javascript,${encodeURIComponent(instrumentRefusals('api/a.js', sampleCode))}`;
     const { check } = (await import(url)) as { check(value: number): unknown };
     expect(() => check(1)).toThrow('éone');
     expect(() => check(2)).toThrow('two');
@@ -41,7 +41,9 @@ test('notes those that are evaluated, and changes nothing else', async () => {
   } finally {
     Reflect.set(globalThis, 'noteRefusal', before);
   }
-  const [made, invalid, four, five] = refusalsIn(code).map(({ start }) => `api/a.js:${start}`);
+  const [made, invalid, four, five] = refusalsIn(sampleCode).map(
+    ({ start }) => `api/a.js:${start}`,
+  );
   expect(noted).toEqual([invalid, made, four, five]);
 });
 
@@ -49,12 +51,12 @@ test('names those that were not noted by their place in the source', () => {
   const folder = mkdtempSync(join(tmpdir(), 'strandlake-build-'));
   try {
     mkdirSync(join(folder, 'api'));
-    const lines = ['const a = invalid("a");', '"ä"; form.fail("b");'];
+    const lines = ['const a = invalidError("a");', '"ä"; form.fail("b");'];
     writeFileSync(join(folder, 'api', 'a.js'), lines.join('\n'));
     // The second line of the compiled module is the third of the source.
     const map = { version: 3, sources: ['a.ts'], names: [], mappings: 'AAAA;AAEA' };
     writeFileSync(join(folder, 'api', 'a.js.map'), JSON.stringify(map));
-    writeFileSync(join(folder, 'b.js'), lines.join('\n')); // not counted
+    writeFileSync(join(folder, 'b.js'), lines.join('\n')); // in a folder whose refusals are not counted
     expect(missingRefusals(folder, new Set(['api/a.js:10']))).toEqual([
       'api/a.ts:3: form.fail("b")',
     ]);

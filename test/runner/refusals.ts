@@ -4,24 +4,24 @@ import { join } from 'node:path';
 import { parseAst } from 'rolldown/parseAst';
 
 /*
- * Proves that tests provoke every refusal: each expression of the product that makes the error of a refused request, or a sentence of one, notes its
- * place when it is evaluated. A whole run of the tests fails if a place was never noted.
+ * Proves that tests provoke every refusal. Each expression of the product that creates the error of a refused request, or a sentence of its
+ * message, notes its position when it is evaluated. A complete run of the tests fails if a position was never noted.
  */
 
 /**
- * The compiled modules whose refusals are counted: they run in the process of the API, and so in that of a test. Those left out are its bundle, and what
- * refuses to open a catalogue.
+ * The compiled modules whose refusals are counted: those that run in the API process, and so in that of a test. Its bundle, and modules
+ * that refuse to open a catalogue, are left out.
  */
 const countedModules =
   /^(?!api\/main\.|engine\/catalog\/(catalog|migrations)\.)(api|engine\/(catalog|query\/request|search))\/.*\.js$/;
 
-/** What throws an error that is no refusal: a bug, or the end of work for a client that has left. */
-const otherErrors = new Set(['Error', 'canceled', 'clientLeft']);
+/** The names of functions and classes whose errors are not refusals: errors of bugs, or of requests whose client has left. */
+const nonRefusalErrors = new Set(['Error', 'canceledError', 'clientLeftError']);
 
-/** The kinds of errors for which the server is at fault, or that nobody reads. */
-const faults = new Set(['canceled', 'damaged', 'internal', 'no-space']);
+/** The codes of errors that are the server's fault, or that no client reads. */
+const serverFaultCodes = new Set(['canceled', 'damaged', 'internal', 'no-space']);
 
-/** A node of the syntax tree, ESTree with the offsets of its text. */
+/** A node of a syntax tree in ESTree format, with the offsets of its text. */
 interface SyntaxNode {
   readonly type: string;
   readonly start: number;
@@ -30,12 +30,14 @@ interface SyntaxNode {
 }
 
 /** Whether the refusals of a compiled module are counted; `path` is relative to the folder of the build. */
-export function isCounted(path: string): boolean {
+export function isCountedModule(path: string): boolean {
   return countedModules.test(path);
 }
 
-/** The code of a module in which every refusal first passes its place, `<path>:<offset>`, to the global function `noteRefusal`. */
-export function withNotes(path: string, code: string): string {
+/**
+ * Returns the code of a module in which every refusal first passes its position, `<path>:<offset>`, to the global function `noteRefusal`.
+ */
+export function instrumentRefusals(path: string, code: string): string {
   const insertions = refusalsIn(code).flatMap(({ start, end }) => [
     { at: start, order: -end, text: `(noteRefusal(${JSON.stringify(`${path}:${start}`)}), ` },
     { at: end, order: -Infinity, text: ')' },
@@ -50,11 +52,11 @@ export function withNotes(path: string, code: string): string {
   return noted + code.slice(copied);
 }
 
-/** The refusals of the build that are not among the noted places, each as `<source file>:<line>: <code>`. */
+/** Returns the refusals of the build whose positions were not noted, each as `<source file>:<line>: <code>`. */
 export function missingRefusals(build: string, noted: ReadonlySet<string>): readonly string[] {
   return readdirSync(build, { recursive: true, encoding: 'utf8' })
     .map((name) => name.replaceAll('\\', '/'))
-    .filter(isCounted)
+    .filter(isCountedModule)
     .toSorted()
     .flatMap((path) => {
       const code = readFileSync(join(build, path), 'utf8');
@@ -72,27 +74,30 @@ export function missingRefusals(build: string, noted: ReadonlySet<string>): read
 }
 
 /**
- * The expressions of a module that make the error of a refused request, or a sentence of one, in the order of the text; without those before a comment
- * such as `// deleted meanwhile`, which only another request at the same moment can provoke (`test/api/resources/races.test.ts` tries to).
+ * Returns the expressions of a module that create the error of a refused request, or a sentence of its message, in the order of the code.
+ * Expressions before a comment such as `// deleted meanwhile` are left out, because only another request at the same moment can provoke
+ * them (`test/api/resources/races.test.ts` tries to).
  */
 export function refusalsIn(code: string): readonly SyntaxNode[] {
   const found = new Map<string, SyntaxNode>();
   const add = (node: SyntaxNode): unknown => found.set(`${node.start} ${node.end}`, node);
   const visit = (node: SyntaxNode): void => {
-    if (node.type === 'ThrowStatement') results(node['argument']).filter(isCall).forEach(add);
-    if (node.type === 'ReturnStatement') results(node['argument']).filter(isSentence).forEach(add);
-    if (makesRefusal(node)) add(node);
+    if (node.type === 'ThrowStatement')
+      resultExpressions(node['argument']).filter(isErrorCall).forEach(add);
+    if (node.type === 'ReturnStatement')
+      resultExpressions(node['argument']).filter(isSentenceText).forEach(add);
+    if (isRefusalExpression(node)) add(node);
     for (const value of Object.values(node))
       for (const child of [value].flat()) if (isNode(child)) visit(child);
   };
   visit(parseAst(code) as unknown as SyntaxNode);
   return [...found.values()]
-    .filter(({ end }) => !/\/\/.*\bmeanwhile$/.test(lineRest(code, end)))
+    .filter(({ end }) => !/\/\/.*\bmeanwhile$/.test(restOfLine(code, end)))
     .sort((a, b) => a.start - b.start);
 }
 
-/** What follows a position on its line. */
-function lineRest(code: string, from: number): string {
+/** Returns the rest of the line after a position. */
+function restOfLine(code: string, from: number): string {
   return /.*/.exec(code.slice(from, from + 200))![0];
 }
 
@@ -100,21 +105,21 @@ function isNode(value: unknown): value is SyntaxNode {
   return typeof (value as { type?: unknown } | null)?.type === 'string';
 }
 
-/** The expressions of which an expression has the value of one. */
-function results(expression: unknown): readonly SyntaxNode[] {
+/** Returns the expressions that may give an expression its value, such as both branches of a conditional expression. */
+function resultExpressions(expression: unknown): readonly SyntaxNode[] {
   if (!isNode(expression)) return [];
   const { type, consequent, alternate, left, right } = expression;
-  if (type === 'ConditionalExpression') return [consequent, alternate].flatMap(results);
-  if (type === 'LogicalExpression') return [left, right].flatMap(results);
+  if (type === 'ConditionalExpression') return [consequent, alternate].flatMap(resultExpressions);
+  if (type === 'LogicalExpression') return [left, right].flatMap(resultExpressions);
   return [expression];
 }
 
-function isCall({ type, callee }: SyntaxNode): boolean {
-  return type === 'CallExpression' && !otherErrors.has(String((callee as SyntaxNode)['name']));
+function isErrorCall({ type, callee }: SyntaxNode): boolean {
+  return type === 'CallExpression' && !nonRefusalErrors.has(String((callee as SyntaxNode)['name']));
 }
 
-/** Whether an expression is a text that ends like a sentence of several words. */
-function isSentence({ type, value, quasis }: SyntaxNode): boolean {
+/** Whether an expression is a text that ends like a sentence and has several words. */
+function isSentenceText({ type, value, quasis }: SyntaxNode): boolean {
   const texts =
     type === 'TemplateLiteral'
       ? (quasis as readonly { readonly value: { readonly raw: string } }[]).map(
@@ -124,22 +129,22 @@ function isSentence({ type, value, quasis }: SyntaxNode): boolean {
   return /\w \S.*\.$/s.test(texts.join('${}'));
 }
 
-/** Whether an expression makes the error of a refused request, or notes a mistake of a form. */
-function makesRefusal({ type, callee, arguments: args, properties }: SyntaxNode): boolean {
+/** Whether an expression creates the error of a refused request, or notes a mistake in a form. */
+function isRefusalExpression({ type, callee, arguments: args, properties }: SyntaxNode): boolean {
   if (type === 'ObjectExpression') {
-    // An error of OAuth2.
+    // An object with these two properties is an error of OAuth2.
     const names = (properties as readonly SyntaxNode[]).map(({ key }) => (key as SyntaxNode | undefined)?.['name']); // prettier-ignore
     return names.includes('error') && names.includes('reason');
   }
   if (!isNode(callee)) return false;
   if (type === 'NewExpression') {
     const [code] = args as readonly SyntaxNode[];
-    return /^(AppError|Problem)$/.test(String(callee['name'])) && !faults.has(String(code?.['value'])); // prettier-ignore
+    return /^(AppError|Problem)$/.test(String(callee['name'])) && !serverFaultCodes.has(String(code?.['value'])); // prettier-ignore
   }
   const property = callee['property'] as SyntaxNode | undefined;
   return (
     type === 'CallExpression' &&
-    (/^(invalid|notFound|refuse|refusedRequest|refuseExchange)$/.test(String(callee['name'])) ||
+    (/^(invalidError|notFoundError|refuse|refusedRequest|refuseExchange)$/.test(String(callee['name'])) ||
       property?.['name'] === 'fail')
   );
 }

@@ -3,12 +3,12 @@ import { createRequire, registerHooks } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as globals from './globals.js';
-import { isCounted, withNotes } from './refusals.js';
+import { isCountedModule, instrumentRefusals } from './refusals.js';
 
 const require = createRequire(import.meta.url);
 const tests = new URL('../', import.meta.url).href;
 const build = new URL('../../', import.meta.url).href;
-/** The folder that collects the refusals which the tests of a run provoke, if they are counted. */
+/** The folder in which the tests of a run note the refusals that they provoke; undefined if refusals are not counted. */
 const refusalsFolder = process.env['STRANDLAKE_REFUSALS'];
 const provokedRefusals = new Set<string>();
 Object.assign(globalThis, { noteRefusal: (place: string) => provokedRefusals.add(place) });
@@ -27,17 +27,23 @@ registerHooks({
   load(url, context, next) {
     const module = next(url, context);
     const path = url.startsWith(build) ? url.slice(build.length) : '';
-    if (refusalsFolder === undefined || !isCounted(path)) return module;
-    return { ...module, source: withNotes(path, Buffer.from(module.source as Buffer).toString()) };
+    if (refusalsFolder === undefined || !isCountedModule(path)) return module;
+    return {
+      ...module,
+      source: instrumentRefusals(path, Buffer.from(module.source as Buffer).toString()),
+    };
   },
 });
 
 /**
- * Loads test files as Node loads modules. The files of one process share the modules that they test, compiled and optimised; with the runtime of
- * Jest, each file loads all of them anew into a context of its own. Modules of tests are loaded for each test file.
+ * Loads test files as Node loads modules. The test files of one process share the modules of the product, compiled and optimised; with
+ * Jest's own runtime, each file would load all of them anew into its own context. Modules of tests are loaded anew for each test file.
  */
 export default class ProcessRuntime {
-  /** Loads the module of Jest that holds the tests of a file and runs them. It is loaded anew, so that it holds none of earlier files. */
+  /**
+   * Loads the module of Jest that holds and runs the tests of a file. It is loaded anew for each file, so that it does not contain the
+   * tests of earlier files.
+   */
   requireInternalModule(path: string): unknown {
     Reflect.deleteProperty(globalThis, Symbol.for('EVENT_HANDLERS'));
     Reflect.deleteProperty(require.cache, path);

@@ -1,16 +1,16 @@
 import type { Row } from '../../engine/core/types.js';
-import { jsonAgrees } from '../fuzz/oracles.js';
-import { recordsOf } from '../readers/csv/oracle.js';
+import { isSameJsonRecord } from '../fuzz/oracles.js';
+import { naiveRecordsOf } from '../readers/csv/oracle.js';
 import type { SourceImport } from '../readers/import-source.js';
 
-/** Describes the first record that differs from the reading of another tool; null when all are equal. */
-export function difference(
+/** Describes the first record that differs from the one that another tool has read; returns null if all are equal. */
+export function firstRecordDifference(
   kind: string,
   read: SourceImport,
   second: readonly unknown[],
   hasHeader: boolean,
 ): string | null {
-  const pairs = comparisons[kind] ?? comparisons['json']!;
+  const pairs = pairingByKind[kind] ?? pairingByKind['json']!;
   let i = 0;
   for (const [found, want, isSame] of pairs(read, second, hasHeader)) {
     const [a, b] = [JSON.stringify(found), JSON.stringify(want)];
@@ -21,18 +21,22 @@ export function difference(
   return null;
 }
 
-/** Pairs of actual and expected records; `isSame` is set where the comparison is not plain equality. */
-type Pairs = Iterable<readonly [found: unknown, want: unknown, isSame?: boolean]>;
-type Compared = (read: SourceImport, second: readonly unknown[], hasHeader: boolean) => Pairs;
+/** Pairs of actual and expected records; `isSame` compares them if plain equality is not enough. */
+type RecordPairs = Iterable<readonly [found: unknown, want: unknown, isSame?: boolean]>;
+type PairRecords = (
+  read: SourceImport,
+  second: readonly unknown[],
+  hasHeader: boolean,
+) => RecordPairs;
 
-const table: Compared = ({ rows }, second, hasHeader) => {
+const pairTableRows: PairRecords = ({ rows }, second, hasHeader) => {
   const lines = (second as string[][]).filter(([first]) => !first!.startsWith('#'));
   const names = hasHeader ? lines[0]! : lines[0]!.map((_, k) => `column_${k}`);
-  const expectedRecords = recordsOf(names, hasHeader ? lines.slice(1) : lines);
+  const expectedRecords = naiveRecordsOf(names, hasHeader ? lines.slice(1) : lines);
   return rows.map((row, i) => [row, expectedRecords[i]]);
 };
 
-const features: Compared = ({ rows }, second) => {
+const pairFeatures: PairRecords = ({ rows }, second) => {
   const number = (cell: string | undefined) => (cell === '.' ? null : Number(cell));
   return rows.map((row, i) => {
     const [, , , start, end, score, strand, phase] = second[i] as string[];
@@ -43,7 +47,7 @@ const features: Compared = ({ rows }, second) => {
   });
 };
 
-const variants: Compared = ({ rows }, second) => {
+const pairVariants: PairRecords = ({ rows }, second) => {
   const expectedRecords = (second as string[][]).flatMap(
     ([chromosome, position, id, ref, alts, qual, filter]) =>
       alts!
@@ -61,33 +65,33 @@ const variants: Compared = ({ rows }, second) => {
   return rows.map((row, i) => {
     const { chromosome, start } = row['genomic_coordinates'] as Row;
     const { row_id: id, reference_allele: ref, allele, qual, filter } = row;
-    // bcftools stores QUAL as a 32-bit float and prints six digits.
+    // bcftools stores QUAL as a 32-bit float and prints it with six digits, so the expected value is rounded in the same way.
     const printedQuality = qual === null ? null : Number(Math.fround(Number(qual)).toPrecision(6));
     return [[chromosome, start, id, ref, allele, printedQuality, filter], expectedRecords[i]];
   });
 };
 
-/** Reserved names: fields of records with these names are discarded. */
+/** Names that are reserved: the reader discards fields with these names. */
 const reservedNames = ['_id', '_commit'];
 
-const objects: Compared = ({ rows, columns }, second) => {
-  // `genomic_coordinates` is added by the reader.
+const pairObjects: PairRecords = ({ rows, columns }, second) => {
+  // The reader adds `genomic_coordinates`, so the field is not compared.
   const isOwn = (name: string) => name !== 'genomic_coordinates';
   const knownColumns = columns.filter(({ name }) => isOwn(name));
   return rows.map((row, i) => {
     const ownRecord = Object.fromEntries(Object.entries(row).filter(([name]) => isOwn(name)));
     const all = Object.entries(second[i] as Row).filter(([name]) => !reservedNames.includes(name));
     const expectedRecord = Object.fromEntries(all);
-    return [ownRecord, expectedRecord, jsonAgrees(expectedRecord, ownRecord, knownColumns)];
+    return [ownRecord, expectedRecord, isSameJsonRecord(expectedRecord, ownRecord, knownColumns)];
   });
 };
 
-const comparisons: Readonly<Record<string, Compared>> = {
-  csv: table,
-  tsv: table,
-  maf: table,
-  vcf: variants,
-  gtf: features,
-  gff3: features,
-  json: objects,
+const pairingByKind: Readonly<Record<string, PairRecords>> = {
+  csv: pairTableRows,
+  tsv: pairTableRows,
+  maf: pairTableRows,
+  vcf: pairVariants,
+  gtf: pairFeatures,
+  gff3: pairFeatures,
+  json: pairObjects,
 };

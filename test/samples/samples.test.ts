@@ -3,39 +3,41 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { readerForFile } from '../../readers/index.js';
 import { expectations } from './expectations.js';
-import { difference } from './difference.js';
+import { firstRecordDifference } from './difference.js';
 import { importSource } from '../readers/import-source.js';
 
 /*
- * Imports every file of a folder of samples and compares the records with the counts in the tables of that folder, and with the reading of
- * another tool: STRANDLAKE_SAMPLES=<folder> npm test -- samples
+ * Imports every file in a folder of samples, and compares the number of records with the counts in the tables of that folder, and the
+ * records with those that another tool reads: STRANDLAKE_SAMPLES=<folder> npm test -- samples
  * Without python3 or bcftools, only the counts are compared.
  */
 
-const folder = process.env['STRANDLAKE_SAMPLES'];
-const readers: Readonly<Record<string, string>> = {
+const samplesFolder = process.env['STRANDLAKE_SAMPLES'];
+const readerByKind: Readonly<Record<string, string>> = {
   jsonl: 'json',
   gff3: 'gff3',
   maf: 'tsv',
   nirvana: 'nirvana',
 };
-const kinds = ['vcf', 'jsonl', 'csv', 'tsv', 'maf', 'xml', 'gtf', 'gff3', 'nirvana'];
+const sampleKinds = ['vcf', 'jsonl', 'csv', 'tsv', 'maf', 'xml', 'gtf', 'gff3', 'nirvana'];
 
-/** A row of a table of samples. */
+/** A row of a table that lists samples. */
 interface Sample {
   readonly path: string;
   readonly kind: string;
-  /** The numbers of its count column. */
+  /** The numbers in the row's column of counts. */
   readonly counts: readonly number[];
 }
 
-const samples = folder === undefined ? [] : kinds.flatMap(samplesOf);
+const samples = samplesFolder === undefined ? [] : sampleKinds.flatMap(samplesOf);
 
 function samplesOf(kind: string): Sample[] {
-  return readFileSync(`${folder}/${kind}/SOURCES.md`, 'utf8')
+  return readFileSync(`${samplesFolder}/${kind}/SOURCES.md`, 'utf8')
     .split('\n')
     .map((line) => line.split(' | '))
-    .filter(([name = '']) => existsSync(`${folder}/${kind}/${name.slice(2)}`) && name.length > 2)
+    .filter(
+      ([name = '']) => existsSync(`${samplesFolder}/${kind}/${name.slice(2)}`) && name.length > 2,
+    )
     .map(([name, , counts = '']) => ({
       path: `${kind}/${name!.slice(2)}`,
       kind,
@@ -43,7 +45,7 @@ function samplesOf(kind: string): Sample[] {
     }));
 }
 
-const eachSample =
+const testEachSample =
   samples.length > 0
     ? test.each(samples)
     : test.skip.each([
@@ -51,14 +53,16 @@ const eachSample =
       ]);
 
 test('the tables list every file of the folders', () => {
-  for (const kind of folder === undefined ? [] : kinds) {
+  for (const kind of samplesFolder === undefined ? [] : sampleKinds) {
     const listedPaths = samples.filter((sample) => sample.kind === kind).map(({ path }) => path);
-    const filesPresent = readdirSync(`${folder}/${kind}`).filter((name) => name !== 'SOURCES.md');
+    const filesPresent = readdirSync(`${samplesFolder}/${kind}`).filter(
+      (name) => name !== 'SOURCES.md',
+    );
     expect(listedPaths.sort()).toEqual(filesPresent.map((name) => `${kind}/${name}`).sort());
   }
 });
 
-eachSample('$path', async (sample) => {
+testEachSample('$path', async (sample) => {
   const { path } = sample;
   const {
     params = {},
@@ -66,18 +70,18 @@ eachSample('$path', async (sample) => {
     differs,
     ...expectation
   } = expectations[path] ?? {};
-  const reader = expectation.reader ?? readers[sample.kind] ?? readerForFile(path).name;
-  const bytes = readFileSync(`${folder}/${path}`);
+  const reader = expectation.reader ?? readerByKind[sample.kind] ?? readerForFile(path).name;
+  const bytes = readFileSync(`${samplesFolder}/${path}`);
   const read = await importSource(bytes, reader, { name: path, params, targetBytes: 300_000 });
   if (typeof records === 'string') return expect(read.error).toContain(records);
   expect([read.error, read.rows.length]).toEqual([null, records]);
-  const second = secondReading(sample, params);
+  const second = readByOtherTool(sample, params);
   if (differs !== undefined || second === undefined) return;
   const hasHeader = (params as { header?: unknown }).header !== null;
-  expect(difference(sample.kind, read, second, hasHeader)).toBeNull();
+  expect(firstRecordDifference(sample.kind, read, second, hasHeader)).toBeNull();
 });
 
-/** The expected number of records of a file, from the counts of the table. */
+/** Returns the expected number of records of a file, according to the counts in the table. */
 function expectedRecords({ path, kind, counts }: Sample): number {
   const [count = 0, second = 0] = counts;
   switch (kind) {
@@ -86,17 +90,17 @@ function expectedRecords({ path, kind, counts }: Sample): number {
     case 'maf':
       return count - second - ((expectations[path]?.params ?? {})['header'] === null ? 0 : 1);
     case 'vcf':
-      return allelesIn(path, count);
+      return countAlternateAlleles(path, count);
     default:
       return count;
   }
 }
 
-/** The number of alternate alleles, each of which is a record; the table counts lines. */
-function allelesIn(path: string, lines: number): number {
-  const rows = secondReading({ path, kind: 'vcf', counts: [] }, {}) as string[][] | undefined;
+/** Returns the number of alternate alleles in a VCF file, each of which is a record; the table counts lines. */
+function countAlternateAlleles(path: string, lines: number): number {
+  const rows = readByOtherTool({ path, kind: 'vcf', counts: [] }, {}) as string[][] | undefined;
   if (rows === undefined) {
-    const text = readFileSync(`${folder}/${path}`, 'utf8').split('\n');
+    const text = readFileSync(`${samplesFolder}/${path}`, 'utf8').split('\n');
     const plainLines = text.filter((line) => line !== '' && !line.startsWith('#'));
     expect(plainLines).toHaveLength(lines);
     return plainLines.reduce((sum, line) => sum + line.split('\t')[4]!.split(',').length, 0);
@@ -105,8 +109,8 @@ function allelesIn(path: string, lines: number): number {
   return rows.reduce((sum, [, , , , alternates]) => sum + alternates!.split(',').length, 0);
 }
 
-/** The records that the other tool reads; undefined if it rejects the file. */
-function secondReading(
+/** Returns the records that the other tool reads; undefined if it rejects the file. */
+function readByOtherTool(
   { path, kind }: Sample,
   params: Readonly<Record<string, unknown>>,
 ): unknown[] | undefined {
@@ -123,7 +127,7 @@ function secondReading(
     nirvana: ['nirvana'],
   };
   const [form, ...more] = forms[kind]!;
-  const args = ['test/samples/second-reading.py', form!, `${folder}/${path}`, ...more];
+  const args = ['test/samples/second-reading.py', form!, `${samplesFolder}/${path}`, ...more];
   const { stdout, status } = spawnSync('python3', args, { encoding: 'utf8', maxBuffer: 1 << 30 });
   if (status !== 0) return undefined;
   return stdout

@@ -21,7 +21,7 @@ import {
   type SchedulerOptions,
 } from '../../scheduler/queue/scheduler.js';
 
-/** A data folder with a user, in the temporary folder. */
+/** A data folder with a user, below the system's temporary folder. */
 export class Lake {
   readonly #opened: { data: DataFolder; catalog: Catalog; store: Store };
   user!: UserRow;
@@ -68,7 +68,7 @@ export class Lake {
   }
 
   /** Starts a scheduler on this folder. No merge starts because a dataset is quiet: tests count segments. */
-  async schedule(options: Partial<SchedulerOptions> = {}): Promise<Scheduler> {
+  async startScheduler(options: Partial<SchedulerOptions> = {}): Promise<Scheduler> {
     const config = { threads: 2, workerMemoryMb: 1024 };
     const scheduler = createScheduler({
       ...this.#opened,
@@ -92,7 +92,7 @@ export class Lake {
 
   async dataset(filename = 'variants'): Promise<number> {
     const { dataset } = await this.catalog.datasets.create({
-      ...this.location(),
+      ...this.objectLocation(),
       filename,
       storageClass: 'Standard',
     });
@@ -106,12 +106,12 @@ export class Lake {
     given: { readonly size?: number; readonly md5?: string } = {},
   ): Promise<number> {
     const object = await this.catalog.objects.create({
-      ...this.location(),
+      ...this.objectLocation(),
       objectType: 'file',
       filename,
     });
     await writeFile(this.data.object(object.id, 1), bytes);
-    const content = { userId: this.owner().userId, size: null, md5: null, ...given };
+    const content = { userId: this.ownerIds().userId, size: null, md5: null, ...given };
     await this.catalog.fileVersions.publish(object, { revision: 1, ...content });
     return object.id;
   }
@@ -122,7 +122,7 @@ export class Lake {
     more: Partial<NewImport> = {},
   ): Promise<TaskRow> {
     const { task } = await this.catalog.imports.create({
-      ...this.owner(),
+      ...this.ownerIds(),
       datasetId,
       objectId,
       source: 'object',
@@ -131,7 +131,7 @@ export class Lake {
     return task;
   }
 
-  async inline(
+  async queueInlineImport(
     datasetId: number,
     records: string,
     more: Partial<NewImport> = {},
@@ -139,7 +139,7 @@ export class Lake {
     const id = await this.catalog.nextId();
     await writeFile(this.data.inlineRecords(id), records);
     const { task } = await this.catalog.imports.create({
-      ...this.owner(),
+      ...this.ownerIds(),
       id,
       datasetId,
       source: 'data_records',
@@ -148,9 +148,13 @@ export class Lake {
     return task;
   }
 
-  async export(datasetId: number, format: string, more: Partial<NewExport> = {}): Promise<TaskRow> {
+  async queueExport(
+    datasetId: number,
+    format: string,
+    more: Partial<NewExport> = {},
+  ): Promise<TaskRow> {
     const { task } = await this.catalog.exports.create({
-      ...this.owner(),
+      ...this.ownerIds(),
       datasetId,
       format,
       ...more,
@@ -158,21 +162,21 @@ export class Lake {
     return task;
   }
 
-  async migrate(
+  async queueMigration(
     sourceId: number,
     targetId: number,
     more: Partial<NewDatasetMigration> = {},
   ): Promise<TaskRow> {
-    const job = { ...this.owner(), sourceId, targetId, ...more };
+    const job = { ...this.ownerIds(), sourceId, targetId, ...more };
     return (await this.catalog.datasetMigrations.create(job)).task;
   }
 
-  task(id: number): Promise<TaskRow | undefined> {
+  readTaskRow(id: number): Promise<TaskRow | undefined> {
     return this.catalog.tasks.get(id);
   }
 
-  /** The records of a dataset, as a separate DuckDB reads the files of the current version. */
-  async records(
+  /** Returns the records of a dataset, read by a separate DuckDB from the files of the current version. */
+  async readRecordsByDuckdb(
     datasetId: number,
   ): Promise<{ rows: number; ids: number; commits: readonly string[] }> {
     const { files, rows } = await this.store.snapshot(datasetId);
@@ -193,8 +197,8 @@ export class Lake {
     }
   }
 
-  /** The inconsistencies of the data folder after all tasks have ended, which must be none (threats, section 12). */
-  async damage(): Promise<readonly string[]> {
+  /** Returns the inconsistencies of the data folder after all tasks have ended; there must be none (threats, section 12). */
+  async folderDamage(): Promise<readonly string[]> {
     const found: string[] = [];
     const tasks = await this.catalog.tasks.list({ viewer: null }, { limit: 1_000, offset: 0 });
     for (const { id, status } of tasks.rows) {
@@ -204,7 +208,7 @@ export class Lake {
     for (const name of await readdir(this.data.scratch)) {
       if (!name.startsWith('spill-')) found.push(`scratch/${name} has stayed`);
     }
-    found.push(...(await this.rejectedDamage()));
+    found.push(...(await this.rejectedFileDamage()));
     const swept = await this.store.sweep(
       async (id) => (await this.catalog.datasets.get(id))?.logVersion,
     );
@@ -214,7 +218,7 @@ export class Lake {
       found.push(
         ...(await this.store.verify(id)).map(({ path, problem }) => `${path}: ${problem}`),
       );
-      const { rows, ids, commits } = await this.records(id);
+      const { rows, ids, commits } = await this.readRecordsByDuckdb(id);
       const dataset = await this.catalog.datasets.get(id);
       if (ids !== rows) found.push(`${rows} records have ${ids} different _ids`);
       if (dataset?.documentsCount !== rows)
@@ -241,8 +245,11 @@ export class Lake {
     return found;
   }
 
-  /** Checks that exactly the imports and migrations whose reports name a file of rejected records have one. */
-  private async rejectedDamage(): Promise<readonly string[]> {
+  /**
+   * Returns a problem for each import or migration that has a file of rejected records although its report names none, or the other way
+   * round.
+   */
+  private async rejectedFileDamage(): Promise<readonly string[]> {
     const page = { limit: 1_000, offset: 0 };
     const imports = await this.catalog.imports.list({ viewer: null }, page);
     const migrations = await this.catalog.datasetMigrations.list({ viewer: null }, page);
@@ -259,17 +266,17 @@ export class Lake {
     return [`rejected/ holds ${found}, the import reports name ${expectedRejections}`];
   }
 
-  private location(): { vaultId: number; parentId: null; userId: number } {
+  private objectLocation(): { vaultId: number; parentId: null; userId: number } {
     return { vaultId: this.vault.id, parentId: null, userId: this.user.id };
   }
 
-  private owner(): { userId: number; accountId: number } {
+  private ownerIds(): { userId: number; accountId: number } {
     return { userId: this.user.id, accountId: this.user.accountId };
   }
 }
 
-/** A VCF of `rows` single-nucleotide variants, about 60 bytes each, with the `extra` lines in the middle. */
-export function vcfOf(rows: number, extra = ''): string {
+/** Returns a VCF of `rows` single-nucleotide variants, about 60 bytes each, with the `extra` lines in the middle. */
+export function vcfTextOf(rows: number, extra = ''): string {
   const lines = [
     '##fileformat=VCFv4.2',
     '##reference=GRCh38',

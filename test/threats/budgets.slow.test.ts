@@ -10,17 +10,17 @@ import { parseExportParams, parseQuery } from '../../engine/query/request/reques
 import { readHeader } from '../../readers/vcf/vcf-header.js';
 import { loadChunk } from '../../readers/source/load-chunk.js';
 import { openSource } from '../../readers/source/open.js';
-import { startLab } from '../api/lab.js';
+import { startServerFixture } from '../api/lab.js';
 import { idOf } from '../api/server.js';
-import { bgzf } from '../readers/source/bgzf.js';
+import { compressBgzf } from '../readers/source/bgzf.js';
 
-type Budget = keyof typeof budgets;
+type BudgetName = keyof typeof budgets;
 
 const folder = mkdtempSync(join(tmpdir(), 'strandlake-budgets-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** The test files of the budgets that are not tested here. */
-const testedElsewhere: Partial<Record<Budget, string>> = {
+/** The test files of the budgets that this file does not test. */
+const budgetsTestedElsewhere: Partial<Record<BudgetName, string>> = {
   multipartMs: 'api/resources/multipart',
   uploadParts: 'api/resources/multipart',
   jsonDepth: 'readers/jsonl/jsonl',
@@ -69,8 +69,8 @@ const testedElsewhere: Partial<Record<Budget, string>> = {
   fetchShareOfFreeDisk: 'threats/hosts.slow',
 };
 
-/** Reads all of a source as an import does. */
-async function readAll(path: string): Promise<number> {
+/** Reads a whole source as an import does. */
+async function countBytesRead(path: string): Promise<number> {
   const source = await openSource(path, 'it.json');
   try {
     let bytes = 0;
@@ -81,14 +81,14 @@ async function readAll(path: string): Promise<number> {
   }
 }
 
-function file(...pieces: readonly (string | Uint8Array)[]): string {
+function writeSourceFile(...pieces: readonly (string | Uint8Array)[]): string {
   const path = join(folder, 'source');
   writeFileSync(path, Buffer.concat(pieces.map((piece) => Buffer.from(piece))));
   return path;
 }
 
-async function vcfHeader(text: string): Promise<unknown> {
-  const source = await openSource(file(text), 'it.vcf');
+async function readVcfHeader(text: string): Promise<unknown> {
+  const source = await openSource(writeSourceFile(text), 'it.vcf');
   try {
     return await readHeader(source.head, undefined);
   } finally {
@@ -96,8 +96,8 @@ async function vcfHeader(text: string): Promise<unknown> {
   }
 }
 
-/** The work with a smaller budget: the real one would need a disk of its own. */
-async function withBudget<T>(name: Budget, value: number, work: () => Promise<T>): Promise<T> {
+/** Runs `work` with a smaller budget; reaching the real one would take a whole disk. */
+async function withBudget<T>(name: BudgetName, value: number, work: () => Promise<T>): Promise<T> {
   const changedBudgets = budgets as unknown as Record<string, number>;
   const before = changedBudgets[name]!;
   changedBudgets[name] = value;
@@ -108,20 +108,20 @@ async function withBudget<T>(name: Budget, value: number, work: () => Promise<T>
   }
 }
 
-/** A line with a neighbour on each side. */
-const line = (bytes: number): Buffer => {
+/** Returns a long line between two short ones. */
+const lineBetweenNeighbours = (bytes: number): Buffer => {
   const all = Buffer.alloc(bytes + 4, 120);
   all.write('a\n', 0);
   all.write('\nb', bytes + 2);
   return all;
 };
-const columns = '#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO';
-const samples = (count: number): string =>
-  `${columns}\tFORMAT\t${Array.from({ length: count }, (_, i) => `s${i}`).join('\t')}\n`;
+const columnLine = '#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO';
+const columnLineWithSamples = (count: number): string =>
+  `${columnLine}\tFORMAT\t${Array.from({ length: count }, (_, i) => `s${i}`).join('\t')}\n`;
 const headerLines = (count: number): string =>
-  `##fileformat=VCFv4.2\n${'##x=1\n'.repeat(count - 2)}${columns}\n`;
+  `##fileformat=VCFv4.2\n${'##x=1\n'.repeat(count - 2)}${columnLine}\n`;
 const headerBytes = (bytes: number): string => {
-  const [first, last] = ['##fileformat=VCFv4.2\n', `${columns}\n`];
+  const [first, last] = ['##fileformat=VCFv4.2\n', `${columnLine}\n`];
   const fill = bytes - first.length - last.length;
   const longLine = `##x=${'y'.repeat(1_019)}\n`;
   const count = Math.floor(fill / longLine.length) - 1;
@@ -129,32 +129,32 @@ const headerBytes = (bytes: number): string => {
 };
 
 let datasetId: number;
-const { ann, vaultId } = await startLab();
+const { ann, vaultId } = await startServerFixture();
 beforeAll(async () => {
   datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
 });
 
-const records = (count: number): object => ({
+const importBodyOf = (count: number): object => ({
   dataset_id: datasetId,
   records: Array.from({ length: count }, (_, n) => ({ n })),
 });
 
-/** Sends a request; an answer that is none of success is thrown as its text. */
+/** Sends a request; throws the text of the answer unless the request succeeds. */
 async function postBody(path: string, body: unknown): Promise<void> {
   const { status, text } = await ann.post(path, body);
   if (status >= 400) throw new Error(`${status} ${text}`);
 }
 
-interface Case {
-  readonly budget: Budget;
+interface BudgetCase {
+  readonly budget: BudgetName;
   readonly under: () => unknown;
   readonly over: () => unknown;
-  /** The error message: the limit, its value, and what to change. */
+  /** The expected error message, which says what the limit is, its value, and what to change. */
   readonly message: RegExp;
 }
 
-const limit = { lineBytes: budgets.lineBytes, header: budgets.vcfHeaderBytes };
-const cases: readonly (readonly [string, Case])[] = Object.entries({
+const savedBudgets = { lineBytes: budgets.lineBytes, header: budgets.vcfHeaderBytes };
+const budgetCases: readonly (readonly [string, BudgetCase])[] = Object.entries({
   'a body': {
     budget: 'jsonBodyBytes',
     under: () => postBody(`/v2/datasets/${datasetId}/data`, Buffer.alloc(64 << 20, ' ')),
@@ -164,67 +164,89 @@ const cases: readonly (readonly [string, Case])[] = Object.entries({
   },
   'inline records': {
     budget: 'inlineRecords',
-    under: () => postBody('/v2/dataset_imports', records(5_000)),
-    over: () => postBody('/v2/dataset_imports', records(5_001)),
+    under: () => postBody('/v2/dataset_imports', importBodyOf(5_000)),
+    over: () => postBody('/v2/dataset_imports', importBodyOf(5_001)),
     message:
       /takes at most 5000 records, not 5001: split them over several imports, or upload them as a file/,
   },
   'a line': {
     budget: 'lineBytes',
-    under: () => readAll(file(line(limit.lineBytes))),
-    over: () => readAll(file(line(limit.lineBytes + 1))),
+    under: () => countBytesRead(writeSourceFile(lineBetweenNeighbours(savedBudgets.lineBytes))),
+    over: () => countBytesRead(writeSourceFile(lineBetweenNeighbours(savedBudgets.lineBytes + 1))),
     message:
       /^it.json: a line is longer than 64 MiB, the most that one may have: check that the file is text/,
   },
   'a line in gzip': {
     budget: 'lineBytes',
-    under: () => readAll(file(gzipSync(line(limit.lineBytes), { level: 1 }))),
-    over: () => readAll(file(gzipSync(line(limit.lineBytes + 1), { level: 1 }))),
+    under: () =>
+      countBytesRead(
+        writeSourceFile(gzipSync(lineBetweenNeighbours(savedBudgets.lineBytes), { level: 1 })),
+      ),
+    over: () =>
+      countBytesRead(
+        writeSourceFile(gzipSync(lineBetweenNeighbours(savedBudgets.lineBytes + 1), { level: 1 })),
+      ),
     message: /^it.json: a line is longer than 64 MiB/,
   },
   'a line in BGZF': {
     budget: 'lineBytes',
-    under: () => readAll(file(bgzf(line(limit.lineBytes)))),
-    over: () => readAll(file(bgzf(line(limit.lineBytes + 1)))),
+    under: () =>
+      countBytesRead(writeSourceFile(compressBgzf(lineBetweenNeighbours(savedBudgets.lineBytes)))),
+    over: () =>
+      countBytesRead(
+        writeSourceFile(compressBgzf(lineBetweenNeighbours(savedBudgets.lineBytes + 1))),
+      ),
     message: /^it.json: a line is longer than 64 MiB/,
   },
   'what gzip gives': {
     budget: 'decompressedBytes',
-    under: () => withBudget('decompressedBytes', 9_999, () => readAll(file(gzipSync(text(9_999))))),
-    over: () => withBudget('decompressedBytes', 9_999, () => readAll(file(gzipSync(text(10_000))))),
+    under: () =>
+      withBudget('decompressedBytes', 9_999, () =>
+        countBytesRead(writeSourceFile(gzipSync(textOfLines(9_999)))),
+      ),
+    over: () =>
+      withBudget('decompressedBytes', 9_999, () =>
+        countBytesRead(writeSourceFile(gzipSync(textOfLines(10_000)))),
+      ),
     message:
       /^it.json: the file has more than 9999 bytes when decompressed, .* split it into several files$/,
   },
   'what BGZF gives': {
     budget: 'decompressedBytes',
-    under: () => withBudget('decompressedBytes', 9_999, () => readAll(file(bgzf(text(9_999))))),
-    over: () => withBudget('decompressedBytes', 9_999, () => readAll(file(bgzf(text(10_000))))),
+    under: () =>
+      withBudget('decompressedBytes', 9_999, () =>
+        countBytesRead(writeSourceFile(compressBgzf(textOfLines(9_999)))),
+      ),
+    over: () =>
+      withBudget('decompressedBytes', 9_999, () =>
+        countBytesRead(writeSourceFile(compressBgzf(textOfLines(10_000)))),
+      ),
     message: /^it.json: the file has more than 9999 bytes when decompressed/,
   },
   'the bytes of a VCF header': {
     budget: 'vcfHeaderBytes',
-    under: () => vcfHeader(headerBytes(limit.header)),
-    over: () => vcfHeader(headerBytes(limit.header + 2)),
+    under: () => readVcfHeader(headerBytes(savedBudgets.header)),
+    over: () => readVcfHeader(headerBytes(savedBudgets.header + 2)),
     message:
       /^it.vcf: the VCF header has more than 64 MiB, the most that one may have: remove lines/,
   },
   'a VCF header of one endless line': {
     budget: 'vcfHeaderBytes',
-    under: () => vcfHeader(`##fileformat=VCFv4.2\n##x=${'y'.repeat(1 << 20)}\n${columns}\n`),
-    over: () => vcfHeader(`##fileformat=VCFv4.2\n##x=${'y'.repeat(limit.header)}`),
+    under: () => readVcfHeader(`##fileformat=VCFv4.2\n##x=${'y'.repeat(1 << 20)}\n${columnLine}\n`),
+    over: () => readVcfHeader(`##fileformat=VCFv4.2\n##x=${'y'.repeat(savedBudgets.header)}`),
     message: /the VCF header has more than 64 MiB/,
   },
   'the lines of a VCF header': {
     budget: 'vcfHeaderLines',
-    under: () => vcfHeader(headerLines(100_000)),
-    over: () => vcfHeader(headerLines(100_001)),
+    under: () => readVcfHeader(headerLines(100_000)),
+    over: () => readVcfHeader(headerLines(100_001)),
     message:
       /^it.vcf: the VCF header has more than 100000 lines, the most that one may have: remove lines/,
   },
   'samples of a VCF': {
     budget: 'vcfSamples',
-    under: () => vcfHeader(`##fileformat=VCFv4.2\n${samples(200_000)}`),
-    over: () => vcfHeader(`##fileformat=VCFv4.2\n${samples(200_001)}`),
+    under: () => readVcfHeader(`##fileformat=VCFv4.2\n${columnLineWithSamples(200_000)}`),
+    over: () => readVcfHeader(`##fileformat=VCFv4.2\n${columnLineWithSamples(200_001)}`),
     message:
       /the file has 200001 samples, and 200000 are the most that one may have: split it by samples/,
   },
@@ -248,47 +270,55 @@ const cases: readonly (readonly [string, Case])[] = Object.entries({
   },
   'the terms of a facet': {
     budget: 'facetTerms',
-    under: () => withBudget('facetTerms', 5_000, () => postBody(data(), facet(0))),
-    over: () => withBudget('facetTerms', 4_999, () => postBody(data(), facet(0))),
+    under: () => withBudget('facetTerms', 5_000, () => postBody(dataPath(), termsFacetRequest(0))),
+    over: () => withBudget('facetTerms', 4_999, () => postBody(dataPath(), termsFacetRequest(0))),
     message:
       /The facet of n has too many terms: all facets of an answer may have 4999 at most; set the limit of the facet/,
   },
   'the bins of a histogram': {
     budget: 'facetBuckets',
-    under: () => withBudget('facetBuckets', 5_000, () => postBody(data(), bins(1))),
-    over: () => withBudget('facetBuckets', 4_999, () => postBody(data(), bins(1))),
+    under: () =>
+      withBudget('facetBuckets', 5_000, () => postBody(dataPath(), histogramFacetRequest(1))),
+    over: () =>
+      withBudget('facetBuckets', 4_999, () => postBody(dataPath(), histogramFacetRequest(1))),
     message:
       /The facet of n has too many bins: all facets of an answer may have 4999 at most; take a larger interval/,
   },
   'the bins of all histograms': {
     budget: 'facetBuckets',
-    under: () => withBudget('facetBuckets', 10_000, () => postBody(data(), bins(1, bins(1)))),
-    over: () => withBudget('facetBuckets', 9_999, () => postBody(data(), bins(1, bins(1)))),
+    under: () =>
+      withBudget('facetBuckets', 10_000, () =>
+        postBody(dataPath(), histogramFacetRequest(1, histogramFacetRequest(1))),
+      ),
+    over: () =>
+      withBudget('facetBuckets', 9_999, () =>
+        postBody(dataPath(), histogramFacetRequest(1, histogramFacetRequest(1))),
+      ),
     message: /too many bins: all facets of an answer may have 9999 at most; take a larger interval/,
   },
   'the terms that a facet asks for': {
     budget: 'facetTerms',
-    under: () => postBody(data(), facet(1_000_000)),
-    over: () => postBody(data(), facet(1_000_001)),
+    under: () => postBody(dataPath(), termsFacetRequest(1_000_000)),
+    over: () => postBody(dataPath(), termsFacetRequest(1_000_001)),
     message:
       /The limit of a facet is a whole number from 1 to 1000000, or 0 for all terms, not 1000001/,
   },
-} satisfies Record<string, Case>);
-const data = (): string => `/v2/datasets/${datasetId}/data`;
-const facet = (terms: number): object => ({
+} satisfies Record<string, BudgetCase>);
+const dataPath = (): string => `/v2/datasets/${datasetId}/data`;
+const termsFacetRequest = (terms: number): object => ({
   limit: 0,
   facets: { n: { facet_type: 'terms', limit: terms } },
 });
-const bins = (interval: number, nested: object = {}): object => ({
+const histogramFacetRequest = (interval: number, nested: object = {}): object => ({
   limit: 0,
   facets: { n: { facet_type: 'histogram', interval, ...nested } },
 });
-const text = (bytes: number): Buffer => Buffer.from('a\n'.repeat(bytes).slice(0, bytes));
+const textOfLines = (bytes: number): Buffer => Buffer.from('a\n'.repeat(bytes).slice(0, bytes));
 
 describe('T0: just under passes, just over is named', () => {
-  test.each(cases)('%s', async (_, { under, over, message }) => {
+  test.each(budgetCases)('%s', async (_, { under, over, message }) => {
     await under();
-    // The least growth of several attempts: one attempt may include memory that the garbage collector has not yet freed.
+    // The least memory growth of several attempts: an attempt may include memory that the garbage collector has not freed yet.
     let growth = Infinity;
     for (let attempt = 0; attempt < 3 && growth >= 200 << 20; attempt++) {
       const before = process.memoryUsage().rss;
@@ -313,7 +343,7 @@ describe('T0: just under passes, just over is named', () => {
       Number(new URL(String(url)).searchParams.get('expires')) * 1000 - Date.now();
     expect(secondsLeft(upload) / budgets.uploadUrlMs).toBeCloseTo(1, 2);
     expect(secondsLeft(download) / budgets.objectUrlMs).toBeCloseTo(1, 1);
-    // The file of an export lives as long as its address: test/threats/downloads.slow.test.ts.
+    // The file of an export is kept as long as its download address is valid; test/threats/downloads.slow.test.ts tests this.
     expect(budgets.exportUrlMs).toBe(24 * 3_600_000);
   });
 });
@@ -337,7 +367,7 @@ test('T0: the disk keeps its reserve, and the error says that there is no space'
 
 test('every budget has its case, and something that enforces it (T0)', () => {
   const here = [
-    ...cases.map(([, { budget }]) => budget),
+    ...budgetCases.map(([, { budget }]) => budget),
     'diskReserveBytes',
     'exportUrlMs',
     'objectUrlMs',
@@ -348,16 +378,16 @@ test('every budget has its case, and something that enforces it (T0)', () => {
       .filter((name) => name.endsWith('.ts') && name !== 'budgets.ts')
       .map((name) => readFileSync(join(part, name), 'utf8')),
   );
-  for (const name of Object.keys(budgets) as Budget[]) {
+  for (const name of Object.keys(budgets) as BudgetName[]) {
     const enforced = sources.some((source) =>
       new RegExp(`[.']${name}\\b|\\b${name}\\b.*= budgets;`).test(source),
     );
     expect([name, enforced]).toEqual([name, true]);
-    const otherTest = testedElsewhere[name];
+    const otherTest = budgetsTestedElsewhere[name];
     const proof = otherTest === undefined ? '' : readFileSync(`test/${otherTest}.test.ts`, 'utf8');
     const isProved = proof.includes('T0') && proof.includes(name);
     expect([name, here.includes(name) || isProved]).toEqual([name, true]);
   }
-  // Messages say in words what to change: the names of budgets mean nothing to a user.
+  // Messages say in words what to change, because the names of budgets mean nothing to a user.
   for (const source of sources) expect(source).not.toMatch(/\(budget /);
 });

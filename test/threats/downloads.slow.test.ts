@@ -6,19 +6,19 @@ import { dirname } from 'node:path';
 import { budgets } from '../../engine/core/budgets.js';
 import { sweepExpired } from '../../scheduler/queue/sweep.js';
 import { urlSigner } from '../../api/http/signed-url.js';
-import { until } from '../until.js';
-import { idOf, send, startServer, waitFor, type Answer, type Client, type TestServer } from '../api/server.js'; // prettier-ignore
+import { pollUntil } from '../until.js';
+import { idOf, sendRequest, startServer, waitForJob, type Answer, type Client, type TestServer } from '../api/server.js'; // prettier-ignore
 
 let server: TestServer;
 let ann: Client;
 let vaultId: number;
 let datasetId: number;
 beforeAll(async () => {
-  // A download whose client stops reading must not be given up before the test has looked at it.
+  // The idle timeout is long, so that a download whose client stops reading is still open when the test examines it.
   server = await startServer({ limits: { idleMs: 3_600_000 } });
   ann = await server.user('ann');
   vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
-  datasetId = await dataset([
+  datasetId = await newDatasetOf([
     { v: '=1+1', n: -5 },
     { v: '+cmd', n: 6 },
     { v: '-2+3', n: null },
@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-async function dataset(records: readonly object[]): Promise<number> {
+async function newDatasetOf(records: readonly object[]): Promise<number> {
   const id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
   await ann.post('/v2/dataset_imports', { dataset_id: id, records });
   return id;
@@ -42,19 +42,19 @@ async function newFile(more: object = {}): Promise<{ id: number; url: string }> 
   return { id: idOf(createdObject), url: String(createdObject.json['upload_url']) };
 }
 
-async function download(id: number): Promise<string> {
+async function downloadUrlOf(id: number): Promise<string> {
   return String((await ann.get(`/v2/objects/${id}/download`)).json['download_url']);
 }
 
 async function exportAndDownload(body: object): Promise<{ id: number; done: Answer; url: string }> {
   const id = idOf(await ann.post('/v2/dataset_exports', { dataset_id: datasetId, ...body }));
-  const done = await waitFor(ann, `/v2/dataset_exports/${id}`);
+  const done = await waitForJob(ann, `/v2/dataset_exports/${id}`);
   const { json } = await ann.get(`/v2/dataset_exports/${id}/download?redirect=`);
   return { id, done, url: String(json['url']) };
 }
 
-/** Number of stored objects that this process has open. */
-async function openObjects(): Promise<number> {
+/** Returns the number of stored objects that this process has open. */
+async function openObjectCount(): Promise<number> {
   const links = await Promise.all(
     (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')),
   );
@@ -68,12 +68,12 @@ test('D1: no name of an export target or a file makes a file outside the data fo
     const createdExport = await ann.post('/v2/dataset_exports', body);
     expect([name, [201, 400].includes(createdExport.status)]).toEqual([name, true]);
     if (createdExport.status === 201)
-      await waitFor(ann, `/v2/dataset_exports/${idOf(createdExport)}`);
+      await waitForJob(ann, `/v2/dataset_exports/${idOf(createdExport)}`);
     const { id, url } = await newFile();
-    await send('', 'PUT', url, 'x');
+    await sendRequest('', 'PUT', url, 'x');
     const renameAnswer = await ann.patch(`/v2/objects/${id}`, { filename: name });
     expect([name, [200, 400].includes(renameAnswer.status)]).toEqual([name, true]);
-    expect((await send('', 'GET', await download(id))).text).toBe('x');
+    expect((await sendRequest('', 'GET', await downloadUrlOf(id))).text).toBe('x');
   }
   for (const part of [server.data.objects, server.data.exports])
     for (const name of await readdir(part)) expect(name).toMatch(/^\d+[-.][\w.]+$/);
@@ -83,7 +83,7 @@ test('D1: no name of an export target or a file makes a file outside the data fo
 describe('D3: a CSV export', () => {
   const csv = async (params: object): Promise<string> =>
     (
-      await send(
+      await sendRequest(
         '',
         'GET',
         (await exportAndDownload({ format: 'csv', params: { ...params, fields: ['v', 'n'] } })).url,
@@ -111,9 +111,9 @@ describe('D3: a CSV export', () => {
 test('D6, R4: half-read downloads cost little memory, and their descriptors come back', async () => {
   if (process.platform !== 'linux') return;
   const { id, url } = await newFile();
-  await send('', 'PUT', url, Buffer.alloc(24 << 20, 'x'));
-  const { pathname, search } = new URL(await download(id));
-  await until(async () => (await openObjects()) === 0);
+  await sendRequest('', 'PUT', url, Buffer.alloc(24 << 20, 'x'));
+  const { pathname, search } = new URL(await downloadUrlOf(id));
+  await pollUntil(async () => (await openObjectCount()) === 0);
   const http = server.app.nest.getHttpServer() as Server;
   const accepted = new Set<Socket>();
   const accept = (socket: Socket): void => void accepted.add(socket);
@@ -128,37 +128,37 @@ test('D6, R4: half-read downloads cost little memory, and their descriptors come
   });
   const waitingSockets = (): number =>
     [...accepted].filter((socket) => socket.writableNeedDrain).length;
-  await until(() => waitingSockets() === sockets.length); // every download waits for its client
-  expect(await openObjects()).toBe(sockets.length);
-  // Nearly 100 MB of it are the connections themselves, whose other ends are in this process, too.
+  await pollUntil(() => waitingSockets() === sockets.length); // every download now waits for its client
+  expect(await openObjectCount()).toBe(sockets.length);
+  // Nearly 100 MB of the growth are the connections themselves, because their client ends are in this process too.
   expect((process.memoryUsage().rss - before) / 2 ** 20).toBeLessThan(200);
   http.off('connection', accept);
   for (const socket of sockets) socket.destroy();
-  await until(async () => (await openObjects()) === 0);
+  await pollUntil(async () => (await openObjectCount()) === 0);
   expect((await ann.get('/v1/user')).status).toBe(200);
 });
 
 test('D7, D8: addresses end by time, by deletion, with the revision, and with the key', async () => {
   const { id, url } = await newFile();
-  await send('', 'PUT', url, 'x');
-  const oldDownload = await download(id);
+  await sendRequest('', 'PUT', url, 'x');
+  const oldDownload = await downloadUrlOf(id);
   const sign = (key: Uint8Array, method: 'GET' | 'PUT', target: string, life: number): string =>
     server.url + urlSigner(key).sign(method, target, Date.now() + life);
   const read = `/v2/downloads/objects/${id}/1?response-content-disposition=attachment%3B%20filename%3Df&user=${ann.user.id}`;
   const write = `/v2/uploads/${id}/1?user=${ann.user.id}`;
   const status = async (method: string, address: string): Promise<number> =>
-    (await send('', method, address, method === 'PUT' ? 'y' : undefined)).status;
+    (await sendRequest('', method, address, method === 'PUT' ? 'y' : undefined)).status;
   expect(await status('GET', sign(server.key, 'GET', read, 60_000))).toBe(200);
   expect(await status('GET', sign(server.key, 'GET', read, -2_000))).toBe(403);
   expect(await status('PUT', sign(server.key, 'PUT', write, -2_000))).toBe(403);
   expect(await status('GET', sign(randomBytes(32), 'GET', read, 60_000))).toBe(403);
   expect(await status('PUT', sign(randomBytes(32), 'PUT', write, 60_000))).toBe(403);
-  expect((await send('', 'GET', oldDownload)).text).toBe('x');
+  expect((await sendRequest('', 'GET', oldDownload)).text).toBe('x');
   expect(await status('PUT', sign(server.key, 'PUT', write, 60_000))).toBe(200);
-  // the old address never serves the bytes of another file
+  // The old address must never serve the bytes of another file.
   expect(await status('GET', oldDownload)).toBe(404);
-  const now = await download(id);
-  expect((await send('', 'GET', now)).text).toBe('y');
+  const now = await downloadUrlOf(id);
+  expect((await sendRequest('', 'GET', now)).text).toBe('y');
   await ann.delete(`/v2/objects/${id}`);
   expect([await status('GET', now), await status('PUT', url)]).toEqual([404, 404]);
 });
@@ -176,8 +176,8 @@ test.each([
   'text/html; charset=utf-7',
 ])('D9: a stored %s comes back as an attachment of no type', async (mimetype) => {
   const { id, url } = await newFile({ filename: 'page.html', mimetype });
-  await send('', 'PUT', url, '<script>alert(1)</script>', { 'content-type': mimetype });
-  const { headers } = await send('', 'GET', await download(id));
+  await sendRequest('', 'PUT', url, '<script>alert(1)</script>', { 'content-type': mimetype });
+  const { headers } = await sendRequest('', 'GET', await downloadUrlOf(id));
   expect(headers.get('content-type')).toBe('application/octet-stream');
   expect(headers.get('content-disposition')).toMatch(/^attachment;/);
   expect(headers.get('x-content-type-options')).toBe('nosniff');
@@ -188,28 +188,32 @@ describe('D12: no file can be had', () => {
   const files = async (id: number): Promise<readonly string[]> =>
     (await readdir(server.data.exports)).filter((name) => name.startsWith(`${id}.`));
 
-  /** Every way to a file of an export: the resource, and an address that was signed too early. */
+  /**
+   * Expects that nothing leads to the file of an export: neither the resource nor an address that was signed before the export completed.
+   */
   async function expectNone(id: number): Promise<void> {
     const { status } = await ann.get(`/v2/dataset_exports/${id}/download?redirect=`);
     expect([400, 404]).toContain(status);
     const path = `/v2/downloads/exports/${id}?response-content-disposition=attachment%3B%20filename%3Df&user=${ann.user.id}`;
     const signedUrl = urlSigner(server.key).sign('GET', path, Date.now() + 60_000);
-    expect((await send(server.url, 'GET', signedUrl)).status).toBe(404);
+    expect((await sendRequest(server.url, 'GET', signedUrl)).status).toBe(404);
     expect(await files(id)).toEqual([]);
   }
 
   test('of an export that was canceled, wherever it was', async () => {
-    const id = await dataset(Array.from({ length: 5_000 }, (_, n) => ({ n, t: 'x'.repeat(300) })));
+    const id = await newDatasetOf(
+      Array.from({ length: 5_000 }, (_, n) => ({ n, t: 'x'.repeat(300) })),
+    );
     for (let round = 0; round < 8; round += 1) {
       const body = { dataset_id: id, format: 'json', target_full_path: `Lab:/canceled-${round}` };
       const job = idOf(await ann.post('/v2/dataset_exports', body));
       await new Promise((resolve) => setTimeout(resolve, round * 12));
       await ann.put(`/v2/dataset_exports/${job}/cancel`, {});
-      const endedExport = await waitFor(ann, `/v2/dataset_exports/${job}`);
+      const endedExport = await waitForJob(ann, `/v2/dataset_exports/${job}`);
       const target = await ann.get(
         `/v2/objects?vault_id=${vaultId}&path=/canceled-${round}.json.gz`,
       );
-      if (endedExport.json['status'] === 'completed') continue; // it was quicker
+      if (endedExport.json['status'] === 'completed') continue; // the export completed before it could be canceled
       expect(endedExport.json['status']).toBe('canceled');
       await expectNone(job);
       expect(target.json['total']).toBe(0);
@@ -217,7 +221,7 @@ describe('D12: no file can be had', () => {
   });
 
   test('of an export that failed', async () => {
-    const id = await dataset([{ a: 1 }]);
+    const id = await newDatasetOf([{ a: 1 }]);
     const folder = server.data.dataset(id);
     for (const name of await readdir(folder))
       if (name.endsWith('.parquet')) await rm(`${folder}/${name}`);
@@ -229,7 +233,7 @@ describe('D12: no file can be had', () => {
       params: {},
     } as Parameters<typeof server.catalog.exports.create>[0]);
     server.scheduler.wake();
-    const endedExport = await waitFor(ann, `/v2/dataset_exports/${createdExport.row.id}`);
+    const endedExport = await waitForJob(ann, `/v2/dataset_exports/${createdExport.row.id}`);
     expect(endedExport.json['status']).toBe('failed');
     await expectNone(createdExport.row.id);
   });
@@ -241,7 +245,7 @@ describe('D12: no file can be had', () => {
     const life = (row?.expiresAt ?? 0) - Date.now();
     expect(life / budgets.exportUrlMs).toBeCloseTo(1, 2);
     await server.catalog.exports.update(id, { expiresAt: Date.now() - 1 });
-    expect((await send('', 'GET', url)).status).toBe(404);
+    expect((await sendRequest('', 'GET', url)).status).toBe(404);
     await sweepExpired(server.catalog, server.data, {
       now: Date.now(),
       report: (message) => server.logs.push(message),

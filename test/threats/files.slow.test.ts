@@ -2,57 +2,59 @@ import { beforeAll, expect, test } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { startLab } from '../api/lab.js';
-import { idOf, makeFixture, send, waitFor, type Answer } from '../api/server.js';
-import { bgzf } from '../readers/source/bgzf.js';
+import { startServerFixture } from '../api/lab.js';
+import { idOf, makeVaultFixture, sendRequest, waitForJob, type Answer } from '../api/server.js';
+import { compressBgzf } from '../readers/source/bgzf.js';
 import { seed } from '../seed.js';
 
 let datasetId: number;
-const { server, ann, vaultId } = await startLab();
+const { server, ann, vaultId } = await startServerFixture();
 beforeAll(async () => {
   datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
 });
 
-/** Uploads a file and imports it into the dataset; returns the ended import, or the refusal. */
+/** Uploads a file and imports it into the dataset; returns the ended import, or the answer that refuses it. */
 async function importFile(filename: string, bytes: Uint8Array): Promise<Answer> {
   const createdObject = await ann.post('/v2/objects', {
     vault_id: vaultId,
     object_type: 'file',
     filename,
   });
-  await send('', 'PUT', String(createdObject.json['upload_url']), bytes);
+  await sendRequest('', 'PUT', String(createdObject.json['upload_url']), bytes);
   const body = { dataset_id: datasetId, object_id: idOf(createdObject) };
   const job = await ann.post('/v2/dataset_imports', body);
-  return job.status === 201 ? waitFor(ann, `/v2/dataset_imports/${idOf(job)}`) : job;
+  return job.status === 201 ? waitForJob(ann, `/v2/dataset_imports/${idOf(job)}`) : job;
 }
 
-const total = async (): Promise<unknown> =>
+const totalRecords = async (): Promise<unknown> =>
   (await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 0 })).json['total'];
 
-let state = seed;
-const random = (below: number): number => {
-  state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-  return Math.floor((state / 2 ** 32) * below);
+let randomState = seed;
+const randomBelow = (below: number): number => {
+  randomState = (Math.imul(randomState, 1_664_525) + 1_013_904_223) >>> 0;
+  return Math.floor((randomState / 2 ** 32) * below);
 };
 
-/** A valid file with a few of its bytes changed, dropped or doubled. */
+/** Returns a valid file with a few of its bytes changed, dropped or doubled. */
 function mutateBytes(bytes: Uint8Array): Uint8Array {
   const copy = Buffer.from(bytes);
-  for (let i = 0; i < 1 + random(6); i += 1) copy[random(copy.length)] = random(256);
-  const [from, to] = [random(copy.length), random(copy.length)];
+  for (let i = 0; i < 1 + randomBelow(6); i += 1) copy[randomBelow(copy.length)] = randomBelow(256);
+  const [from, to] = [randomBelow(copy.length), randomBelow(copy.length)];
   const cutBytes = Buffer.concat([copy.subarray(0, from), copy.subarray(to)]);
-  return random(2) === 0 ? copy : cutBytes;
+  return randomBelow(2) === 0 ? copy : cutBytes;
 }
 
-const vcf = Buffer.from(
+const vcfBytes = Buffer.from(
   '##fileformat=VCFv4.2\n##INFO=<ID=AF,Number=A,Type=Float,Description="x">\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n' +
     Array.from({ length: 60 }, (_, i) => `1\t${i + 1}\t.\tA\tC\t.\tPASS\tAF=0.${i}\n`).join(''),
 );
-const json = Buffer.from(Array.from({ length: 60 }, (_, i) => `{"a":${i},"b":"é"}\n`).join(''));
+const jsonBytes = Buffer.from(
+  Array.from({ length: 60 }, (_, i) => `{"a":${i},"b":"é"}\n`).join(''),
+);
 
 test(`F18: files that damage a parser touch neither the server nor another client (seed ${seed})`, async () => {
   const otherUser = await server.user('ben');
-  const { datasetId: own } = await makeFixture(otherUser, 'Ben');
+  const { datasetId: own } = await makeVaultFixture(otherUser, 'Ben');
   const overController = new AbortController();
   let askedCount = 0;
   const second = (async () => {
@@ -65,11 +67,14 @@ test(`F18: files that damage a parser touch neither the server nor another clien
   const corpus = readdirSync('test/fixtures/bad').filter((name) => !name.endsWith('.md'));
   const files: (readonly [string, Uint8Array])[] = [
     ...corpus.map((name) => [name, readFileSync(join('test/fixtures/bad', name))] as const),
-    ...Array.from({ length: 12 }, () => ['m.vcf', mutateBytes(vcf)] as const),
-    ...Array.from({ length: 6 }, () => ['m.vcf.gz', mutateBytes(gzipSync(vcf))] as const),
-    ...Array.from({ length: 6 }, () => ['m.vcf.gz', mutateBytes(bgzf(vcf, 500))] as const),
-    ...Array.from({ length: 12 }, () => ['m.json', mutateBytes(json)] as const),
-    ...Array.from({ length: 6 }, () => ['m.json.gz', mutateBytes(gzipSync(json))] as const),
+    ...Array.from({ length: 12 }, () => ['m.vcf', mutateBytes(vcfBytes)] as const),
+    ...Array.from({ length: 6 }, () => ['m.vcf.gz', mutateBytes(gzipSync(vcfBytes))] as const),
+    ...Array.from(
+      { length: 6 },
+      () => ['m.vcf.gz', mutateBytes(compressBgzf(vcfBytes, 500))] as const,
+    ),
+    ...Array.from({ length: 12 }, () => ['m.json', mutateBytes(jsonBytes)] as const),
+    ...Array.from({ length: 6 }, () => ['m.json.gz', mutateBytes(gzipSync(jsonBytes))] as const),
     [
       'keys.json',
       Buffer.from(`{${Array.from({ length: 300_000 }, (_, i) => `"k${i}":1`).join()}}\n`),
@@ -77,7 +82,7 @@ test(`F18: files that damage a parser touch neither the server nor another clien
     ['deep.json', Buffer.from(`${'{"a":'.repeat(500_000)}1`)],
   ];
   for (const [name, bytes] of files) {
-    const before = await total();
+    const before = await totalRecords();
     const endedImport = await importFile(name, bytes);
     const status = endedImport.status === 400 ? 'refused' : endedImport.json['status'];
     expect([name, ['completed', 'failed', 'refused'].includes(String(status))]).toEqual([
@@ -85,21 +90,21 @@ test(`F18: files that damage a parser touch neither the server nor another clien
       true,
     ]);
     if (status === 'failed') {
-      // The message names the file, and the dataset is unchanged.
+      // The message must name the file, and the dataset must be unchanged.
       expect(String(endedImport.json['error_message'])).toContain(name.replace(/\..*/, ''));
-      expect(await total()).toBe(before);
+      expect(await totalRecords()).toBe(before);
     }
   }
   overController.abort();
   await second;
   expect(askedCount).toBeGreaterThan(10);
-  // The worker process has survived all files.
+  // The worker process must have survived all files.
   expect(server.scheduler.status().workerPid).toBe(pid);
 });
 
 test('F1: a bomb of gzip in gzip, and one of many spaces, end with a reason', async () => {
   const zeros = gzipSync(Buffer.alloc(80 << 20), { level: 9 });
-  const before = await total();
+  const before = await totalRecords();
   for (const [name, bytes, reason] of [
     ['twice.json.gz', gzipSync(gzipSync('{"a":1}\n')), /compressed twice/],
     ['twice.vcf', gzipSync(zeros), /compressed twice/],
@@ -109,7 +114,7 @@ test('F1: a bomb of gzip in gzip, and one of many spaces, end with a reason', as
     expect([name, endedImport.json['status']]).toEqual([name, 'failed']);
     expect(String(endedImport.json['error_message'])).toMatch(reason);
   }
-  expect(await total()).toBe(before);
+  expect(await totalRecords()).toBe(before);
 });
 
 test.each<readonly [string, Uint8Array, string, RegExp | number]>([
@@ -128,9 +133,9 @@ test.each<readonly [string, Uint8Array, string, RegExp | number]>([
   ['wide.json', Buffer.from('\ufeff{"a":1}\n', 'utf16le'), 'failed', /UTF-16/],
   ['nul.json', Buffer.from('{"a":1}\n\u0000\u0000\n'), 'failed', /line 2/],
 ])('F4: %s is what its bytes say', async (name, bytes, status, more) => {
-  const before = Number(await total());
+  const before = Number(await totalRecords());
   const endedImport = await importFile(name, bytes);
   expect(endedImport.json['status']).toBe(status);
-  if (typeof more === 'number') expect(Number(await total()) - before).toBe(more);
+  if (typeof more === 'number') expect(Number(await totalRecords()) - before).toBe(more);
   else expect(String(endedImport.json['error_message'])).toMatch(more);
 });

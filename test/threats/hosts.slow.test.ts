@@ -7,47 +7,47 @@ import { FetchFailure, networkFailure, retryAfterMs } from '../../scheduler/fetc
 import { SlidingWindowLimiter } from '../../scheduler/fetch/politeness-limits.js';
 import { defaultLimits } from '../../scheduler/fetch/limits.js';
 import { retryDelayMs } from '../../scheduler/fetch/download.js';
-import { random } from '../random.js';
+import { seededRandom } from '../random.js';
 import {
-  answer,
-  fetching,
-  head,
-  startHost,
-  type Host,
-  type Script,
+  httpResponse,
+  createTestFetcher,
+  responseHead,
+  startScriptedHost,
+  type ScriptedHost,
+  type RespondToRequest,
 } from '../scheduler/fetch/host.js';
 import { seed } from '../seed.js';
-import { withBudgets } from '../with-budgets.js';
+import { withChangedBudgets } from '../with-budgets.js';
 
-/* Hostile behaviour of other hosts during a fetch: N6 to N10. */
+/* Tests hostile behaviour of other hosts during a fetch: threats N6 to N10. */
 
-const closers: (() => unknown)[] = [];
+const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
-  for (const close of closers.splice(0).toReversed()) await close();
+  for (const close of cleanups.splice(0).toReversed()) await close();
 });
 
-/** A host with this script, and a fetcher that may reach it. */
-async function fetchFrom(
-  script: Script,
-  limits: Parameters<typeof fetching>[1] = {},
-): Promise<{ host: Host; get: ReturnType<typeof fetching>['get']; url: string }> {
-  const host = await startHost(script);
-  const newFetcher = fetching([`127.0.0.1:${host.port}`], limits);
-  closers.push(
+/** Starts a host with a script, and returns a fetch from it that is allowed. */
+async function openHostAndFetcher(
+  script: RespondToRequest,
+  limits: Parameters<typeof createTestFetcher>[1] = {},
+): Promise<{ host: ScriptedHost; get: ReturnType<typeof createTestFetcher>['get']; url: string }> {
+  const host = await startScriptedHost(script);
+  const newFetcher = createTestFetcher([`127.0.0.1:${host.port}`], limits);
+  cleanups.push(
     () => newFetcher.remove(),
     () => host.close(),
   );
   return { host, get: newFetcher.get, url: host.url('/a.json') };
 }
 
-/** Writes a piece every few milliseconds until the other side leaves. */
+/** Writes a piece of data every few milliseconds until the other side closes the connection. */
 function dripBytes(socket: Socket, piece: string, everyMs = 2): void {
   const timer = setInterval(() => socket.write(piece), everyMs);
   socket.on('close', () => clearInterval(timer));
 }
 
 describe('N6: a host that is slow, endless or lies fails the fetch, by name, and leaves nothing', () => {
-  const cases: readonly (readonly [string, Script, RegExp, object?])[] = [
+  const cases: readonly (readonly [string, RespondToRequest, RegExp, object?])[] = [
     [
       'never answers',
       () => undefined,
@@ -78,14 +78,14 @@ describe('N6: a host that is slow, endless or lies fails the fetch, by name, and
     ],
     [
       'stops in the middle',
-      (socket) => void socket.write(`${head(200, ['Content-Length: 100'])}abc`),
+      (socket) => void socket.write(`${responseHead(200, ['Content-Length: 100'])}abc`),
       /its host sent no further bytes within 0.3 s, the longest/,
       { limits: { idleMs: 300 } },
     ],
     [
       'sends a byte now and then, for ever',
       (socket) => {
-        socket.write(head(200, ['Content-Length: 100000']));
+        socket.write(responseHead(200, ['Content-Length: 100000']));
         dripBytes(socket, 'a', 50);
       },
       /the download was not complete within 0.4 s, the longest/,
@@ -93,47 +93,51 @@ describe('N6: a host that is slow, endless or lies fails the fetch, by name, and
     ],
     [
       'closes half way',
-      (socket) => void socket.end(answer('abc', ['Content-Length: 6'])),
+      (socket) => void socket.end(httpResponse('abc', ['Content-Length: 6'])),
       /the connection broke off/,
     ],
     [
       'closes half way through chunks',
-      (socket) => void socket.end(answer('3\r\nabc\r\n', ['Transfer-Encoding: chunked'])),
+      (socket) => void socket.end(httpResponse('3\r\nabc\r\n', ['Transfer-Encoding: chunked'])),
       /the connection broke off/,
     ],
     [
       'sends more than its Content-Length',
-      (socket) => void socket.end(answer('abcdef', ['Content-Length: 3'])),
+      (socket) => void socket.end(httpResponse('abcdef', ['Content-Length: 3'])),
       /sent more than its Content-Length says/,
     ],
     [
       'says two lengths',
-      (socket) => void socket.end(answer('abcdef', ['Content-Length: 3', 'Content-Length: 6'])),
+      (socket) =>
+        void socket.end(httpResponse('abcdef', ['Content-Length: 3', 'Content-Length: 6'])),
       /its answer is not HTTP/,
     ],
     [
       'says a length and chunks',
       (socket) =>
         void socket.end(
-          answer('3\r\nabc\r\n0\r\n\r\n', ['Content-Length: 3', 'Transfer-Encoding: chunked']),
+          httpResponse('3\r\nabc\r\n0\r\n\r\n', [
+            'Content-Length: 3',
+            'Transfer-Encoding: chunked',
+          ]),
         ),
       /its answer is not HTTP/,
     ],
     [
       'does not say where it ends',
-      (socket) => void socket.end(`${head(200, [])}abc`),
+      (socket) => void socket.end(`${responseHead(200, [])}abc`),
       /does not say where it ends/,
     ],
     [
       'announces more than size',
-      (socket) => void socket.end(answer('abcdef')),
+      (socket) => void socket.end(httpResponse('abcdef')),
       /more than the 3 bytes that the manifest says/,
       { expected: { bytes: 3, md5: null } },
     ],
     [
       'sends more than size, without end',
       (socket) => {
-        socket.write(head(200, ['Transfer-Encoding: chunked']));
+        socket.write(responseHead(200, ['Transfer-Encoding: chunked']));
         dripBytes(socket, `400\r\n${'a'.repeat(1_024)}\r\n`);
       },
       /more than the 5000 bytes that the manifest says/,
@@ -141,52 +145,54 @@ describe('N6: a host that is slow, endless or lies fails the fetch, by name, and
     ],
     [
       'sends less than size',
-      (socket) => void socket.end(answer('abc')),
+      (socket) => void socket.end(httpResponse('abc')),
       /has 3 bytes, not the 4 that the manifest says/,
       { expected: { bytes: 4, md5: null } },
     ],
     [
       'sends something else',
-      (socket) => void socket.end(answer('abc')),
+      (socket) => void socket.end(httpResponse('abc')),
       /its md5 is 900150983cd24fb0d6963f7d28e17f72, not 0+ as the manifest says/,
       { expected: { bytes: 3, md5: '0'.repeat(32) } },
     ],
     ['is no web server', (socket) => void socket.end('SSH-2.0-x\r\n'), /its answer is not HTTP/],
     [
       'changes the protocol',
-      (socket) => void socket.write(head(101, ['Upgrade: x', 'Connection: upgrade'])),
+      (socket) => void socket.write(responseHead(101, ['Upgrade: x', 'Connection: upgrade'])),
       /the connection broke off/,
     ],
     ['resets', (socket) => void socket.resetAndDestroy(), /the connection broke off/],
     [
       'sends part of a file that nobody asked for in parts',
       (socket) =>
-        void socket.end(`${head(206, ['Content-Length: 1', 'Content-Range: bytes 2-2/3'])}c`),
+        void socket.end(
+          `${responseHead(206, ['Content-Length: 1', 'Content-Range: bytes 2-2/3'])}c`,
+        ),
       /answered with status 206/,
     ],
     [
       'says that nothing has changed',
-      (socket) => void socket.end(head(304, ['Content-Length: 0'])),
+      (socket) => void socket.end(responseHead(304, ['Content-Length: 0'])),
       /answered with status 304/,
     ],
     [
       'sends trailers without end',
       (socket) => {
-        socket.write(`${head(200, ['Transfer-Encoding: chunked'])}1\r\na\r\n0\r\n`);
+        socket.write(`${responseHead(200, ['Transfer-Encoding: chunked'])}1\r\na\r\n0\r\n`);
         dripBytes(socket, `X: ${'b'.repeat(1_000)}\r\n`, 1);
       },
       /the connection broke off|headers are too large/,
     ],
     [
       'says gzip of what is not',
-      (socket) => void socket.end(answer('plain', ['Content-Encoding: gzip'])),
+      (socket) => void socket.end(httpResponse('plain', ['Content-Encoding: gzip'])),
       /its Content-Encoding is damaged/,
     ],
     [
       'cuts its encoding',
       (socket) =>
         void socket.end(
-          answer(gzipSync(randomBytes(999)).subarray(0, 500), ['Content-Encoding: gzip']),
+          httpResponse(gzipSync(randomBytes(999)).subarray(0, 500), ['Content-Encoding: gzip']),
         ),
       /its Content-Encoding is damaged/,
     ],
@@ -194,34 +200,34 @@ describe('N6: a host that is slow, endless or lies fails the fetch, by name, and
       'sends more behind its encoding',
       (socket) => {
         const body = Buffer.concat([gzipSync('abc'), randomBytes(200_000)]);
-        socket.end(answer(body, ['Content-Encoding: gzip']));
+        socket.end(httpResponse(body, ['Content-Encoding: gzip']));
       },
       /its Content-Encoding is damaged/,
     ],
     [
       'encodes twice',
-      (socket) => void socket.end(answer('x', ['Content-Encoding: gzip, gzip'])),
+      (socket) => void socket.end(httpResponse('x', ['Content-Encoding: gzip, gzip'])),
       /its Content-Encoding is not supported/,
     ],
   ];
   test.each(cases)('%s', async (_, script, expected, more = {}) => {
     const { limits, ...request } = { limits: {}, ...more };
-    const { get, url } = await fetchFrom(script, { retries: 1, ...limits });
+    const { get, url } = await openHostAndFetcher(script, { retries: 1, ...limits });
     const { error, isLeft } = await get(url, request);
     expect(error).toMatch(expected);
     expect(isLeft).toBe(false);
   });
 
   test('T0: what does not fit the disk is not begun, and what grows too large is ended', async () => {
-    const { host, get, url } = await fetchFrom((socket, text) => {
+    const { host, get, url } = await openHostAndFetcher((socket, text) => {
       if (text.includes('/endless')) {
-        socket.write(head(200, ['Transfer-Encoding: chunked']));
+        socket.write(responseHead(200, ['Transfer-Encoding: chunked']));
         dripBytes(socket, `400\r\n${'a'.repeat(1_024)}\r\n`);
       } else if (text.includes('/bomb')) {
-        socket.end(answer(gzipSync(Buffer.alloc(1 << 20)), ['Content-Encoding: gzip']));
-      } else socket.end(answer('a'.repeat(Number(/\/(\d+)/.exec(text)?.[1]))));
+        socket.end(httpResponse(gzipSync(Buffer.alloc(1 << 20)), ['Content-Encoding: gzip']));
+      } else socket.end(httpResponse('a'.repeat(Number(/\/(\d+)/.exec(text)?.[1]))));
     });
-    await withBudgets({ decompressedBytes: 5_000 }, async () => {
+    await withChangedBudgets({ decompressedBytes: 5_000 }, async () => {
       expect((await get(host.url('/5000'))).bytes?.length).toBe(5_000);
       const expected =
         'a.json: the file has more than 5000 bytes, the most that one may have: split it into several files';
@@ -229,7 +235,7 @@ describe('N6: a host that is slow, endless or lies fails the fetch, by name, and
         expect(await get(host.url(path))).toEqual({ error: expected, isLeft: false });
       }
     });
-    await withBudgets({ fetchShareOfFreeDisk: 1e-12 }, async () => {
+    await withChangedBudgets({ fetchShareOfFreeDisk: 1e-12 }, async () => {
       expect((await get(url)).error).toMatch(
         /the file has more than \d bytes, \S+ % of the free disk space: free some/,
       );
@@ -237,12 +243,12 @@ describe('N6: a host that is slow, endless or lies fails the fetch, by name, and
   });
 });
 
-/** Serves these bytes by ranges, but closes the connection where `cut` says. */
-function serveRanges(
+/** Serves bytes by ranges, but closes each connection after the number of bytes that `cut` returns. */
+function respondWithRanges(
   bytes: Buffer,
   cut: (nth: number, from: number) => number,
   tag = '"v1"',
-): Script {
+): RespondToRequest {
   return (socket, text, nth) => {
     const range = /^range: bytes=(\d+)-\r$/im.exec(text)?.[1];
     const isSame = /^if-range: (.*)\r$/im.exec(text)?.[1] === tag;
@@ -251,24 +257,24 @@ function serveRanges(
     const lines = [`Content-Length: ${bytes.length - from}`, `ETag: ${tag}`];
     if (status === 206)
       lines.push(`Content-Range: bytes ${from}-${bytes.length - 1}/${bytes.length}`);
-    socket.write(head(status, lines));
+    socket.write(responseHead(status, lines));
     const to = cut(nth, from);
     socket.write(bytes.subarray(from, to), () => {
       if (to >= bytes.length) socket.end();
       else if (nth % 2 === 0) socket.destroy();
-      else socket.end(); // a quiet end is no end either
+      else socket.end(); // an orderly end before the last byte is no complete body either
     });
   };
 }
 
 describe('N7: what passes is tried again, and goes on where it broke off', () => {
   test(`the bytes are the same for a hundred random cuts (STRANDLAKE_SEED=${seed})`, async () => {
-    const next = random(seed);
+    const next = seededRandom(seed);
     for (let i = 0; i < 100; i += 1) {
       const bytes = randomBytes(1 + Math.floor(next() * 200_000));
       const cuts = Math.floor(next() * 6);
-      const { host, get, url } = await fetchFrom(
-        serveRanges(bytes, (nth, from) =>
+      const { host, get, url } = await openHostAndFetcher(
+        respondWithRanges(bytes, (nth, from) =>
           nth > cuts ? bytes.length : from + Math.floor(next() * (bytes.length - from)),
         ),
       );
@@ -276,29 +282,29 @@ describe('N7: what passes is tried again, and goes on where it broke off', () =>
       expect([seed, i, error]).toEqual([seed, i, undefined]);
       expect(sha256(got!)).toBe(sha256(bytes));
       expect(host.connections).toBeLessThanOrEqual(cuts + 1);
-      for (const close of closers.splice(0).toReversed()) await close();
+      for (const close of cleanups.splice(0).toReversed()) await close();
     }
   });
 
   test.each([500, 502, 503, 504, 599, 408, 429])('status %i is tried again', async (status) => {
-    const { host, get, url } = await fetchFrom((socket, _, nth) =>
-      socket.end(nth < 3 ? head(status, ['Content-Length: 0']) : answer('x')),
+    const { host, get, url } = await openHostAndFetcher((socket, _, nth) =>
+      socket.end(nth < 3 ? responseHead(status, ['Content-Length: 0']) : httpResponse('x')),
     );
     expect((await get(url)).bytes?.toString()).toBe('x');
     expect(host.connections).toBe(3);
   });
 
   test.each([400, 401, 403, 404, 410, 418, 204, 300])('status %i is final', async (status) => {
-    const { host, get, url } = await fetchFrom((socket) =>
-      socket.end(head(status, ['Content-Length: 0'])),
+    const { host, get, url } = await openHostAndFetcher((socket) =>
+      socket.end(responseHead(status, ['Content-Length: 0'])),
     );
     expect((await get(url)).error).toBe(`a.json: the host answered with status ${status}`);
     expect(host.connections).toBe(1);
   });
 
   test('T0: five retries and no more (fetchRetries)', async () => {
-    const { host, get, url } = await fetchFrom((socket) =>
-      socket.end(head(503, ['Content-Length: 0'])),
+    const { host, get, url } = await openHostAndFetcher((socket) =>
+      socket.end(responseHead(503, ['Content-Length: 0'])),
     );
     expect((await get(url)).error).toBe('a.json: the host answered with status 503');
     expect(host.connections).toBe(1 + budgets.fetchRetries);
@@ -310,9 +316,9 @@ describe('N7: what passes is tried again, and goes on where it broke off', () =>
     ['a tag without quotes', 'v1'],
   ])('with %s it begins anew', async (_, tag) => {
     const bytes = randomBytes(50_000);
-    const { host, get, url } = await fetchFrom((socket, __, nth) => {
+    const { host, get, url } = await openHostAndFetcher((socket, __, nth) => {
       const lines = [`Content-Length: ${bytes.length}`, ...(tag === '' ? [] : [`ETag: ${tag}`])];
-      socket.write(head(200, lines));
+      socket.write(responseHead(200, lines));
       socket.end(bytes.subarray(0, nth < 2 ? 20_000 : bytes.length));
     });
     expect((await get(url)).bytes?.equals(bytes)).toBe(true);
@@ -321,10 +327,10 @@ describe('N7: what passes is tried again, and goes on where it broke off', () =>
 
   test('when the file has changed meanwhile, all of the new one is taken', async () => {
     const [old, fresh] = [randomBytes(60_000), randomBytes(40_000)];
-    const { host, get, url } = await fetchFrom((socket, text, nth) =>
+    const { host, get, url } = await openHostAndFetcher((socket, text, nth) =>
       nth === 1
-        ? serveRanges(old, () => 30_000, '"old"')(socket, text, nth)
-        : serveRanges(fresh, () => fresh.length, '"new"')(socket, text, nth),
+        ? respondWithRanges(old, () => 30_000, '"old"')(socket, text, nth)
+        : respondWithRanges(fresh, () => fresh.length, '"new"')(socket, text, nth),
     );
     expect((await get(url)).bytes?.equals(fresh)).toBe(true);
     expect(host.requests[1]).toMatch(/^range: bytes=30000-\r$/im);
@@ -339,10 +345,12 @@ describe('N7: what passes is tried again, and goes on where it broke off', () =>
     ['nowhere', 'lines 1-2/3', '"v1"'],
   ])('a host that goes on %s is asked for everything again', async (_, range, tag) => {
     const bytes = randomBytes(50_000);
-    const { get, url } = await fetchFrom((socket, text, nth) => {
+    const { get, url } = await openHostAndFetcher((socket, text, nth) => {
       if (nth !== 2)
-        return serveRanges(bytes, () => (nth === 1 ? 20_000 : 50_000))(socket, text, nth);
-      socket.write(head(206, ['Content-Length: 30000', `Content-Range: ${range}`, `ETag: ${tag}`]));
+        return respondWithRanges(bytes, () => (nth === 1 ? 20_000 : 50_000))(socket, text, nth);
+      socket.write(
+        responseHead(206, ['Content-Length: 30000', `Content-Range: ${range}`, `ETag: ${tag}`]),
+      );
       socket.end(randomBytes(30_000));
     });
     expect((await get(url)).bytes?.equals(bytes)).toBe(true);
@@ -350,10 +358,10 @@ describe('N7: what passes is tried again, and goes on where it broke off', () =>
 
   test('a host that cannot go on is asked for everything again', async () => {
     const bytes = randomBytes(50_000);
-    const { get, url } = await fetchFrom((socket, text, nth) =>
+    const { get, url } = await openHostAndFetcher((socket, text, nth) =>
       nth === 2
-        ? void socket.end(head(416, ['Content-Length: 0']))
-        : serveRanges(bytes, () => (nth === 1 ? 20_000 : 50_000))(socket, text, nth),
+        ? void socket.end(responseHead(416, ['Content-Length: 0']))
+        : respondWithRanges(bytes, () => (nth === 1 ? 20_000 : 50_000))(socket, text, nth),
     );
     expect((await get(url)).bytes?.equals(bytes)).toBe(true);
   });
@@ -391,22 +399,22 @@ describe('N8: a Content-Encoding is removed once', () => {
     ['deflate', deflateRawSync(text)],
     ['identity', text],
   ])('%s', async (encoding, body) => {
-    const { host, get, url } = await fetchFrom((socket) =>
-      socket.end(answer(body, [`Content-Encoding: ${encoding}`])),
+    const { host, get, url } = await openHostAndFetcher((socket) =>
+      socket.end(httpResponse(body, [`Content-Encoding: ${encoding}`])),
     );
     expect((await get(url)).bytes?.equals(text)).toBe(true);
     expect(host.requests[0]).toMatch(/^accept-encoding: identity\r$/im);
     const doublyEncoded = gzipSync(gzipSync(text));
-    const doubleFetch = await fetchFrom((socket) =>
-      socket.end(answer(doublyEncoded, ['Content-Encoding: gzip'])),
+    const doubleFetch = await openHostAndFetcher((socket) =>
+      socket.end(httpResponse(doublyEncoded, ['Content-Encoding: gzip'])),
     );
     expect((await doubleFetch.get(doubleFetch.url)).bytes?.equals(gzipSync(text))).toBe(true);
   });
 
   test('size and md5 may be those of the file, or of what was sent', async () => {
     const body = gzipSync(text);
-    const { get, url } = await fetchFrom((socket) =>
-      socket.end(answer(body, ['Content-Encoding: gzip'])),
+    const { get, url } = await openHostAndFetcher((socket) =>
+      socket.end(httpResponse(body, ['Content-Encoding: gzip'])),
     );
     const md5 = (bytes: Buffer): string => createHash('md5').update(bytes).digest('hex');
     for (const bytes of [text, body]) {
@@ -419,9 +427,13 @@ describe('N8: a Content-Encoding is removed once', () => {
 
   test('an encoded body that breaks off begins anew', async () => {
     const body = gzipSync(randomBytes(50_000));
-    const { host, get, url } = await fetchFrom((socket, _, nth) => {
+    const { host, get, url } = await openHostAndFetcher((socket, _, nth) => {
       socket.write(
-        head(200, [`Content-Length: ${body.length}`, 'ETag: "a"', 'Content-Encoding: gzip']),
+        responseHead(200, [
+          `Content-Length: ${body.length}`,
+          'ETag: "a"',
+          'Content-Encoding: gzip',
+        ]),
       );
       socket.end(body.subarray(0, nth === 1 ? 20_000 : body.length));
     });
@@ -432,41 +444,49 @@ describe('N8: a Content-Encoding is removed once', () => {
 
 describe('N9: nothing that a host says comes through', () => {
   const marker = 'internal-secret-marker';
-  const scripts: readonly (readonly [string, Script])[] = [
+  const scripts: readonly (readonly [string, RespondToRequest])[] = [
     [
       'in its reason',
       (socket) => void socket.end(`HTTP/1.1 404 ${marker}\r\nContent-Length: 0\r\n\r\n`),
     ],
     [
       'in its headers',
-      (socket) => void socket.end(head(500, [`X: ${marker}`, 'Content-Length: 0'])),
+      (socket) => void socket.end(responseHead(500, [`X: ${marker}`, 'Content-Length: 0'])),
     ],
     [
       'in its body',
-      (socket) => void socket.end(`${head(403, [`Content-Length: ${marker.length}`])}${marker}`),
+      (socket) =>
+        void socket.end(`${responseHead(403, [`Content-Length: ${marker.length}`])}${marker}`),
     ],
     [
       'in a redirect',
-      (socket) => void socket.end(head(302, [`Location: ftp://${marker}/`, 'Content-Length: 0'])),
+      (socket) =>
+        void socket.end(responseHead(302, [`Location: ftp://${marker}/`, 'Content-Length: 0'])),
     ],
     [
       'in a redirect to a name',
       (socket) =>
-        void socket.end(head(302, [`Location: http://${marker}.invalid/`, 'Content-Length: 0'])),
+        void socket.end(
+          responseHead(302, [`Location: http://${marker}.invalid/`, 'Content-Length: 0']),
+        ),
     ],
-    ['in an encoding', (socket) => void socket.end(answer('x', [`Content-Encoding: ${marker}`]))],
+    [
+      'in an encoding',
+      (socket) => void socket.end(httpResponse('x', [`Content-Encoding: ${marker}`])),
+    ],
     [
       'in a range',
-      (socket) => void socket.end(head(206, [`Content-Range: ${marker}`, 'Content-Length: 0'])),
+      (socket) =>
+        void socket.end(responseHead(206, [`Content-Range: ${marker}`, 'Content-Length: 0'])),
     ],
     ['instead of HTTP', (socket) => void socket.end(`${marker}\r\n\r\n`)],
     [
       'in broken framing',
-      (socket) => void socket.end(answer(`${marker}\r\n`, ['Transfer-Encoding: chunked'])),
+      (socket) => void socket.end(httpResponse(`${marker}\r\n`, ['Transfer-Encoding: chunked'])),
     ],
   ];
   test.each(scripts)('%s', async (_, script) => {
-    const { get, url } = await fetchFrom(script, { retries: 0 });
+    const { get, url } = await openHostAndFetcher(script, { retries: 0 });
     const { error } = await get(url);
     expect(error).toMatch(/^a\.json: /);
     expect(error).not.toContain(marker);
@@ -487,15 +507,21 @@ describe('N10: a host is not flooded', () => {
   test('T0: four connections at once to one address, whatever its names (fetchesPerHost)', async () => {
     const waitingSocketList: Socket[] = [];
     let mostSockets = 0;
-    const host = await startHost((socket) => {
+    const host = await startScriptedHost((socket) => {
       waitingSocketList.push(socket);
       mostSockets = Math.max(mostSockets, waitingSocketList.length);
-      // Four requests are held until a fifth had every chance to come, as are the last ones.
+      // Four requests are held until a fifth could have arrived; the last requests are held in the same way.
       if (waitingSocketList.length >= 4 || host.connections > 196)
-        setImmediate(() => waitingSocketList.splice(0).forEach((one) => one.end(answer('x'))));
+        setImmediate(() =>
+          waitingSocketList.splice(0).forEach((one) => one.end(httpResponse('x'))),
+        );
     });
-    const newFetcher = fetching(['127.0.0.0/8'], {}, { lookup: async () => ['127.0.0.1'] });
-    closers.push(
+    const newFetcher = createTestFetcher(
+      ['127.0.0.0/8'],
+      {},
+      { lookup: async () => ['127.0.0.1'] },
+    );
+    cleanups.push(
       () => newFetcher.remove(),
       () => host.close(),
     );
@@ -512,9 +538,9 @@ describe('N10: a host is not flooded', () => {
 
   test('T0: so many requests an account and minute (fetchesPerAccountAndMinute)', () => {
     const limiter = new SlidingWindowLimiter(3);
-    const delaysTaken = [0, 1, 2, 3, 4, 5, 6].map((now) => limiter.reserve(now));
+    const delaysTaken = [0, 1, 2, 3, 4, 5, 6].map((now) => limiter.reserveStart(now));
     expect(delaysTaken).toEqual([0, 0, 0, 59_997, 59_997, 59_997, 119_994]);
-    expect(limiter.reserve(200_000)).toBe(0);
+    expect(limiter.reserveStart(200_000)).toBe(0);
     expect([limiter.isIdle(200_001), limiter.isIdle(260_001)]).toEqual([false, true]);
     expect(defaultLimits().perAccountAndMinute).toBe(budgets.fetchesPerAccountAndMinute);
   });
@@ -529,16 +555,19 @@ test('T0: the budgets of fetching are those of the catalogue of threats', () => 
 });
 
 describe('a fetch that nobody wants any more', () => {
-  test.each<[string, Script]>([
+  test.each<[string, RespondToRequest]>([
     ['while it waits for an answer', () => undefined],
-    ['in the middle', (socket) => void socket.write(`${head(200, ['Content-Length: 9'])}abc`)],
+    [
+      'in the middle',
+      (socket) => void socket.write(`${responseHead(200, ['Content-Length: 9'])}abc`),
+    ],
     [
       'between two tries',
-      (socket) => void socket.end(head(503, ['Retry-After: 60', 'Content-Length: 0'])),
+      (socket) => void socket.end(responseHead(503, ['Retry-After: 60', 'Content-Length: 0'])),
     ],
   ])('ends at once %s', async (_, script) => {
     const abort = new AbortController();
-    const { get, url } = await fetchFrom(
+    const { get, url } = await openHostAndFetcher(
       (socket, text, nth) => {
         script(socket, text, nth);
         setTimeout(() => abort.abort(), 20);
@@ -550,7 +579,7 @@ describe('a fetch that nobody wants any more', () => {
 
   test('tells how far it is', async () => {
     const bytes = randomBytes(300_000);
-    const { get, url } = await fetchFrom((socket) => socket.end(answer(bytes)));
+    const { get, url } = await openHostAndFetcher((socket) => socket.end(httpResponse(bytes)));
     const heard: [number, number | null][] = [];
     await get(url, { report: (at, total) => heard.push([at, total]) });
     expect(heard.at(-1)).toEqual([300_000, 300_000]);

@@ -1,9 +1,9 @@
 import { beforeAll, expect, test } from '@jest/globals';
-import { startLab } from '../api/lab.js';
+import { startServerFixture } from '../api/lab.js';
 import { idOf } from '../api/server.js';
 
 let datasetId: number;
-const { ann, vaultId } = await startLab();
+const { ann, vaultId } = await startServerFixture();
 beforeAll(async () => {
   datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
 });

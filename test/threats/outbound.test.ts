@@ -6,35 +6,37 @@ import { networkInterfaces } from 'node:os';
 import { promisify } from 'node:util';
 import { systemNetwork } from '../../scheduler/fetch/network.js';
 import { redirectTarget } from '../../scheduler/fetch/follow-redirects.js';
-import { readUrl } from '../../scheduler/fetch/url.js';
+import { parseAllowedUrl } from '../../scheduler/fetch/url.js';
 import {
-  answer,
+  httpResponse,
   certificate,
-  fetching,
-  head,
-  startHost,
-  type Host,
+  createTestFetcher,
+  responseHead,
+  startScriptedHost,
+  type ScriptedHost,
 } from '../scheduler/fetch/host.js';
 
-/* Where a fetch may go: N1 to N5. */
+/* Tests the addresses that a fetch may connect to: threats N1 to N5. */
 
-const closers: (() => unknown)[] = [];
+const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
-  for (const close of closers.splice(0).toReversed()) await close();
+  for (const close of cleanups.splice(0).toReversed()) await close();
 });
-async function hostOf(...args: Parameters<typeof startHost>): Promise<Host> {
-  const host = await startHost(...args);
-  closers.push(() => host.close());
+async function openHost(...args: Parameters<typeof startScriptedHost>): Promise<ScriptedHost> {
+  const host = await startScriptedHost(...args);
+  cleanups.push(() => host.close());
   return host;
 }
-function fetcher(...args: Parameters<typeof fetching>): ReturnType<typeof fetching> {
-  const newFetcher = fetching(...args);
-  closers.push(() => newFetcher.remove());
+function openFetcherOf(
+  ...args: Parameters<typeof createTestFetcher>
+): ReturnType<typeof createTestFetcher> {
+  const newFetcher = createTestFetcher(...args);
+  cleanups.push(() => newFetcher.remove());
   return newFetcher;
 }
 
-/** Spellings of addresses that are not public; `PORT` is a port on which a server listens. */
-const spellings = [
+/** Spellings of addresses that are not public; `PORT` stands for a port on which a server listens. */
+const addressSpellings = [
   '127.0.0.1',
   '127.0.0.2',
   '127.255.255.254',
@@ -115,12 +117,12 @@ const spellings = [
 ];
 
 describe('N1: no packet goes to an address that is not public', () => {
-  let listeners: Host[];
+  let listeners: ScriptedHost[];
   let port: number;
   beforeAll(async () => {
     const script = (socket: { end(bytes: Buffer): unknown }): void =>
-      void socket.end(answer('{"secret":1}\n'));
-    const first = await startHost(script, '0.0.0.0');
+      void socket.end(httpResponse('{"secret":1}\n'));
+    const first = await startScriptedHost(script, '0.0.0.0');
     listeners = [first];
     port = first.port;
   });
@@ -128,9 +130,9 @@ describe('N1: no packet goes to an address that is not public', () => {
     for (const listener of listeners) await listener.close();
   });
 
-  test.each(spellings)('http://%s', async (host) => {
+  test.each(addressSpellings)('http://%s', async (host) => {
     const url = `http://${host}:${port}/a.json`;
-    const { error, isLeft } = await fetcher([]).get(url);
+    const { error, isLeft } = await openFetcherOf([]).get(url);
     expect([error, isLeft]).toEqual(['a.json: address not allowed', false]);
     expect(listeners.map(({ connections }) => connections)).toEqual([0]);
   });
@@ -143,12 +145,13 @@ describe('N1: no packet goes to an address that is not public', () => {
     '0x100000000',
     '1.2.3.4.5',
   ])('http://%s is no URL at all', (host) =>
-    expect(readUrl(`http://${host}/`)).toBe('is not a URL'),
+    expect(parseAllowedUrl(`http://${host}/`)).toBe('is not a URL'),
   );
 
   test('the table has sixty spellings at least, and each of them is one that a URL may have', () => {
-    expect(spellings.length).toBeGreaterThanOrEqual(60);
-    for (const host of spellings) expect(readUrl(`http://${host}/`)).toBeInstanceOf(URL);
+    expect(addressSpellings.length).toBeGreaterThanOrEqual(60);
+    for (const host of addressSpellings)
+      expect(parseAllowedUrl(`http://${host}/`)).toBeInstanceOf(URL);
   });
 
   test('the addresses of the machine itself', async () => {
@@ -156,17 +159,17 @@ describe('N1: no packet goes to an address that is not public', () => {
     expect(ownInterfaces.length).toBeGreaterThan(0);
     for (const { address, family } of ownInterfaces) {
       const host = family === 'IPv6' ? `[${address.replace(/%.*/, '')}]` : address;
-      const { error } = await fetcher([]).get(`http://${host}:${port}/`);
+      const { error } = await openFetcherOf([]).get(`http://${host}:${port}/`);
       expect([host, error]).toEqual([host, 'a.json: address not allowed']);
     }
-    // The server's own public address is refused, too.
-    const public4 = fetcher([], {}, { own: () => ['93.184.216.34'] });
+    // A fetch from the server's own public address is refused too.
+    const public4 = openFetcherOf([], {}, { own: () => ['93.184.216.34'] });
     expect((await public4.get(`http://93.184.216.34:${port}/`)).error).toMatch(/not allowed$/);
     expect(listeners[0]!.connections).toBe(0);
   });
 
   test('what an operator lists is reached, and nothing beside it', async () => {
-    const allowedFetcher = fetcher([`127.0.0.1:${port}`]);
+    const allowedFetcher = openFetcherOf([`127.0.0.1:${port}`]);
     expect((await allowedFetcher.get(`http://127.0.0.1:${port}/`)).bytes?.toString()).toBe(
       '{"secret":1}\n',
     );
@@ -181,24 +184,24 @@ describe('N1: no packet goes to an address that is not public', () => {
 
 describe('N2: the address that was checked is the one that is opened', () => {
   test('a name that changes its mind is looked up once, a thousand times over', async () => {
-    const insideHost = await hostOf((socket) => socket.end(answer('inside')));
+    const insideHost = await openHost((socket) => socket.end(httpResponse('inside')));
     let lookups = 0;
     const openedAddresses: string[] = [];
-    const { get } = fetcher(
+    const { get } = openFetcherOf(
       [],
       { retries: 0, perAccountAndMinute: 10_000 },
       {
-        // The name resolves to a public address first, to a private one the next time, and so on.
+        // The name resolves alternately to a public and to a private address.
         lookup: async () => [lookups++ % 2 === 0 ? '93.184.216.34' : '127.0.0.1'],
         open: (address) => {
           openedAddresses.push(address);
-          return connect({ host: '127.0.0.1', port: insideHost.port }); // wherever that leads
+          return connect({ host: '127.0.0.1', port: insideHost.port }); // connects to the inside host, whatever the address
         },
       },
     );
     for (let i = 0; i < 1_000; i += 1) {
       const { error } = await get(`http://rebind.example:${insideHost.port}/`);
-      // The connection to the public address ends at another one, which the second check finds.
+      // The connection to the public address ends at another address, which the check after connecting finds.
       expect(error).toBe('a.json: address not allowed');
     }
     expect(lookups).toBe(1_000);
@@ -220,7 +223,7 @@ describe('N2: the address that was checked is the one that is opened', () => {
       ['fe80::1%eth0'],
       ['not an address'],
     ]) {
-      const { get } = fetcher([], {}, { lookup: async () => addresses, open });
+      const { get } = openFetcherOf([], {}, { lookup: async () => addresses, open });
       expect((await get('http://mixed.example/')).error).toBe('a.json: address not allowed');
     }
     expect(openedAddresses).toEqual([]);
@@ -234,9 +237,9 @@ describe('N2: the address that was checked is the one that is opened', () => {
   });
 
   test('another address of the name is tried when one cannot be reached', async () => {
-    const host = await hostOf((socket) => socket.end(answer('here')));
+    const host = await openHost((socket) => socket.end(httpResponse('here')));
     const tried: string[] = [];
-    const { get } = fetcher(
+    const { get } = openFetcherOf(
       ['127.0.0.0/8'],
       {},
       {
@@ -273,12 +276,12 @@ describe('N3: a redirect is checked like a manifest', () => {
     ],
     ['to nowhere', 'http://', 'redirected to an address that is not allowed'],
   ])('%s', async (_, location, expected) => {
-    const insideHost = await hostOf((socket) => socket.end(answer('inside')));
+    const insideHost = await openHost((socket) => socket.end(httpResponse('inside')));
     const to = location.replace('PORT', String(insideHost.port));
-    const host = await hostOf((socket) =>
-      socket.end(head(302, [`Location: ${to}`, 'Content-Length: 0'])),
+    const host = await openHost((socket) =>
+      socket.end(responseHead(302, [`Location: ${to}`, 'Content-Length: 0'])),
     );
-    const { error } = await fetcher([`127.0.0.1:${host.port}`]).get(host.url('/a.json'));
+    const { error } = await openFetcherOf([`127.0.0.1:${host.port}`]).get(host.url('/a.json'));
     expect(error).toBe(`a.json: ${expected}`);
     expect([host.connections, insideHost.connections]).toEqual([1, 0]);
   });
@@ -292,12 +295,12 @@ describe('N3: a redirect is checked like a manifest', () => {
   });
 
   test('five are followed, a sixth and a loop are not', async () => {
-    const steps = await hostOf((socket, text) => {
+    const steps = await openHost((socket, text) => {
       const stepsLeft = Number(/^GET \/(\d+)/.exec(text)?.[1]);
-      if (stepsLeft === 0) socket.end(answer('arrived'));
-      else socket.end(head(307, [`Location: /${stepsLeft - 1}`, 'Content-Length: 0']));
+      if (stepsLeft === 0) socket.end(httpResponse('arrived'));
+      else socket.end(responseHead(307, [`Location: /${stepsLeft - 1}`, 'Content-Length: 0']));
     });
-    const { get } = fetcher([`127.0.0.1:${steps.port}`]);
+    const { get } = openFetcherOf([`127.0.0.1:${steps.port}`]);
     expect((await get(steps.url('/5'))).bytes?.toString()).toBe('arrived');
     expect(steps.connections).toBe(6);
     const manySteps = await get(steps.url('/100'));
@@ -308,17 +311,17 @@ describe('N3: a redirect is checked like a manifest', () => {
   });
 
   test('nothing that identifies anybody is sent, to the first host or the next', async () => {
-    const second = await hostOf((socket) => socket.end(answer('there')));
-    const first = await hostOf((socket) =>
+    const second = await openHost((socket) => socket.end(httpResponse('there')));
+    const first = await openHost((socket) =>
       socket.end(
-        head(301, [
+        responseHead(301, [
           `Location: ${second.url('/b')}`,
           'Set-Cookie: a=b; Path=/',
           'Content-Length: 0',
         ]),
       ),
     );
-    const { get } = fetcher([`127.0.0.1:${first.port}`, `127.0.0.1:${second.port}`]);
+    const { get } = openFetcherOf([`127.0.0.1:${first.port}`, `127.0.0.1:${second.port}`]);
     expect((await get(first.url('/a?signature=x'))).bytes?.toString()).toBe('there');
     for (const text of [...first.requests, ...second.requests]) {
       expect(text).not.toMatch(/^(authorization|cookie|referer|proxy-authorization):/im);
@@ -333,16 +336,16 @@ describe('over TLS', () => {
 
   test('N2, N3: the certificate must be for the name of the URL, whatever the environment says', async () => {
     const names: unknown[] = [];
-    const host = await hostOf(
+    const host = await openHost(
       (socket) => {
         names.push((socket as TLSSocket).servername);
-        socket.end(answer('secret'));
+        socket.end(httpResponse('secret'));
       },
       '127.0.0.1',
       'https',
     );
     const allow = [`127.0.0.1:${host.port}`];
-    const trusting = fetcher(allow, {}, { lookup, authorities });
+    const trusting = openFetcherOf(allow, {}, { lookup, authorities });
     const url = (name: string): string => `https://${name}:${host.port}/a`;
     expect((await trusting.get(url('files.example'))).bytes?.toString()).toBe('secret');
     expect((await trusting.get(url('FILES.example.'))).bytes?.toString()).toBe('secret');
@@ -353,7 +356,7 @@ describe('over TLS', () => {
     try {
       const error = 'a.json: its certificate is not valid';
       expect(await trusting.get(url('other.example'))).toEqual({ error, isLeft: false });
-      const doubting = fetcher(allow, {}, { lookup });
+      const doubting = openFetcherOf(allow, {}, { lookup });
       expect(await doubting.get(url('files.example'))).toEqual({ error, isLeft: false });
     } finally {
       if (before === undefined) delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
@@ -363,13 +366,14 @@ describe('over TLS', () => {
   });
 
   test('N3: a redirect back to http is not followed', async () => {
-    const plainHost = await hostOf((socket) => socket.end(answer('plain')));
-    const host = await hostOf(
-      (socket) => socket.end(head(302, [`Location: ${plainHost.url('/')}`, 'Content-Length: 0'])),
+    const plainHost = await openHost((socket) => socket.end(httpResponse('plain')));
+    const host = await openHost(
+      (socket) =>
+        socket.end(responseHead(302, [`Location: ${plainHost.url('/')}`, 'Content-Length: 0'])),
       '127.0.0.1',
       'https',
     );
-    const { get } = fetcher(['127.0.0.0/8'], {}, { authorities });
+    const { get } = openFetcherOf(['127.0.0.0/8'], {}, { authorities });
     expect((await get(host.url('/'))).error).toBe(
       'a.json: redirected from https to http, which is not allowed',
     );
@@ -377,8 +381,8 @@ describe('over TLS', () => {
   });
 
   test('a host that does not speak it is no file', async () => {
-    const host = await hostOf((socket) => socket.end(answer('plain')));
-    const { get } = fetcher(['127.0.0.0/8'], { retries: 0, connectMs: 300 });
+    const host = await openHost((socket) => socket.end(httpResponse('plain')));
+    const { get } = openFetcherOf(['127.0.0.0/8'], { retries: 0, connectMs: 300 });
     const { error } = await get(`https://127.0.0.1:${host.port}/`);
     expect(error).toMatch(/no secure connection could be made|no connection within|broke off/);
   });
@@ -386,7 +390,7 @@ describe('over TLS', () => {
 
 test('N6: a name server that never answers ends the fetch, by name', async () => {
   const neverResolves = (): Promise<never> => new Promise(() => undefined);
-  const { get } = fetcher([], { connectMs: 30, retries: 1 }, { lookup: neverResolves });
+  const { get } = openFetcherOf([], { connectMs: 30, retries: 1 }, { lookup: neverResolves });
   expect((await get('https://files.example/')).error).toBe(
     'a.json: its host was not looked up within 0.03 s, the longest that is waited: try again later, or upload the file and import it by object_id',
   );
@@ -413,19 +417,19 @@ describe('N4: what no URL of a manifest may be', () => {
     ['http://', 'is not a URL'],
     ['', 'is not a URL'],
     [`http://example.org/${'a'.repeat(9_000)}`, 'is longer than 8192 characters'],
-  ])('%s', (url, problem) => expect(readUrl(url)).toBe(problem));
+  ])('%s', (url, problem) => expect(parseAllowedUrl(url)).toBe(problem));
 
   test.each([
     'http://example.org',
     'https://example.org:8443/a',
     'http://example.org:443/',
     'http://a:1024/',
-  ])('%s may be', (url) => expect(readUrl(url)).toBeInstanceOf(URL));
+  ])('%s may be', (url) => expect(parseAllowedUrl(url)).toBeInstanceOf(URL));
 });
 
 test('N5: a proxy in the environment is not asked, not even where Node itself would', async () => {
-  const proxy = await hostOf((socket) => socket.end(answer('from the proxy')));
-  const host = await hostOf((socket) => socket.end(answer('from the host')));
+  const proxy = await openHost((socket) => socket.end(httpResponse('from the proxy')));
+  const host = await openHost((socket) => socket.end(httpResponse('from the host')));
   const at = `http://127.0.0.1:${proxy.port}`;
   const names = [
     'HTTP_PROXY',
@@ -442,8 +446,8 @@ test('N5: a proxy in the environment is not asked, not even where Node itself wo
     NODE_USE_ENV_PROXY: '1',
   };
   const script = `
-    import { fetching } from '${new URL('../scheduler/fetch/host.js', import.meta.url).href}';
-    const made = fetching(['127.0.0.1:${host.port}', '127.0.0.1:${proxy.port}']);
+    import { createTestFetcher } from '${new URL('../scheduler/fetch/host.js', import.meta.url).href}';
+    const made = createTestFetcher(['127.0.0.1:${host.port}', '127.0.0.1:${proxy.port}']);
     console.log(String((await made.get('${host.url('/a')}')).bytes));
     made.remove();`;
   const args = ['--input-type=module', '-e', script];

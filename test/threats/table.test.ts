@@ -1,13 +1,13 @@
 import { expect, test } from '@jest/globals';
 import { existsSync, readFileSync } from 'node:fs';
 
-const rows = readFileSync('test/threats/rows.txt', 'utf8')
+const expectedThreats = readFileSync('test/threats/rows.txt', 'utf8')
   .trim()
   .split('\n')
   .map((line) => /^(\S+) (.*)$/.exec(line)!.slice(1) as [id: string, title: string]);
 
-/** The lines of the table, as trimmed cells. */
-const lines = readFileSync('docs/threats.md', 'utf8')
+/** The rows of the table in docs/threats.md, as trimmed cells. */
+const threatTableRows = readFileSync('docs/threats.md', 'utf8')
   .split('\n')
   .filter((line) => /^\| [A-Z]\d/.test(line))
   .map((line) =>
@@ -18,11 +18,11 @@ const lines = readFileSync('docs/threats.md', 'utf8')
   );
 
 test('docs/threats.md has a line for every row that must hold, and no other', () => {
-  expect(lines.map(([id, title]) => [id, title])).toEqual(rows);
+  expect(threatTableRows.map(([id, title]) => [id, title])).toEqual(expectedThreats);
 });
 
-test.each(rows)('%s (%s) says how it stands and which tests prove it', (id) => {
-  const [, , state = '', named = ''] = lines.find(([cell]) => cell === id) ?? [];
+test.each(expectedThreats)('%s (%s) says how it stands and which tests prove it', (id) => {
+  const [, , state = '', named = ''] = threatTableRows.find(([cell]) => cell === id) ?? [];
   expect(state).toMatch(/^(held($|[:; ])|not yet: )/);
   const files = [...named.matchAll(/`([^`]+)`/g)].map(([, file]) => file!);
   if (state.startsWith('held')) expect(files).not.toEqual([]);

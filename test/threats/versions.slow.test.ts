@@ -1,17 +1,17 @@
 import { expect, test } from '@jest/globals';
 import { gunzipSync } from 'node:zlib';
-import { startLab } from '../api/lab.js';
-import { idOf, waitFor, type Client } from '../api/server.js';
+import { startServerFixture } from '../api/lab.js';
+import { idOf, waitForJob, type Client } from '../api/server.js';
 
-const { server, ann, vaultId } = await startLab();
+const { server, ann, vaultId } = await startServerFixture();
 
-const perCommit = 40;
+const recordsPerCommit = 40;
 
 /**
- * The content of one page or file: the commits of its records, the total number of records, and the records that lack the field of their
- * commit.
+ * What a page or file contains: the number of records of each commit, the total number of records, and the number of records that lack the
+ * field of their commit.
  */
-interface SeenCommits {
+interface VersionContent {
   readonly what: string;
   readonly commits: ReadonlyMap<string, number>;
   readonly total: number;
@@ -22,18 +22,18 @@ interface SeenCommits {
 
 type Row = Readonly<Record<string, unknown>>;
 
-function seenVersion(
+function versionContentOf(
   what: string,
   rows: readonly Row[],
   total: number,
   isWhole: boolean,
-): SeenCommits {
+): VersionContent {
   const commits = new Map<string, number>();
   let lacking = 0;
   for (const row of rows) {
     const commit = String(row['_commit']);
     commits.set(commit, (commits.get(commit) ?? 0) + 1);
-    // Every commit brings a field of its own: a page of its version must have it.
+    // Every commit adds a field of its own, which a page of its version must contain.
     if (row[`own_${String(row['w'])}_${String(row['i'])}`] !== row['n']) lacking += 1;
   }
   return { what, commits, total, lacking, isWhole };
@@ -43,9 +43,9 @@ test('Q8, D11: every page and every export shows exactly one version while impor
   const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'busy' }));
   const commitsOfWriter = 6;
   const active = { writers: 3 };
-  const found: SeenCommits[] = [];
+  const found: VersionContent[] = [];
   const commit = async (w: number, i: number): Promise<void> => {
-    const records = Array.from({ length: perCommit }, (_, n) => ({
+    const records = Array.from({ length: recordsPerCommit }, (_, n) => ({
       w,
       i,
       n,
@@ -68,7 +68,7 @@ test('Q8, D11: every page and every export shows exactly one version while impor
         expect([status, text.slice(0, 300)]).toEqual([200, expect.any(String)]);
         const rows = json['results'] as readonly Row[];
         const total = Number(json['total']);
-        found.push(seenVersion(`page of ${size}`, rows, total, rows.length === total));
+        found.push(versionContentOf(`page of ${size}`, rows, total, rows.length === total));
         offset = json['offset'] as number | null;
       }
     }
@@ -80,20 +80,20 @@ test('Q8, D11: every page and every export shows exactly one version while impor
       const terms = (json['facets'] as Row)['w'] as readonly (readonly [unknown, number])[];
       const sum = terms.reduce((all, [, count]) => all + count, 0);
       expect(sum).toBe(json['total']);
-      expect(sum % perCommit).toBe(0);
+      expect(sum % recordsPerCommit).toBe(0);
     }
   };
   const exporter = async (): Promise<void> => {
     for (let count = 0; active.writers > 0 || count < 2; count += 1) {
       const body = { dataset_id: datasetId, format: 'json' };
       const id = idOf(await ann.post('/v2/dataset_exports', body));
-      const done = await waitFor(ann, `/v2/dataset_exports/${id}`);
+      const done = await waitForJob(ann, `/v2/dataset_exports/${id}`);
       expect(done.json).toMatchObject({ status: 'completed', error_message: null });
       const { json } = await ann.get(`/v2/dataset_exports/${id}/download?redirect=`);
       const bytes = Buffer.from(await (await fetch(String(json['url']))).arrayBuffer());
       const rows = gunzipSync(bytes).toString().trim().split('\n').map((line) => JSON.parse(line) as Row); // prettier-ignore
       const version = (await server.catalog.exports.get(id))?.logVersion ?? -1;
-      found.push({ ...seenVersion('export', rows, rows.length, true), version });
+      found.push({ ...versionContentOf('export', rows, rows.length, true), version });
       expect(done.json['documents_count']).toBe(rows.length);
     }
   };
@@ -110,17 +110,23 @@ test('Q8, D11: every page and every export shows exactly one version while impor
   expect(found.filter(({ what }) => what === 'export').length).toBeGreaterThan(1);
   for (const one of found) {
     const shownVersion = JSON.stringify({ ...one, commits: [...one.commits] }).slice(0, 300);
-    expect([shownVersion, one.total % perCommit, one.lacking]).toEqual([shownVersion, 0, 0]);
-    // The version with this total: no record on the page is newer, and a whole page has all of its records.
-    const newest = versions[one.total / perCommit - 1] ?? -1;
+    expect([shownVersion, one.total % recordsPerCommit, one.lacking]).toEqual([shownVersion, 0, 0]);
+    // The version with this total: no record on the page may be newer, and a page of the whole version must have all of its records.
+    const newest = versions[one.total / recordsPerCommit - 1] ?? -1;
     for (const [id, count] of one.commits) {
       expect([shownVersion, (order.get(id) ?? Infinity) <= newest]).toEqual([shownVersion, true]);
-      if (one.isWhole) expect([shownVersion, count]).toEqual([shownVersion, perCommit]);
+      if (one.isWhole) expect([shownVersion, count]).toEqual([shownVersion, recordsPerCommit]);
     }
     if (one.isWhole)
-      expect([shownVersion, one.commits.size]).toEqual([shownVersion, one.total / perCommit]);
+      expect([shownVersion, one.commits.size]).toEqual([
+        shownVersion,
+        one.total / recordsPerCommit,
+      ]);
     if (one.version !== undefined)
-      expect([shownVersion, atMost(one.version)]).toEqual([shownVersion, one.total / perCommit]);
+      expect([shownVersion, atMost(one.version)]).toEqual([
+        shownVersion,
+        one.total / recordsPerCommit,
+      ]);
   }
 });
 

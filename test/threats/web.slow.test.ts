@@ -5,13 +5,13 @@ import { operations } from '../../api/resources/index.js';
 import type { OperationRow } from '../../api/http/operation-row.js';
 import {
   idOf,
-  makeFixture,
-  send,
+  makeVaultFixture,
+  sendRequest,
   startServer,
   type Client,
   type TestServer,
 } from '../api/server.js';
-import { readingPosts } from '../api/reading-posts.js';
+import { readOnlyPostOperations } from '../api/reading-posts.js';
 
 let server: TestServer;
 let ann: Client;
@@ -21,8 +21,8 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** A bare connection; `local` lets it come from another address of this machine. */
-function openWith(
+/** Opens a TCP connection and sends a text; with `local`, the connection comes from another address of this machine. */
+function openConnection(
   text: string,
   { port = server.port, local }: { port?: number; local?: string | undefined } = {},
 ): { socket: Socket; answer: Promise<string> } {
@@ -38,10 +38,10 @@ function openWith(
 }
 
 const operationRows = Object.entries(operations) as [string, OperationRow][];
-const pathOf = (row: OperationRow): string => row.paths[0].replaceAll(/:\w+/g, '1');
+const samplePathOf = (row: OperationRow): string => row.paths[0].replaceAll(/:\w+/g, '1');
 
 describe('W2: a connection that is slow', () => {
-  // Each with one short limit, so that a busy machine exceeds none in a request that is to be answered.
+  // Each server has a single short limit, so that on a busy machine a request that must be answered exceeds none.
   let shortHeaders: TestServer;
   let shortIdle: TestServer;
   beforeAll(async () => {
@@ -58,7 +58,7 @@ describe('W2: a connection that is slow', () => {
     ['within its headers', 'GET / HTTP/1.1\r\nHost: x\r\nX-A: '],
     ['before its headers end', 'GET / HTTP/1.1\r\nHost: x\r\n'],
   ])('%s is ended', async (_, text) => {
-    const { answer } = openWith(text, { port: shortHeaders.port });
+    const { answer } = openConnection(text, { port: shortHeaders.port });
     expect(await answer).toMatch(/^$|^HTTP\/1\.1 408 /);
   });
 
@@ -69,16 +69,16 @@ describe('W2: a connection that is slow', () => {
     const createdObject = await user.post('/v2/objects', body);
     const { pathname, search } = new URL(String(createdObject.json['upload_url']));
     const head = `PUT ${pathname}${search} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nabc`;
-    await openWith(head, { port: shortIdle.port }).answer;
+    await openConnection(head, { port: shortIdle.port }).answer;
     const shownObject = (await user.get(`/v2/objects/${idOf(createdObject)}`)).json;
     expect(shownObject['availability']).toBe('unverified');
   });
 });
 
 test('W2: a client is answered beside a thousand slow connections from other addresses', async () => {
-  const isLinux = process.platform === 'linux'; // elsewhere this machine has one loopback address
+  const isLinux = process.platform === 'linux'; // other systems have only one loopback address
   const slow = Array.from({ length: isLinux ? 1_000 : 100 }, (_, i) =>
-    openWith('GET / HTTP/1.1\r\nX-Slow: ', {
+    openConnection('GET / HTTP/1.1\r\nX-Slow: ', {
       local: isLinux ? `127.0.1.${1 + (i % 8)}` : undefined,
     }),
   );
@@ -92,7 +92,7 @@ test('W2: a client is answered beside a thousand slow connections from other add
 test('W2: requests in one packet are answered in order, and a smuggled one is not taken for a second', async () => {
   const requestText = (path: string): string =>
     `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ann.token}\r\n`;
-  const { answer } = openWith(
+  const { answer } = openConnection(
     `${requestText('/v1/user')}\r\n${requestText('/nowhere')}\r\n${requestText('/v1/user')}Connection: close\r\n\r\n`,
   );
   const statuses = [...(await answer).matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
@@ -107,8 +107,9 @@ test('W2: requests in one packet are answered in order, and a smuggled one is no
     'Content-Length: 0x4\r\n',
   ]) {
     const inner = `0\r\n\r\n${requestText('/v1/user')}\r\n`;
-    const smuggled = await openWith(`POST /v2/vaults HTTP/1.1\r\nHost: x\r\n${lengths}\r\n${inner}`)
-      .answer;
+    const smuggled = await openConnection(
+      `POST /v2/vaults HTTP/1.1\r\nHost: x\r\n${lengths}\r\n${inner}`,
+    ).answer;
     expect([lengths, smuggled.match(/HTTP\/1\.1 \d+/g)]).toEqual([lengths, ['HTTP/1.1 400']]);
   }
 });
@@ -139,11 +140,11 @@ test('W3: no spelling of any route gives more than the plain one', async () => {
   ];
   const isPublic = /^\/($|healthz?|readyz|metrics|openapi|docs|join|swagger|v1\/invitations\/accept|v2\/(uploads|downloads)|authorize|\.well-known\/|v1\/auth\/|v1\/oauth2\/)/; // prettier-ignore
   for (const [id, row] of operationRows.filter(([, { paths }]) => !isPublic.test(paths[0]))) {
-    const isRead = row.method === 'GET' || row.method === 'HEAD' || readingPosts.has(id);
-    for (const spelling of spellings(pathOf(row))) {
+    const isRead = row.method === 'GET' || row.method === 'HEAD' || readOnlyPostOperations.has(id);
+    for (const spelling of spellings(samplePathOf(row))) {
       const override = { 'x-http-method-override': 'GET', 'x-original-url': '/health' };
       const target = `${server.url}/${spelling.slice(1)}`;
-      const strangerAnswer = await send('', row.method, target, undefined, override);
+      const strangerAnswer = await sendRequest('', row.method, target, undefined, override);
       expect([id, spelling, strangerAnswer.status >= 400]).toEqual([id, spelling, true]);
       if (isRead) continue;
       const reading = await reader.call(row.method, target, undefined, override);
@@ -157,7 +158,7 @@ test('W3: no spelling of any route gives more than the plain one', async () => {
 });
 
 test('W5: a fault at any step is a 500 with nothing in it, and the next request works', async () => {
-  const fixture = await makeFixture(ann, 'Faults');
+  const fixture = await makeVaultFixture(ann, 'Faults');
   const paths: readonly (readonly [string, string, unknown?])[] = [
     ['GET', `/v2/vaults/${fixture.vaultId}`],
     ['GET', '/v2/vaults'],
@@ -206,7 +207,7 @@ test('W5: a fault at any step is a 500 with nothing in it, and the next request 
 });
 
 test('A12: an address that a browser would run as code is refused', async () => {
-  const { datasetId } = await makeFixture(ann, 'Links');
+  const { datasetId } = await makeVaultFixture(ann, 'Links');
   const refusedUrls = [
     'javascript:alert(1)',
     'JaVaScRiPt:alert(1)',

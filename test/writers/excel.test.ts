@@ -4,27 +4,27 @@ import { writeFileSync } from 'node:fs';
 import ExcelJS from 'exceljs';
 import { parseJson } from '../../engine/core/json.js';
 import type { Value } from '../../engine/core/types.js';
-import { excelWriter } from '../../writers/excel.js';
+import { createExcelWriter } from '../../writers/excel.js';
 import type { FileWarning } from '../../writers/writer.js';
-import { column, listOf, type Dataset } from '../engine/query/dataset.js';
+import { column, listColumn, type TestDataset } from '../engine/query/dataset.js';
 import { naiveTexts } from '../engine/query/results/naive-json.js';
-import { random, randomColumns, randomStyle, randomValue } from '../engine/store/random.js';
+import { random, randomColumns, randomDistribution, randomValue } from '../engine/store/random.js';
 import { seed } from '../seed.js';
 import {
   provenance,
   wholeRequest,
   writeExport,
-  WriterBench,
-  type WantedExport,
+  WriterFixture,
+  type ExportTestOptions,
 } from './written.js';
 
-let writerBench: WriterBench;
+let writerFixture: WriterFixture;
 beforeAll(async () => {
-  writerBench = await WriterBench.open();
+  writerFixture = await WriterFixture.open();
 });
-afterAll(() => writerBench.close());
+afterAll(() => writerFixture.close());
 
-const request = { excludeFields: [['_id'], ['_commit']] };
+const withoutReservedFields = { excludeFields: [['_id'], ['_commit']] };
 
 async function workbookOf(bytes: Buffer): Promise<ExcelJS.Workbook> {
   const workbook = new ExcelJS.Workbook();
@@ -32,12 +32,12 @@ async function workbookOf(bytes: Buffer): Promise<ExcelJS.Workbook> {
   return workbook;
 }
 
-async function openWorkbook(format: string, from: Dataset, wanted: WantedExport = { request }): Promise<ExcelJS.Workbook> {
+async function openWorkbook(format: string, from: TestDataset, wanted: ExportTestOptions = { request: withoutReservedFields }): Promise<ExcelJS.Workbook> {
   return workbookOf(await writeExport(format, from, wanted));
 } // prettier-ignore
 
-/** The values of a sheet, by row: null for a cell without one. */
-function valuesOf(sheet: ExcelJS.Worksheet | undefined): unknown[][] {
+/** Returns the values of a sheet, by row; null for a cell without a value. */
+function sheetValues(sheet: ExcelJS.Worksheet | undefined): unknown[][] {
   const rows: unknown[][] = [];
   const width = sheet!.columnCount;
   for (let row = 1; row <= sheet!.rowCount; row++)
@@ -47,8 +47,8 @@ function valuesOf(sheet: ExcelJS.Worksheet | undefined): unknown[][] {
 
 describe('a workbook', () => {
   test('has numbers, dates, booleans and texts as such, under a row of titles, and no formula (D3)', async () => {
-    const from = await writerBench.dataset(
-      [column('text', 'string'), column('n', 'long'), column('x', 'double'), column('day', 'date'), column('yes', 'boolean'), listOf(column('tags', 'string')), column('o', 'object', [column('in', 'integer')])],
+    const from = await writerFixture.writeDataset(
+      [column('text', 'string'), column('n', 'long'), column('x', 'double'), column('day', 'date'), column('yes', 'boolean'), listColumn(column('tags', 'string')), column('o', 'object', [column('in', 'integer')])],
       [
         ['=1+1', null, ' spaced '],
         [9_007_199_254_740_991n, 9_007_199_254_740_993n, -5n],
@@ -60,7 +60,7 @@ describe('a workbook', () => {
       ],
     ); // prettier-ignore
     const sheet = (await openWorkbook('excel', from)).getWorksheet('records');
-    expect(valuesOf(sheet)).toEqual([
+    expect(sheetValues(sheet)).toEqual([
       ['text', 'n', 'x', 'day', 'yes', 'tags', 'o.in'],
       ['=1+1', 9007199254740991, 0.1, new Date('2023-11-14T22:13:20.123Z'), true, '["a",null]', 7],
       [null, '9007199254740993', 1e21, new Date('2023-11-14'), false, '[]', null],
@@ -82,24 +82,24 @@ describe('a workbook', () => {
       ['\uffff\ufffe', '_xFFFF__xFFFE_'],
     ];
     const all = [...texts, ...escaped.map(([text]) => text)];
-    const from = await writerBench.dataset([column('t', 'string')], [all]);
-    const bytes = await writeExport('excel', from, { request });
-    const found = valuesOf((await workbookOf(bytes)).getWorksheet('records'))
+    const from = await writerFixture.writeDataset([column('t', 'string')], [all]);
+    const bytes = await writeExport('excel', from, { request: withoutReservedFields });
+    const found = sheetValues((await workbookOf(bytes)).getWorksheet('records'))
       .slice(1)
       .flat();
-    // Readers differ in whether they undo the escapes.
+    // The expected texts allow both forms, because readers of Excel files differ in whether they decode escapes.
     const wanted = [...texts, ...escaped.map(([, text]) => text)];
-    for (const [i, text] of found.entries()) expect([all[i], wanted[i]]).toContain(text ?? ''); // it reads an empty text as none
+    for (const [i, text] of found.entries()) expect([all[i], wanted[i]]).toContain(text ?? ''); // the reader returns no value for an empty text
     expect(found).toHaveLength(all.length);
   });
 
   test('has texts of 32,767 characters, and warns of those that it cuts (D4)', async () => {
     const edge = `${'a'.repeat(32_766)}😀b`;
     const values = ['a'.repeat(32_767), 'é'.repeat(40_000), edge, 'short'];
-    const from = await writerBench.dataset([column('n', 'long'), column('t', 'text')], [[1n, 2n, 3n, 4n], values]); // prettier-ignore
+    const from = await writerFixture.writeDataset([column('n', 'long'), column('t', 'text')], [[1n, 2n, 3n, 4n], values]); // prettier-ignore
     const warnings: FileWarning[] = [];
-    const bytes = await writeExport('excel', from, { request }, warnings);
-    const found = valuesOf((await workbookOf(bytes)).getWorksheet('records')).slice(1);
+    const bytes = await writeExport('excel', from, { request: withoutReservedFields }, warnings);
+    const found = sheetValues((await workbookOf(bytes)).getWorksheet('records')).slice(1);
     expect(found.map(([, text]) => text)).toEqual([
       values[0],
       'é'.repeat(32_767),
@@ -113,18 +113,20 @@ describe('a workbook', () => {
 
   test('goes on in another sheet where one is full (D4)', async () => {
     const numbers = Array.from({ length: 2_345 }, (_, i) => BigInt(i));
-    const from = await writerBench.dataset([column('n', 'long')], [numbers]);
+    const from = await writerFixture.writeDataset([column('n', 'long')], [numbers]);
     for (const size of [1, 700, 1_000, 2_345, 2_346]) {
       const some = size === 1 ? { ...from, snapshot: { ...from.snapshot, segments: [], rows: 0 } } : from; // prettier-ignore
-      const writer = excelWriter({ format: 'excel', description: '' }, size);
-      const workbook = await workbookOf(await writeExport(writer, some, { request }));
+      const writer = createExcelWriter({ format: 'excel', description: '' }, size);
+      const workbook = await workbookOf(
+        await writeExport(writer, some, { request: withoutReservedFields }),
+      );
       const sheets = workbook.worksheets.slice(0, -1);
       const count = size === 1 ? 1 : Math.ceil(numbers.length / size);
       expect(sheets.map(({ name }) => name)).toEqual(
         Array.from({ length: count }, (_, i) => (i === 0 ? 'records' : `records ${i + 1}`)),
       );
       const rows = sheets.flatMap((sheet) => {
-        const [titles, ...records] = valuesOf(sheet);
+        const [titles, ...records] = sheetValues(sheet);
         expect(titles).toEqual(['n']);
         expect(sheet.autoFilter).toBe(`A1:A${records.length + 1}`);
         return records;
@@ -134,26 +136,28 @@ describe('a workbook', () => {
   });
 
   test('names where its records come from', async () => {
-    const from = await writerBench.dataset([column('n', 'long')], [[1n]]);
+    const from = await writerFixture.writeDataset([column('n', 'long')], [[1n]]);
     const workbook = await openWorkbook('excel', from);
-    expect(valuesOf(workbook.getWorksheet('provenance'))).toEqual(
+    expect(sheetValues(workbook.getWorksheet('provenance'))).toEqual(
       Object.entries(provenance).map(([key, value]) => [key, JSON.stringify(value)]),
     );
   });
 
   test('cannot have more columns than a sheet (D4)', async () => {
-    const from = await writerBench.dataset([listOf(column('l', 'long'))], [[Array.from({ length: 16_385 }, () => 1n)]]); // prettier-ignore
-    await expect(writeExport('excel-expand', from, { request })).rejects.toMatchObject({
+    const from = await writerFixture.writeDataset([listColumn(column('l', 'long'))], [[Array.from({ length: 16_385 }, () => 1n)]]); // prettier-ignore
+    await expect(
+      writeExport('excel-expand', from, { request: withoutReservedFields }),
+    ).rejects.toMatchObject({
       code: 'invalid',
       fields: { params: [expect.stringContaining('16385 columns')] },
     });
-    expect((await writeExport('csv-expand', from, { request })).toString().split('\r\n')[0]).toMatch(/l\.16384$/); // prettier-ignore
+    expect((await writeExport('csv-expand', from, { request: withoutReservedFields })).toString().split('\r\n')[0]).toMatch(/l\.16384$/); // prettier-ignore
   });
 });
 
 test('lists become columns, as many as the longest has elements', async () => {
-  const from = await writerBench.dataset(
-    [listOf(column('b', 'long')), column('o', 'object', [listOf(column('t', 'string'))]), listOf(column('p', 'object', [column('x', 'double'), column('y', 'string')])), listOf(column('e', 'string'))],
+  const from = await writerFixture.writeDataset(
+    [listColumn(column('b', 'long')), column('o', 'object', [listColumn(column('t', 'string'))]), listColumn(column('p', 'object', [column('x', 'double'), column('y', 'string')])), listColumn(column('e', 'string'))],
     [
       [[1n, null, 3n], null, []],
       [{ t: ['a,b'] }, null, { t: ['', '=x'] }],
@@ -162,17 +166,19 @@ test('lists become columns, as many as the longest has elements', async () => {
     ],
   ); // prettier-ignore
   const titles = ['b.0', 'b.1', 'b.2', 'o.t.0', 'o.t.1', 'p.0', 'p.1', 'e.0'];
-  expect((await writeExport('csv-expand', from, { request })).toString()).toBe(
+  expect(
+    (await writeExport('csv-expand', from, { request: withoutReservedFields })).toString(),
+  ).toBe(
     `${titles.join(',')}\r\n` +
       '1,,3,"a,b",,"{""x"":0.5,""y"":""q""}",,\r\n' +
       ',,,,,{},,\r\n' +
       ',,,"",=x,,,\r\n',
   );
-  expect(valuesOf((await openWorkbook('excel-expand', from)).getWorksheet('records'))).toEqual([
+  expect(sheetValues((await openWorkbook('excel-expand', from)).getWorksheet('records'))).toEqual([
     titles,
     [1, null, 3, 'a,b', null, '{"x":0.5,"y":"q"}', null, null],
     [null, null, null, null, null, '{}', null, null],
-    // exceljs reads an empty text as none.
+    // exceljs returns null for an empty text.
     [null, null, null, null, '=x', null, null, null],
   ]);
 });
@@ -180,22 +186,25 @@ test('lists become columns, as many as the longest has elements', async () => {
 test(`random lists are in the cells of their elements (STRANDLAKE_SEED=${seed})`, async () => {
   const next = random(seed);
   const columns = randomColumns(next, 6, 1).filter(({ isList, type }) => isList && type !== 'json');
-  columns.push(listOf(column('more', 'integer')));
+  columns.push(listColumn(column('more', 'integer')));
   const values = columns.map((each) => {
-    const style = randomStyle(next);
+    const style = randomDistribution(next);
     return Array.from({ length: 900 }, (_, row) => randomValue(next, each, style, row));
   });
-  const from = await writerBench.dataset(columns, values);
-  const records = (await naiveTexts(writerBench.bench, from, { ...wholeRequest, ...request })).map(
-    (text) => parseJson(text) as Record<string, readonly Value[] | null>,
-  );
+  const from = await writerFixture.writeDataset(columns, values);
+  const records = (
+    await naiveTexts(writerFixture.engineFixture, from, {
+      ...wholeRequest,
+      ...withoutReservedFields,
+    })
+  ).map((text) => parseJson(text) as Record<string, readonly Value[] | null>);
   const longest = columns.map(({ name }) => Math.max(1, ...records.map((record) => record[name]?.length ?? 0))); // prettier-ignore
-  const [titles, ...rows] = valuesOf(
+  const [titles, ...rows] = sheetValues(
     (await openWorkbook('excel-expand', from)).getWorksheet('records'),
   );
   expect(titles).toEqual(columns.flatMap(({ name }, i) => Array.from({ length: longest[i]! }, (_, n) => `${name}.${n}`))); // prettier-ignore
   const isThere = rows.map((row) => row.map((cell) => cell !== null));
-  // exceljs reads an empty text as none.
+  // exceljs returns null for an empty text, so the expected records have null.
   const wanted = records.map((record) =>
     columns.flatMap(({ name }, i) => Array.from({ length: longest[i]! }, (_, n) => (record[name]?.[n] ?? '') !== '')),
   ); // prettier-ignore
@@ -211,14 +220,14 @@ const hasOpenpyxl = ((): boolean => {
   }
 })();
 
-/** Runs where Python has openpyxl. */
+/** This test runs only if Python has openpyxl. */
 (hasOpenpyxl ? test : test.skip)('openpyxl reads the same values', async () => {
-  const from = await writerBench.dataset(
+  const from = await writerFixture.writeDataset(
     [column('t', 'string'), column('n', 'long'), column('d', 'date'), column('b', 'boolean')],
     [['=1+1', '<a&b>', null], [1n, 2n ** 60n, null], [0n, 1_699_920_000_000_000n, null], [true, false, null]],
   ); // prettier-ignore
-  const path = writerBench.path('read.xlsx');
-  writeFileSync(path, await writeExport('excel', from, { request }));
+  const path = writerFixture.newFilePath('read.xlsx');
+  writeFileSync(path, await writeExport('excel', from, { request: withoutReservedFields }));
   const script = `
 import json, sys, openpyxl
 book = openpyxl.load_workbook(sys.argv[1], read_only=False)

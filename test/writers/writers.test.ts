@@ -6,24 +6,24 @@ import { parse } from 'csv-parse/sync';
 import { parseJson } from '../../engine/core/json.js';
 import type { Column, Columns } from '../../engine/core/types.js';
 import { encodeRowGroup, joinRowGroups } from '../../engine/parquet/file-encoder.js';
-import { plainParquetColumns } from '../../engine/store/arrow.js';
+import { parquetColumnsWithoutReserved } from '../../engine/store/arrow.js';
 import { materialise } from '../../engine/query/results/materialise.js';
 import { openSegments } from '../../engine/query/results/row-blocks.js';
 import type { RowRef } from '../../engine/query/plan/executor.js';
 import { writers, writerNamed } from '../../writers/index.js';
-import { column, listOf, type Dataset } from '../engine/query/dataset.js';
-import { naiveJson, naiveTexts, rawRecords } from '../engine/query/results/naive-json.js';
-import { random, randomColumns, randomStyle, randomValue } from '../engine/store/random.js';
+import { column, listColumn, type TestDataset } from '../engine/query/dataset.js';
+import { naiveJson, naiveTexts, readRecordsBySql } from '../engine/query/results/naive-json.js';
+import { random, randomColumns, randomDistribution, randomValue } from '../engine/store/random.js';
 import { exportCommand } from '../../cli/commands/query.js';
 import { seed } from '../seed.js';
-import { expectSection, markdownTable } from '../written-page.js';
-import { contextOf, wholeRequest, writeExport, WriterBench } from './written.js';
+import { expectCurrentSection, markdownTable } from '../written-page.js';
+import { fileContextOf, wholeRequest, writeExport, WriterFixture } from './written.js';
 
-let writerBench: WriterBench;
+let writerFixture: WriterFixture;
 beforeAll(async () => {
-  writerBench = await WriterBench.open();
+  writerFixture = await WriterFixture.open();
 });
-afterAll(() => writerBench.close());
+afterAll(() => writerFixture.close());
 
 test('the help of the command line names every format', () => {
   for (const { format } of writers)
@@ -32,16 +32,17 @@ test('the help of the command line names every format', () => {
 
 test('docs/exports.md describes every format', () => {
   const rows = writers.map(({ format, extension, description }) => [`\`${format}\``, `\`.${extension}\``, description]); // prettier-ignore
-  expectSection('docs/exports.md', 'formats', markdownTable([['`format`', 'File', 'Content'], ...rows])); // prettier-ignore
+  expectCurrentSection('docs/exports.md', 'formats', markdownTable([['`format`', 'File', 'Content'], ...rows])); // prettier-ignore
 });
 
-/** The records of a Parquet file as JSON, as DuckDB reads them. */
-async function readBack(bytes: Uint8Array, columns: Columns): Promise<string[]> {
-  const path = writerBench.path('back.parquet');
+/** Returns the records of a Parquet file as JSON, read by DuckDB. */
+async function readParquetByDuckdb(bytes: Uint8Array, columns: Columns): Promise<string[]> {
+  const path = writerFixture.newFilePath('back.parquet');
   writeFileSync(path, bytes);
-  const rows = await writerBench.bench.engine.sql.engine.run('SELECT * FROM read_parquet($1)', [
-    { type: 'string', value: [path] },
-  ]);
+  const rows = await writerFixture.engineFixture.engine.sql.engine.run(
+    'SELECT * FROM read_parquet($1)',
+    [{ type: 'string', value: [path] }],
+  );
   return rows.map((row) => {
     const members = columns.map(
       (each, i) => `${JSON.stringify(each.name)}:${naiveJson(each, row[i]) ?? 'null'}`,
@@ -50,7 +51,7 @@ async function readBack(bytes: Uint8Array, columns: Columns): Promise<string[]> 
   });
 }
 
-/** Parses RFC 4180: null for an empty cell, '' for an empty quoted one. */
+/** Parses text by RFC 4180; returns null for an empty cell, and '' for an empty quoted one. */
 function parseCells(text: string, delimiter: string, lineEnd: string): (string | null)[][] {
   const rows: (string | null)[][] = [];
   let row: (string | null)[] = [];
@@ -69,7 +70,7 @@ function parseCells(text: string, delimiter: string, lineEnd: string): (string |
   return rows;
 }
 
-/** The cells of a value as the SQL engine returns it. */
+/** Returns the cells of a value, given as the SQL engine returns it. */
 function naiveCells(each: Column, value: unknown): (string | null)[] {
   if (each.isList) return [naiveJson(each, value) ?? null];
   if (each.type === 'object') {
@@ -81,13 +82,13 @@ function naiveCells(each: Column, value: unknown): (string | null)[] {
   return [text === undefined ? null : text.replaceAll('"', '')];
 }
 
-async function bytesOf(pieces: AsyncIterable<Uint8Array>): Promise<Buffer> {
+async function concatPieces(pieces: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const list: Uint8Array[] = [];
   for await (const piece of pieces) list.push(Buffer.from(piece));
   return Buffer.concat(list);
 }
 
-const lines = (file: Uint8Array): string[] => file.length === 0 ? [] : Buffer.from(file).toString().replace(/\n$/, '').split('\n'); // prettier-ignore
+const textLines = (file: Uint8Array): string[] => file.length === 0 ? [] : Buffer.from(file).toString().replace(/\n$/, '').split('\n'); // prettier-ignore
 
 test('the list of formats', () => {
   expect(writers.map(({ format, extension, mediaType }) => [format, extension, mediaType])).toEqual(
@@ -114,27 +115,35 @@ test(`every format reproduces random records (STRANDLAKE_SEED=${seed})`, async (
   for (const rows of [1, 300, 2_000, 3_000]) {
     const columns = randomColumns(next, 5, 3);
     const values = columns.map((each) => {
-      const style = randomStyle(next);
+      const style = randomDistribution(next);
       return Array.from({ length: rows }, (_, row) => randomValue(next, each, style, row));
     });
-    const from = await writerBench.dataset(columns, values);
-    const texts = await naiveTexts(writerBench.bench, from, wholeRequest);
-    // Not split into lines, because random values of JSON columns contain line ends.
+    const from = await writerFixture.writeDataset(columns, values);
+    const texts = await naiveTexts(writerFixture.engineFixture, from, wholeRequest);
+    // The whole text is compared and not its lines, because random values of JSON columns contain line ends.
     const json = gunzipSync(await writeExport('json', from)).toString();
     expect(json).toBe(texts.map((text) => `${text}\n`).join(''));
-    const { projection, rows: raw } = await rawRecords(writerBench.bench, from, wholeRequest);
-    const all = projection.map((each) => each.column);
-    expect(await readBack(await writeExport('parquet', from), all)).toEqual(texts);
-    expect(await readBack(await writeExport('parquet', from, { bySegment: true }), all)).toEqual(
-      texts,
+    const { projection, rows: raw } = await readRecordsBySql(
+      writerFixture.engineFixture,
+      from,
+      wholeRequest,
     );
+    const all = projection.map((each) => each.column);
+    expect(await readParquetByDuckdb(await writeExport('parquet', from), all)).toEqual(texts);
+    expect(
+      await readParquetByDuckdb(await writeExport('parquet', from, { bySegment: true }), all),
+    ).toEqual(texts);
     const table = tableFromIPC(await writeExport('arrow', from));
     expect(table.schema.fields.map(({ name }) => name)).toEqual(all.map(({ name }) => name));
     async function* groups(): AsyncGenerator<ReturnType<typeof encodeRowGroup>> {
-      for (const batch of table.batches) yield encodeRowGroup(plainParquetColumns(all), batch);
+      for (const batch of table.batches)
+        yield encodeRowGroup(parquetColumnsWithoutReserved(all), batch);
     }
     expect(
-      await readBack(await bytesOf(joinRowGroups(plainParquetColumns(all), groups(), 'test')), all),
+      await readParquetByDuckdb(
+        await concatPieces(joinRowGroups(parquetColumnsWithoutReserved(all), groups(), 'test')),
+        all,
+      ),
     ).toEqual(texts);
     const cells = raw.map((row) => all.flatMap((each, i) => naiveCells(each, row[i])));
     const csv = (await writeExport('csv', from)).toString();
@@ -150,13 +159,13 @@ test(`Parquet has the row groups of whole segments as they are stored (STRANDLAK
   const next = random(seed + 1);
   const columns = [...randomColumns(next, 6, 2), column('x', 'double'), column('long', 'text')];
   const values = columns.map((each, i) => {
-    const style = randomStyle(next);
+    const style = randomDistribution(next);
     return Array.from({ length: 1_500 }, (_, row) => {
       if (i === columns.length - 2) return row === 7 ? NaN : row / 8;
       return i === columns.length - 1 ? `${'t'.repeat(100)}${row}` : randomValue(next, each, style, row);
     });
   }); // prettier-ignore
-  const from = await writerBench.dataset(columns, values);
+  const from = await writerFixture.writeDataset(columns, values);
   const request = { excludeFields: [['_commit'], [columns[1]!.name]] };
   const excluded = ['_commit', columns[1]!.physical];
   const isExcluded = (path: string): boolean =>
@@ -169,24 +178,24 @@ test(`Parquet has the row groups of whole segments as they are stored (STRANDLAK
       CASE WHEN length(stats_min_value) < 64 AND length(stats_max_value) < 64 THEN [stats_min_value, stats_max_value] END FROM parquet_metadata($1) ORDER BY ALL`; // prettier-ignore
     const all: string[] = [];
     for (const path of paths)
-      all.push(...(await writerBench.bench.engine.sql.engine.run(sql, [{ type: 'string', value: [path] }])).filter(([name]) => isKept(String(name))).map(String)); // prettier-ignore
+      all.push(...(await writerFixture.engineFixture.engine.sql.engine.run(sql, [{ type: 'string', value: [path] }])).filter(([name]) => isKept(String(name))).map(String)); // prettier-ignore
     return all.sort();
   };
-  const path = writerBench.path('copied.parquet');
+  const path = writerFixture.newFilePath('copied.parquet');
   writeFileSync(path, await writeExport('parquet', from, { request, bySegment: true }));
   const stored = await described(from.snapshot.files.slice(1), (path) => !isExcluded(path));
   expect(await described([path], () => true)).toEqual(stored);
   const cut = await writeExport('parquet', from, { request });
-  const { projection } = contextOf(from, { request });
+  const { projection } = fileContextOf(from, { request });
   const all = projection.map((each) => each.column);
-  expect(await readBack(await writeExport('parquet', from, { request, bySegment: true }), all)).toEqual(await readBack(cut, all)); // prettier-ignore
+  expect(await readParquetByDuckdb(await writeExport('parquet', from, { request, bySegment: true }), all)).toEqual(await readParquetByDuckdb(cut, all)); // prettier-ignore
 });
 
 test('values have the same representation in every format', async () => {
-  const columns = [column('d', 'double'), column('f', 'float'), column('n', 'long'), column('day', 'date'), column('o', 'object', [column('flag', 'boolean'), listOf(column('tags', 'string'))])]; // prettier-ignore
-  const from = await writerBench.dataset(columns, [[1, 1e21, NaN], [Math.fround(0.1), 16_777_216, -0], [2n ** 63n - 1n, null, 0n], [0n, 1_500_000n, null], [{ flag: true, tags: ['a,b', null] }, { flag: null, tags: [] }, null]]); // prettier-ignore
+  const columns = [column('d', 'double'), column('f', 'float'), column('n', 'long'), column('day', 'date'), column('o', 'object', [column('flag', 'boolean'), listColumn(column('tags', 'string'))])]; // prettier-ignore
+  const from = await writerFixture.writeDataset(columns, [[1, 1e21, NaN], [Math.fround(0.1), 16_777_216, -0], [2n ** 63n - 1n, null, 0n], [0n, 1_500_000n, null], [{ flag: true, tags: ['a,b', null] }, { flag: null, tags: [] }, null]]); // prettier-ignore
   const request = { excludeFields: [['_id'], ['_commit']] };
-  expect(lines(gunzipSync(await writeExport('json', from, { request })))).toEqual([
+  expect(textLines(gunzipSync(await writeExport('json', from, { request })))).toEqual([
     '{"d":1,"f":0.1,"n":9223372036854775807,"day":"1970-01-01","o":{"flag":true,"tags":["a,b",null]}}',
     '{"d":1e+21,"f":16777216,"n":null,"day":"1970-01-01T00:00:01.500000","o":{"tags":[]}}',
     '{"d":null,"f":0,"n":0,"day":null,"o":null}',
@@ -207,7 +216,7 @@ test('longs around the limits of doubles are exact, whatever stands beside them'
   for (const limit of [...limits, ...limits.map((each) => -each)]) {
     const values = Array.from({ length: 16 }, (_, i) => limit + BigInt(i) - 8n);
     for (const some of [values, values.toReversed(), [values[1]!, values[12]!, -5n, 3n]]) {
-      const from = await writerBench.dataset([column('n', 'long')], [some]);
+      const from = await writerFixture.writeDataset([column('n', 'long')], [some]);
       const request = { fields: [['n']] };
       expect((await writeExport('csv', from, { request })).toString()).toBe(`n\r\n${some.map((value) => `${value}\r\n`).join('')}`); // prettier-ignore
     }
@@ -215,29 +224,31 @@ test('longs around the limits of doubles are exact, whatever stands beside them'
 });
 
 test('a file without records is valid', async () => {
-  const from: Dataset = { ...(await writerBench.dataset([column('a', 'string')], [['x']])) };
+  const from: TestDataset = {
+    ...(await writerFixture.writeDataset([column('a', 'string')], [['x']])),
+  };
   const empty = { ...from, snapshot: { ...from.snapshot, segments: [], rows: 0 } };
   expect(gunzipSync(await writeExport('json', empty))).toHaveLength(0);
   expect((await writeExport('csv', empty)).toString()).toBe('_id,_commit,a\r\n');
   expect((await writeExport('tsv', empty)).toString()).toBe('_id\t_commit\ta\n');
-  expect(await readBack(await writeExport('parquet', empty), [])).toEqual([]);
+  expect(await readParquetByDuckdb(await writeExport('parquet', empty), [])).toEqual([]);
   const table = tableFromIPC(await writeExport('arrow', empty));
   expect([table.numRows, table.schema.fields.map(({ name }) => name)]).toEqual([0, ['_id', '_commit', 'a']]); // prettier-ignore
 });
 
 test('fields without values are null, and Parquet needs at least one field', async () => {
-  const from = await writerBench.dataset([column('a', 'string')], [['x', 'y']]);
+  const from = await writerFixture.writeDataset([column('a', 'string')], [['x', 'y']]);
   const fields = [...from.fields, { ...from.fields[0]!, name: 'later', path: ['later'], title: 'later', dataType: 'long' as const }]; // prettier-ignore
   const more = { ...from, fields };
   const request = { fields: [['a'], ['later']] };
-  expect(lines(gunzipSync(await writeExport('json', more, { request })))[0]).toBe(
+  expect(textLines(gunzipSync(await writeExport('json', more, { request })))[0]).toBe(
     '{"a":"x","later":null}',
   );
   expect((await writeExport('csv', more, { request })).toString()).toBe('a,later\r\nx,\r\ny,\r\n');
   const columns = [column('a', 'string'), column('later', 'long')];
-  expect(await readBack(await writeExport('parquet', more, { request }), columns)).toEqual(['{"a":"x","later":null}', '{"a":"y","later":null}']); // prettier-ignore
+  expect(await readParquetByDuckdb(await writeExport('parquet', more, { request }), columns)).toEqual(['{"a":"x","later":null}', '{"a":"y","later":null}']); // prettier-ignore
   const none = { excludeFields: [['_id'], ['_commit'], ['a']] };
-  expect(lines(gunzipSync(await writeExport('json', from, { request: none })))).toEqual([
+  expect(textLines(gunzipSync(await writeExport('json', from, { request: none })))).toEqual([
     '{}',
     '{}',
   ]);
@@ -247,8 +258,8 @@ test('fields without values are null, and Parquet needs at least one field', asy
 });
 
 test.each(['csv', 'tsv'])('%s-gz is the same file, compressed', async (format) => {
-  const from = await writerBench.dataset([column('a', 'string')], [['x', 'y, z', null]]);
-  const empty = await writerBench.dataset([column('a', 'string')], [[]]);
+  const from = await writerFixture.writeDataset([column('a', 'string')], [['x', 'y, z', null]]);
+  const empty = await writerFixture.writeDataset([column('a', 'string')], [[]]);
   for (const dataset of [from, empty]) {
     const plain = await writeExport(format, dataset);
     expect(gunzipSync(await writeExport(`${format}-gz`, dataset))).toEqual(plain);
@@ -259,7 +270,7 @@ describe('delimited text', () => {
   const values = ['plain', 'with, comma', 'with "quotes"', 'two\r\nlines', 'a\nb', '', null, ' x ', '=1+1', '-5', '雪', '"', 'a\tb', '""']; // prettier-ignore
 
   test.each([['csv', ',', '\r\n'], ['tsv', '\t', '\n']])('%s reproduces values that need quotes', async (format, delimiter, lineEnd) => {
-    const from = await writerBench.dataset([column('The "title"', 'string'), column('n', 'long')], [values, values.map((_, i) => BigInt(i))]); // prettier-ignore
+    const from = await writerFixture.writeDataset([column('The "title"', 'string'), column('n', 'long')], [values, values.map((_, i) => BigInt(i))]); // prettier-ignore
     const text = (await writeExport(format, from, { request: { excludeFields: [['_id'], ['_commit']] } })).toString(); // prettier-ignore
     expect(text.startsWith(`"The ""title"""${delimiter}n${lineEnd}plain${delimiter}0${lineEnd}`)).toBe(true); // prettier-ignore
     expect(parseCells(text, delimiter, lineEnd).slice(1)).toEqual(values.map((value, i) => [value, String(i)])); // prettier-ignore
@@ -267,7 +278,7 @@ describe('delimited text', () => {
 
   test.each([['csv', ',', '\r\n'], ['tsv', '\t', '\n']])('%s has a quote before formulas, and only there, with csv_safe (D3)', async (format, delimiter, lineEnd) => {
     const cells = ['=1+1', '@x', '+cmd', '-2+3', '\tx', '-5', '+1.5e3', 'a=b', '.5', '=a,"b"'];
-    const from = await writerBench.dataset([column('=title', 'string')], [cells]);
+    const from = await writerFixture.writeDataset([column('=title', 'string')], [cells]);
     const request = { excludeFields: [['_id'], ['_commit']] };
     const file = await writeExport(format, from, { request, isFormulaSafe: true });
     expect(parseCells(file.toString(), delimiter, lineEnd).flat()).toEqual([
@@ -279,11 +290,11 @@ describe('delimited text', () => {
 });
 
 test('cells are the texts of the cells of a table', async () => {
-  const from = await writerBench.dataset([column('o', 'object', [column('a', 'string'), column('b', 'double')])], [[{ a: '', b: 0.5 }, null]]); // prettier-ignore
+  const from = await writerFixture.writeDataset([column('o', 'object', [column('a', 'string'), column('b', 'double')])], [[{ a: '', b: 0.5 }, null]]); // prettier-ignore
   const source = openSegments(
     from.snapshot.files.slice(1).map((path) => ({ path: realpathSync(path) })),
   );
-  const { projection } = contextOf(from, { request: { fields: [['o']] } });
+  const { projection } = fileContextOf(from, { request: { fields: [['o']] } });
   const refs: RowRef[] = [[1, 0], [0, 0]]; // prettier-ignore
   expect(materialise(source, refs, projection, 'cells')).toEqual([[null, null], ['', '0.5']]); // prettier-ignore
   expect(materialise(source, refs, projection, 'json').map((text) => parseJson(text))).toEqual([{ o: null }, { o: { a: '', b: 0.5 } }]); // prettier-ignore

@@ -5,57 +5,64 @@ import { all } from '../../engine/query/predicate/predicate.js';
 import type { QueryRequest } from '../../engine/query/request/request.js';
 import { cellColumns } from '../../engine/query/results/cells.js';
 import { project } from '../../engine/query/results/projection.js';
-import { schemaFile } from '../../engine/store/schema-file.js';
-import { encodePart, partLengths } from '../../scheduler/jobs/export/part.js';
+import { encodeSchemaFile } from '../../engine/store/schema-file.js';
+import { encodePart, maxListLengths } from '../../scheduler/jobs/export/part.js';
 import { writerNamed } from '../../writers/index.js';
 import type { FileContext, FileWarning, Writer } from '../../writers/writer.js';
-import { fieldRows, openBench, type Bench, type Dataset } from '../engine/query/dataset.js';
+import {
+  fieldRows,
+  openEngineFixture,
+  type EngineFixture,
+  type TestDataset,
+} from '../engine/query/dataset.js';
 import { batchOf } from '../engine/store/random.js';
 import { writeSegment } from '../engine/store/write-segment.js';
 
 export const wholeRequest: QueryRequest = { predicate: all, scores: [], fields: null, excludeFields: [], ordering: [], limit: 10_000_000, offset: 0, facets: null }; // prettier-ignore
 
-/** The provenance in the metadata of the test files. */
+/** The provenance in the metadata of the files that tests write. */
 export const provenance = { dataset_id: 7, query: { filters: [['gene', '>', 'a&b']] } };
 
-/** How a file is written. */
-export interface WantedExport {
+/** Options for writing a file in a test. */
+export interface ExportTestOptions {
   readonly request?: Partial<QueryRequest>;
   readonly isFormulaSafe?: boolean;
-  /** Whether each segment is a part. */
+  /** Whether each segment becomes a part of the file. */
   readonly bySegment?: boolean;
 }
 
-/** Datasets of a folder of its own, and files of their records. */
-export class WriterBench {
-  readonly bench: Bench;
+/** A folder with datasets, and functions that write files with their records. */
+export class WriterFixture {
+  readonly engineFixture: EngineFixture;
   readonly folder: string;
   #last = 0;
 
-  private constructor(bench: Bench) {
-    this.bench = bench;
+  private constructor(bench: EngineFixture) {
+    this.engineFixture = bench;
     this.folder = join(bench.folder, 'datasets', 'own');
     mkdirSync(this.folder, { recursive: true });
   }
 
-  static async open(): Promise<WriterBench> {
-    return new WriterBench(await openBench());
+  static async open(): Promise<WriterFixture> {
+    return new WriterFixture(await openEngineFixture());
   }
 
   close(): Promise<void> {
-    return this.bench.close();
+    return this.engineFixture.close();
   }
 
-  /** A new name in the folder. */
-  path(name: string): string {
+  newFilePath(name: string): string {
     return join(this.folder, `${++this.#last}-${name}`);
   }
 
-  /** A dataset of two segments with the given values, by column. */
-  async dataset(columns: Columns, values: readonly (readonly Value[])[]): Promise<Dataset> {
+  /** Creates a dataset of two segments with the given values, by column. */
+  async writeDataset(
+    columns: Columns,
+    values: readonly (readonly Value[])[],
+  ): Promise<TestDataset> {
     const id = ++this.#last;
-    const files = [this.path('schema.parquet')];
-    writeFileSync(files[0]!, schemaFile(columns));
+    const files = [this.newFilePath('schema.parquet')];
+    writeFileSync(files[0]!, encodeSchemaFile(columns));
     const segments = [];
     const rows = values[0]!.length;
     const middle = Math.ceil(rows / 2);
@@ -63,7 +70,7 @@ export class WriterBench {
       if (from === to) continue;
       const some = values.map((each) => each.slice(from, to));
       const data = batchOf(columns, some, to - from, BigInt(id));
-      const path = this.path('segment.parquet');
+      const path = this.newFilePath('segment.parquet');
       segments.push(await writeSegment({ columns, data, rows: to - from }, path));
       files.push(path);
     } // prettier-ignore
@@ -72,30 +79,30 @@ export class WriterBench {
   }
 }
 
-/** The properties of a file besides its records. */
-export function contextOf(
-  { snapshot, fields }: Dataset,
-  { request, isFormulaSafe = false }: WantedExport,
+/** Returns the properties of a file other than its records. */
+export function fileContextOf(
+  { snapshot, fields }: TestDataset,
+  { request, isFormulaSafe = false }: ExportTestOptions,
 ): FileContext {
   const projection = project(snapshot.columns, fields, { ...wholeRequest, ...request });
   const columns = cellColumns(projection).map(({ path }) => ({ name: path.join('.'), title: path.join('.') })); // prettier-ignore
   return { projection, columns, longest: null, options: { isFormulaSafe }, provenance };
 }
 
-/** The export of a dataset, in parts of 700 records or one per segment; the writer's warnings are added to `warnings`. */
+/** Exports a dataset in parts of 700 records, or of one segment each; appends the writer's warnings to `warnings`. */
 export async function writeExport(
   format: string | Writer,
-  from: Dataset,
-  wanted: WantedExport = {},
+  from: TestDataset,
+  wanted: ExportTestOptions = {},
   warnings: FileWarning[] = [],
 ): Promise<Buffer> {
   const writer = typeof format === 'string' ? writerNamed(format)! : format;
   const { snapshot } = from;
-  const plain = contextOf(from, wanted);
+  const plain = fileContextOf(from, wanted);
   const files = snapshot.files.slice(1).map((path) => ({ path: realpathSync(path) }));
   const refs = snapshot.segments.flatMap(({ rows }, segment) => Array.from({ length: rows }, (_, row) => [segment, row])); // prettier-ignore
   const every = Int32Array.from(refs.flat());
-  const longest = writer.expandsLists === true ? partLengths({ files, rows: every, projection: plain.projection }) : null; // prettier-ignore
+  const longest = writer.expandsLists === true ? maxListLengths({ files, rows: every, projection: plain.projection }) : null; // prettier-ignore
   const context = { ...plain, longest };
   async function* parts(): AsyncGenerator<unknown> {
     const ends = snapshot.segments.map((_, i) => snapshot.segments.slice(0, i + 1).reduce((sum, { rows }) => sum + rows, 0)); // prettier-ignore
@@ -103,7 +110,7 @@ export async function writeExport(
     for (let at = 0; at < refs.length; at = next(at)) {
       const rows = Int32Array.from(refs.slice(at, next(at)).flat());
       const job = { format: writer.format, context, files, rows, first: at, annotation: null };
-      // Parts are sent between threads.
+      // The part is cloned, because the product sends parts between threads.
       yield structuredClone(encodePart(structuredClone(job), writer).part);
     }
   }

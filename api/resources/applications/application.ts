@@ -1,9 +1,17 @@
 import type { ApplicationRow } from '../../../engine/catalog/applications.js';
 import type { Form } from '../../http/form.js';
-import { constant, declareResource, type ResourceField } from '../../http/resource.js';
-import { boolean, filledText, id, nullableText, oneOf, readBy, text } from '../../http/schema.js';
+import { constantField, declareResource, type ResourceField } from '../../http/resource.js';
 import {
-  createdAndUpdated,
+  boolean,
+  filledText,
+  id,
+  nullableText,
+  enumOf,
+  withReader,
+  text,
+} from '../../http/schema.js';
+import {
+  timestampFields,
   descriptionField,
   ownerFields,
   tagsField,
@@ -15,7 +23,7 @@ export interface ApplicationContext extends WithUser {
   readonly origin: string;
 }
 
-const writableWhen = { create: 'optional', update: true } as const;
+const optionallyWritable = { create: 'optional', update: true } as const;
 
 /** Reads redirection URIs, separated by spaces or as a list. */
 function readRedirectUris(form: Form, key: string): string | undefined {
@@ -30,8 +38,8 @@ function readRedirectUris(form: Form, key: string): string | undefined {
 }
 
 /**
- * Why a URI cannot be registered as a redirection endpoint (RFC 6749, section 3.1.2; RFC 9700, section 2.6; RFC 8252, section 7.1 for
- * schemes of apps). The host is plain, because the page names it in its content security policy.
+ * Returns why a URI cannot be registered as a redirection endpoint (RFC 6749, section 3.1.2; RFC 9700, section 2.6; RFC 8252, section 7.1
+ * for app schemes). Only a plain host is allowed, because the consent page names it in its content security policy.
  */
 function redirectUriProblem(uri: string): string | undefined {
   const parts = /^([a-z][a-z0-9+.-]*):(?:\/\/([^/?#]*))?[^#]*(#.*)?$/is.exec(uri);
@@ -66,15 +74,17 @@ function readWebAddress(form: Form, key: string): string | null | undefined {
   );
 }
 
-const webAddress = {
-  ...writableWhen,
-  type: readBy(nullableText, readWebAddress),
+const webAddressField = {
+  ...optionallyWritable,
+  type: withReader(nullableText, readWebAddress),
   example: 'https://apps.example.org/variants',
   initial: null,
 };
 
-const fields: Readonly<Record<string, ResourceField<ApplicationRow, ApplicationContext>>> = {
-  class_name: constant('Application'),
+const applicationFields: Readonly<
+  Record<string, ResourceField<ApplicationRow, ApplicationContext>>
+> = {
+  class_name: constantField('Application'),
   id: { type: id, example: 7 },
   client_id: {
     type: text,
@@ -90,15 +100,15 @@ const fields: Readonly<Record<string, ResourceField<ApplicationRow, ApplicationC
   name: { type: filledText, example: 'Variant browser', create: 'required', update: true },
   description: { ...descriptionField, initial: null, example: 'Shows the variants of a panel.' },
   client_type: {
-    ...writableWhen,
-    type: oneOf('confidential', 'public'),
+    ...optionallyWritable,
+    type: enumOf('confidential', 'public'),
     description:
       'confidential: it sends its secret; public: it cannot keep one and has to use PKCE.',
     example: 'confidential',
     initial: 'confidential',
   },
   redirect_uris: {
-    type: readBy(text, readRedirectUris),
+    type: withReader(text, readRedirectUris),
     description:
       'Separated by spaces. An authorization request has to name one of them, letter for letter.',
     example: 'https://apps.example.org/callback',
@@ -106,32 +116,32 @@ const fields: Readonly<Record<string, ResourceField<ApplicationRow, ApplicationC
     update: true,
   },
   scopes: {
-    ...writableWhen,
-    type: oneOf('read', 'read write'),
+    ...optionallyWritable,
+    type: enumOf('read', 'read write'),
     description: 'The most that users can grant it.',
     example: 'read',
     initial: 'read',
   },
-  web_url: webAddress,
-  help_url: { ...webAddress, example: null },
-  source_url: { ...webAddress, example: null },
+  web_url: webAddressField,
+  help_url: { ...webAddressField, example: null },
+  source_url: { ...webAddressField, example: null },
   tags: { ...tagsField, initial: [], example: ['browser'] },
   is_public: {
-    ...writableWhen,
+    ...optionallyWritable,
     type: boolean,
     description: 'Whether users of every account may see and authorize it.',
     example: false,
     initial: false,
   },
   ...ownerFields,
-  ...createdAndUpdated,
+  ...timestampFields,
 };
 
 /** An application: a client of OAuth2 (contract 18). */
 export const application = declareResource<ApplicationRow, ApplicationContext>({
   name: 'Application',
   description: 'An application that users may authorize, by OAuth2, to act in their name.',
-  fields,
+  fields: applicationFields,
   examples: {
     create: { name: 'Variant browser', redirect_uris: 'https://apps.example.org/callback' },
   },
@@ -146,7 +156,7 @@ export const applicationSecret = declareResource<ApplicationRow, ApplicationSecr
   name: 'ApplicationSecret',
   description: 'An application with its secret.',
   fields: {
-    ...(fields as Readonly<
+    ...(applicationFields as Readonly<
       Record<string, ResourceField<ApplicationRow, ApplicationSecretContext>>
     >),
     client_secret: {

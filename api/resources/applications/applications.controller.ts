@@ -1,13 +1,17 @@
 import { Controller, Req } from '@nestjs/common';
 import { requireUserItself, viewerOf } from '../../../engine/catalog/access.js';
 import { clientSecretOf, type ApplicationRow } from '../../../engine/catalog/applications.js';
-import { recordAudit, differences, type AuditSubject } from '../../../engine/catalog/audit-log.js';
+import {
+  recordAudit,
+  auditDifferences,
+  type AuditSubject,
+} from '../../../engine/catalog/audit-log.js';
 import type { NewResource, SavedResourceFilter } from '../../../engine/catalog/saved-resource.js';
-import { notFound } from '../../../engine/core/errors.js';
+import { notFoundError } from '../../../engine/core/errors.js';
 import { Access, CurrentCaller, Resource } from '../../http/access.js';
 import { AppContext } from '../../http/app-context.js';
 import { crudController } from '../../http/crud.js';
-import { oneId, omitUndefined, value, paramValues } from '../../http/list-query.js';
+import { idParam, omitUndefined, firstParamValue, paramValues } from '../../http/list-query.js';
 import { Operation } from '../../http/operation.js';
 import { crudOperations, declareOperations } from '../../http/operation-row.js';
 import type { ApiRequest, Caller } from '../../http/request.js';
@@ -49,19 +53,19 @@ export const ApplicationsController = crudController<
     return {
       viewer: viewerOf(caller),
       ...omitUndefined<SavedResourceFilter>({
-        name: value(query, 'name'),
-        text: value(query, 'q'),
-        userId: oneId(query, 'user') ?? oneId(query, 'user_id'),
+        name: firstParamValue(query, 'name'),
+        text: firstParamValue(query, 'q'),
+        userId: idParam(query, 'user') ?? idParam(query, 'user_id'),
         tags: tags.length === 0 ? undefined : tags.flatMap((tag) => tag.split(',')),
       }),
     };
   },
   contexts: (context, request, rows) => {
     const presenter = presenterFor(context, request);
-    return Promise.all(rows.map((row) => contextOf(row, presenter)));
+    return Promise.all(rows.map((row) => applicationContextOf(row, presenter)));
   },
   create: ({ catalog }, { caller, form, values }) => {
-    form.done();
+    form.throwIfInvalid();
     requireUserItself(caller);
     const owner = { userId: caller.user.id, accountId: caller.account.id };
     const newApplication = {
@@ -75,19 +79,19 @@ export const ApplicationsController = crudController<
       await recordAudit(tx, {
         actor: caller.user,
         action: 'application.create',
-        subject: subjectOf(row),
+        subject: auditSubjectOf(row),
       });
       return row;
     });
   },
   update: async ({ catalog }, { caller: { user }, form, values }, { id }) => {
-    form.done();
+    form.throwIfInvalid();
     return catalog.transaction(async (tx) => {
       const before = await tx.applications.get(id);
       const row = await tx.applications.update(id, values);
       if (before === undefined || row === undefined) return undefined;
-      const details = differences(before, row, auditedNames);
-      const subject = subjectOf(row);
+      const details = auditDifferences(before, row, auditedFieldNames);
+      const subject = auditSubjectOf(row);
       if (Object.keys(details).length > 0)
         await recordAudit(tx, { actor: user, action: 'application.update', subject, details });
       return row;
@@ -96,12 +100,16 @@ export const ApplicationsController = crudController<
   delete: ({ catalog }, row, { user }) =>
     catalog.transaction(async (tx) => {
       await tx.applications.delete(row.id);
-      await recordAudit(tx, { actor: user, action: 'application.delete', subject: subjectOf(row) });
+      await recordAudit(tx, {
+        actor: user,
+        action: 'application.delete',
+        subject: auditSubjectOf(row),
+      });
     }),
 });
 
 /** The properties that decide which applications get tokens of users; their changes are audited. */
-const auditedNames = {
+const auditedFieldNames = {
   name: 'name',
   redirectUris: 'redirect_uris',
   scopes: 'scopes',
@@ -146,8 +154,8 @@ export class ApplicationSecretsController {
     const patch = { secretVersion: secretVersion + 1 };
     const replacedSecret = await this.context.catalog.transaction(async (tx) => {
       const row = await tx.applications.update(id, patch);
-      if (row === undefined) throw notFound(); // deleted meanwhile
-      const subject = subjectOf(row);
+      if (row === undefined) throw notFoundError(); // the application was deleted meanwhile
+      const subject = auditSubjectOf(row);
       await recordAudit(tx, { actor: user, action: 'application.replace_secret', subject });
       return row;
     });
@@ -157,19 +165,19 @@ export class ApplicationSecretsController {
   async #view(row: ApplicationRow, request: ApiRequest): Promise<object> {
     const clientSecret = clientSecretOf(row, this.context.signingKey);
     return applicationSecret.view(row, {
-      ...(await contextOf(row, presenterFor(this.context, request))),
+      ...(await applicationContextOf(row, presenterFor(this.context, request))),
       clientSecret,
     });
   }
 }
 
-async function contextOf(
+async function applicationContextOf(
   { userId }: ApplicationRow,
   presenter: Presenter,
 ): Promise<ApplicationContext> {
   return { user: await presenter.user(userId), origin: presenter.origin };
 }
 
-function subjectOf({ id, name, accountId }: ApplicationRow): AuditSubject {
+function auditSubjectOf({ id, name, accountId }: ApplicationRow): AuditSubject {
   return { type: 'application', id, name, accountId };
 }

@@ -1,7 +1,7 @@
 import type { ArchiveRow } from '../../../engine/catalog/archives.js';
 import { declareOperations, type OperationRow } from '../../http/operation-row.js';
 import {
-  constant,
+  constantField,
   declareResource,
   type Resource,
   type ResourceField,
@@ -9,7 +9,7 @@ import {
 import { integer, jsonObject, nullable, text, type NamedSchema } from '../../http/schema.js';
 import { storageClass } from '../storage-class.js';
 import { jobFields, type JobContext } from '../tasks/job.js';
-import { jobFilters } from '../tasks/jobs.operations.js';
+import { jobFilterParams } from '../tasks/jobs.operations.js';
 
 type ArchiveTask = Resource<ArchiveRow, JobContext, Partial<ArchiveRow>>;
 
@@ -51,7 +51,7 @@ function declareArchiveTask(names: ArchiveTaskNames): ArchiveTask {
     name,
     description,
     fields: {
-      class_name: constant(name),
+      class_name: constantField(name),
       ...(jobFields as Readonly<Record<string, ResourceField<ArchiveRow, JobContext>>>),
       url: {
         type: text,
@@ -102,7 +102,7 @@ function archiveOperations(
       method: 'GET',
       paths: [path],
       summary: `Lists the ${noun} tasks of all datasets that the user may read. They are canceled as tasks.`,
-      query: jobFilters,
+      query: jobFilterParams,
       answer: { listOf: answer },
     },
     get: { method: 'GET', paths: [`${path}/:id`], summary: `Returns a ${noun} task.`, answer },

@@ -1,23 +1,23 @@
 import { auditActions, type AuditRow } from '../../../engine/catalog/audit-log.js';
 import type { UserRow } from '../../../engine/catalog/users.js';
-import { constant, declareResource } from '../../http/resource.js';
-import { id, jsonObject, nullable, oneOf, reference, text, timestamp } from '../../http/schema.js';
+import { constantField, declareResource } from '../../http/resource.js';
+import { id, jsonObject, nullable, enumOf, reference, text, timestamp } from '../../http/schema.js';
 import { userSummary } from '../users/user.js';
 
 /** The data that the view of an entry shows and its row does not have: who made the change. */
-interface EntryContext {
+interface AuditEntryContext {
   readonly actor: UserRow | undefined;
 }
 
 /** An entry of the audit log. */
-export const auditEntry = declareResource<AuditRow, EntryContext>({
+export const auditEntry = declareResource<AuditRow, AuditEntryContext>({
   name: 'AuditEntry',
   description: 'A change of users, groups, permissions, invitations, credentials or beacons.',
   fields: {
-    class_name: constant('AuditEntry'),
+    class_name: constantField('AuditEntry'),
     id: { type: id, example: 31 },
     created_at: { type: timestamp, example: '2026-03-02T09:15:00.000Z' },
-    action: { type: oneOf(...auditActions), example: 'permission.grant' },
+    action: { type: enumOf(...auditActions), example: 'permission.grant' },
     user_id: {
       type: nullable(id),
       description: 'Who made the change; null: a command on the data folder.',
@@ -30,7 +30,7 @@ export const auditEntry = declareResource<AuditRow, EntryContext>({
       show: (_, { actor }) => (actor ? userSummary.view(actor, {}) : null),
     },
     subject_type: {
-      type: oneOf('vault', 'group', 'user', 'invitation', 'token', 'application', 'dataset'),
+      type: enumOf('vault', 'group', 'user', 'invitation', 'token', 'application', 'dataset'),
       example: 'vault',
     },
     subject_id: { type: id, example: 12 },

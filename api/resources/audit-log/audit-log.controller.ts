@@ -6,13 +6,19 @@ import {
   type AuditLogTable,
   type AuditRow,
 } from '../../../engine/catalog/audit-log.js';
-import { invalid } from '../../../engine/core/errors.js';
+import { invalidError } from '../../../engine/core/errors.js';
 import { stringifyJson } from '../../../engine/core/json.js';
 import type { Value } from '../../../engine/core/types.js';
 import { delimitedCell } from '../../../engine/query/results/delimited.js';
 import { Access, CurrentCaller } from '../../http/access.js';
 import { AppContext } from '../../http/app-context.js';
-import { anyOf, paramIds, oneId, omitUndefined, value } from '../../http/list-query.js';
+import {
+  choiceParams,
+  paramIds,
+  idParam,
+  omitUndefined,
+  firstParamValue,
+} from '../../http/list-query.js';
 import { Operation } from '../../http/operation.js';
 import { declareOperations, pagingParams } from '../../http/operation-row.js';
 import { answerList, type QueryParams } from '../../http/page.js';
@@ -22,7 +28,7 @@ import { attachmentHeader } from '../../http/signed-url.js';
 import { presenterFor, type Presenter } from '../presenter.js';
 import { auditEntry } from './audit-entry.js';
 
-const filters = {
+const filterParams = {
   action: 'One or more actions.',
   user_id: 'Who made the change.',
   subject_type: 'vault, group, user, invitation, token, application or dataset.',
@@ -37,14 +43,14 @@ export const auditLogOperations = declareOperations('auditLog', 'Audit log', {
     method: 'GET',
     paths: ['/v2/audit_log'],
     summary: 'Lists the changes of users, groups, permissions and invitations, newest first; for administrators.', // prettier-ignore
-    query: { ...filters, ...pagingParams },
+    query: { ...filterParams, ...pagingParams },
     answer: { listOf: auditEntry.schema },
   },
   export: {
     method: 'GET',
     paths: ['/v2/audit_log/export'],
     summary: 'Returns all these changes as a file, newest first; for administrators.',
-    query: { format: 'csv or jsonl, the default.', ...filters },
+    query: { format: 'csv or jsonl, the default.', ...filterParams },
     answer: 'bytes',
   },
 });
@@ -79,7 +85,7 @@ export class AuditLogController {
     @Res({ passthrough: true }) reply: ApiReply,
   ): ByteStream {
     requireAdministrator(caller);
-    const format = anyOf(query, 'format', ['csv', 'jsonl'])?.[0] ?? 'jsonl';
+    const format = choiceParams(query, 'format', ['csv', 'jsonl'])?.[0] ?? 'jsonl';
     const filter = filterOf(query, caller);
     reply.header('Content-Type', format === 'csv' ? 'text/csv' : 'application/x-ndjson');
     reply.header('Content-Disposition', attachmentHeader(`audit_log.${format}`));
@@ -88,7 +94,7 @@ export class AuditLogController {
   }
 }
 
-const batchRows = 1_000;
+const entriesPerBatch = 1_000;
 
 /** The entries as lines of a file, read in batches. */
 async function* entryLines(
@@ -97,22 +103,22 @@ async function* entryLines(
   filter: AuditFilter,
   format: 'csv' | 'jsonl',
 ): AsyncGenerator<Uint8Array> {
-  if (format === 'csv') yield Buffer.from(`${columns.join(',')}\r\n`);
+  if (format === 'csv') yield Buffer.from(`${csvColumns.join(',')}\r\n`);
   let beforeId: number | undefined;
   for (;;) {
-    const page = { limit: batchRows, offset: 0 };
+    const page = { limit: entriesPerBatch, offset: 0 };
     const next = beforeId === undefined ? filter : { ...filter, beforeId };
     const { rows } = await log.list(next, page);
     const text = (await entryViews(presenter, rows))
       .map((entry) => (format === 'csv' ? csvLine(entry) : `${stringifyJson(entry as Value)}\n`))
       .join('');
     if (text !== '') yield Buffer.from(text);
-    if (rows.length < batchRows) return;
+    if (rows.length < entriesPerBatch) return;
     beforeId = rows.at(-1)!.id;
   }
 }
 
-const columns = ['id', 'created_at', 'action', 'user_id', 'user_email', 'subject_type', 'subject_id', 'subject_name', 'details']; // prettier-ignore
+const csvColumns = ['id', 'created_at', 'action', 'user_id', 'user_email', 'subject_type', 'subject_id', 'subject_name', 'details']; // prettier-ignore
 
 function csvLine(entry: Readonly<Record<string, unknown>>): string {
   const user = entry['user'] as { readonly email: string } | null;
@@ -121,7 +127,7 @@ function csvLine(entry: Readonly<Record<string, unknown>>): string {
     user_email: user?.email ?? null,
     details: stringifyJson(entry['details'] as Value),
   };
-  const texts = columns.map((key) => {
+  const texts = csvColumns.map((key) => {
     const cell = cells[key] as string | number | null;
     return delimitedCell(cell === null ? null : String(cell), true, ',');
   });
@@ -144,10 +150,10 @@ function filterOf(query: QueryParams, caller: Caller): AuditFilter {
   return {
     accountId: caller.account.id,
     ...omitUndefined<AuditFilter>({
-      actions: anyOf(query, 'action', auditActions),
+      actions: choiceParams(query, 'action', auditActions),
       actorIds: paramIds(query, 'user_id'),
-      subjectType: value(query, 'subject_type'),
-      subjectId: oneId(query, 'subject_id'),
+      subjectType: firstParamValue(query, 'subject_type'),
+      subjectId: idParam(query, 'subject_id'),
       since: timeParam(query, 'since'),
       until: timeParam(query, 'until'),
     }),
@@ -155,13 +161,13 @@ function filterOf(query: QueryParams, caller: Caller): AuditFilter {
 }
 
 function timeParam(query: QueryParams, name: string): number | undefined {
-  const text = value(query, name);
+  const text = firstParamValue(query, name);
   if (text === undefined) return undefined;
   const [, date, clock = 'T00:00', zone = 'Z'] =
     /^(\d{4}-\d\d-\d\d)(T[\d:.]+)?(Z|[+-]\d\d:\d\d)?$/.exec(text) ?? [];
   const millis = date === undefined ? NaN : Date.parse(`${date}${clock}${zone}`);
   if (!Number.isNaN(millis)) return millis;
-  throw invalid(
+  throw invalidError(
     name,
     `${JSON.stringify(text.slice(0, 100))} is not a time; write 2026-03-02 or 2026-03-02T09:15:00Z.`,
   );

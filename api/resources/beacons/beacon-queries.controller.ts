@@ -2,7 +2,7 @@ import { Body, Controller, Req, Res } from '@nestjs/common';
 import { viewerOf } from '../../../engine/catalog/access.js';
 import type { BeaconSetRow } from '../../../engine/catalog/beacon-sets.js';
 import type { BeaconRow } from '../../../engine/catalog/beacons.js';
-import { wholeList } from '../../../engine/catalog/list-page.js';
+import { unlimitedPage } from '../../../engine/catalog/list-page.js';
 import { stringifyJson } from '../../../engine/core/json.js';
 import { entityTypes } from '../../../engine/core/types.js';
 import { Access, CurrentCaller, Resource } from '../../http/access.js';
@@ -25,7 +25,7 @@ import {
   jsonObjects,
   nullable,
   nullableText,
-  oneOf,
+  enumOf,
   reference,
 } from '../../http/schema.js';
 import {
@@ -38,7 +38,7 @@ import {
 import { beacon, beaconSet } from './beacon.js';
 import { beaconCrud, beaconSetCrud } from './beacons.controller.js';
 
-const body = bodySchema('BeaconQuery', 'A query of beacons.', {
+const beaconQueryBody = bodySchema('BeaconQuery', 'A query of beacons.', {
   query: {
     type: anyType,
     description: 'An entity, a list of entities, or a query string.',
@@ -46,18 +46,18 @@ const body = bodySchema('BeaconQuery', 'A query of beacons.', {
     required: true,
   },
   entity_type: {
-    type: nullable(oneOf(...entityTypes)),
+    type: nullable(enumOf(...entityTypes)),
     description: 'The type of the entities. Without it, all string and text fields are searched.',
     example: 'gene',
   },
 });
 
-const requestedParam = {
+const echoedQueryProperties = {
   query: { type: anyType, description: 'As it was sent.', example: 'MYH7' },
   entity_type: { type: nullableText, example: 'gene' },
 };
-const summaryKeys = {
-  status: { type: oneOf('found', 'not_found', 'failed'), example: 'found' },
+const summaryProperties = {
+  status: { type: enumOf('found', 'not_found', 'failed'), example: 'found' },
   total: {
     type: nullable(integer),
     description: 'Number of matching records; null if the query failed.',
@@ -68,59 +68,68 @@ const summaryKeys = {
 };
 const beaconProperties = beacon.schema.schema['properties'] as Readonly<Record<string, object>>;
 const beaconExample = beacon.schema.example as Readonly<Record<string, unknown>>;
-/** The keys of a beacon in the answer of a set. */
-const beaconKeys = Object.fromEntries(
+/** The keys of each beacon in the answer of a beacon set. */
+const beaconAnswerProperties = Object.fromEntries(
   Object.entries(beaconProperties).map(([key, schema]) => [
     key,
     { type: { schema: schema as Readonly<Record<string, unknown>> }, example: beaconExample[key] },
   ]),
 );
 
-const answeringBeacon = answerSchema('AnsweringBeacon', 'A beacon of a set and its answer.', {
-  ...beaconKeys,
-  ...summaryKeys,
+const answeringBeaconSchema = answerSchema('AnsweringBeacon', 'A beacon of a set and its answer.', {
+  ...beaconAnswerProperties,
+  ...summaryProperties,
 });
-const answer = answerSchema('BeaconAnswer', 'The answer of one beacon.', {
-  ...beaconKeys,
-  ...summaryKeys,
-  ...requestedParam,
+const beaconAnswerSchema = answerSchema('BeaconAnswer', 'The answer of one beacon.', {
+  ...beaconAnswerProperties,
+  ...summaryProperties,
+  ...echoedQueryProperties,
   results: {
     type: jsonObjects,
     description: 'The first ten records; none if the caller may not read the dataset.',
     example: [{ gene: 'MYH7', variant: 'GRCH38-14-23424840-23424840-T' }],
   },
 });
-const setAnswer = answerSchema('BeaconSetAnswer', 'The answers of all beacons of a set.', {
-  ...requestedParam,
-  beacon_set: { type: reference('BeaconSet'), example: beaconSet.schema.example },
-  beacons: {
-    type: { schema: { type: 'array', items: reference('AnsweringBeacon').schema } },
-    example: [answeringBeacon.example],
+const beaconSetAnswerSchema = answerSchema(
+  'BeaconSetAnswer',
+  'The answers of all beacons of a set.',
+  {
+    ...echoedQueryProperties,
+    beacon_set: { type: reference('BeaconSet'), example: beaconSet.schema.example },
+    beacons: {
+      type: { schema: { type: 'array', items: reference('AnsweringBeacon').schema } },
+      example: [answeringBeaconSchema.example],
+    },
+    found_count: { type: integer, example: 1 },
+    not_found_count: { type: integer, example: 0 },
+    failed_count: { type: integer, example: 0 },
   },
-  found_count: { type: integer, example: 1 },
-  not_found_count: { type: integer, example: 0 },
-  failed_count: { type: integer, example: 0 },
-});
+);
 
-export const beaconQuerySchemas = [body, answeringBeacon, answer, setAnswer];
+export const beaconQuerySchemas = [
+  beaconQueryBody,
+  answeringBeaconSchema,
+  beaconAnswerSchema,
+  beaconSetAnswerSchema,
+];
 
-const summary = 'Queries {} for an entity: counts for all that it is shared with';
+const operationSummary = 'Queries {} for an entity: counts for all that it is shared with';
 export const beaconSetQueryOperations = declareOperations('beaconSets', 'Beacons', {
   query: {
     method: 'POST',
     paths: ['/v2/beacon_sets/:id/query'],
-    summary: `${summary.replace('{}', 'every beacon of a set')}.`,
-    body,
-    answer: setAnswer,
+    summary: `${operationSummary.replace('{}', 'every beacon of a set')}.`,
+    body: beaconQueryBody,
+    answer: beaconSetAnswerSchema,
   },
 });
 export const beaconQueryOperations = declareOperations('beacons', 'Beacons', {
   query: {
     method: 'POST',
     paths: ['/v2/beacons/:id/query'],
-    summary: `${summary.replace('{}', 'one beacon')}, and records for those who may read its dataset.`,
-    body,
-    answer,
+    summary: `${operationSummary.replace('{}', 'one beacon')}, and records for those who may read its dataset.`,
+    body: beaconQueryBody,
+    answer: beaconAnswerSchema,
   },
 });
 
@@ -141,7 +150,7 @@ export class BeaconQueriesController {
     const query = readBeaconQuery(requestBody);
     const signal = abortOnDisconnect(request, reply);
     const filter = { viewer: viewerOf(caller), beaconSetId: set.id };
-    const { rows } = await this.context.catalog.beacons.list(filter, wholeList);
+    const { rows } = await this.context.catalog.beacons.list(filter, unlimitedPage);
     const inOrder = rows.toReversed();
     const answers = await queryBeacons(this.context, caller, inOrder, query, signal);
     const views = await crudViews(beaconCrud, this.context, request, inOrder);

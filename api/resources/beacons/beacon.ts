@@ -1,19 +1,19 @@
 import type { BeaconSetRow } from '../../../engine/catalog/beacon-sets.js';
 import type { BeaconRow } from '../../../engine/catalog/beacons.js';
 import { isObject } from '../../http/form.js';
-import { constant, declareResource } from '../../http/resource.js';
+import { constantField, declareResource } from '../../http/resource.js';
 import {
   filledText,
   id,
   integer,
   nullable,
-  readBy,
+  withReader,
   reference,
   text,
   type ValueType,
 } from '../../http/schema.js';
 import {
-  createdAndUpdated,
+  timestampFields,
   descriptionField,
   ownerFields,
   sharedField,
@@ -31,7 +31,7 @@ export const beaconSet = declareResource<BeaconSetRow, BeaconSetContext>({
   name: 'BeaconSet',
   description: 'A beacon set: datasets that are queried for an entity together.',
   fields: {
-    class_name: constant('BeaconSet'),
+    class_name: constantField('BeaconSet'),
     id: { type: id, example: 21 },
     url: {
       type: text,
@@ -46,7 +46,7 @@ export const beaconSet = declareResource<BeaconSetRow, BeaconSetContext>({
     },
     description: { ...descriptionField, initial: null, example: 'All cohorts since 2021.' },
     is_shared: sharedField,
-    is_public: constant(false),
+    is_public: constantField(false),
     beacons_count: { type: integer, example: 3, show: (_, { beaconsCount }) => beaconsCount },
     query_url: {
       type: text,
@@ -54,7 +54,7 @@ export const beaconSet = declareResource<BeaconSetRow, BeaconSetContext>({
       show: (row, { origin }) => `${origin}/v2/beacon_sets/${row.id}/query`,
     },
     ...ownerFields,
-    ...createdAndUpdated,
+    ...timestampFields,
   },
 });
 
@@ -64,7 +64,7 @@ const filtersOrConditions: ValueType = {
 
 /** The data that the view of a beacon shows and its row does not have. */
 export interface BeaconContext {
-  /** The vault of its dataset; null once the dataset has been deleted. */
+  /** The vault of the beacon's dataset; null once the dataset has been deleted. */
   readonly vaultId: number | null;
   readonly origin: string;
 }
@@ -74,7 +74,7 @@ export const beacon = declareResource<BeaconRow, BeaconContext>({
   name: 'Beacon',
   description: 'A beacon: a dataset of a beacon set.',
   fields: {
-    class_name: constant('Beacon'),
+    class_name: constantField('Beacon'),
     id: { type: id, example: 64 },
     url: {
       type: text,
@@ -102,7 +102,7 @@ export const beacon = declareResource<BeaconRow, BeaconContext>({
     },
     vault_id: { type: nullable(id), example: 12, show: (_, { vaultId }) => vaultId },
     params: {
-      type: readBy(filtersOrConditions, (form, key) => {
+      type: withReader(filtersOrConditions, (form, key) => {
         const params = form.raw(key);
         if (params === undefined || Array.isArray(params) || isObject(params)) return params;
         return form.fail(key, 'Must be a list of filters or an object.');
@@ -121,6 +121,6 @@ export const beacon = declareResource<BeaconRow, BeaconContext>({
     },
     user_id: ownerFields.user_id,
     account_id: ownerFields.account_id,
-    ...createdAndUpdated,
+    ...timestampFields,
   },
 });

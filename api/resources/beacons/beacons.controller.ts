@@ -5,7 +5,7 @@ import { AppError } from '../../../engine/core/errors.js';
 import type { AppContext } from '../../http/app-context.js';
 import { crudController, type CrudResource } from '../../http/crud.js';
 import { readBoolean, readId, type Form } from '../../http/form.js';
-import { oneId, omitUndefined, value } from '../../http/list-query.js';
+import { idParam, omitUndefined, firstParamValue } from '../../http/list-query.js';
 import { crudOperations } from '../../http/operation-row.js';
 import type { QueryParams } from '../../http/page.js';
 import type { ApiRequest, Caller } from '../../http/request.js';
@@ -13,7 +13,7 @@ import { requireResource } from '../../http/require-resource.js';
 import { presenterFor } from '../presenter.js';
 import { beacon, beaconSet, type BeaconContext, type BeaconSetContext } from './beacon.js';
 
-const ofDataset = { vault_id: 'Vault of the dataset.', vault_object_id: 'Dataset.' };
+const datasetFilterParams = { vault_id: 'Vault of the dataset.', vault_object_id: 'Dataset.' };
 
 /** The HTTP operations on beacon sets. */
 export const beaconSetOperations = crudOperations('beaconSets', {
@@ -25,7 +25,7 @@ export const beaconSetOperations = crudOperations('beaconSets', {
     account_id: 'Account.',
     is_shared: 'true or false.',
     user_id: 'Owner.',
-    ...ofDataset,
+    ...datasetFilterParams,
   },
   summaries: {
     list: "Lists the user's own beacon sets and those shared with the account.",
@@ -71,7 +71,7 @@ export const beaconOperations = crudOperations('beacons', {
   path: '/v2/beacons',
   noun: 'a beacon',
   resource: beacon,
-  query: { beacon_set_id: 'Beacon set.', ...ofDataset },
+  query: { beacon_set_id: 'Beacon set.', ...datasetFilterParams },
   summaries: {
     create: 'Adds a dataset to a beacon set.',
     list: "Lists the beacons of the user's own beacon sets and of those shared with the account.",
@@ -88,9 +88,11 @@ export const beaconCrud: CrudResource<'beacon', BeaconContext, SavedResourceFilt
   contexts: beaconContexts,
   resolve: async (context, caller, form, _values, row) => {
     const isGiven = (key: string): boolean => row === undefined || form.raw(key) !== undefined;
-    const set = isGiven('beacon_set_id') ? await ownSet(context, caller, form) : undefined;
+    const set = isGiven('beacon_set_id')
+      ? await readOwnBeaconSet(context, caller, form)
+      : undefined;
     const datasetId = isGiven('vault_object_id')
-      ? await datasetOf(context, caller, form)
+      ? await readBeaconDataset(context, caller, form)
       : undefined;
     return {
       ...(set && { beaconSetId: set.id, ...(row === undefined && { isShared: set.isShared }) }),
@@ -116,31 +118,34 @@ async function beaconContexts(
 }
 
 /** The beacon set of a request, which must be one of the caller's own. */
-function ownSet(
+function readOwnBeaconSet(
   context: AppContext,
   caller: Caller,
   form: Form,
 ): Promise<BeaconSetRow | undefined> {
   const message = 'Must be one of your beacon sets.';
-  return orFail(form, 'beacon_set_id', message, (id) =>
+  return findOrAddError(form, 'beacon_set_id', message, (id) =>
     requireResource(context.catalog, caller, 'beacon set', id, 'write'),
   );
 }
 
-async function datasetOf(
+async function readBeaconDataset(
   context: AppContext,
   caller: Caller,
   form: Form,
 ): Promise<number | undefined> {
   const message = 'Must be the id of a dataset.';
-  const dataset = await orFail(form, 'vault_object_id', message, (id) =>
+  const dataset = await findOrAddError(form, 'vault_object_id', message, (id) =>
     requireResource(context.catalog, caller, 'dataset', id, 'read'),
   );
   return dataset?.id;
 }
 
-/** Looks up the id under a key of the form. Notes a mistake if it is not an id, or if the caller may not read what it names. */
-async function orFail<T>(
+/**
+ * Looks up the id under a key of the form. Notes a mistake if the value is not an id, or if the caller may not read the resource that it
+ * names.
+ */
+async function findOrAddError<T>(
   form: Form,
   key: string,
   message: string,
@@ -157,16 +162,16 @@ async function orFail<T>(
 }
 
 function beaconFilter(query: QueryParams, caller: Caller): SavedResourceFilter {
-  const isShared = value(query, 'is_shared');
+  const isShared = firstParamValue(query, 'is_shared');
   return {
     viewer: viewerOf(caller),
     ...omitUndefined<SavedResourceFilter>({
-      userId: oneId(query, 'user_id'),
-      accountId: oneId(query, 'account_id'),
+      userId: idParam(query, 'user_id'),
+      accountId: idParam(query, 'account_id'),
       isShared: isShared === undefined ? undefined : (readBoolean(isShared) ?? false),
-      beaconSetId: oneId(query, 'beacon_set_id'),
-      vaultId: oneId(query, 'vault_id'),
-      datasetId: oneId(query, 'vault_object_id'),
+      beaconSetId: idParam(query, 'beacon_set_id'),
+      vaultId: idParam(query, 'vault_id'),
+      datasetId: idParam(query, 'vault_object_id'),
     }),
   };
 }

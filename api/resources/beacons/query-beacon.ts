@@ -1,10 +1,10 @@
 import { principalOf } from '../../../engine/catalog/access.js';
 import type { BeaconRow } from '../../../engine/catalog/beacons.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
-import { AppError, notFound } from '../../../engine/core/errors.js';
+import { AppError, notFoundError } from '../../../engine/core/errors.js';
 import { entityTypes, type EntityType } from '../../../engine/core/types.js';
 import { genomicNotation } from '../../../engine/query/request/genomic-notation.js';
-import { answerTo } from '../../http/errors.filter.js';
+import { errorAnswerOf } from '../../http/errors.filter.js';
 import { Form } from '../../http/form.js';
 import { mapConcurrent } from '../../http/map-concurrent.js';
 import { logLine } from '../../http/log.js';
@@ -44,14 +44,14 @@ export function readBeaconQuery(body: unknown): BeaconQuery {
   const isValid =
     values.length > 0 && values.every((value) => typeof value === 'string' && value.trim() !== '');
   if (!isValid) form.fail('query', 'Must be an entity, a list of entities or a query string.');
-  form.done();
+  form.throwIfInvalid();
   return { query, entityType, values: values as readonly string[] };
 }
 
 /**
- * Queries a visible beacon. Whoever may read its dataset gets the first records, too; everybody else that the beacon is shared
- * with gets the count, as long as its owner may read the dataset. An error becomes an answer with the status `failed`, unless
- * the request was aborted.
+ * Queries a visible beacon. A caller who may read its dataset gets the first records as well. Any other user with whom the beacon is shared
+ * gets only the count, as long as the beacon's owner may read the dataset. An error becomes an answer with the status `failed`, unless the
+ * request was aborted.
  */
 export async function queryBeacon(
   context: AppContext,
@@ -64,10 +64,10 @@ export async function queryBeacon(
   const elapsedMs = (): number => Math.round(performance.now() - startedAt);
   let mayRead = true;
   try {
-    const ownDataset = await datasetFor(context, caller, beacon);
+    const ownDataset = await datasetOfCaller(context, caller, beacon);
     mayRead = ownDataset !== undefined;
     const dataset = ownDataset ?? (await datasetOfOwner(context, beacon));
-    const body = datasetQuery(beacon, query, mayRead ? shownRecords : 0);
+    const body = datasetQuery(beacon, query, mayRead ? maxShownRecords : 0);
     const { total, results } = await runDatasetQuery(context, dataset, body, signal);
     return {
       status: total > 0 ? 'found' : 'not_found',
@@ -78,19 +78,19 @@ export async function queryBeacon(
     };
   } catch (error) {
     if (signal.aborted) throw error;
-    const { isBug, body } = answerTo(error);
+    const { isBug, body } = errorAnswerOf(error);
     if (isBug)
       context.log(logLine('error', { beacon: beacon.id, error: String((error as Error).stack) }));
-    const text = mayRead ? textOf(body) : textOf(publicPart(body));
+    const text = mayRead ? errorText(body) : errorText(publicErrorBody(body));
     return { status: 'failed', total: null, took: elapsedMs(), error: text, results: '[]' };
   }
 }
 
 /** Number of records in the answer of one beacon. */
-const shownRecords = 10;
+const maxShownRecords = 10;
 
 /** The dataset of a beacon if the caller may read it. */
-async function datasetFor(
+async function datasetOfCaller(
   { catalog }: AppContext,
   caller: Caller,
   { datasetId }: BeaconRow,
@@ -103,18 +103,20 @@ async function datasetFor(
   }
 }
 
-/** The dataset of a shared beacon, with the rights of its owner, who may have lost them; 404 then. */
+/** Returns the dataset of a shared beacon, with the rights of the beacon's owner; throws 404 if the owner may no longer read it. */
 async function datasetOfOwner(
   { catalog }: AppContext,
   { datasetId, userId }: BeaconRow,
 ): Promise<DatasetRow> {
   const owner = await principalOf(catalog, userId);
-  if (owner === undefined) throw notFound();
+  if (owner === undefined) throw notFoundError();
   return requireResource(catalog, owner, 'dataset', datasetId, 'read');
 }
 
 /** The part of an error body that a user without read access to the dataset may see: nothing about its fields or the beacon's filters. */
-function publicPart(body: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+function publicErrorBody(
+  body: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
   const { query, entities, detail } = body;
   const queryParts = { ...(query !== undefined && { query }), ...(entities !== undefined && { entities }) }; // prettier-ignore
   if (Object.keys(queryParts).length > 0) return queryParts;
@@ -133,8 +135,9 @@ export async function queryBeacons(
 }
 
 /**
- * The query of the beacon's dataset. Choice: without an entity type, regions, variants and rs ids in a notation of genomics are entities; any
- * other single string is a query string with its grammar, and the members of a list are phrases, one of which must match.
+ * Returns the query for the beacon's dataset.
+ * Choice: if a query of a beacon names no entity type, regions, variants and rs ids in genomic notation are taken as entities. Any other
+ * single string is a query string, and the members of a list are phrases, of which at least one must match.
  */
 function datasetQuery(
   { params }: BeaconRow,
@@ -168,7 +171,7 @@ function beaconFilters(params: BeaconRow['params']): Readonly<Record<string, unk
   return { filters, query, genome_build };
 }
 
-function textOf(body: Readonly<Record<string, unknown>>): string {
+function errorText(body: Readonly<Record<string, unknown>>): string {
   return Object.values(body)
     .flatMap((messages) => (Array.isArray(messages) ? (messages as unknown[]) : [messages]))
     .map(String)

@@ -1,24 +1,23 @@
 import type { CommitRow } from '../../../engine/catalog/commits.js';
 import type { ExportRow } from '../../../engine/catalog/exports.js';
 import { budgets } from '../../../engine/core/budgets.js';
-import { AppError, notFound } from '../../../engine/core/errors.js';
+import { AppError, notFoundError } from '../../../engine/core/errors.js';
 import type { AppContext } from '../../http/app-context.js';
-import { requireAvailable, requireNoSnapshot } from '../../http/require-resource.js';
+import { requireAvailableDataset, requireNoSnapshot } from '../../http/require-resource.js';
 import type { Caller } from '../../http/request.js';
 
-/** A file that expires sooner is not offered any more: a client needs time to download it. */
-const leastLifetimeMs = budgets.exportUrlMs / 24;
+/** An existing export whose file expires sooner than this is not returned, because a client needs time to download it. */
+const minLifetimeMs = budgets.exportUrlMs / 24;
 
 /**
- * The export of the records of a commit, completed: the one that there is, or a new one. Waits as long as a query may take, and then throws a 400 that
- * names the task; a later request finds the same export.
- *
- * Choice: the file of a commit is an export in JSON lines, which anybody who may read the commit starts with
- * `GET /v2/dataset_commits/{id}/download`, and which expires as others do. It has the records that the commit wrote, as they were then; of a
- * delete, the records that it removed; of a rollback, those that it removed and then those that it restored. `_commit` is that of each
- * record. A version whose files were removed (`--keep-versions-days`) is a 400.
+ * Returns the completed export of the records of a commit: an existing one, or a new one. Waits as long as a query may take, then throws a
+ * 400 that names the task; a later request finds the same export.
+ * Choice: the file of a commit is an export in JSON lines. Anybody who may read the commit starts it with `GET
+ * /v2/dataset_commits/{id}/download`, and it expires like other exports. It has the records that the commit wrote, with the values of that
+ * version; for a delete, the records that it removed; for a rollback, those that it removed and then those that it restored. `_commit` is
+ * the commit of each record. If the files of the version were removed (`--keep-versions-days`), the answer is 400.
  */
-export async function commitFile(
+export async function exportCommitRecords(
   context: AppContext,
   caller: Caller,
   commit: CommitRow,
@@ -27,12 +26,12 @@ export async function commitFile(
   const { catalog, scheduler, store } = context;
   const { id, datasetId, logVersion: version } = commit;
   const dataset = await catalog.datasets.get(datasetId);
-  if (dataset === undefined) throw notFound(); // deleted meanwhile
-  requireAvailable(context, dataset, 'cannot be read');
+  if (dataset === undefined) throw notFoundError(); // the dataset was deleted meanwhile
+  requireAvailableDataset(context, dataset, 'cannot be read');
   await requireNoSnapshot(context, dataset, 'non_field_errors');
   await store.snapshot(datasetId, version); // throws if the files of this version have been deleted
   const row = await catalog.transaction(async (tx) => {
-    const existingExport = await tx.exports.ofCommit(datasetId, id, Date.now() + leastLifetimeMs);
+    const existingExport = await tx.exports.ofCommit(datasetId, id, Date.now() + minLifetimeMs);
     if (existingExport !== undefined) return existingExport;
     const { row: made } = await tx.exports.create({
       datasetId,
@@ -57,7 +56,7 @@ export async function commitFile(
       );
     });
   const done = await catalog.exports.get(row.id);
-  if (done === undefined) throw notFound(); // deleted meanwhile
+  if (done === undefined) throw notFoundError(); // the export was deleted meanwhile
   if (done.status === 'completed') return done;
   throw new AppError(
     'invalid',

@@ -1,17 +1,22 @@
 import type { CommitRow } from '../../../engine/catalog/commits.js';
-import { constant, declareResource, emptyField, type ResourceField } from '../../http/resource.js';
+import {
+  constantField,
+  declareResource,
+  emptyField,
+  type ResourceField,
+} from '../../http/resource.js';
 import {
   id,
   integer,
   nullable,
   nullableText,
-  oneOf,
+  enumOf,
   text,
   type ValueType,
 } from '../../http/schema.js';
 import { jobFields, type JobContext } from '../tasks/job.js';
 
-const newFields: ValueType = {
+const newFieldsType: ValueType = {
   schema: {
     type: 'array',
     items: {
@@ -26,7 +31,7 @@ const newFields: ValueType = {
 export interface CommitContext extends JobContext {
   /** The commit that this rollback reverts; undefined for other commits. */
   readonly reverted: CommitRow | undefined;
-  /** The rollback of this commit. */
+  /** The rollback that reverts this commit; undefined if there is none. */
   readonly rollback: CommitRow | undefined;
 }
 
@@ -35,7 +40,7 @@ export const commit = declareResource<CommitRow, CommitContext>({
   name: 'DatasetCommit',
   description: 'A commit: one change of the records of a dataset.',
   fields: {
-    class_name: constant('DatasetCommit'),
+    class_name: constantField('DatasetCommit'),
     ...(jobFields as Readonly<Record<string, ResourceField<CommitRow, CommitContext>>>),
     url: {
       type: text,
@@ -45,7 +50,7 @@ export const commit = declareResource<CommitRow, CommitContext>({
     title: { type: text, example: 'Import of family-17.vcf.gz' },
     description: { type: nullableText, example: null },
     mode: {
-      type: oneOf('append', 'overwrite', 'upsert', 'delete', 'rollback'),
+      type: enumOf('append', 'overwrite', 'upsert', 'delete', 'rollback'),
       example: 'append',
     },
     parent_job_model: { type: text, example: 'datasets.DatasetImport' },
@@ -84,12 +89,12 @@ export const commit = declareResource<CommitRow, CommitContext>({
     records_changed: { type: integer, example: 0 },
     records_removed: { type: integer, example: 0 },
     fields: {
-      type: newFields,
+      type: newFieldsType,
       description: 'The fields of its records.',
       example: [{ name: 'gene', is_new: true }],
     },
     size: { type: integer, description: 'Bytes that it added.', example: 88_120 },
-    md5: constant(null),
+    md5: constantField(null),
     genome_build: { type: nullableText, example: 'GRCh38' },
     tags: emptyField([]),
   },

@@ -1,13 +1,13 @@
 import { Body, Query, Req, Res } from '@nestjs/common';
 import type { CommitRow } from '../../../engine/catalog/commits.js';
-import { AppError, notFound } from '../../../engine/core/errors.js';
+import { AppError, notFoundError } from '../../../engine/core/errors.js';
 import { checkRollback, rollBack } from '../../../scheduler/jobs/rollback/roll-back.js';
 import { Access, CurrentCaller, Resource } from '../../http/access.js';
 import { Form } from '../../http/form.js';
 import { CreateOperation, Operation } from '../../http/operation.js';
 import type { QueryParams } from '../../http/page.js';
 import {
-  requireAvailable,
+  requireAvailableDataset,
   requireNoSnapshot,
   requireResource,
 } from '../../http/require-resource.js';
@@ -17,12 +17,12 @@ import {
   type ApiRequest,
   type Caller,
 } from '../../http/request.js';
-import { exportTarget, isRedirect } from '../downloads/signed-addresses.js';
-import { endJob } from '../tasks/cancel-job.js';
+import { exportTarget, isRedirectRequested } from '../downloads/signed-addresses.js';
+import { cancelJobIfActive } from '../tasks/cancel-job.js';
 import { JobPresenter } from '../tasks/job-presenter.js';
 import { jobController } from '../tasks/job.controller.js';
 import { commitOperations } from '../tasks/jobs.operations.js';
-import { commitFile } from './commit-file.js';
+import { exportCommitRecords } from './commit-file.js';
 import { readRollbackMode, rollbackCheckView } from './rollback-check.js';
 
 /** Commits: what imports have changed, and their rollbacks (contract 16). */
@@ -60,8 +60,8 @@ export class CommitsController extends jobController({
   ): Promise<object> {
     const mode = readRollbackMode(query, new Form(body));
     const dataset = await this.context.catalog.datasets.get(row.datasetId);
-    if (dataset === undefined) throw notFound(); // deleted meanwhile
-    requireAvailable(this.context, dataset, 'cannot be changed');
+    if (dataset === undefined) throw notFoundError(); // the dataset was deleted meanwhile
+    requireAvailableDataset(this.context, dataset, 'cannot be changed');
     await requireNoSnapshot(this.context, dataset, 'non_field_errors');
     const done = await rollBack(this.context, row, mode, caller.user.id);
     if (!('isBlocked' in done)) return this.view(done, request);
@@ -78,16 +78,16 @@ export class CommitsController extends jobController({
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
     const signal = abortOnDisconnect(request, reply);
-    const file = await commitFile(this.context, caller, row, signal);
+    const file = await exportCommitRecords(this.context, caller, row, signal);
     const url = request.origin + exportTarget(this.context.signer, caller.user.id, file);
-    if (isRedirect(query)) reply.code(302).header('Location', url);
+    if (isRedirectRequested(query)) reply.code(302).header('Location', url);
     return { url, download_url: url };
   }
 
   @Operation(commitOperations.delete)
   @Access('write', 'commit')
   async delete(@Resource() row: CommitRow, @Req() request: ApiRequest): Promise<object> {
-    await endJob(this.context, row);
+    await cancelJobIfActive(this.context, row);
     const view = await this.view(row, request);
     await this.context.catalog.commits.delete(row.id);
     return view;

@@ -16,13 +16,13 @@ import {
   nullable,
   nullableText,
   objectOf,
-  oneOf,
+  enumOf,
   reference,
   text,
 } from '../../http/schema.js';
 
-const rollbackMode = {
-  type: oneOf(...rollbackModes),
+const rollbackModeProperty = {
+  type: enumOf(...rollbackModes),
   description:
     'records: blocked by later commits that changed the same records. strict: blocked by all later commits that changed or removed records.',
   example: 'records',
@@ -30,10 +30,10 @@ const rollbackMode = {
 
 /** The body of a request for a rollback. */
 export const rollbackBody = bodySchema('RollbackCreate', 'Asks for a rollback.', {
-  mode: rollbackMode,
+  mode: rollbackModeProperty,
 });
 
-const records = objectOf({
+const blockingRecordsType = objectOf({
   commit_id: { type: id, description: 'A commit in the way.', example: 5111 },
   records: {
     type: nullable(integer),
@@ -64,7 +64,7 @@ export const rollbackCheck = answerSchema(
       example: [],
     },
     blocked_records: {
-      type: listOf(records),
+      type: listOf(blockingRecordsType),
       description: 'What each of them changed, with an example.',
       example: [],
     },
@@ -75,7 +75,7 @@ export const rollbackCheck = answerSchema(
 export function readRollbackMode(query: QueryParams, form: Form): RollbackMode {
   const source = query['mode'] === undefined ? form : new Form({ mode: query['mode'] });
   const rawMode = source.choice<RollbackMode>('mode', rollbackModes);
-  source.done();
+  source.throwIfInvalid();
   return rawMode ?? 'records';
 }
 

@@ -2,7 +2,7 @@ import { Controller, Param, Query, Req } from '@nestjs/common';
 import { viewerOf } from '../../../engine/catalog/access.js';
 import type { CommitRow } from '../../../engine/catalog/commits.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
-import { notFound } from '../../../engine/core/errors.js';
+import { notFoundError } from '../../../engine/core/errors.js';
 import { Access, CurrentCaller, Resource } from '../../http/access.js';
 import { AppContext } from '../../http/app-context.js';
 import { readInteger } from '../../http/form.js';
@@ -21,24 +21,28 @@ import {
 } from '../../http/schema.js';
 import { datasetPaths } from './datasets.operations.js';
 
-const change = answerSchema('DatasetChange', 'One version in the changelog of a dataset.', {
-  version: { type: integer, description: 'Its number in the log of the dataset.', example: 2 },
-  commit_id: { type: id, example: 5109 },
-  url: { type: text, example: 'http://localhost:7878/v2/dataset_commits/5109' },
-  title: { type: text, example: 'Import of family-17.vcf.gz' },
-  description: { type: nullableText, example: null },
-  mode: { type: text, description: 'As that of the commit.', example: 'append' },
-  user_id: { type: id, example: 3 },
-  created_at: { type: timestamp, example: '2026-03-02T09:20:41.000Z' },
-  records_added: { type: integer, example: 1204 },
-  records_changed: { type: integer, example: 0 },
-  records_removed: { type: integer, example: 0 },
-  records_total: { type: integer, description: 'Records after it.', example: 1204 },
-  new_fields: { type: strings, description: 'The fields that it added.', example: ['gene'] },
-});
+const datasetChangeSchema = answerSchema(
+  'DatasetChange',
+  'One version in the changelog of a dataset.',
+  {
+    version: { type: integer, description: 'Its number in the log of the dataset.', example: 2 },
+    commit_id: { type: id, example: 5109 },
+    url: { type: text, example: 'http://localhost:7878/v2/dataset_commits/5109' },
+    title: { type: text, example: 'Import of family-17.vcf.gz' },
+    description: { type: nullableText, example: null },
+    mode: { type: text, description: 'As that of the commit.', example: 'append' },
+    user_id: { type: id, example: 3 },
+    created_at: { type: timestamp, example: '2026-03-02T09:20:41.000Z' },
+    records_added: { type: integer, example: 1204 },
+    records_changed: { type: integer, example: 0 },
+    records_removed: { type: integer, example: 0 },
+    records_total: { type: integer, description: 'Records after it.', example: 1204 },
+    new_fields: { type: strings, description: 'The fields that it added.', example: ['gene'] },
+  },
+);
 
-/** The schemas of the answers of these operations. */
-export const changelogSchemas = [change];
+/** The schemas of the answers of the operations on changelogs. */
+export const changelogSchemas = [datasetChangeSchema];
 
 /** The changelog of datasets. */
 export const changelogOperations = declareOperations('datasets', 'Datasets', {
@@ -47,21 +51,20 @@ export const changelogOperations = declareOperations('datasets', 'Datasets', {
     paths: datasetPaths('/changelog'),
     summary: 'Lists what each commit of a dataset changed, newest first.',
     query: pagingParams,
-    answer: { listOf: change },
+    answer: { listOf: datasetChangeSchema },
   },
   changelogVersion: {
     method: 'GET',
     paths: datasetPaths('/changelog/:version'),
     summary: 'Tells what one version of a dataset changed.',
-    answer: change,
+    answer: datasetChangeSchema,
   },
 });
 
 /**
  * The changelog of a dataset (contract 7.2).
- *
- * Choice: the changelog of a dataset has one entry for each of its completed commits, with the number of its version; other versions, which merges
- * make, change no record and have none.
+ * Choice: the changelog of a dataset has one entry for each of its completed commits, with the version number of the commit. Compactions
+ * also make versions; these change no record and have no entry.
  */
 @Controller()
 export class ChangelogController {
@@ -78,7 +81,7 @@ export class ChangelogController {
     const filter = { viewer: viewerOf(caller), datasetId: dataset.id, statuses: ['completed'] as const }; // prettier-ignore
     return answerList<CommitRow>(request, query, {
       rows: (page) => this.context.catalog.commits.list(filter, page),
-      views: (rows) => Promise.resolve(rows.map((row) => viewOf(row, request))),
+      views: (rows) => Promise.resolve(rows.map((row) => changelogEntryView(row, request))),
     });
   }
 
@@ -91,12 +94,12 @@ export class ChangelogController {
   ): Promise<object> {
     const number = readInteger(version);
     const row = number === undefined ? undefined : await this.context.catalog.commits.atVersion(dataset.id, number); // prettier-ignore
-    if (row?.status !== 'completed') throw notFound();
-    return viewOf(row, request);
+    if (row?.status !== 'completed') throw notFoundError();
+    return changelogEntryView(row, request);
   }
 }
 
-function viewOf(row: CommitRow, { origin }: ApiRequest): object {
+function changelogEntryView(row: CommitRow, { origin }: ApiRequest): object {
   return {
     version: row.logVersion,
     commit_id: row.id,

@@ -1,6 +1,6 @@
 import { Controller, Query, Req, Res } from '@nestjs/common';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
-import { invalid } from '../../../engine/core/errors.js';
+import { invalidError } from '../../../engine/core/errors.js';
 import { genomeBuilds } from '../../../engine/core/types.js';
 import {
   genomicNotation,
@@ -8,7 +8,7 @@ import {
 } from '../../../engine/query/request/genomic-notation.js';
 import { Access, Resource } from '../../http/access.js';
 import { AppContext } from '../../http/app-context.js';
-import { value } from '../../http/list-query.js';
+import { firstParamValue } from '../../http/list-query.js';
 import { Operation } from '../../http/operation.js';
 import { declareOperations } from '../../http/operation-row.js';
 import type { QueryParams } from '../../http/page.js';
@@ -17,7 +17,7 @@ import { answerSchema, boolean, integer, jsonObject } from '../../http/schema.js
 import { runDatasetQuery } from '../records/query-records.js';
 import { datasetPaths } from './datasets.operations.js';
 
-const answer = answerSchema('DatasetBeacon', 'Whether a dataset has an allele.', {
+const datasetBeaconSchema = answerSchema('DatasetBeacon', 'Whether a dataset has an allele.', {
   query: {
     type: jsonObject,
     description: 'What was asked, as it was understood.',
@@ -27,8 +27,8 @@ const answer = answerSchema('DatasetBeacon', 'Whether a dataset has an allele.',
   total: { type: integer, description: 'Number of records that have it.', example: 1 },
 });
 
-/** The schemas of the answers of these operations. */
-export const datasetBeaconSchemas = [answer];
+/** The schemas of the answers of the operations on the beacon of a dataset. */
+export const datasetBeaconSchemas = [datasetBeaconSchema];
 
 /** The beacon of a dataset. */
 export const datasetBeaconOperations = declareOperations('datasets', 'Datasets', {
@@ -42,15 +42,14 @@ export const datasetBeaconOperations = declareOperations('datasets', 'Datasets',
       allele: 'The alternate allele. Without it, any.',
       genome_build: 'GRCh37 or GRCh38. Without it, the builds of the dataset.',
     },
-    answer,
+    answer: datasetBeaconSchema,
   },
 });
 
 /**
- * The question of a GA4GH beacon, asked of one dataset (contract 7.2).
- *
- * Choice: the beacon of a dataset finds the variants that begin at the coordinate, which is 1-based as in VCF, with the allele as their alternate; it
- * reads the fields with the entity type `variant`, and a dataset without one is a 400.
+ * Answers the question of a GA4GH beacon for one dataset (contract 7.2).
+ * Choice: the beacon of a dataset finds the variants that begin at the coordinate, which is 1-based as in VCF, and have the allele as
+ * alternate. It reads the fields with the entity type `variant`; for a dataset without such a field the answer is 400.
  */
 @Controller()
 export class DatasetBeaconController {
@@ -64,20 +63,23 @@ export class DatasetBeaconController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
-    const { place, allele, builds } = readQuery(query, dataset);
+    const { place, allele, builds } = readQueriedAllele(query, dataset);
     const fields = await this.context.catalog.fields.all(dataset.id);
     const names = fields.flatMap(({ name, entityType }) =>
       entityType === 'variant' ? [name] : [],
     );
     if (names.length === 0)
-      throw invalid('non_field_errors', 'The dataset has no field with the entity type variant.');
+      throw invalidError(
+        'non_field_errors',
+        'The dataset has no field with the entity type variant.',
+      );
     const { chromosome, start } = place;
     const conditions = names.flatMap((name) =>
       builds.map((build) => {
         const prefix = `${build.toUpperCase()}-${chromosome}-${start}-`;
         const begins = [`${name}__prefix`, prefix];
         if (allele === null) return begins;
-        // Escapes `.` and `*` for a glob pattern; an allele has no other characters that need it.
+        // Escapes `.` and `*` for a glob pattern; an allele contains no other special characters.
         const escapeGlob = (text: string): string => text.replaceAll(/[.*]/g, '\\$&');
         return {
           and: [begins, [`${name}__regexp`, `${escapeGlob(prefix)}[0-9]+-${escapeGlob(allele)}`]],
@@ -94,32 +96,35 @@ export class DatasetBeaconController {
 }
 
 /** The allele that the query string asks for. */
-interface AskedAllele {
+interface QueriedAllele {
   readonly place: Extract<GenomicNotation, { readonly kind: 'region' }>;
   /** The allele in upper case; null matches any allele. */
   readonly allele: string | null;
   readonly builds: readonly string[];
 }
 
-function readQuery(query: QueryParams, dataset: DatasetRow): AskedAllele {
+function readQueriedAllele(query: QueryParams, dataset: DatasetRow): QueriedAllele {
   const [chromosome, coordinate] = ['chromosome', 'coordinate'].map((name) => {
-    const text = value(query, name);
-    if (text === undefined) throw invalid(name, 'This query parameter is required.');
+    const text = firstParamValue(query, name);
+    if (text === undefined) throw invalidError(name, 'This query parameter is required.');
     return text;
   }) as [string, string];
   if (!/^\d{1,12}$/.test(coordinate) || Number(coordinate) === 0)
-    throw invalid('coordinate', `Must be a whole number from 1 on, not ${JSON.stringify(coordinate.slice(0, 100))}.`); // prettier-ignore
+    throw invalidError('coordinate', `Must be a whole number from 1 on, not ${JSON.stringify(coordinate.slice(0, 100))}.`); // prettier-ignore
   const plainName = chromosome.replace(/^chr/i, '');
   const place = genomicNotation(`chr${plainName}:${coordinate}`);
   if (place?.kind !== 'region')
-    throw invalid('chromosome', `${JSON.stringify(chromosome.slice(0, 100))} is no chromosome.`);
-  const allele = value(query, 'allele')?.toUpperCase() ?? null;
+    throw invalidError(
+      'chromosome',
+      `${JSON.stringify(chromosome.slice(0, 100))} is no chromosome.`,
+    );
+  const allele = firstParamValue(query, 'allele')?.toUpperCase() ?? null;
   if (allele !== null && !/^(?:[ACGTN]+|\*|<[^<>]{1,50}>)$/.test(allele))
-    throw invalid('allele', 'Must be letters of A, C, G, T and N.');
-  const rawBuild = value(query, 'genome_build');
+    throw invalidError('allele', 'Must be letters of A, C, G, T and N.');
+  const rawBuild = firstParamValue(query, 'genome_build');
   const build = genomeBuilds.find((one) => one.toLowerCase() === rawBuild?.toLowerCase());
   if (rawBuild !== undefined && build === undefined)
-    throw invalid('genome_build', `Must be one of ${genomeBuilds.join(', ')}.`);
+    throw invalidError('genome_build', `Must be one of ${genomeBuilds.join(', ')}.`);
   const possibleBuilds = dataset.genomeBuilds.length > 0 ? dataset.genomeBuilds : genomeBuilds;
   return { place, allele, builds: build === undefined ? possibleBuilds : [build] };
 }

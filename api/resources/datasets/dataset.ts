@@ -5,22 +5,22 @@ import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import type { UserRow } from '../../../engine/catalog/users.js';
 import type { VaultRow } from '../../../engine/catalog/vaults.js';
 import { checkFilename } from '../../../engine/catalog/names.js';
-import { constant, declareResource, type ResourceField } from '../../http/resource.js';
+import { constantField, declareResource, type ResourceField } from '../../http/resource.js';
 import {
   boolean,
   id,
   integer,
   listOf,
   nullable,
-  oneOf,
-  readBy,
+  enumOf,
+  withReader,
   reference,
   strings,
   text,
 } from '../../http/schema.js';
-import { checkedName } from '../checked-name.js';
+import { readCheckedName } from '../checked-name.js';
 import {
-  createdAndUpdated,
+  timestampFields,
   descriptionField,
   metadataField,
   ownerFields,
@@ -52,7 +52,9 @@ export interface DatasetValues {
 }
 
 type DatasetResourceField = ResourceField<DatasetRow, DatasetContext>;
-const ofObject = (read: (object: ObjectRow) => unknown): Pick<DatasetResourceField, 'show'> => ({
+const shownFromObject = (
+  read: (object: ObjectRow) => unknown,
+): Pick<DatasetResourceField, 'show'> => ({
   show: (_, { object }) => read(object),
 });
 const addressField = (rest: string): DatasetResourceField => ({
@@ -63,7 +65,7 @@ const addressField = (rest: string): DatasetResourceField => ({
 
 /** The capacity of a dataset in a request that creates it. */
 export const capacityField = {
-  type: oneOf('small', 'medium', 'large', 'xlarge'),
+  type: enumOf('small', 'medium', 'large', 'xlarge'),
   description: 'Cannot be changed.',
   example: 'small',
 } as const;
@@ -73,14 +75,14 @@ export const dataset = declareResource<DatasetRow, DatasetContext, DatasetValues
   name: 'Dataset',
   description: 'A dataset: a table of records with typed fields.',
   fields: {
-    class_name: constant('Dataset'),
+    class_name: constantField('Dataset'),
     id: { type: id, example: 4812 },
     url: addressField(''),
     name: {
-      ...ofObject(({ filename }) => filename),
-      // A null in an update is no change.
-      type: readBy(text, (form, key) =>
-        form.raw(key) === undefined ? undefined : checkedName(form, key, checkFilename),
+      ...shownFromObject(({ filename }) => filename),
+      // In an update, null leaves the name unchanged.
+      type: withReader(text, (form, key) =>
+        form.raw(key) === undefined ? undefined : readCheckedName(form, key, checkFilename),
       ),
       property: 'filename',
       description: 'If the name is taken, `-1`, `-2` … is appended to it.',
@@ -95,9 +97,9 @@ export const dataset = declareResource<DatasetRow, DatasetContext, DatasetValues
     },
     description: {
       ...descriptionField,
-      type: readBy(text, (form, key) => form.nullableText(key)),
+      type: withReader(text, (form, key) => form.nullableText(key)),
       description: 'Empty without one; null in a request removes it.',
-      ...ofObject(({ description }) => description ?? ''),
+      ...shownFromObject(({ description }) => description ?? ''),
     },
     documents_count: { type: integer, description: 'Number of records.', example: 1204 },
     account_id: { type: id, example: 1, show: (_, { account }) => account.id },
@@ -115,15 +117,15 @@ export const dataset = declareResource<DatasetRow, DatasetContext, DatasetValues
       example: 'Cardiomyopathy families',
       show: (_, { vault }) => vault.name,
     },
-    vault_object_id: { type: id, example: 4812, ...ofObject((object) => object.id) },
+    vault_object_id: { type: id, example: 4812, ...shownFromObject((object) => object.id) },
     vault_object_filename: {
       type: text,
       example: 'variants',
-      ...ofObject(({ filename }) => filename),
+      ...shownFromObject(({ filename }) => filename),
     },
-    vault_object_path: { type: text, example: '/variants', ...ofObject(({ path }) => path) },
+    vault_object_path: { type: text, example: '/variants', ...shownFromObject(({ path }) => path) },
     vault_parent_object_id: {
-      type: readBy(nullable(id), (form, key) =>
+      type: withReader(nullable(id), (form, key) =>
         form.raw(key) === undefined || form.raw(key) === ''
           ? null
           : (form.id(key, 'The parent must be a folder in the same vault.') ?? null),
@@ -133,17 +135,17 @@ export const dataset = declareResource<DatasetRow, DatasetContext, DatasetValues
       example: null,
       create: 'optional',
       update: true,
-      ...ofObject(({ parentId }) => parentId),
+      ...shownFromObject(({ parentId }) => parentId),
     },
     capacity: { ...capacityField, create: 'optional', update: true, lookup: 'update' },
     storage_class: { type: storageClass, example: 'Standard', create: 'optional', update: true },
     availability: {
-      type: oneOf('available', 'unavailable', 'restoring', 'archived'),
+      type: enumOf('available', 'unavailable', 'restoring', 'archived'),
       example: 'available',
     },
-    status: constant('open'),
-    health: constant('green'),
-    replicas: constant(0),
+    status: constantField('open'),
+    health: constantField('green'),
+    replicas: constantField(0),
     entity_types: {
       type: strings,
       description: 'The entity types of its fields.',
@@ -157,11 +159,11 @@ export const dataset = declareResource<DatasetRow, DatasetContext, DatasetValues
       show: ({ genomeBuilds }) => genomeBuilds.length > 0,
     },
     genome_builds: { type: strings, example: ['GRCh38'] },
-    metadata: { ...metadataField, ...ofObject(({ metadata }) => metadata) },
-    tags: { ...tagsField, ...ofObject(({ tags }) => tags) },
+    metadata: { ...metadataField, ...shownFromObject(({ metadata }) => metadata) },
+    tags: { ...tagsField, ...shownFromObject(({ tags }) => tags) },
     user: ownerFields.user,
-    user_id: { type: id, example: 3, ...ofObject(({ userId }) => userId) },
-    ...createdAndUpdated,
+    user_id: { type: id, example: 3, ...shownFromObject(({ userId }) => userId) },
+    ...timestampFields,
     data_url: addressField('/data'),
     fields_url: addressField('/fields'),
     commits_url: addressField('/commits'),
@@ -171,7 +173,7 @@ export const dataset = declareResource<DatasetRow, DatasetContext, DatasetValues
     beacon_url: addressField('/beacon'),
     changelog_url: addressField('/changelog'),
     mimetype: {
-      type: readBy(nullable(text), (form, key) => form.nullableText(key)),
+      type: withReader(nullable(text), (form, key) => form.nullableText(key)),
       example: null,
       create: 'optional',
       update: true,
@@ -179,7 +181,7 @@ export const dataset = declareResource<DatasetRow, DatasetContext, DatasetValues
     },
     template_id: templateIdField,
     fields: {
-      type: readBy(listOf(reference('FieldCreate')), (form, key) => form.objectList(key)),
+      type: withReader(listOf(reference('FieldCreate')), (form, key) => form.objectList(key)),
       description: 'The fields that exist before the first import.',
       example: [
         { name: 'gene', data_type: 'string', entity_type: 'gene', title: 'Gene' },

@@ -1,14 +1,14 @@
 import { viewerOf } from '../../../engine/catalog/access.js';
 import type { DatasetFilter } from '../../../engine/catalog/datasets.js';
 import { crudController } from '../../http/crud.js';
-import { paramIds, omitUndefined, value } from '../../http/list-query.js';
+import { paramIds, omitUndefined, firstParamValue } from '../../http/list-query.js';
 import type { QueryParams } from '../../http/page.js';
 import type { Caller } from '../../http/request.js';
 import { createObject } from '../objects/create-object.js';
 import { removeFiles } from '../objects/remove-files.js';
 import { presenterFor } from '../presenter.js';
 import { setStorageClass } from '../storage-class.js';
-import { refuseChange, unchangeable } from '../unchangeable.js';
+import { refuseChange, unchangeableMessages } from '../unchangeable.js';
 import { dataset, type DatasetContext, type DatasetValues } from './dataset.js';
 import { datasetOperations } from './datasets.operations.js';
 
@@ -37,11 +37,11 @@ export const DatasetsController = crudController<
   update: async (context, { caller, form, values }, { id, capacity }) => {
     const { storageClass, ...patch } = values;
     const object = await context.catalog.objects.get(id);
-    refuseChange(form, 'vault_id', object?.vaultId, unchangeable.vault);
-    refuseChange(form, 'capacity', capacity, unchangeable.capacity);
-    refuseChange(form, 'fields', undefined, unchangeable.fields);
-    refuseChange(form, 'template_id', undefined, unchangeable.template);
-    form.done();
+    refuseChange(form, 'vault_id', object?.vaultId, unchangeableMessages.vault);
+    refuseChange(form, 'capacity', capacity, unchangeableMessages.capacity);
+    refuseChange(form, 'fields', undefined, unchangeableMessages.fields);
+    refuseChange(form, 'template_id', undefined, unchangeableMessages.template);
+    form.throwIfInvalid();
     const changedRow = await context.catalog.transaction(async (tx) => {
       await setStorageClass(tx, caller, id, storageClass);
       await tx.objects.update(id, patch);
@@ -59,9 +59,9 @@ function datasetFilter(query: QueryParams, caller: Caller): DatasetFilter {
     ...omitUndefined<DatasetFilter>({
       ids: paramIds(query, 'id'),
       vaultIds: paramIds(query, 'vault_id'),
-      name: value(query, 'name'),
-      tag: value(query, 'tags', 'tag'),
-      storageClass: value(query, 'storage_class'),
+      name: firstParamValue(query, 'name'),
+      tag: firstParamValue(query, 'tags', 'tag'),
+      storageClass: firstParamValue(query, 'storage_class'),
     }),
   };
 }

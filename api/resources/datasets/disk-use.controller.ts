@@ -9,7 +9,7 @@ import { declareOperations } from '../../http/operation-row.js';
 import { answerSchema, integer, nullable, objectOf, timestamp } from '../../http/schema.js';
 import { datasetPaths } from './datasets.operations.js';
 
-const files = objectOf({ files: { type: integer }, bytes: { type: integer } });
+const fileUseType = objectOf({ files: { type: integer }, bytes: { type: integer } });
 
 const diskUse = answerSchema('DiskUse', 'What a dataset takes on the disk.', {
   version: {
@@ -25,19 +25,23 @@ const diskUse = answerSchema('DiskUse', 'What a dataset takes on the disk.', {
   },
   total_bytes: { type: integer, description: 'All of the following together.', example: 131_072 },
   live: {
-    type: files,
+    type: fileUseType,
     description: 'The segments of the newest version.',
     example: { files: 3, bytes: 88_120 },
   },
   old_versions: {
-    type: files,
+    type: fileUseType,
     description:
       'Segments that only earlier versions need; they go when --keep-versions-days have passed.',
     example: { files: 16, bytes: 40_960 },
   },
-  log: { type: files, description: 'Entries of the log.', example: { files: 13, bytes: 1_992 } },
+  log: {
+    type: fileUseType,
+    description: 'Entries of the log.',
+    example: { files: 13, bytes: 1_992 },
+  },
   checkpoints: {
-    type: files,
+    type: fileUseType,
     description: 'Checkpoints of the log, and what names the last one.',
     example: { files: 0, bytes: 0 },
   },
@@ -48,7 +52,7 @@ const diskUse = answerSchema('DiskUse', 'What a dataset takes on the disk.', {
   },
 });
 
-/** The schemas of the answers of these operations. */
+/** The schemas of the answers of the operations on disk use. */
 export const diskUseSchemas = [diskUse];
 
 /** The disk use of datasets. */
@@ -63,10 +67,9 @@ export const diskUseOperations = declareOperations('datasets', 'Datasets', {
 });
 
 /**
- * Shows what datasets take on the disk.
- *
- * Choice: disk use is a resource of its own, `GET /v2/datasets/{id}/disk_use`, because the sizes of log entries are looked up on the disk, which a list of datasets
- * should not wait for.
+ * Shows the disk space that datasets take.
+ * Choice: disk use is a resource of its own, `GET /v2/datasets/{id}/disk_use`. It looks up the sizes of log entries on the disk, for which
+ * a list of datasets should not wait.
  */
 @Controller()
 export class DiskUseController {

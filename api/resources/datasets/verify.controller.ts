@@ -26,7 +26,7 @@ import {
 import { JobPresenter } from '../tasks/job-presenter.js';
 import { datasetPaths } from './datasets.operations.js';
 
-const difference = answerSchema('Difference', 'What is wrong with a file of a dataset.', {
+const differenceSchema = answerSchema('Difference', 'What is wrong with a file of a dataset.', {
   path: {
     type: text,
     description: 'The file, relative to the folder of the dataset; the log is `_delta_log`.',
@@ -35,36 +35,40 @@ const difference = answerSchema('Difference', 'What is wrong with a file of a da
   problem: { type: text, example: 'does not match its checksum' },
 });
 
-const verification = answerSchema('Verification', 'What a verification of a dataset has found.', {
-  is_whole: { type: boolean, description: 'True if nothing differs.', example: true },
-  version: {
-    type: integer,
-    description: 'The version of the log that was verified; -1 before the first commit.',
-    example: 12,
+const verificationSchema = answerSchema(
+  'Verification',
+  'What a verification of a dataset has found.',
+  {
+    is_whole: { type: boolean, description: 'True if nothing differs.', example: true },
+    version: {
+      type: integer,
+      description: 'The version of the log that was verified; -1 before the first commit.',
+      example: 12,
+    },
+    files: { type: integer, description: 'Number of files that were read.', example: 3 },
+    records: { type: integer, example: 1204 },
+    bytes: { type: integer, description: 'Size of the files together.', example: 88_120 },
+    differences: {
+      type: listOf(reference('Difference')),
+      description: 'What differs from the log or the catalogue, up to eleven for each file.',
+      example: [],
+    },
+    task_id: {
+      type: id,
+      description: 'The background task that read the files, which administrators see.',
+      example: 5120,
+    },
   },
-  files: { type: integer, description: 'Number of files that were read.', example: 3 },
-  records: { type: integer, example: 1204 },
-  bytes: { type: integer, description: 'Size of the files together.', example: 88_120 },
-  differences: {
-    type: listOf(reference('Difference')),
-    description: 'What differs from the log or the catalogue, up to eleven for each file.',
-    example: [],
-  },
-  task_id: {
-    type: id,
-    description: 'The background task that read the files, which administrators see.',
-    example: 5120,
-  },
-});
+);
 
 const verificationOrTask: NamedSchema = {
   name: 'VerificationOrTask',
   schema: {
     description: 'What a verification has found, or the task that will tell.',
     anyOf: [reference('Verification').schema, reference('Task').schema],
-    example: verification.example,
+    example: verificationSchema.example,
   },
-  example: verification.example,
+  example: verificationSchema.example,
 };
 
 const verifyBody = bodySchema('VerifyDataset', 'How a dataset is verified.', {
@@ -76,8 +80,8 @@ const verifyBody = bodySchema('VerifyDataset', 'How a dataset is verified.', {
   },
 });
 
-/** The schemas of the body and of answers. */
-export const verifySchemas = [difference, verification, verificationOrTask, verifyBody];
+/** The schemas of the body and the answers of a verification. */
+export const verifySchemas = [differenceSchema, verificationSchema, verificationOrTask, verifyBody];
 
 /** The verification of datasets. */
 export const verifyOperations = declareOperations('datasets', 'Datasets', {
@@ -93,10 +97,9 @@ export const verifyOperations = declareOperations('datasets', 'Datasets', {
 
 /**
  * Verifies datasets.
- *
- * Choice: whoever may read a dataset may verify it. The request waits for the task, and a client that disconnects cancels it, unless it says
- * `wait: false`: then the task is one of the user's, which keeps its result. A dataset that is refused is verified like any other, and its answer
- * names the log.
+ * Choice: anybody who may read a dataset may verify it. The request waits for the task, and the task is cancelled if the client
+ * disconnects. With `wait: false`, the request does not wait: the task is listed among the user's tasks and keeps its result. A dataset
+ * that the server refuses to use can be verified as well; the answer then names its log.
  */
 @Controller()
 export class VerifyController {
@@ -114,7 +117,7 @@ export class VerifyController {
     const { scheduler } = this.context;
     const form = new Form(body);
     const waits = form.boolean('wait') ?? true;
-    form.done();
+    form.throwIfInvalid();
     const order = {
       description: 'Verify the files of a dataset',
       sourceObjectId: dataset.id,

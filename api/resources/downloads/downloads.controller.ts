@@ -1,6 +1,6 @@
 import { Controller, Param, Query, Req, Res } from '@nestjs/common';
 import type { Readable } from 'node:stream';
-import { notFound } from '../../../engine/core/errors.js';
+import { notFoundError } from '../../../engine/core/errors.js';
 import { fileStats } from '../../../engine/core/files.js';
 import { Public } from '../../http/access.js';
 import { readId } from '../../http/form.js';
@@ -10,7 +10,12 @@ import { downloadOperations } from '../objects/objects.operations.js';
 import type { QueryParams } from '../../http/page.js';
 import { AppContext } from '../../http/app-context.js';
 import type { ApiReply, ApiRequest } from '../../http/request.js';
-import { exportFile, nameIn, requireExportFile, requireSigned } from './signed-addresses.js';
+import {
+  exportFilePath,
+  filenameInDisposition,
+  requireExportFile,
+  requireSignedUrl,
+} from './signed-addresses.js';
 
 /** Downloads of stored files by signed addresses, without credentials (contract 6.6, 11.4). */
 @Controller()
@@ -26,16 +31,16 @@ export class DownloadsController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<Readable> {
-    const object = await requireSigned(this.context, request, 'object', id, 'read');
+    const object = await requireSignedUrl(this.context, request, 'object', id, 'read');
     const { fileVersions } = this.context.catalog;
     const number = readId(revision) ?? 0;
     const version = await fileVersions.get(object.id, number);
-    if (version?.availability !== 'available' || version.deletedAt !== null) throw notFound();
+    if (version?.availability !== 'available' || version.deletedAt !== null) throw notFoundError();
     return this.send(
       () => fileVersions.get(object.id, number),
       {
         path: this.context.data.object(object.id, number),
-        name: nameIn(query['response-content-disposition']),
+        name: filenameInDisposition(query['response-content-disposition']),
         etag: `"${version.md5 ?? `${object.id}-${number}`}"`,
         idleMs: this.context.limits.idleMs,
       },
@@ -55,13 +60,13 @@ export class DownloadsController {
     const { catalog, data, limits } = this.context;
     const isImport = (await catalog.imports.get(readId(id) ?? 0)) !== undefined;
     const kind = isImport ? 'import' : 'migration';
-    const row = await requireSigned(this.context, request, kind, id, 'read');
-    if (!(await fileStats(data.rejectedLines(row.id)))) throw notFound();
+    const row = await requireSignedUrl(this.context, request, kind, id, 'read');
+    if (!(await fileStats(data.rejectedLines(row.id)))) throw notFoundError();
     return this.send(
       () => (isImport ? catalog.imports : catalog.datasetMigrations).get(row.id),
       {
         path: data.rejectedLines(row.id),
-        name: nameIn(query['response-content-disposition']),
+        name: filenameInDisposition(query['response-content-disposition']),
         etag: `"${row.id}"`,
         idleMs: limits.idleMs,
       },
@@ -78,14 +83,21 @@ export class DownloadsController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<Readable> {
-    const row = await requireSigned(this.context, request, 'export', id, 'read', requireExportFile);
-    const path = exportFile(this.context.data, row.id, row.filename!);
-    if (!(await fileStats(path))) throw notFound(); // swept a moment ago
+    const row = await requireSignedUrl(
+      this.context,
+      request,
+      'export',
+      id,
+      'read',
+      requireExportFile,
+    );
+    const path = exportFilePath(this.context.data, row.id, row.filename!);
+    if (!(await fileStats(path))) throw notFoundError(); // the file of an expired export was deleted a moment ago
     return this.send(
       () => this.context.catalog.exports.get(row.id),
       {
         path,
-        name: nameIn(query['response-content-disposition']),
+        name: filenameInDisposition(query['response-content-disposition']),
         etag: `"${row.id}"`,
         idleMs: this.context.limits.idleMs,
       },
@@ -94,7 +106,7 @@ export class DownloadsController {
     );
   }
 
-  /** Sends a file of a row; a 404 if the row was deleted after it was read, and the file with it. */
+  /** Sends the file of a row. Throws a 404 if the row, and its file, were deleted after the row was read. */
   private async send(
     rowOf: () => Promise<object | undefined>,
     download: StoredDownload,
@@ -104,7 +116,7 @@ export class DownloadsController {
     try {
       return await sendFile(download, request, reply);
     } catch (error) {
-      if ((await rowOf()) === undefined) throw notFound(); // deleted meanwhile
+      if ((await rowOf()) === undefined) throw notFoundError(); // the row was deleted meanwhile
       throw error;
     }
   }

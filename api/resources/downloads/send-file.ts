@@ -4,8 +4,8 @@ import { openFile, type FileReader } from '../../../engine/core/files.js';
 import type { ApiReply, ApiRequest } from '../../http/request.js';
 import { attachmentHeader } from '../../http/signed-url.js';
 
-/** Each stalled download buffers up to three chunks: with chunks of 256 kB, 600 of them held 690 MB (threat D6). */
-const chunkBytes = 32 << 10;
+/** A stalled download buffers up to three chunks. With chunks of 256 kB, 600 stalled downloads took 690 MB of memory (threat D6). */
+const readChunkBytes = 32 << 10;
 
 /** A stored file as a download. */
 export interface StoredDownload {
@@ -17,8 +17,8 @@ export interface StoredDownload {
 }
 
 /**
- * Streams a stored file: always an attachment of unknown type, whatever the client that stored it said (threat D9), never
- * content-encoded, with one byte range if asked for.
+ * Streams a stored file: always as an attachment of unknown type, whatever type the client gave that stored it (threat D9), never
+ * content-encoded, and only one byte range if the request names one.
  */
 export async function sendFile(
   download: StoredDownload,
@@ -27,7 +27,7 @@ export async function sendFile(
 ): Promise<Readable> {
   const file = await openFile(download.path);
   try {
-    const range = rangeOf(file, download, request, reply);
+    const range = requestedRange(file, download, request, reply);
     const { start, end } = range ?? { start: 0, end: file.bytes };
     reply.code(range ? 206 : 200);
     if (range) reply.header('Content-Range', `bytes ${start}-${end - 1}/${file.bytes}`);
@@ -38,13 +38,13 @@ export async function sendFile(
     reply.header('ETag', download.etag);
     if (request.method === 'HEAD') {
       await file.close();
-      return Readable.from([]); // to empty bytes Fastify would set a length of 0
+      return Readable.from([]); // not an empty Buffer: Fastify would set a Content-Length of 0
     }
     // A stalled client must not hold the file descriptor forever (threat D6).
     request.raw.socket.setTimeout(download.idleMs);
-    const stream = Readable.from(file.stream(start, end, chunkBytes), {
+    const stream = Readable.from(file.stream(start, end, readChunkBytes), {
       objectMode: false,
-      highWaterMark: chunkBytes,
+      highWaterMark: readChunkBytes,
     });
     // The file is closed here and not in the generator, because a generator that was never started runs no `finally`.
     stream.once('close', () => void file.close());
@@ -55,7 +55,7 @@ export async function sendFile(
   }
 }
 
-function rangeOf(
+function requestedRange(
   file: FileReader,
   download: StoredDownload,
   request: ApiRequest,
@@ -64,7 +64,7 @@ function rangeOf(
   const condition = request.headers['if-range'];
   if (condition !== undefined && condition !== download.etag) return undefined;
   try {
-    return readRange(request.headers.range, file.bytes);
+    return parseRangeHeader(request.headers.range, file.bytes);
   } catch (error) {
     if (error instanceof AppError) reply.header('Content-Range', `bytes */${file.bytes}`);
     throw error;
@@ -81,14 +81,14 @@ interface ByteRange {
  * Reads a `Range` header: undefined means the whole file, also for several ranges or an unknown unit.
  * Throws 416 for a range beyond the end (threat D10).
  */
-function readRange(header: string | undefined, size: number): ByteRange | undefined {
+function parseRangeHeader(header: string | undefined, size: number): ByteRange | undefined {
   const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? '');
   if (!match) return undefined;
   const [, first = '', last = ''] = match;
   if (first === '' && last === '') return undefined;
   const start = first === '' ? Math.max(0, size - Number(last)) : Number(first);
   const end = first === '' || last === '' ? size : Math.min(size, Number(last) + 1);
-  if (first !== '' && last !== '' && Number(last) < Number(first)) return undefined; // reversed: not a range
+  if (first !== '' && last !== '' && Number(last) < Number(first)) return undefined; // reversed bounds: not a range
   if (start >= size || start >= end) {
     throw new AppError('range', `the file has ${size} bytes; the range begins beyond its end`);
   }

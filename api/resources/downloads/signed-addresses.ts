@@ -1,7 +1,7 @@
 import type { AccessRows } from '../../../engine/catalog/access.js';
 import type { Permission } from '../../../engine/catalog/permission.js';
 import { budgets } from '../../../engine/core/budgets.js';
-import { AppError, notFound } from '../../../engine/core/errors.js';
+import { AppError, notFoundError } from '../../../engine/core/errors.js';
 import type { ExportRow } from '../../../engine/catalog/exports.js';
 import type { FileVersionRow } from '../../../engine/catalog/file-versions.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
@@ -11,15 +11,15 @@ import type { AppContext } from '../../http/app-context.js';
 import { readBoolean, readId } from '../../http/form.js';
 import type { QueryParams } from '../../http/page.js';
 import type { ApiRequest } from '../../http/request.js';
-import { requireOfUser } from '../../http/require-resource.js';
+import { requireResourceOfUser } from '../../http/require-resource.js';
 import { dispositionParameter, type UrlSigner } from '../../http/signed-url.js';
 
 /*
- * A signed address needs no credentials: the signature stands for them. It names the user for whom it was signed, whose rights are
- * checked whenever it is used, so that it ends with them (threats A4).
+ * A signed address needs no credentials, because its signature replaces them. It names the user for whom it was signed. The rights of this
+ * user are checked whenever the address is used, so that it stops working when they are withdrawn (threat A4).
  */
 
-/** The signed path to which the user sends the bytes of a version of a file, valid for this one only. */
+/** Returns the signed path to which the user sends the bytes of a version of a file; valid for this version only. */
 export function uploadTarget(
   signer: UrlSigner,
   userId: number,
@@ -60,20 +60,22 @@ export function exportTarget(signer: UrlSigner, userId: number, row: ExportRow):
   return signDownload(signer, userId, `/v2/downloads/exports/${row.id}`, filename, expiresAt);
 }
 
-/** The file of an export. Throws `not-found` if the export has not completed, and with a text that says so if it has expired. */
+/**
+ * Returns the file of an export. Throws `not-found` if the export has not completed or its file has expired; the message then says when.
+ */
 export function requireExportFile({ status, filename, expiresAt, updatedAt }: ExportRow): {
   readonly filename: string;
   readonly expiresAt: number;
 } {
-  if (status !== 'completed') throw notFound();
+  if (status !== 'completed') throw notFoundError();
   const end = expiresAt ?? updatedAt + budgets.exportUrlMs;
   if (filename !== null && end >= Date.now()) return { filename, expiresAt: end };
   const time = new Date(end).toISOString();
   throw new AppError('not-found', `The file of the export expired at ${time}. Export the records again.`); // prettier-ignore
 }
 
-/** The signed path of the records that an import or a migration, whose ids do not overlap, rejected. */
-export function rejectedTarget(
+/** Returns the signed path of the records that an import or a migration rejected. No import has the same id as a migration. */
+export function rejectedRecordsTarget(
   signer: UrlSigner,
   userId: number,
   jobId: number,
@@ -94,10 +96,11 @@ function signDownload(
 }
 
 /**
- * The row that a signed address names. Throws 403 if the signature is not valid, 404 or 403 if the user for whom it was signed does not have the
- * permission any more, what `requireFile` throws, and at last 403 if the address has expired: another address would not help to a file that is gone.
+ * Returns the row that a signed address names. Throws 403 if the signature is not valid; 404 or 403 if the user for whom it was signed no
+ * longer has the permission; what `requireFile` throws; and only then 403 if the address has expired, because a new address would not help
+ * if the file is gone.
  */
-export async function requireSigned<K extends ResourceKind>(
+export async function requireSignedUrl<K extends ResourceKind>(
   { catalog, signer }: AppContext,
   { method, url, query }: ApiRequest,
   kind: K,
@@ -106,7 +109,13 @@ export async function requireSigned<K extends ResourceKind>(
   requireFile?: (row: AccessRows[K]) => unknown,
 ): Promise<AccessRows[K]> {
   const expiresAt = signer.verify(method, url);
-  const row = await requireOfUser(catalog, signedUser({ query }), kind, readId(id) ?? 0, level);
+  const row = await requireResourceOfUser(
+    catalog,
+    userIdOfSignedUrl({ query }),
+    kind,
+    readId(id) ?? 0,
+    level,
+  );
   requireFile?.(row);
   if (expiresAt < Date.now())
     throw new AppError('forbidden', 'The address has expired: ask for another one.');
@@ -114,25 +123,28 @@ export async function requireSigned<K extends ResourceKind>(
 }
 
 /** The id of the user for whom the address of a request was signed. */
-export function signedUser({ query }: Pick<ApiRequest, 'query'>): number {
+export function userIdOfSignedUrl({ query }: Pick<ApiRequest, 'query'>): number {
   return readId((query as QueryParams)['user']) ?? 0;
 }
 
 /** The file name in a signed address. */
-export function nameIn(disposition: unknown): string {
+export function filenameInDisposition(disposition: unknown): string {
   const text = typeof disposition === 'string' ? disposition : '';
   return text.replace(/^attachment; filename=/, '');
 }
 
-/** The stored file of an export: its extension is what follows `<id>.` in its name to clients. */
-export function exportFile(data: DataFolder, id: number, filename: string): string {
+/** Returns the path of the stored file of an export. Its extension is what follows `<id>.` in the file name that clients see. */
+export function exportFilePath(data: DataFolder, id: number, filename: string): string {
   const mark = `${id}.`;
   const at = filename.lastIndexOf(mark);
   return data.export(id, filename.slice(at === -1 ? filename.indexOf('.') + 1 : at + mark.length));
 }
 
-/** Whether a download answers 302: yes unless `redirect` is false or empty, as clients send it (contract 11.4). */
-export function isRedirect(query: QueryParams): boolean {
+/**
+ * Whether the answer to a download request is a redirect (302): yes unless `redirect` is false or empty, as clients send it (contract
+ * 11.4).
+ */
+export function isRedirectRequested(query: QueryParams): boolean {
   if (!Object.hasOwn(query, 'redirect')) return true;
   const values = query['redirect'];
   return readBoolean(Array.isArray(values) ? values.at(-1) : values) ?? true;

@@ -6,13 +6,16 @@ import type { FieldRow } from '../../../engine/catalog/fields.js';
 import { parseFullPath } from '../../../engine/catalog/full-path.js';
 import { AppError } from '../../../engine/core/errors.js';
 import { parseExportParams } from '../../../engine/query/request/request.js';
-import { checkFormat } from '../../../scheduler/jobs/export/format.js';
+import { requireWriter } from '../../../scheduler/jobs/export/format.js';
 import type { Form } from '../../http/form.js';
 import { exportResource } from './export.js';
 import type { AppContext } from '../../http/app-context.js';
-import { isAnnotated, readAnnotation } from '../records/annotated-query.js';
-import { planAnnotation, rowAnnotation, type AnnotationSettings } from '../../../scheduler/expressions/plan-annotation.js'; // prettier-ignore
-import { computedQuery, separations } from '../../../scheduler/jobs/computed/computed-query.js';
+import { isAnnotatedQuery, readAnnotation } from '../records/annotated-query.js';
+import { planAnnotation, annotationSettingsToRow, type AnnotationSettings } from '../../../scheduler/expressions/plan-annotation.js'; // prettier-ignore
+import {
+  computedQuery,
+  querySeparations,
+} from '../../../scheduler/jobs/computed/computed-query.js';
 import { withoutConditions } from '../../../engine/query/request/separated-query.js';
 import { asOfText, resolveAsOf } from '../records/as-of.js';
 import { countRecords } from '../records/query-records.js';
@@ -20,8 +23,8 @@ import type { Caller } from '../../http/request.js';
 import { requireNoSnapshot, requireResource } from '../../http/require-resource.js';
 
 /**
- * Checks the request for an export, reports all its errors at once, and queues the export (contract 11.2). The link of its e-mail will begin
- * with `baseAddress`.
+ * Checks the request for an export, reports all its errors at once, and queues the export (contract 11.2). `baseAddress` is the start of
+ * the link in the e-mail about its completion.
  */
 export async function createExport(
   context: AppContext,
@@ -49,7 +52,7 @@ export async function createExport(
       'This server sends no e-mail: leave it out, or set --smtp-url and --mail-from.',
     );
   }
-  form.done();
+  form.throwIfInvalid();
   if (!dataset || !format || !query || !params)
     throw new Error('done() lets no incomplete form pass');
   await requireNoSnapshot(context, dataset, 'dataset_id');
@@ -58,7 +61,7 @@ export async function createExport(
   const limit = Number(params['limit'] ?? Infinity);
   const { row } = await catalog.exports.create({
     ...options,
-    ...(settings && rowAnnotation(settings)),
+    ...(settings && annotationSettingsToRow(settings)),
     ...(targetFullPath !== undefined && { targetFullPath }),
     datasetId: dataset.id,
     userId: caller.user.id,
@@ -67,7 +70,7 @@ export async function createExport(
     params,
     documentsCount: total === null ? null : Math.min(total, limit),
     ...(asOf && { asOf }),
-    // The e-mail is sent after the request has ended, so the address of the server is stored with the export.
+    // The e-mail is sent after the request has ended, so the public address of the server is stored with the export.
     ...(options.sendEmailOnCompletion === true && {
       metadata: { email: { base_url: baseAddress } },
     }),
@@ -80,16 +83,16 @@ function readFormat(form: Form): string | undefined {
   const text = form.requiredText('format');
   if (text === '') return undefined;
   try {
-    return checkFormat(text).format;
+    return requireWriter(text).format;
   } catch (error) {
-    form.absorb(error);
+    form.collectErrorsOf(error);
     return undefined;
   }
 }
 
 /**
- * The query of the export, checked, and whether it finds or sorts by fields that the export computes. Its errors are added to the form below
- * `params`, by key of the query.
+ * Returns the checked query of the export, and whether it filters or sorts by fields that the export computes. Errors are added to the form
+ * below `params`, under the keys of the query.
  */
 async function readParams(
   form: Form,
@@ -97,7 +100,7 @@ async function readParams(
   settings: AnnotationSettings | null | undefined,
 ): Promise<{ readonly params: JsonObject; readonly isComputed: boolean } | undefined> {
   const rawParams = form.raw('params') === '' ? {} : (form.object('params') ?? {});
-  // The computed fields have mistakes, which are reported; `params` cannot be checked without them.
+  // The computed fields have mistakes, which are already reported; `params` cannot be checked without the fields.
   if (settings === undefined) return undefined;
   try {
     const query = settings === null ? rawParams : planAnnotation(settings, rawParams, fields).query;
@@ -108,8 +111,8 @@ async function readParams(
       computedConditions ? { ...withoutConditions(query), facets, explain } : query,
       fields,
     );
-    if (computedConditions) await separations(computedConditions);
-    // The key `commit_id` marks exports of commits (commit-file.ts); in a request it means nothing.
+    if (computedConditions) await querySeparations(computedConditions);
+    // The key `commit_id` marks exports of commits (commit-file.ts); a client's value for it has no effect.
     const isKept = ([key, value]: [string, unknown]): boolean => value !== null && key !== 'commit_id'; // prettier-ignore
     return { params: Object.fromEntries(Object.entries(rawParams).filter(isKept)), isComputed: computedConditions !== undefined }; // prettier-ignore
   } catch (error) {
@@ -118,7 +121,7 @@ async function readParams(
   }
 }
 
-/** The version that `as_of` names, in the body or in `params`; later commits do not change it. */
+/** Returns the version that `as_of` names, in the body or in `params`; the export is not affected by later commits. */
 async function readAsOf(
   context: AppContext,
   form: Form,
@@ -133,7 +136,7 @@ async function readAsOf(
   } catch (error) {
     if (!(error instanceof AppError) || error.fields === undefined) throw error;
     if (asOfText(above) === '') return form.fail('params', error.fields);
-    form.absorb(error);
+    form.collectErrorsOf(error);
     return undefined;
   }
 }
@@ -144,20 +147,20 @@ function readSettings(
   fields: readonly FieldRow[],
 ): AnnotationSettings | null | undefined {
   const [targets, params] = [form.raw('target_fields'), form.raw('annotator_params')];
-  if (!isAnnotated({ target_fields: targets, annotator_params: params })) return null;
+  if (!isAnnotatedQuery({ target_fields: targets, annotator_params: params })) return null;
   try {
     const settings = readAnnotation(targets, params);
     planAnnotation(settings, {}, fields);
     return settings;
   } catch (error) {
-    form.absorb(error);
+    form.collectErrorsOf(error);
     return undefined;
   }
 }
 
 /**
- * The full path of the file object to create; the vault is checked for write permission now and again when the file is published
- * (threat A5).
+ * Returns the full path of the file object to create. The write permission on the vault is checked now, and again when the file is
+ * published (threat A5).
  */
 async function readTarget(
   context: AppContext,

@@ -1,5 +1,5 @@
 import type { ExportRow, NewExport } from '../../../engine/catalog/exports.js';
-import { constant, declareResource, type ResourceField } from '../../http/resource.js';
+import { constantField, declareResource, type ResourceField } from '../../http/resource.js';
 import {
   answerSchema,
   boolean,
@@ -7,7 +7,7 @@ import {
   integer,
   jsonObject,
   jsonObjects,
-  oneOf,
+  enumOf,
   nullable,
   nullableText,
   reference,
@@ -15,19 +15,19 @@ import {
   timestamp,
 } from '../../http/schema.js';
 import { exportFormats } from '../../../scheduler/jobs/export/format.js';
-import { asOfKey } from '../records/as-of.js';
+import { asOfProperty } from '../records/as-of.js';
 import { jobFields, priorityType, type JobContext } from '../tasks/job.js';
 
 const formatList = exportFormats
   .map(({ format, description }) => `\`${format}\`: ${description}`)
   .join(' ');
 
-/** An export (contract 11.1). It has no key `filename`, because one client would take it for a local name. */
+/** An export (contract 11.1). It has no key `filename`, because one client would take its value for the name of a local file. */
 export const exportResource = declareResource<ExportRow, JobContext, Partial<NewExport>>({
   name: 'DatasetExport',
   description: 'An export: the records that a query finds, written to a file.',
   fields: {
-    class_name: constant('DatasetExport'),
+    class_name: constantField('DatasetExport'),
     ...(jobFields as Readonly<Record<string, ResourceField<ExportRow, JobContext>>>),
     dataset_id: { type: id, example: 4812, create: 'required', lookup: true },
     url: {
@@ -68,7 +68,7 @@ export const exportResource = declareResource<ExportRow, JobContext, Partial<New
         'The version of the dataset that the request names, fixed when the export is created; null without one. Requests have a commit id or a time here, or in params.',
       example: null,
       create: 'optional',
-      createType: asOfKey.type,
+      createType: asOfProperty.type,
     },
     target_fields: {
       type: jsonObjects,
@@ -121,7 +121,7 @@ export const exportResource = declareResource<ExportRow, JobContext, Partial<New
       description: 'When the file is removed.',
       example: '2026-03-03T09:20:41.120Z',
     },
-    download_url: constant(null),
+    download_url: constantField(null),
   },
   examples: {
     create: {
@@ -132,7 +132,7 @@ export const exportResource = declareResource<ExportRow, JobContext, Partial<New
   },
 });
 
-/** The origin of the records of an exported file. */
+/** The provenance of an exported file. */
 export const exportProvenance = answerSchema(
   'ExportProvenance',
   'Where the records of the file of an export come from. Parquet, Arrow and Excel files have all of it but the properties of the file.',
@@ -156,7 +156,7 @@ export const exportProvenance = answerSchema(
       example: 5099,
     },
     content: {
-      type: oneOf('query', 'commit'),
+      type: enumOf('query', 'commit'),
       description: 'query: the records that the query finds. commit: those that the commit wrote.',
       example: 'query',
     },

@@ -1,9 +1,9 @@
 import { Body, Query, Req, Res } from '@nestjs/common';
 import type { ExportRow } from '../../../engine/catalog/exports.js';
-import { AppError, notFound } from '../../../engine/core/errors.js';
+import { AppError, notFoundError } from '../../../engine/core/errors.js';
 import { removeFile } from '../../../engine/core/files.js';
 import { Access, Resource, CurrentCaller } from '../../http/access.js';
-import { endJob } from '../tasks/cancel-job.js';
+import { cancelJobIfActive } from '../tasks/cancel-job.js';
 import { createExport } from './create-export.js';
 import { Form } from '../../http/form.js';
 import { jobController } from '../tasks/job.controller.js';
@@ -13,7 +13,11 @@ import { exportOperations } from '../tasks/jobs.operations.js';
 import type { QueryParams } from '../../http/page.js';
 import type { ApiReply, ApiRequest, Caller } from '../../http/request.js';
 import { requireResource } from '../../http/require-resource.js';
-import { exportFile, exportTarget, isRedirect } from '../downloads/signed-addresses.js';
+import {
+  exportFilePath,
+  exportTarget,
+  isRedirectRequested,
+} from '../downloads/signed-addresses.js';
 
 /** Exports: the records that match a query, as a file (contract 11). */
 export class ExportsController extends jobController({
@@ -43,12 +47,12 @@ export class ExportsController extends jobController({
   @Operation(exportOperations.delete)
   @Access('write', 'export')
   async delete(@Resource() row: ExportRow, @Req() request: ApiRequest): Promise<object> {
-    await endJob(this.context, row);
+    await cancelJobIfActive(this.context, row);
     const last = (await this.context.catalog.exports.get(row.id)) ?? row;
     const view = await this.view(last, request);
     await this.context.catalog.exports.delete(row.id);
     if (last.filename !== null)
-      await removeFile(exportFile(this.context.data, row.id, last.filename));
+      await removeFile(exportFilePath(this.context.data, row.id, last.filename));
     return view;
   }
 
@@ -57,8 +61,8 @@ export class ExportsController extends jobController({
   provenance(@Resource() { status, provenance }: ExportRow): object {
     if (status !== 'completed')
       throw new AppError('invalid', `The export is ${status}; only a completed one has a file.`);
-    // Exports of releases before the one that records it have none.
-    if (provenance === null) throw notFound();
+    // Exports made by releases that did not record provenance have none.
+    if (provenance === null) throw notFoundError();
     return provenance;
   }
 
@@ -78,7 +82,7 @@ export class ExportsController extends jobController({
       );
     }
     const url = request.origin + exportTarget(this.context.signer, user.id, row);
-    if (isRedirect(query)) reply.code(302).header('Location', url);
+    if (isRedirectRequested(query)) reply.code(302).header('Location', url);
     return { url, download_url: url };
   }
 }

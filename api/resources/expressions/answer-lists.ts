@@ -2,38 +2,38 @@ import type { PackedTexts } from '../../../engine/core/packed-texts.js';
 import { maxAnswerLength } from './opened-dataset.js';
 
 /** Lists of JSON texts, numbered from 1. A list refers to the bytes of its texts until they are joined. */
-export class AnswerLists {
+export class JsonValueLists {
   readonly #most: number;
-  /** The first and the last value of each list and how many it has, by number; values count from 1, too, and 0 is none. */
+  /** For each list, by number: its first value, its last value and its number of values. Values are numbered from 1; 0 is none. */
   readonly #first: number[] = [0];
   readonly #last: number[] = [0];
   readonly #counts: number[] = [0];
   readonly #sources: Uint8Array[] = [];
-  /** The number of the bytes that `add` refers to. */
+  /** The index of the bytes to which `add` refers. */
   #current = 0;
-  /** For each value: its number of bytes, the positions of its first and last byte there, and the next value of its list. */
+  /** For each value: the index of its bytes, the positions of its first byte and of its end in them, and the next value of its list. */
   readonly #source: number[] = [0];
   readonly #begins: number[] = [0];
   readonly #ends: number[] = [0];
   readonly #next: number[] = [0];
 
-  /** `most` is how many values a list takes; others are left out. */
+  /** `most` is the maximum number of values of a list; further values are left out. */
   constructor(most: number) {
     this.#most = most;
   }
 
-  /** The number of values. */
+  /** The number of values in all lists. */
   get size(): number {
     return this.#next.length - 1;
   }
 
-  /** Takes the bytes that `add` refers to from now on. */
+  /** Sets the bytes to which later calls of `add` refer. */
   addBytes(bytes: Uint8Array): void {
     this.#current = this.#sources.push(bytes) - 1;
   }
 
-  /** Adds a value to a list, which may be the one after the last one. */
-  add(list: number, from: number, to: number): void {
+  /** Adds a value to the list with this number, or to a new list if the number is the next one. */
+  addSlice(list: number, from: number, to: number): void {
     this.#add(list, this.#current, from, to);
   }
 
@@ -43,8 +43,8 @@ export class AnswerLists {
     this.#add(list, this.#sources.push(bytes) - 1, 0, bytes.length);
   }
 
-  /** The lists with these numbers as JSON texts; the text is empty for a list that is too long for an answer. List 0 is empty. */
-  packed(lists: Int32Array): PackedTexts {
+  /** Returns the lists with these numbers as JSON texts. The text is empty for a list that is too long for an answer. List 0 is empty. */
+  packLists(lists: Int32Array): PackedTexts {
     const offsets = new Int32Array(lists.length + 1);
     for (let i = 0; i < lists.length; i++) {
       const size = this.#sizeOf(lists[i]!);

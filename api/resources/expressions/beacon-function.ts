@@ -1,7 +1,7 @@
 import { viewerOf } from '../../../engine/catalog/access.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
-import { wholeList } from '../../../engine/catalog/list-page.js';
-import { AppError, invalid, notFound } from '../../../engine/core/errors.js';
+import { unlimitedPage } from '../../../engine/catalog/list-page.js';
+import { AppError, invalidError, notFoundError } from '../../../engine/core/errors.js';
 import { stringifyJson } from '../../../engine/core/json.js';
 import type { HostAnswer } from '../../../scheduler/expressions/protocol.js';
 import type { AppContext } from '../../http/app-context.js';
@@ -17,11 +17,12 @@ import type { FunctionScope } from './function-scope.js';
 /** Maximum number of datasets that one call queries. */
 const maxDatasets = 1000;
 
-type Found = readonly [name: string, status: 'found' | 'not_found' | 'failed'];
+type NamedStatus = readonly [name: string, status: 'found' | 'not_found' | 'failed'];
 
 /**
- * The function `beacon` (specification of expressions, section 8.2). Choice: a beacon of a set whose dataset the caller may not read is
- * listed by its title, and `visibility` has no effect: what the caller may read decides.
+ * Evaluates the function `beacon` (specification of expressions, section 8.2).
+ * Choice: if the caller may not read the dataset of a beacon, the result of the function `beacon` has the beacon's title instead of the
+ * path. `visibility` has no effect, because the caller's permissions decide.
  */
 export async function beaconAnswer(
   scope: FunctionScope,
@@ -29,12 +30,12 @@ export async function beaconAnswer(
 ): Promise<HostAnswer> {
   const [entity, entityType, beaconSet, datasets] = args;
   const query = readBeaconQuery({ query: entity, entity_type: entityType });
-  if (query.entityType === null) throw invalid('entity_type', 'entity_type is required');
+  if (query.entityType === null) throw invalidError('entity_type', 'entity_type is required');
   const isGiven = (value: unknown): boolean => value !== null && value !== undefined;
   const found = isGiven(beaconSet)
-    ? await ofSet(scope, beaconSet, query)
-    : await ofDatasets(scope, datasets, [query.entityType, query.values]);
-  const names = (status: Found[1]): string[] =>
+    ? await queryBeaconSet(scope, beaconSet, query)
+    : await queryDatasets(scope, datasets, [query.entityType, query.values]);
+  const names = (status: NamedStatus[1]): string[] =>
     found.filter(([, one]) => one === status).map(([name]) => name);
   const result = {
     found_count: names('found').length,
@@ -47,31 +48,31 @@ export async function beaconAnswer(
   return { json: stringifyJson(result), floats: [] };
 }
 
-async function ofSet(
+async function queryBeaconSet(
   { context, caller, signal }: FunctionScope,
   given: unknown,
   query: ReturnType<typeof readBeaconQuery>,
-): Promise<readonly Found[]> {
+): Promise<readonly NamedStatus[]> {
   const id = readId(given);
-  if (id === undefined) throw notFound();
+  if (id === undefined) throw notFoundError();
   await requireResource(context.catalog, caller, 'beacon set', id, 'read');
   const filter = { viewer: viewerOf(caller), beaconSetId: id };
-  const { rows } = await context.catalog.beacons.list(filter, wholeList);
+  const { rows } = await context.catalog.beacons.list(filter, unlimitedPage);
   const beacons = rows.toReversed();
   const answers = await queryBeacons(context, caller, beacons, query, signal);
   return mapConcurrent([...beacons.entries()], async ([i, { datasetId, title }]) => {
-    const dataset = await readableBeacon(context, caller, datasetId);
+    const dataset = await readableDataset(context, caller, datasetId);
     return [dataset ? await fullPath(context, dataset) : title, answers[i]!.status];
   });
 }
 
-/** Queries the given datasets; without any, all datasets with a field of the entity type that the caller may read. */
-async function ofDatasets(
+/** Queries the given datasets; if none are given, all datasets that the caller may read and that have a field of the entity type. */
+async function queryDatasets(
   { context, caller, signal }: FunctionScope,
   given: unknown,
   entity: readonly [type: string, values: readonly string[]],
-): Promise<readonly Found[]> {
-  const ask = async (dataset: DatasetRow, name: string): Promise<Found> => {
+): Promise<readonly NamedStatus[]> {
+  const ask = async (dataset: DatasetRow, name: string): Promise<NamedStatus> => {
     try {
       const body = { entities: [entity], limit: 0 };
       const { total } = await runDatasetQuery(context, dataset, body, signal);
@@ -84,8 +85,8 @@ async function ofDatasets(
   if (given !== null && given !== undefined) {
     const list: readonly unknown[] = Array.isArray(given) ? given : [given];
     if (list.length > maxDatasets)
-      throw invalid('datasets', `datasets takes at most ${maxDatasets}, not ${list.length}`);
-    return mapConcurrent(list, async (idOrPath): Promise<Found> => {
+      throw invalidError('datasets', `datasets takes at most ${maxDatasets}, not ${list.length}`);
+    return mapConcurrent(list, async (idOrPath): Promise<NamedStatus> => {
       const dataset = await datasetByIdOrPath(context, caller, idOrPath).catch((error: unknown) => {
         if (error instanceof AppError) return undefined;
         throw error;
@@ -97,7 +98,10 @@ async function ofDatasets(
   const page = { limit: maxDatasets + 1, offset: 0 };
   const { rows } = await context.catalog.datasets.list({ viewer: viewerOf(caller) }, page);
   if (rows.length > maxDatasets)
-    throw invalid('datasets', `more than ${maxDatasets} datasets: name those to ask in datasets`);
+    throw invalidError(
+      'datasets',
+      `more than ${maxDatasets} datasets: name those to ask in datasets`,
+    );
   const found = await mapConcurrent(rows, async (dataset) => {
     const fields = await context.catalog.fields.all(dataset.id);
     if (!fields.some(({ entityType }) => entityType === entity[0])) return undefined;
@@ -106,7 +110,7 @@ async function ofDatasets(
   return found.filter((one) => one !== undefined);
 }
 
-async function readableBeacon(
+async function readableDataset(
   { catalog }: AppContext,
   caller: Caller,
   id: number,

@@ -4,51 +4,54 @@ import { parseJson, stringifyJson } from '../../../engine/core/json.js';
 import { callOfText, type BatchAnswers, type BatchFunction, type HostAnswer } from '../../../scheduler/expressions/protocol.js'; // prettier-ignore
 import type { QueryRequest } from '../../../engine/query/request/request.js';
 import { callSelection, type CallSelection } from './call-keys.js';
-import { groupedFunctions, type GroupedFunction, type MadeCall } from './grouped-functions.js';
+import { groupedFunctions, type GroupedFunction, type CallWithQuery } from './grouped-functions.js';
 import type { FunctionScope } from './function-scope.js';
 import { SelectionTemplate } from './selection-template.js';
 import { openDataset, type OpenedDataset } from './opened-dataset.js';
 
-/** A call, with its number in the batch. */
+/** The arguments of a call, with its index in the batch. */
 interface NumberedCall {
   readonly index: number;
   readonly args: readonly unknown[];
 }
 
-/** Calls of one function that differ in what selects their records alone. */
+/** Calls of one function that differ only in the arguments that select records. */
 interface SimilarCalls {
   readonly known: GroupedFunction;
   readonly calls: NumberedCall[];
 }
 
-/** A call of a group, with its number in the batch. */
+/** The selection of a call of a group, with the index of the call in the batch. */
 interface GroupedCall {
   readonly index: number;
   readonly selection: CallSelection;
 }
 
-/** Maximum number of calls that one query answers, and of calls that are parsed before other requests get their turn. */
-const mostCalls = 16_384;
-const parsedAtOnce = 256;
+/**
+ * Maximum number of calls that one query answers (`maxCallsPerQuery`), and of calls that are parsed before other requests get a turn
+ * (`callsParsedAtOnce`).
+ */
+const maxCallsPerQuery = 16_384;
+const callsParsedAtOnce = 256;
 
 /**
- * Answers calls of dataset functions, given as texts, together: those that differ in the values of equalities alone become one query, whose
- * records are given to the calls by these values. Null is the answer to a call that has to be made alone: nothing is like it, its records
- * cannot be told by their values, or it fails.
+ * Answers a batch of calls of dataset functions, given as texts. Calls that differ only in the values of equalities become one query; each
+ * call gets the records that have its values. The answer is null for a call that must be made alone: because no other call is like it,
+ * because its records cannot be recognised by these values, or because it fails.
  */
 export async function answerHostBatch(
   scope: FunctionScope,
   batch: readonly string[],
 ): Promise<BatchAnswers> {
   const answers: (HostAnswer | null)[] = batch.map(() => null);
-  for (const { known, calls } of await similarCalls(batch)) {
+  for (const { known, calls } of await groupSimilarCalls(batch)) {
     if (calls.length < 2) continue;
     const { args } = calls[0]!;
-    const openedDataset = await unlessRefused(() => openDataset(scope, args[0]));
+    const openedDataset = await nullOnAppError(() => openDataset(scope, args[0]));
     if (openedDataset === null) continue;
-    for (const [request, group] of await groupsOf(openedDataset, known, calls))
-      for (let at = 0; at < group.length; at += mostCalls) {
-        const part = group.slice(at, at + mostCalls);
+    for (const [request, group] of await groupsByQuery(openedDataset, known, calls))
+      for (let at = 0; at < group.length; at += maxCallsPerQuery) {
+        const part = group.slice(at, at + maxCallsPerQuery);
         const openedCalls = { opened: openedDataset, args, request };
         await answerGroup(known, openedCalls, part, answers);
       }
@@ -56,20 +59,20 @@ export async function answerHostBatch(
   return answers;
 }
 
-async function similarCalls(batch: readonly string[]): Promise<Iterable<SimilarCalls>> {
+async function groupSimilarCalls(batch: readonly string[]): Promise<Iterable<SimilarCalls>> {
   const callGroups = new Map<string, SimilarCalls>();
   let last: SimilarCalls | undefined;
-  for (let from = 0; from < batch.length; from += parsedAtOnce) {
+  for (let from = 0; from < batch.length; from += callsParsedAtOnce) {
     if (from > 0) await setImmediate();
-    const calls = batch.slice(from, from + parsedAtOnce).map(callOfText);
-    // Parsing one JSON text with the arguments of all calls is much faster than parsing those of each call.
+    const calls = batch.slice(from, from + callsParsedAtOnce).map(callOfText);
+    // Parsing one JSON text with the arguments of all calls is much faster than one text for each call.
     const parsed = parseJson(`[${calls.map(({ args }) => args).join(',')}]`) as readonly (readonly unknown[])[]; // prettier-ignore
     for (const [i, args] of parsed.entries()) {
       const { name } = calls[i]!;
       if (!Object.hasOwn(groupedFunctions, name)) continue;
       const groupedFunction = groupedFunctions[name as BatchFunction];
-      if (last?.known !== groupedFunction || !hasSameOthers(last, args)) {
-        const key = commonKey(name, groupedFunction, args);
+      if (last?.known !== groupedFunction || !hasSameOtherArguments(last, args)) {
+        const key = similarityKey(name, groupedFunction, args);
         last = callGroups.get(key) ?? { known: groupedFunction, calls: [] };
         callGroups.set(key, last);
       }
@@ -79,34 +82,41 @@ async function similarCalls(batch: readonly string[]): Promise<Iterable<SimilarC
   return callGroups.values();
 }
 
-/** Whether a call of the same function has the same other arguments than those that select records, as far as that is quickly told. */
-function hasSameOthers({ known, calls }: SimilarCalls, args: readonly unknown[]): boolean {
+/**
+ * Returns whether the arguments equal those of the first call, except for the arguments that select records. Objects are not compared, so
+ * false may also mean that this is unknown.
+ */
+function hasSameOtherArguments({ known, calls }: SimilarCalls, args: readonly unknown[]): boolean {
   const first = calls[0]!.args;
   return (
     first.length === args.length &&
-    args.every((one, i) => known.selects.includes(i) || (isPlain(one) && one === first[i]))
+    args.every((one, i) => known.selects.includes(i) || (isPrimitive(one) && one === first[i]))
   );
 }
 
-function isPlain(argument: unknown): boolean {
+function isPrimitive(argument: unknown): boolean {
   return typeof argument !== 'object' || argument === null;
 }
 
-/** A text that is the same for calls of a function with the same other arguments than those that select records. */
-function commonKey(name: string, { selects }: GroupedFunction, args: readonly unknown[]): string {
+/** Returns a text that is the same for all calls of a function whose arguments are equal, except for the arguments that select records. */
+function similarityKey(
+  name: string,
+  { selects }: GroupedFunction,
+  args: readonly unknown[],
+): string {
   let key = name;
-  for (const [i, one] of args.entries()) if (!selects.includes(i)) key += `\n${commonText(one)}`;
+  for (const [i, one] of args.entries()) if (!selects.includes(i)) key += `\n${argumentText(one)}`;
   return key;
 }
 
-/** A text of an argument that is the same for equal ones. */
-function commonText(argument: unknown): string {
+/** Returns a text that is the same for equal arguments. */
+function argumentText(argument: unknown): string {
   if (typeof argument === 'string') return JSON.stringify(argument);
   return typeof argument === 'object' ? stringifyJson(argument) : String(argument);
 }
 
-/** The calls that a query can answer together, with the query of the first of them. */
-async function groupsOf(
+/** Returns the groups of calls that one query can answer, each with the query of its first call. */
+async function groupsByQuery(
   opened: OpenedDataset,
   known: GroupedFunction,
   calls: readonly NumberedCall[],
@@ -114,35 +124,36 @@ async function groupsOf(
   const groups = new Map<string, readonly [QueryRequest, GroupedCall[]]>();
   let template: SelectionTemplate | null = null;
   for (const [i, { index, args }] of calls.entries()) {
-    if (i % parsedAtOnce === parsedAtOnce - 1) await setImmediate();
+    if (i % callsParsedAtOnce === callsParsedAtOnce - 1) await setImmediate();
     const [entities, filters] = known.selects.map((at) => args[at]);
     const alike = template?.selection(entities, filters);
     if (alike) {
       groups.get(alike.shape)![1].push({ index, selection: alike });
       continue;
     }
-    const request = await unlessRefused(() => known.request(opened, args));
-    // Scores of several queries are not comparable, so the calls of one query keep its order by relevance.
+    const request = await nullOnAppError(() => known.request(opened, args));
+    // Scores of different queries are not comparable, and the records of a joint query have one order, so calls that sort by relevance are
+    // made alone.
     if (request === null || request.scores.length > 0) continue;
     const selection = callSelection(request.predicate);
     if (selection.keys.length === 0) continue;
     const group = groups.get(selection.shape) ?? [request, []];
     group[1].push({ index, selection });
     groups.set(selection.shape, group);
-    template = SelectionTemplate.of(entities, filters, request.predicate) ?? template;
+    template = SelectionTemplate.ofCall(entities, filters, request.predicate) ?? template;
   }
   return [...groups.values()].filter(([, group]) => group.length > 1);
 }
 
-/** Answers the calls of a group, in halves if their records are too many for one query. */
+/** Answers the calls of a group with one query. If the query finds too many records, answers each half of the group separately. */
 async function answerGroup(
   known: GroupedFunction,
-  made: MadeCall,
+  made: CallWithQuery,
   group: readonly GroupedCall[],
   answers: (HostAnswer | null)[],
 ): Promise<void> {
   const selections = group.map(({ selection }) => selection);
-  const found = await unlessRefused(() => known.answers(made, selections));
+  const found = await nullOnAppError(() => known.answers(made, selections));
   if (found === null) return;
   if (found !== 'tooLarge') {
     for (const [i, answer] of found.entries()) answers[group[i]!.index] = answer;
@@ -154,8 +165,8 @@ async function answerGroup(
   await answerGroup(known, made, group.slice(halfLength), answers);
 }
 
-/** The result of `work`, or null if it throws an `AppError`: the call is then made alone, which reports the error. */
-export async function unlessRefused<T>(work: () => Promise<T>): Promise<T | null> {
+/** Returns the result of `work`, or null if it throws an `AppError`: the call is then made alone and reports the error. */
+export async function nullOnAppError<T>(work: () => Promise<T>): Promise<T | null> {
   try {
     return await work();
   } catch (error) {

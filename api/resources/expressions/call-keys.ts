@@ -1,34 +1,37 @@
 import { stringifyJson } from '../../../engine/core/json.js';
-import { and, fieldKey, node, or, type OfKind, type Predicate } from '../../../engine/query/predicate/predicate.js'; // prettier-ignore
+import { and, fieldKey, freezePredicate, or, type OfKind, type Predicate } from '../../../engine/query/predicate/predicate.js'; // prettier-ignore
 import { lowerCase } from '../../../engine/text/fold.js';
 
-/** A condition that a value of a field is one of some values. */
+/** A condition that a field has one of several values. */
 export type KeyEquality = OfKind<'in'>;
 
-/** A condition that is true if one of several equalities is. */
-type Key = readonly KeyEquality[];
+/** A condition that holds if at least one of several equalities holds. */
+type EqualityKey = readonly KeyEquality[];
 
 /** The conditions that select the records of a call. */
 export interface CallSelection {
   /** Equal for calls that differ only in the values of their keys. */
   readonly shape: string;
-  readonly keys: readonly Key[];
+  readonly keys: readonly EqualityKey[];
   readonly others: readonly Predicate[];
 }
 
-/** The keys of a predicate: its conditions, joined by AND, that are equalities, of which the values may be those of many calls. */
+/**
+ * Divides the conditions of a predicate that are joined by AND into keys, which are equalities whose values may differ between calls, and
+ * others.
+ */
 export function callSelection(predicate: Predicate): CallSelection {
-  const keys: Key[] = [];
+  const keys: EqualityKey[] = [];
   const otherConditions: Predicate[] = [];
   for (const item of conjuncts(predicate)) {
     const alternatives = item.kind === 'or' ? item.items : [item];
-    if (alternatives.every(isKey)) keys.push(alternatives);
+    if (alternatives.every(isKeyEquality)) keys.push(alternatives);
     else otherConditions.push(item);
   }
   return { shape: shapeOf(keys, otherConditions), keys, others: otherConditions };
 }
 
-function shapeOf(keys: readonly Key[], others: readonly Predicate[]): string {
+function shapeOf(keys: readonly EqualityKey[], others: readonly Predicate[]): string {
   let shape = others.length === 0 ? '' : stringifyJson(others);
   for (const key of keys) {
     shape += '\n';
@@ -43,15 +46,15 @@ export function conjuncts(predicate: Predicate): readonly Predicate[] {
   return predicate.kind === 'and' ? predicate.items.flatMap(conjuncts) : [predicate];
 }
 
-/** Values of these types are compared by their texts; values of other types are not. */
+/** The types whose values are compared by their texts. */
 const keyTypes: ReadonlySet<string> = new Set(['string', 'integer', 'long']);
 
-/** Whether a condition is an equality of which the values may be those of many calls. */
-export function isKey(item: Predicate): item is KeyEquality {
+/** Whether a condition is an equality whose values may differ between calls. */
+export function isKeyEquality(item: Predicate): item is KeyEquality {
   return item.kind === 'in' && keyTypes.has(item.field.type);
 }
 
-/** The paths of the fields of the keys of selections of one shape. */
+/** Returns the paths of the key fields, which are the same in all selections of one shape. */
 export function keyPaths({ keys }: CallSelection): readonly (readonly string[])[] {
   const paths = keys.flatMap((key) => key.map(({ field }) => field.path));
   return [...new Map(paths.map((path) => [path.join('\0'), path])).values()];
@@ -64,7 +67,7 @@ export function joinedPredicate(selections: readonly CallSelection[]): Predicate
     or(
       key.map((equality, j) => {
         const values = new Set(selections.flatMap((one) => one.keys[i]![j]!.values));
-        return node({ ...equality, values: [...values] });
+        return freezePredicate({ ...equality, values: [...values] });
       }),
     ),
   );
@@ -72,15 +75,15 @@ export function joinedPredicate(selections: readonly CallSelection[]): Predicate
 }
 
 /**
- * Tells which of some selections of one shape select a record. It has to satisfy their joined predicate, and so their other conditions. The
- * forms of values are those that the engine compares: texts in any letter case by their lower case.
+ * Determines which selections of one shape select a record that satisfies their joined predicate, and therefore all their other conditions.
+ * Values are compared in the form that the engine compares: if letter case is ignored, text is in lower case.
  */
 export class KeyDispatcher {
-  readonly #keys: readonly Key[];
-  /** The index of the key by whose values selections are looked up. */
+  readonly #keys: readonly EqualityKey[];
+  /** The index of the key whose values are looked up in `#byForm`. */
   readonly #first: number;
   readonly #byForm = new Map<string, number[]>();
-  /** The keys, other than `#first`, in which the selections differ, with the forms of the values of each selection. */
+  /** The other keys in which the selections differ, each with the compared forms of the values of each selection. */
   readonly #others: readonly {
     readonly key: number;
     readonly forms: readonly ReadonlySet<string>[];
@@ -88,7 +91,7 @@ export class KeyDispatcher {
 
   constructor(selections: readonly CallSelection[]) {
     this.#keys = selections[0]!.keys;
-    const forms = this.#keys.map((_, i) => selections.map(({ keys }) => formsOf(keys[i]!)));
+    const forms = this.#keys.map((_, i) => selections.map(({ keys }) => comparedForms(keys[i]!)));
     const sizes = forms.length === 1 ? [0] : forms.map((own) => new Set(own.flat()).size);
     this.#first = sizes.indexOf(Math.max(...sizes));
     for (const [call, own] of forms[this.#first]!.entries())
@@ -103,8 +106,8 @@ export class KeyDispatcher {
     });
   }
 
-  /** The numbers of the selections that select a record, which has at least the fields of the keys. */
-  selecting(record: unknown): readonly number[] {
+  /** Returns the indices of the selections that select a record. The record must have all key fields. */
+  callsSelecting(record: unknown): readonly number[] {
     const ownForms = this.#formsIn(record, this.#first);
     const found =
       ownForms.length === 1
@@ -118,35 +121,46 @@ export class KeyDispatcher {
     }, distinct);
   }
 
-  /** The numbers of the selections that select a record with this value, if their only key is of one field. */
-  selectingValue(value: unknown): readonly number[] {
-    return this.#byForm.get(formOf(this.#keys[0]![0]!, 0, value)) ?? [];
+  /** Returns the indices of the selections that select a record with this value, for selections whose only key is one field. */
+  callsSelectingValue(value: unknown): readonly number[] {
+    return this.#byForm.get(comparedForm(this.#keys[0]![0]!, 0, value)) ?? [];
   }
 
   #formsIn(record: unknown, key: number): readonly string[] {
     return this.#keys[key]!.flatMap((equality, j) =>
-      storedAt(record, equality.field.path).map((value) => formOf(equality, j, value)),
+      storedValuesAt(record, equality.field.path).map((value) => comparedForm(equality, j, value)),
     );
   }
 }
 
-/** The different forms of the values of a key. */
-function formsOf(key: Key): readonly string[] {
+/** Returns the distinct compared forms of the values of a key. */
+function comparedForms(key: EqualityKey): readonly string[] {
   const [first] = key;
-  if (key.length === 1 && first!.values.length === 1) return [formOf(first!, 0, first!.values[0])];
-  return [...new Set(key.flatMap((one, j) => one.values.map((value) => formOf(one, j, value))))];
+  if (key.length === 1 && first!.values.length === 1)
+    return [comparedForm(first!, 0, first!.values[0])];
+  return [
+    ...new Set(key.flatMap((one, j) => one.values.map((value) => comparedForm(one, j, value)))),
+  ];
 }
 
-function formOf({ field, ignoreCase }: KeyEquality, alternative: number, value: unknown): string {
+function comparedForm(
+  { field, ignoreCase }: KeyEquality,
+  alternative: number,
+  value: unknown,
+): string {
   const text = String(value);
   const isText = field.type === 'string';
   return `${alternative} ${!isText ? text : ignoreCase ? lowerCase(text) : text.toWellFormed()}`;
 }
 
 /** The values of a record at a path; a list contributes each of its elements. */
-export function storedAt(value: unknown, path: readonly string[], from = 0): readonly unknown[] {
+export function storedValuesAt(
+  value: unknown,
+  path: readonly string[],
+  from = 0,
+): readonly unknown[] {
   if (value === null || value === undefined) return [];
-  if (Array.isArray(value)) return value.flatMap((item) => storedAt(item, path, from));
+  if (Array.isArray(value)) return value.flatMap((item) => storedValuesAt(item, path, from));
   if (from === path.length) return [value];
-  return storedAt((value as Readonly<Record<string, unknown>>)[path[from]!], path, from + 1);
+  return storedValuesAt((value as Readonly<Record<string, unknown>>)[path[from]!], path, from + 1);
 }

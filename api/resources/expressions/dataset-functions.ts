@@ -1,4 +1,4 @@
-import { AppError, invalid } from '../../../engine/core/errors.js';
+import { AppError, invalidError } from '../../../engine/core/errors.js';
 import { unpackTexts } from '../../../engine/core/packed-texts.js';
 import { parseJson, stringifyJson } from '../../../engine/core/json.js';
 import type {
@@ -8,95 +8,104 @@ import type {
   HostRequest,
 } from '../../../scheduler/expressions/protocol.js';
 import { packAnswers } from '../../../scheduler/expressions/packed.js';
-import { answerTo } from '../../http/errors.filter.js';
+import { errorAnswerOf } from '../../http/errors.filter.js';
 import { requireResource } from '../../http/require-resource.js';
 import { logLine } from '../../http/log.js';
 import { beaconAnswer } from './beacon-function.js';
 import { answerHostBatch } from './call-batches.js';
 import { answerFormBatch } from './form-batches.js';
 import type { FunctionScope } from './function-scope.js';
-import { floatPaths, isFloat, numberOf, valuesAt } from './function-values.js';
-import { openDataset, refuseLarge, shownValue, type QueryKeys } from './opened-dataset.js';
+import { floatPaths, isFloat, limitArgument, nonEmptyValuesAt } from './function-values.js';
+import {
+  openDataset,
+  refuseLargeAnswer,
+  valueForMessage,
+  type QueryBody,
+} from './opened-dataset.js';
 
-/** A dataset function: arguments in the order of its declaration, null where not given. */
+/** A dataset function: it takes its arguments in the order of the declaration, null for an argument that is not given. */
 type DatasetFunction = (scope: FunctionScope, args: readonly unknown[]) => Promise<HostAnswer>;
 
 /**
- * Answers a dataset function of expressions (specification of expressions, section 8.2) with the rights of a caller. Throws an
- * `AppError` whose message is for users: for a dataset that is missing or that the caller may not read, the same.
+ * Answers a dataset function of expressions (specification of expressions, section 8.2) with the rights of the caller. Throws an `AppError`
+ * whose message is for users; it is the same for a dataset that does not exist and for one that the caller may not read.
  */
 async function answerHostCall(scope: FunctionScope, call: HostCall): Promise<HostAnswer> {
   const args = parseJson(call.args) as readonly unknown[];
-  return forUsers(scope, call.name, async () => {
+  return hideInternalErrors(scope, call.name, async () => {
     try {
-      const work = functions[call.name];
+      const work = datasetFunctions[call.name];
       if (work === undefined) throw new Error(`no function ${call.name}`);
       const answer = await work(scope, args);
-      refuseLarge(answer.json.length);
+      refuseLargeAnswer(answer.json.length);
       return answer;
     } catch (error) {
       if (error instanceof AppError && error.code === 'not-found')
-        throw new AppError('not-found', `there is no ${missingThing(call.name, args[0])}`); // prettier-ignore
+        throw new AppError('not-found', `there is no ${missingResourceText(call.name, args[0])}`); // prettier-ignore
       throw error;
     }
   });
 }
 
-/** Answers what a thread asks: a call, or the calls of a batch as far as few queries answer them. */
+/** Answers the request of an expression thread: one call, or those calls of a batch that a few queries can answer together. */
 export function answerHostRequest(scope: FunctionScope, request: HostRequest): Promise<HostReply> {
   if (!('batch' in request)) return answerHostCall(scope, request);
   const { batch, form } = request;
-  return forUsers(scope, 'a batch of calls', async () =>
+  return hideInternalErrors(scope, 'a batch of calls', async () =>
     form === undefined
       ? packAnswers(await answerHostBatch(scope, unpackTexts(batch)))
       : answerFormBatch(scope, form, batch),
   );
 }
 
-/** Runs work for an expression. An error that is a bug of ours is logged, and users get another one. */
-async function forUsers<T>(scope: FunctionScope, name: string, work: () => Promise<T>): Promise<T> {
+/** Runs work for an expression. An error that is the server's fault is logged, and the user gets a general message instead. */
+async function hideInternalErrors<T>(
+  scope: FunctionScope,
+  name: string,
+  work: () => Promise<T>,
+): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (!answerTo(error).isBug) throw error;
+    if (!errorAnswerOf(error).isBug) throw error;
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
     scope.context.log(logLine('error', { function: name, error: text }));
     throw new AppError('internal', 'Internal server error');
   }
 }
 
-function missingThing(name: string, first: unknown): string {
+function missingResourceText(name: string, first: unknown): string {
   if (name === 'beacon') return 'such beacon set';
-  return `${name === 'template' ? 'template' : 'dataset'} ${shownValue(first)}`;
+  return `${name === 'template' ? 'template' : 'dataset'} ${valueForMessage(first)}`;
 }
 
-const functions: Readonly<Record<string, DatasetFunction>> = {
+const datasetFunctions: Readonly<Record<string, DatasetFunction>> = {
   dataset_query: async (scope, [dataset, fields, limit, entities, filters, query, ordering]) => {
     const openedDataset = await openDataset(scope, dataset);
     const body = { fields, entities, filters, query, ordering };
-    const json = await openedDataset.records(body, numberOf('limit', limit, 1));
+    const json = await openedDataset.recordsJson(body, limitArgument('limit', limit, 1));
     return { json, floats: floatPaths(openedDataset.fields) };
   },
 
   dataset_count: async (scope, [dataset, entities, filters, query]) => {
     const openedDataset = await openDataset(scope, dataset);
-    const { total } = await openedDataset.run({ entities, filters, query }, { limit: 0 });
+    const { total } = await openedDataset.executeQuery({ entities, filters, query }, { limit: 0 });
     return { json: String(total), floats: [] };
   },
 
   dataset_field_values: async (scope, [dataset, name, limit, ...selection]) => {
     const openedDataset = await openDataset(scope, dataset);
-    const field = openedDataset.field(name);
-    const valueLimit = numberOf('limit', limit, 10);
+    const field = openedDataset.requireField(name);
+    const valueLimit = limitArgument('limit', limit, 10);
     const values: unknown[] = [];
-    const body = { ...selectionOf(selection), fields: [field.name] };
+    const body = { ...selectionKeysOf(selection), fields: [field.name] };
     for (let offset = 0; values.length < valueLimit;) {
-      // Reads at least this many records, because many of them may have no value.
+      // Reads at least 1000 records at a time, because many records may have no value in the field.
       const page = Math.max(valueLimit - values.length, 1000);
-      // The records are in insertion order, not in order of relevance.
-      const answer = await openedDataset.run(body, { limit: page, offset, scores: [] });
+      // Without scores, the records come in insertion order instead of the order of relevance.
+      const answer = await openedDataset.executeQuery(body, { limit: page, offset, scores: [] });
       for (const record of parseJson(answer.results) as readonly unknown[])
-        values.push(...valuesAt(record, field.path));
+        values.push(...nonEmptyValuesAt(record, field.path));
       if (answer.offset === null) break;
       offset = answer.offset;
     }
@@ -105,20 +114,24 @@ const functions: Readonly<Record<string, DatasetFunction>> = {
 
   dataset_field_top_terms: async (scope, [dataset, name, limit, ...selection]) => {
     const openedDataset = await openDataset(scope, dataset);
-    const field = openedDataset.field(name);
-    const valueLimit = numberOf('limit', limit, 10);
+    const field = openedDataset.requireField(name);
+    const valueLimit = limitArgument('limit', limit, 10);
     const options = { facet_type: 'terms', limit: Math.max(1, valueLimit) };
-    const terms = (await openedDataset.facet(field, options, selectionOf(selection))) as Terms;
+    const terms = (await openedDataset.computeFacet(
+      field,
+      options,
+      selectionKeysOf(selection),
+    )) as TermCounts;
     const items = terms.slice(0, valueLimit).map(([term, count]) => ({ term, count }));
     return { json: stringifyJson(items), floats: isFloat(field) ? [['term']] : [] };
   },
 
   dataset_field_terms_count: async (scope, [dataset, name, ...selection]) => {
     const openedDataset = await openDataset(scope, dataset);
-    const count = await openedDataset.facet(
-      openedDataset.field(name),
+    const count = await openedDataset.computeFacet(
+      openedDataset.requireField(name),
       { facet_type: 'count' },
-      selectionOf(selection),
+      selectionKeysOf(selection),
     );
     return { json: stringifyJson(count), floats: [] };
   },
@@ -128,15 +141,18 @@ const functions: Readonly<Record<string, DatasetFunction>> = {
     const type = String(entity).toLowerCase();
     const fields = openedDataset.fields.filter(({ entityType }) => entityType === type);
     if (fields.length === 0) return { json: 'null', floats: [] };
-    const valueLimit = numberOf('limit', limit, 1000);
+    const valueLimit = limitArgument('limit', limit, 1000);
     const counts = new Map<unknown, number>();
     for (const field of fields) {
-      // The counts of several fields are added, so each has to give all of its terms.
+      // The counts of several fields are added, so the facet of each field must return all its terms.
       const options = {
         facet_type: 'terms',
         limit: fields.length > 1 ? 0 : Math.max(1, valueLimit),
       };
-      const terms = (await openedDataset.facet(field, options, { filters, query })) as Terms;
+      const terms = (await openedDataset.computeFacet(field, options, {
+        filters,
+        query,
+      })) as TermCounts;
       for (const [term, count] of terms) counts.set(term, (counts.get(term) ?? 0) + count);
     }
     const sorted = [...counts].toSorted(
@@ -147,12 +163,12 @@ const functions: Readonly<Record<string, DatasetFunction>> = {
 
   dataset_field_stats: async (scope, [dataset, name, ...selection]) => {
     const openedDataset = await openDataset(scope, dataset);
-    const field = openedDataset.field(name);
+    const field = openedDataset.requireField(name);
     const options = { facet_type: 'stats' };
-    const stats = (await openedDataset.facet(
+    const stats = (await openedDataset.computeFacet(
       field,
       options,
-      selectionOf(selection),
+      selectionKeysOf(selection),
     )) as StatsAnswer;
     const { count, min, max, avg, sum } = stats;
     const isEmpty = count === 0;
@@ -164,20 +180,24 @@ const functions: Readonly<Record<string, DatasetFunction>> = {
   dataset_field_percentiles: async (scope, [dataset, name, percents, ...selection]) => {
     const openedDataset = await openDataset(scope, dataset);
     const options = { facet_type: 'percentiles', percents };
-    const field = openedDataset.field(name);
-    const found = (await openedDataset.facet(field, options, selectionOf(selection))) as object;
+    const field = openedDataset.requireField(name);
+    const found = (await openedDataset.computeFacet(
+      field,
+      options,
+      selectionKeysOf(selection),
+    )) as object;
     return { json: stringifyJson(found), floats: Object.keys(found).map((key) => [key]) };
   },
 
   prevalence: async (scope, [dataset, entity, name, filters]) => {
     const openedDataset = await openDataset(scope, dataset);
-    const field = openedDataset.field(name, 'sample_field');
+    const field = openedDataset.requireField(name, 'sample_field');
     if (!Array.isArray(entity) || entity.length !== 2)
-      throw invalid('entity', 'entity must be a pair of an entity type and a value');
+      throw invalidError('entity', 'entity must be a pair of an entity type and a value');
     const options = { facet_type: 'count' };
-    const all = (await openedDataset.facet(field, options, { filters })) as number;
+    const all = (await openedDataset.computeFacet(field, options, { filters })) as number;
     if (all === 0) return { json: 'null', floats: [] };
-    const ownCount = (await openedDataset.facet(field, options, {
+    const ownCount = (await openedDataset.computeFacet(field, options, {
       filters,
       entities: [entity],
     })) as number;
@@ -192,12 +212,12 @@ const functions: Readonly<Record<string, DatasetFunction>> = {
   },
 };
 
-type Terms = readonly (readonly [term: unknown, count: number])[];
+type TermCounts = readonly (readonly [term: unknown, count: number])[];
 type StatsAnswer = Readonly<
   Record<'count' | 'min' | 'max' | 'avg' | 'sum', number | bigint | null>
 >;
 
-/** The arguments that select records, which stand last in most functions. */
-function selectionOf([entities, filters, query]: readonly unknown[]): QueryKeys {
+/** Returns the arguments that select records, which come last in most functions. */
+function selectionKeysOf([entities, filters, query]: readonly unknown[]): QueryBody {
   return { entities, filters, query };
 }

@@ -17,7 +17,7 @@ import { expressionOperations } from './expressions.operations.js';
 import { readAnnotate, readEvaluate } from './read-requests.js';
 import { runExpressions } from './run-expressions.js';
 
-/** Maximum size of a request body, in characters: the values that a thread creates from it take many times as much memory. */
+/** Maximum size of a request body, in characters; the values that an expression thread creates from it take many times as much memory. */
 const maxBodyLength = 16_000_000;
 
 /** Expressions over values and records (contract 19). */
@@ -34,7 +34,7 @@ export class ExpressionsController implements OnModuleDestroy {
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<JsonText> {
     const scope = { context: this.context, caller, signal: abortOnDisconnect(request, reply) };
-    const task = { ...readEvaluate(body), body: bodyOf(request) };
+    const task = { ...readEvaluate(body), body: requestBodyText(request) };
     return new JsonText(await runExpressions(scope, 'evaluate', task));
   }
 
@@ -47,7 +47,7 @@ export class ExpressionsController implements OnModuleDestroy {
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<JsonText> {
     const scope = { context: this.context, caller, signal: abortOnDisconnect(request, reply) };
-    const task = { ...readAnnotate(body), body: bodyOf(request) };
+    const task = { ...readAnnotate(body), body: requestBodyText(request) };
     return new JsonText(await runExpressions(scope, 'annotate', task));
   }
 
@@ -70,8 +70,8 @@ export class ExpressionsController implements OnModuleDestroy {
   }
 }
 
-/** The text of the body, from which a thread reads values. */
-function bodyOf(request: ApiRequest): string {
+/** Returns the text of the body, from which an expression thread reads values. */
+function requestBodyText(request: ApiRequest): string {
   const body = jsonTextOf(request);
   if (body.length > maxBodyLength)
     throw new AppError('too-large', 'The request is larger than 16 MB: send fewer records at a time.'); // prettier-ignore

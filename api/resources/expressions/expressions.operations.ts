@@ -11,15 +11,15 @@ import {
   listOf,
   nullable,
   nullableText,
-  oneOf,
+  enumOf,
   reference,
-  repeatingSchema,
+  withReadOnlyKeys,
   strings,
   text,
 } from '../../http/schema.js';
 import { field } from '../fields/field.js';
 
-const castType = nullable(oneOf(...castTypes));
+const castType = nullable(enumOf(...castTypes));
 
 const evaluateBody = bodySchema('Evaluate', 'An expression and its variables.', {
   expression: { type: text, example: "'hello ' + my_field", required: true },
@@ -71,7 +71,7 @@ const annotationField = bodySchema('AnnotationField', 'A field to compute.', {
   },
 });
 
-const recordExpressions = {
+const annotationProperties = {
   include_errors: {
     type: nullable(boolean),
     description: 'Whether records with errors get `_errors`; true when absent.',
@@ -85,14 +85,14 @@ const recordExpressions = {
     description: 'Makes records of each record after its fields.',
   },
 };
-const furtherVariables = {
+const variableProperties = {
   data: { type: nullable(jsonObject), description: 'Further variables by name.' },
 };
 const annotatorParams = bodySchema('AnnotatorParams', 'How records are annotated.', {
-  ...recordExpressions,
-  ...furtherVariables,
+  ...annotationProperties,
+  ...variableProperties,
   annotator: {
-    type: nullable(oneOf('simple', 'serial', 'parallel')),
+    type: nullable(enumOf('simple', 'serial', 'parallel')),
     description: 'All have the same results.',
   },
   debug: { type: nullable(boolean), description: 'Without effect.' },
@@ -115,8 +115,8 @@ const annotateBody = bodySchema('Annotate', 'Records, and fields to compute for 
     example: [{ name: 'label', expression: "record.gene + ':' + str(record.n)" }],
   },
   annotator_params: { type: nullable(reference('AnnotatorParams')) },
-  ...recordExpressions,
-  ...furtherVariables,
+  ...annotationProperties,
+  ...variableProperties,
 });
 
 const annotateAnswer = answerSchema('Annotated', 'The annotated records.', {
@@ -159,7 +159,7 @@ const functionsAnswer = answerSchema('ExpressionFunctions', 'All functions of ex
 export const expressionSchemas = [
   evaluateBody,
   evaluateAnswer,
-  repeatingSchema(annotationField, field.schema),
+  withReadOnlyKeys(annotationField, field.schema),
   annotatorParams,
   annotateBody,
   annotateAnswer,

@@ -8,45 +8,50 @@ import {
   type PackedAnswers,
 } from '../../../scheduler/expressions/protocol.js';
 import type { QueryRequest } from '../../../engine/query/request/request.js';
-import { answerHostBatch, unlessRefused } from './call-batches.js';
+import { answerHostBatch, nullOnAppError } from './call-batches.js';
 import { joinedPredicate, type CallSelection } from './call-keys.js';
 import type { FunctionScope } from './function-scope.js';
-import { isFloat, numberOf } from './function-values.js';
-import { groupedFunctions, mostLength, mostRows, rowsFor } from './grouped-functions.js';
-import { keptLookups } from './kept-lookups.js';
+import { isFloat, limitArgument } from './function-values.js';
+import {
+  groupedFunctions,
+  maxGroupJsonLength,
+  maxGroupRows,
+  rowLimitFor,
+} from './grouped-functions.js';
+import { lookupCacheOf } from './kept-lookups.js';
 import { LookupTable, type LookupFields } from './lookup-table.js';
 import { openDataset, type OpenedDataset } from './opened-dataset.js';
 import { SelectionTemplate } from './selection-template.js';
 
 /**
- * Answers calls that differ in one text alone. Where that is the value of an equality by which `dataset_field_values` selects records, one call
- * is parsed for all, and records become answers without being parsed. All others are answered as texts.
+ * Answers calls whose texts differ in one literal. If this literal is the value of an equality by which `dataset_field_values` selects
+ * records, only one call is parsed, and records become answers without being parsed. Otherwise each call is answered by its whole text.
  */
 export async function answerFormBatch(
   scope: FunctionScope,
   form: CallForm,
   batch: PackedTexts,
 ): Promise<PackedAnswers> {
-  const answers = await unlessRefused(async () => {
-    const lookup = await lookupOf(scope, form, batch);
-    return lookup && lookedUp(scope, lookup, batch);
+  const answers = await nullOnAppError(async () => {
+    const lookup = await readFieldLookup(scope, form, batch);
+    return lookup && lookUpTexts(scope, lookup, batch);
   });
   if (answers !== null) return answers;
   return packAnswers(await answerHostBatch(scope, textsOfForm(form, unpackTexts(batch))));
 }
 
-/** Calls of `dataset_field_values` whose texts are the values of one equality. */
+/** Calls of `dataset_field_values` that differ only in the text that one equality compares. */
 interface FieldLookup {
   readonly opened: OpenedDataset;
   readonly request: QueryRequest;
   readonly selection: CallSelection;
-  /** The number of the key of the equality. */
+  /** The index of the key that contains the equality. */
   readonly key: number;
   readonly fields: LookupFields;
   readonly isFloat: boolean;
 }
 
-async function lookupOf(
+async function readFieldLookup(
   scope: FunctionScope,
   { before, after }: CallForm,
   batch: PackedTexts,
@@ -60,7 +65,7 @@ async function lookupOf(
   const request = await parse(openedDataset, args);
   if (request.scores.length > 0) return null;
   const [entities, filters] = selects.map((at) => args[at]);
-  const template = SelectionTemplate.of(entities, filters, request.predicate);
+  const template = SelectionTemplate.ofCall(entities, filters, request.predicate);
   const selection = template?.selection(entities, filters);
   const otherSelection = template?.selection(others[selects[0]!], others[selects[1]!]);
   if (!selection || !otherSelection) return null;
@@ -69,10 +74,10 @@ async function lookupOf(
     (_, i) => valueOf(selection, i) !== valueOf(otherSelection, i),
   );
   const equality = selection.keys[key]?.[0];
-  // Some equalities compare a converted form of the text, which cannot be looked up by the text.
+  // Some equalities compare a converted form of the text, so that the text itself cannot be looked up.
   if (equality === undefined || equality.values[0] !== parseJson(literals[0]!)) return null;
-  const field = openedDataset.field(args[1]);
-  const maxValues = numberOf('limit', args[2], 10);
+  const field = openedDataset.requireField(args[1]);
+  const maxValues = limitArgument('limit', args[2], 10);
   if (maxValues === 0) return null;
   const fields = {
     key: equality.field.path,
@@ -84,12 +89,16 @@ async function lookupOf(
 }
 
 /**
- * A table is read as a whole if it has at most this many times as many records as texts to look up: a lookup takes longer than reading one record.
+ * A whole dataset is read into a lookup table if it has at most this many records per text to look up: looking up a text takes longer than
+ * reading a record.
  */
-const rowsPerText = 8;
+const maxRowsPerText = 8;
 
-/** The answers, from the records that the texts find, or from all records where many are asked for; null if there are too many. */
-async function lookedUp(
+/**
+ * Returns the answers from a table of the records that contain the texts, or of all records if many texts are looked up; null if there are
+ * too many records.
+ */
+async function lookUpTexts(
   scope: FunctionScope,
   lookup: FieldLookup,
   batch: PackedTexts,
@@ -98,18 +107,19 @@ async function lookedUp(
   const texts = batch.offsets.length - 1;
   const otherKeys = selection.keys.filter((_, i) => i !== key);
   const restOfSelection = { ...selection, keys: otherKeys };
-  const keptLookup = keptLookups(scope.signal).lookup(
+  const keptLookup = lookupCacheOf(scope.signal).lookup(
     stringifyJson([opened.version, fields, restOfSelection]),
   );
-  keptLookup.asked += texts;
-  const readsAll = opened.rows <= Math.min(mostRows, rowsPerText * keptLookup.asked);
+  keptLookup.lookedUpTexts += texts;
+  const readsAll = opened.rows <= Math.min(maxGroupRows, maxRowsPerText * keptLookup.lookedUpTexts);
   const wholeTable = readsAll
-    ? await keptLookup.table(() => tableOf(lookup, restOfSelection, mostRows))
+    ? await keptLookup.loadTable(() => readLookupTable(lookup, restOfSelection, maxGroupRows))
     : null;
-  const table = wholeTable ?? (await tableOf(lookup, selectionOf(lookup, batch), rowsFor(texts)));
+  const table =
+    wholeTable ?? (await readLookupTable(lookup, selectionOf(lookup, batch), rowLimitFor(texts)));
   if (table === null) return null;
   return {
-    texts: table.answers(batch),
+    texts: table.valueLists(batch),
     floats: [lookup.isFloat ? [[]] : []],
     floatsOf: new Uint32Array(texts),
   };
@@ -122,13 +132,17 @@ function selectionOf({ selection, key }: FieldLookup, batch: PackedTexts): CallS
   return { ...selection, keys: selection.keys.map((one, i) => (i === key ? [equality] : one)) };
 }
 
-/** The table of the records of a selection; null if they are more than `limit`, or take too much. */
-async function tableOf(
+/** Returns a lookup table of the records of a selection; null if there are more than `limit` records or their JSON is too long. */
+async function readLookupTable(
   { opened, request, fields }: FieldLookup,
   selection: CallSelection,
   limit: number,
 ): Promise<LookupTable | null> {
   const joinedRequest = { ...request, predicate: joinedPredicate([selection]), limit };
-  const lines = await opened.lines(joinedRequest, [fields.key, fields.value], mostLength);
+  const lines = await opened.recordLines(
+    joinedRequest,
+    [fields.key, fields.value],
+    maxGroupJsonLength,
+  );
   return lines && new LookupTable(lines, fields);
 }

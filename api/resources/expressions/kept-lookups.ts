@@ -1,30 +1,30 @@
 import type { LookupTable } from './lookup-table.js';
 
-/** Maximum estimated size in bytes of the lookup tables of one attempt at a job, or of one request. */
-const mostBytes = 64_000_000;
+/** Maximum estimated size in bytes of all lookup tables of one attempt of a job, or of one request. */
+const maxCacheBytes = 64_000_000;
 
-/** The lookup tables of a job or request, by the signal that aborts it; they are kept as long as it runs. */
-const lookupsBySignal = new WeakMap<AbortSignal, KeptLookups>();
+/** The lookup tables of each job or request, by the signal that aborts it; they exist as long as the signal does. */
+const cacheBySignal = new WeakMap<AbortSignal, LookupCache>();
 
 /** The lookup tables of the job or request that a signal aborts. */
-export function keptLookups(signal: AbortSignal): KeptLookups {
-  let found = lookupsBySignal.get(signal);
-  if (found === undefined) lookupsBySignal.set(signal, (found = new KeptLookups()));
+export function lookupCacheOf(signal: AbortSignal): LookupCache {
+  let found = cacheBySignal.get(signal);
+  if (found === undefined) cacheBySignal.set(signal, (found = new LookupCache()));
   return found;
 }
 
-/** Tables that answer calls of different forms. Those that were used least lately are forgotten when all take too much. */
-export class KeptLookups {
-  readonly #lookups = new Map<string, KeptLookup>();
+/** The lookup tables of one job or request. The least recently used tables are dropped when all together take too much memory. */
+export class LookupCache {
+  readonly #lookups = new Map<string, CachedLookup>();
 
-  /** The lookup with a name, which has all that its table depends on. */
-  lookup(name: string): KeptLookup {
-    const found = this.#lookups.get(name) ?? new KeptLookup();
+  /** Returns the lookup with this name; the name contains everything that its table depends on. */
+  lookup(name: string): CachedLookup {
+    const found = this.#lookups.get(name) ?? new CachedLookup();
     this.#lookups.delete(name);
     let bytes = found.bytes;
     for (const one of this.#lookups.values()) bytes += one.bytes;
     for (const [other, one] of this.#lookups) {
-      if (bytes <= mostBytes) break;
+      if (bytes <= maxCacheBytes) break;
       this.#lookups.delete(other);
       bytes -= one.bytes;
     }
@@ -33,10 +33,10 @@ export class KeptLookups {
   }
 }
 
-/** A lookup, and the table of all records once it was read. */
-export class KeptLookup {
+/** A lookup, with the table of all records once that has been read. */
+export class CachedLookup {
   /** The number of texts that have been looked up. */
-  asked = 0;
+  lookedUpTexts = 0;
   #table: Promise<LookupTable | null> | undefined;
   #bytes = 0;
 
@@ -44,8 +44,8 @@ export class KeptLookup {
     return this.#bytes;
   }
 
-  /** The table, which is read once, also if several ask for it at a time; null if it is too large. */
-  table(read: () => Promise<LookupTable | null>): Promise<LookupTable | null> {
+  /** Returns the table, which is read only once, even if several callers ask for it at the same time; null if it is too large. */
+  loadTable(read: () => Promise<LookupTable | null>): Promise<LookupTable | null> {
     if (this.#table === undefined) {
       const table = read();
       this.#table = table;

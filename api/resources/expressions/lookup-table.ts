@@ -1,46 +1,49 @@
 import { parseJson, stringifyJson } from '../../../engine/core/json.js';
-import { plainEnd, textAt, type PackedTexts } from '../../../engine/core/packed-texts.js';
+import { endOfPlainText, textAt, type PackedTexts } from '../../../engine/core/packed-texts.js';
 import type { RecordBytes } from '../../../engine/query/results/page-format.js';
 import { lowerCase } from '../../../engine/text/fold.js';
 import { ValueTable } from '../../../scheduler/expressions/value-table.js';
-import { storedAt } from './call-keys.js';
-import { valuesAt } from './function-values.js';
-import { StringPairs } from './string-pairs.js';
-import { AnswerLists } from './answer-lists.js';
+import { storedValuesAt } from './call-keys.js';
+import { nonEmptyValuesAt } from './function-values.js';
+import { StringPairReader } from './string-pairs.js';
+import { JsonValueLists } from './answer-lists.js';
 
-/** The two fields of a lookup, and how many values of a key are of use. */
+/** The two fields of a lookup, and the maximum number of values that it returns for a key. */
 export interface LookupFields {
   readonly key: readonly string[];
   readonly value: readonly string[];
   readonly most: number;
-  /** Keys are equal in any letter case. */
+  /** Whether keys are equal if they differ only in letter case. */
   readonly ignoresCase: boolean;
 }
 
-/** The values of a field of records by the texts of another one. Both stay bytes, as the lines of the records have them. */
+/**
+ * A lookup table: the values of one field of the records, by the text of another field. Keys and values stay as bytes of the JSON lines of
+ * the records.
+ */
 export class LookupTable {
   readonly #keys = new ValueTable();
-  readonly #values: AnswerLists;
-  /** The size of the lines in bytes. */
+  readonly #values: JsonValueLists;
+  /** The total size of the JSON lines in bytes. */
   readonly #lineBytes: number;
   readonly #ignoresCase: boolean;
-  /** The key that was taken last, in lower case if case is ignored, and where it begins and ends. */
+  /** The key last passed to `#take`, in lower case if case is ignored, and the range of bytes that it occupies. */
   #form = Buffer.alloc(64);
-  #formView = viewOf(this.#form);
+  #formView = dataViewOf(this.#form);
   readonly #range = new Int32Array(2);
 
-  /** Makes the table of records in lines of JSON, in their order. */
+  /** Builds the table from records as JSON lines; the values of a key have the order of the records. */
   constructor(lines: readonly RecordBytes[], { key, value, most, ignoresCase }: LookupFields) {
     this.#ignoresCase = ignoresCase;
-    this.#values = new AnswerLists(most);
+    this.#values = new JsonValueLists(most);
     this.#lineBytes = lines.reduce((sum, { bytes }) => sum + bytes.length, 0);
     const isFlat = key.length === 1 && value.length === 1;
-    const pairs = isFlat ? new StringPairs(key[0]!, value[0]!) : null;
+    const pairs = isFlat ? new StringPairReader(key[0]!, value[0]!) : null;
     for (const piece of lines) {
       const { bytes, ends } = piece;
       this.#values.addBytes(bytes);
       for (let i = 0, from = 0; i < ends.length; from = ends[i++]!)
-        if (pairs?.read(bytes, from)) this.#addPair(bytes, pairs);
+        if (pairs?.readObject(bytes, from)) this.#addPair(bytes, pairs);
         else this.#addRecord(parseJson(lineAt(piece, i)), key, value);
     }
   }
@@ -50,31 +53,31 @@ export class LookupTable {
     return this.#lineBytes + 100 * (this.#keys.size + this.#values.size);
   }
 
-  /** The values of each key as a JSON list; an empty text for a list that is too long for an answer. The keys are JSON strings. */
-  answers(keys: PackedTexts): PackedTexts {
+  /** Returns the values of each key as a JSON list; the text is empty if the list is too long for an answer. The keys are JSON strings. */
+  valueLists(keys: PackedTexts): PackedTexts {
     const { bytes, offsets } = keys;
     const lists = new Int32Array(offsets.length - 1);
     for (let i = 0; i < lists.length; i++) {
       const [from, to] = [offsets[i]! + 1, offsets[i + 1]! - 1];
-      const isPlain = plainEnd(bytes, from) === to;
+      const isPlain = endOfPlainText(bytes, from) === to;
       if (isPlain) this.#take(bytes, from, to);
       else this.#takeText(JSON.parse(textAt(keys, i)) as string);
-      lists[i] = this.#keys.find(this.#formView, this.#range, 0, 1);
+      lists[i] = this.#keys.findValueCode(this.#formView, this.#range, 0, 1);
     }
-    return this.#values.packed(lists);
+    return this.#values.packLists(lists);
   }
 
-  /** Adds a record whose key and value are plain strings; an empty string counts as no value. */
-  #addPair(bytes: Uint8Array, { begins, ends }: StringPairs): void {
-    if (ends[0] === 0 || ends[1]! - begins[1]! <= 2) return;
-    this.#take(bytes, begins[0]! + 1, ends[0]! - 1);
-    this.#values.add(this.#list(), begins[1]!, ends[1]!);
+  /** Adds a record whose key and value are strings without escapes; an empty string counts as no value. */
+  #addPair(bytes: Uint8Array, { valueStarts, valueEnds }: StringPairReader): void {
+    if (valueEnds[0] === 0 || valueEnds[1]! - valueStarts[1]! <= 2) return;
+    this.#take(bytes, valueStarts[0]! + 1, valueEnds[0]! - 1);
+    this.#values.addSlice(this.#list(), valueStarts[1]!, valueEnds[1]!);
   }
 
   #addRecord(record: unknown, key: readonly string[], value: readonly string[]): void {
-    const texts = valuesAt(record, value).map((one) => stringifyJson(one));
+    const texts = nonEmptyValuesAt(record, value).map((one) => stringifyJson(one));
     if (texts.length === 0) return;
-    const lists = storedAt(record, key).map((text) => {
+    const lists = storedValuesAt(record, key).map((text) => {
       this.#takeText(String(text));
       return this.#list();
     });
@@ -83,10 +86,10 @@ export class LookupTable {
 
   /** The index of the list that belongs to the current key (`#take`). */
   #list(): number {
-    return this.#keys.code(this.#formView, this.#range, 0, 1);
+    return this.#keys.addValueCode(this.#formView, this.#range, 0, 1);
   }
 
-  /** Takes the key `bytes[from..to)`. */
+  /** Makes `bytes[from..to)` the current key. */
   #take(bytes: Uint8Array, from: number, to: number): void {
     this.#reserve(to - from);
     const form = this.#form;
@@ -109,11 +112,11 @@ export class LookupTable {
   #reserve(size: number): void {
     if (size <= this.#form.length) return;
     this.#form = Buffer.alloc(2 * size);
-    this.#formView = viewOf(this.#form);
+    this.#formView = dataViewOf(this.#form);
   }
 }
 
-function viewOf({ buffer, byteOffset, length }: Uint8Array): DataView {
+function dataViewOf({ buffer, byteOffset, length }: Uint8Array): DataView {
   return new DataView(buffer, byteOffset, length);
 }
 

@@ -1,35 +1,35 @@
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { FieldRow } from '../../../engine/catalog/fields.js';
-import { AppError, invalid } from '../../../engine/core/errors.js';
+import { AppError, invalidError } from '../../../engine/core/errors.js';
 import { parseJson, stringifyJson } from '../../../engine/core/json.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
 import type { RecordBytes } from '../../../engine/query/results/page-format.js';
 import { runQuery, streamQuery, streamTexts } from '../../../engine/query/plan/query.js';
 import type { QueryAnswer } from '../../../engine/query/results/answer.js';
-import { indexFields, unknownField } from '../../../engine/query/request/fields.js';
+import { indexFields, unknownFieldMessage } from '../../../engine/query/request/fields.js';
 import type { FieldRef } from '../../../engine/query/predicate/predicate.js';
 import { parseQuery, type QueryRequest } from '../../../engine/query/request/request.js';
-import type { VisibleData } from '../../../scheduler/jobs/visible-data.js';
+import type { VisibleDatasetVersion } from '../../../scheduler/jobs/visible-data.js';
 import { datasetByIdOrPath } from '../records/dataset-by-path.js';
-import { readableData, unlessDeleted } from '../records/query-records.js';
+import { readableData, runUnlessDeleted } from '../records/query-records.js';
 import type { FunctionScope } from './function-scope.js';
 
-/** The most records of a request over HTTP, which `parseQuery` holds to. */
-const pageRecords = 10_000;
-/** The longest answer, in characters of JSON: more would exceed the memory of an evaluation. */
+/** The most records that an HTTP request may ask for; `parseQuery` enforces it. */
+const maxPageRecords = 10_000;
+/** The longest answer, in characters of JSON; a longer one would exceed the memory of an expression thread. */
 export const maxAnswerLength = 16_000_000;
 
 /** The keys of a query. */
-export type QueryKeys = Readonly<Record<string, unknown>>;
-/** Parts of a parsed query that replace those of the request; the limit may be larger than that of a request over HTTP. */
+export type QueryBody = Readonly<Record<string, unknown>>;
+/** Parts that replace those of the parsed query; `limit` may be larger than an HTTP request may have. */
 type RequestReplacement = Partial<QueryRequest> & { readonly limit: number };
 
 /** The records that a query finds, as JSON texts, or the reason why they are not returned. */
 export type KeyedTexts =
   { readonly texts: readonly string[]; readonly keys: readonly string[] } | 'tooMany' | 'tooLarge';
 
-/** Opens a dataset for its caller. Throws an `AppError`, the same if it is missing and if the caller may not read it. */
+/** Opens a dataset for the caller. Throws the same `AppError` if the dataset does not exist and if the caller may not read it. */
 export async function openDataset(scope: FunctionScope, idOrPath: unknown): Promise<OpenedDataset> {
   const { context, caller, signal } = scope;
   signal.throwIfAborted();
@@ -37,13 +37,13 @@ export async function openDataset(scope: FunctionScope, idOrPath: unknown): Prom
   return new OpenedDataset(scope, dataset, await readableData(context, dataset));
 }
 
-/** A dataset at one version, as functions read it. */
+/** A dataset at one version, as the dataset functions read it. */
 export class OpenedDataset {
   readonly #scope: FunctionScope;
   readonly #dataset: DatasetRow;
-  readonly #data: VisibleData;
+  readonly #data: VisibleDatasetVersion;
 
-  constructor(scope: FunctionScope, dataset: DatasetRow, data: VisibleData) {
+  constructor(scope: FunctionScope, dataset: DatasetRow, data: VisibleDatasetVersion) {
     this.#scope = scope;
     this.#dataset = dataset;
     this.#data = data;
@@ -53,13 +53,13 @@ export class OpenedDataset {
     return this.#data.fields;
   }
 
-  field(name: unknown, argument = 'field'): FieldRow {
+  requireField(name: unknown, argument = 'field'): FieldRow {
     const index = indexFields(this.fields);
     const field = typeof name === 'string' ? index.find(name) : undefined;
     if (field !== undefined) return field as FieldRow;
-    throw invalid(
+    throw invalidError(
       argument,
-      unknownField(typeof name === 'string' ? name : shownValue(name), index),
+      unknownFieldMessage(typeof name === 'string' ? name : valueForMessage(name), index),
     );
   }
 
@@ -79,21 +79,21 @@ export class OpenedDataset {
   }
 
   /** Runs a query; `more` replaces parts of the parsed query. */
-  async run(body: QueryKeys, more: RequestReplacement): Promise<QueryAnswer> {
+  async executeQuery(body: QueryBody, more: RequestReplacement): Promise<QueryAnswer> {
     const { context, signal } = this.#scope;
     const { snapshot, fields } = this.#data;
-    const request = await this.parsed(body, more);
-    return unlessDeleted(context, this.#dataset, () =>
+    const request = await this.parseRequest(body, more);
+    return runUnlessDeleted(context, this.#dataset, () =>
       runQuery(context.queryEngine, snapshot, fields, request, { signal }),
     );
   }
 
-  /** The records that a query finds, as a JSON list. They are made in pieces, so that a list that is too long ends early. */
-  async records(body: QueryKeys, limit: number): Promise<string> {
+  /** Returns the records that a query finds, as a JSON list. The list is built in pieces, so that one that is too long is refused early. */
+  async recordsJson(body: QueryBody, limit: number): Promise<string> {
     const { context, signal } = this.#scope;
     const { snapshot, fields } = this.#data;
-    const request = await this.parsed(body, { limit });
-    return unlessDeleted(context, this.#dataset, async () => {
+    const request = await this.parseRequest(body, { limit });
+    return runUnlessDeleted(context, this.#dataset, async () => {
       const { queryEngine } = context;
       const { results } = await streamQuery(queryEngine, snapshot, fields, request, { signal });
       if (typeof results === 'string') return results;
@@ -101,7 +101,7 @@ export class OpenedDataset {
       let length = 0;
       for await (const piece of results) {
         length += piece.length;
-        refuseLarge(length);
+        refuseLargeAnswer(length);
         pieces.push(piece);
       }
       return Buffer.concat(pieces).toString('utf8');
@@ -109,15 +109,16 @@ export class OpenedDataset {
   }
 
   /** Parses a query; `more` replaces parts of the result. */
-  async parsed(body: QueryKeys, more: RequestReplacement): Promise<QueryRequest> {
-    const limit = Math.min(more.limit, pageRecords);
+  async parseRequest(body: QueryBody, more: RequestReplacement): Promise<QueryRequest> {
+    const limit = Math.min(more.limit, maxPageRecords);
     const genes = await genesForQuery(body);
     return { ...parseQuery({ ...body, limit }, this.fields, genes), ...more };
   }
 
   /**
-   * The JSON texts of the records that a query finds, none if it asks for no fields, and those with the fields `keys` alone; `tooMany` if
-   * it finds more than its limit, and `tooLarge` if the texts have more characters than `maxLength`.
+   * Returns the records that a query finds as two lists of JSON texts: `texts` with the fields of the query, empty if it names none, and
+   * `keys` with only the fields `keys`. Returns `tooMany` if the query finds more than its limit, `tooLarge` if the texts have more than
+   * `maxLength` characters.
    */
   async keyedTexts(
     request: QueryRequest,
@@ -139,7 +140,7 @@ export class OpenedDataset {
         }
       return texts;
     };
-    return unlessDeleted(context, this.#dataset, async () => {
+    return runUnlessDeleted(context, this.#dataset, async () => {
       const found = await streamTexts(context.queryEngine, snapshot, fields, request, { signal });
       if (found.total > request.limit) return 'tooMany';
       const keyTexts = await collected(found.texts({ fields: keys, excludeFields: [] }));
@@ -150,17 +151,17 @@ export class OpenedDataset {
   }
 
   /**
-   * The records that a query finds, with some fields, as lines of JSON. Null if it finds more than its limit, or the lines have more bytes than
-   * `maxBytes`.
+   * Returns the records that a query finds, with some fields, as JSON lines; null if it finds more than its limit, or if the lines have
+   * more than `maxBytes` bytes.
    */
-  async lines(
+  async recordLines(
     request: QueryRequest,
     fields: readonly (readonly string[])[],
     maxBytes: number,
   ): Promise<readonly RecordBytes[] | null> {
     const { context, signal } = this.#scope;
     const { snapshot, fields: known } = this.#data;
-    return unlessDeleted(context, this.#dataset, async () => {
+    return runUnlessDeleted(context, this.#dataset, async () => {
       const found = await streamTexts(context.queryEngine, snapshot, known, request, { signal });
       if (found.total > request.limit) return null;
       const pieces: RecordBytes[] = [];
@@ -174,15 +175,15 @@ export class OpenedDataset {
     });
   }
 
-  /** The values of a field in the records that a query finds, each with the number of its records. */
-  async terms(
+  /** Returns the values of a field in the records that a query finds, each with the number of records that have it. */
+  async termCounts(
     field: FieldRef,
     request: QueryRequest,
   ): Promise<readonly (readonly [term: unknown, count: number])[]> {
     const { context, signal } = this.#scope;
     const { snapshot, fields } = this.#data;
     const facets = [{ kind: 'terms', field, limit: Infinity, nested: [] }] as const;
-    return unlessDeleted(context, this.#dataset, async () => {
+    return runUnlessDeleted(context, this.#dataset, async () => {
       const facetRequest = { ...request, limit: 0, facets };
       const answer = await runQuery(context.queryEngine, snapshot, fields, facetRequest, {
         signal,
@@ -195,20 +196,20 @@ export class OpenedDataset {
   }
 
   /** Computes a facet of one field. */
-  async facet(field: FieldRow, options: object, selection: QueryKeys): Promise<unknown> {
+  async computeFacet(field: FieldRow, options: object, selection: QueryBody): Promise<unknown> {
     const facets = { [field.name]: options };
-    const answer = await this.run({ ...selection, facets }, { limit: 0 });
+    const answer = await this.executeQuery({ ...selection, facets }, { limit: 0 });
     return (parseJson(answer.facets!) as Readonly<Record<string, unknown>>)[field.name];
   }
 }
 
 /** Throws the error for an answer of more than 16 MB. */
-export function refuseLarge(length: number): void {
+export function refuseLargeAnswer(length: number): void {
   if (length <= maxAnswerLength) return;
   throw new AppError('budget', 'the answer is larger than 16 MB: ask for fewer records or fields');
 }
 
-/** A value of a request as messages show it. */
-export function shownValue(value: unknown): string {
+/** Returns the text by which messages show a value of a request. */
+export function valueForMessage(value: unknown): string {
   return stringifyJson(value).slice(0, 200);
 }

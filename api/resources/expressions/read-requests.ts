@@ -1,4 +1,4 @@
-import { invalid } from '../../../engine/core/errors.js';
+import { invalidError } from '../../../engine/core/errors.js';
 import { castTypes, type CastType } from '../../../engine/expression/annotate/cast.js';
 import type { RequestedField } from '../../../scheduler/expressions/protocol.js';
 import { Form, isObject } from '../../http/form.js';
@@ -17,7 +17,7 @@ export function readEvaluate(body: unknown): Omit<RequestedTask<'evaluate'>, 'bo
   const isList = form.boolean('is_list') ?? false;
   form.object('data');
   form.object('fields');
-  form.done();
+  form.throwIfInvalid();
   return { expression, dataType, isList };
 }
 
@@ -34,7 +34,7 @@ export function readAnnotate(body: unknown): Omit<RequestedTask<'annotate'>, 'bo
   form.object('data');
   const params = new Form(form.object('annotator_params') ?? {});
   params.object('data');
-  // The keys may stand at the top or in `annotator_params` (contract 19.1).
+  // The keys may stand at the top level of the body or in `annotator_params` (contract 19.1).
   const from = (key: string): Form => (form.raw(key) === undefined ? params : form);
   const text = (key: string): string => from(key).text(key) ?? '';
   const task = {
@@ -43,19 +43,19 @@ export function readAnnotate(body: unknown): Omit<RequestedTask<'annotate'>, 'bo
     preExpression: text('pre_annotation_expression'),
     postExpression: text('post_annotation_expression'),
   };
-  form.absorbInto('annotator_params', params, (name, messages) => `${name}: ${messages}`);
-  form.done();
+  form.collectErrorsOfPart('annotator_params', params, (name, messages) => `${name}: ${messages}`);
+  form.throwIfInvalid();
   return task;
 }
 
-/** The fields that a key of a request computes; mistakes are added to the form. Throws a 400 for too many. */
+/** Returns the computed fields under a key of the request; mistakes are added to the form. Throws a 400 if there are too many fields. */
 export function readComputedFields(form: Form, key: string): readonly RequestedField[] {
   const fields = form.raw(key) ?? [];
   if (!Array.isArray(fields) || !fields.every(isObject)) {
     form.fail(key, 'Must be a list of objects.');
     return [];
   }
-  if (fields.length > maxFields) throw invalid(key, `A request takes at most ${maxFields} fields, not ${fields.length}.`); // prettier-ignore
+  if (fields.length > maxFields) throw invalidError(key, `A request takes at most ${maxFields} fields, not ${fields.length}.`); // prettier-ignore
   return fields.map((field: Readonly<Record<string, unknown>>, i) => {
     const fieldForm = new Form(field);
     const expression = fieldForm.raw('expression') ?? null;
@@ -70,7 +70,11 @@ export function readComputedFields(form: Form, key: string): readonly RequestedF
       dependsOn: fieldForm.textList('depends_on') ?? [],
       isTransient: fieldForm.boolean('is_transient') ?? false,
     };
-    form.absorbInto(key, fieldForm, (name, messages) => `${key}[${i}].${name}: ${messages}`);
+    form.collectErrorsOfPart(
+      key,
+      fieldForm,
+      (name, messages) => `${key}[${i}].${name}: ${messages}`,
+    );
     return read;
   });
 }

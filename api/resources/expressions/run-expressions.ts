@@ -11,26 +11,26 @@ import type { AppContext } from '../../http/app-context.js';
 import { answerHostRequest } from './dataset-functions.js';
 import type { FunctionScope } from './function-scope.js';
 
-/** How long a task may take once it has a thread, and whether it runs before others. */
+/** How long a task may take once it has a thread, and whether it overtakes other tasks in the queue. */
 interface TaskLimits {
   readonly timeoutMs: number;
   readonly isUrgent: boolean;
 }
 
-const limits: Readonly<Record<keyof ExpressionTasks, TaskLimits>> = {
+const limitsByTask: Readonly<Record<keyof ExpressionTasks, TaskLimits>> = {
   evaluate: { timeoutMs: 30_000, isUrgent: true },
   annotate: { timeoutMs: 120_000, isUrgent: false },
   page: { timeoutMs: 120_000, isUrgent: false },
   pageTable: { timeoutMs: 120_000, isUrgent: false },
 };
 
-/** A task as a request gives it; `runExpressions` adds the user and the time. */
+/** A task with the properties that a request gives it; `runExpressions` adds the user and the time. */
 export type RequestedTask<K extends keyof ExpressionTasks> = Omit<
   ExpressionTasks[K],
   'user' | 'now'
 >;
 
-/** Answers what the expressions of a job ask, with the rights that its user has now. */
+/** Answers the calls of dataset functions in the expressions of a job, with the rights that its user has now. */
 export async function answerJobCalls(
   context: AppContext,
   userId: number,
@@ -44,8 +44,8 @@ export async function answerJobCalls(
 }
 
 /**
- * Runs a task of expressions with the rights of a caller; returns its answer. It ends when the client leaves. Throws an
- * `AppError`: of the expression, or of a limit.
+ * Runs a task of expressions with the rights of a caller and returns its result. The task ends if the client disconnects. Throws an
+ * `AppError` if an expression has an error or a limit is exceeded.
  */
 export function runExpressions<K extends keyof ExpressionTasks>(
   { context, caller, signal }: FunctionScope,
@@ -58,8 +58,8 @@ export function runExpressions<K extends keyof ExpressionTasks>(
     user: { name: fullName(user), email: user.email },
     now: Date.now(),
   } as ExpressionTasks[K];
-  return context.expressions.run(kind, task, {
-    ...limits[kind],
+  return context.expressions.runTask(kind, task, {
+    ...limitsByTask[kind],
     userId: user.id,
     signal,
     answer: (request, ended) => answerHostRequest({ context, caller, signal: ended }, request),

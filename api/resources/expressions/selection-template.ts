@@ -1,24 +1,24 @@
 import { coordinateValue } from '../../../engine/query/request/actions.js';
 import type { Predicate } from '../../../engine/query/predicate/predicate.js';
 import { isPair } from '../../../engine/query/request/filter.js';
-import { callSelection, conjuncts, isKey, type CallSelection, type KeyEquality } from './call-keys.js'; // prettier-ignore
+import { callSelection, conjuncts, isKeyEquality, type CallSelection, type KeyEquality } from './call-keys.js'; // prettier-ignore
 
 /** A filter that is a pair of a field with an action and a plain value. */
 interface TemplateFilter {
   readonly name: string;
   readonly value: unknown;
-  /** The condition that the filter is, if it is an equality of a string, which other texts may take the place of. */
+  /** The condition of the filter if it is an equality of a string field, whose text may be replaced; otherwise null. */
   readonly equality: KeyEquality | null;
 }
 
 /**
- * What filters select that differ from parsed ones in the texts of equalities alone. They need not be parsed: an equality of a string field
- * with a text is the same condition whatever the text, and never an error.
+ * Makes the selection of a call whose filters differ from parsed ones only in the texts of equalities. Its filters need not be parsed,
+ * because an equality of a string field and a text is valid, and the same condition, whatever the text.
  */
 export class SelectionTemplate {
   readonly #filters: readonly TemplateFilter[];
   readonly #selection: CallSelection;
-  /** For each key, the index of its filter. */
+  /** For each key of the selection, the index of its filter. */
   readonly #ofKeys: readonly number[];
 
   private constructor(filters: readonly TemplateFilter[], predicate: Predicate) {
@@ -30,25 +30,33 @@ export class SelectionTemplate {
     );
   }
 
-  /** The template of a call whose selection is a list of pairs alone, with the predicate that it is parsed to; null for others. */
-  static of(entities: unknown, filters: unknown, predicate: Predicate): SelectionTemplate | null {
-    if (isGiven(entities) || !Array.isArray(filters) || isPair(filters)) return null;
+  /**
+   * Returns the template of a call that selects records only by a list of pairs; `predicate` is the parsed list. Returns null for any other
+   * selection.
+   */
+  static ofCall(
+    entities: unknown,
+    filters: unknown,
+    predicate: Predicate,
+  ): SelectionTemplate | null {
+    if (isPresent(entities) || !Array.isArray(filters) || isPair(filters)) return null;
     const items = conjuncts(predicate);
-    // Each filter is at least one condition, so with as many conditions as filters each filter is exactly one.
+    // Each filter gives at least one condition, so if there are as many conditions as filters, each filter gives exactly one.
     if (items.length !== filters.length) return null;
     const found: TemplateFilter[] = [];
     for (const [i, pair] of filters.entries()) {
       if (!isPair(pair) || (typeof pair[1] === 'object' && pair[1] !== null)) return null;
       const item = items[i]!;
-      const isText = isKey(item) && item.field.type === 'string' && typeof pair[1] === 'string';
+      const isText =
+        isKeyEquality(item) && item.field.type === 'string' && typeof pair[1] === 'string';
       found.push({ name: pair[0], value: pair[1], equality: isText ? item : null });
     }
     return new SelectionTemplate(found, predicate);
   }
 
-  /** What a call selects; undefined if it has to be parsed. */
+  /** Returns the selection of a call; undefined if its filters have to be parsed. */
   selection(entities: unknown, filters: unknown): CallSelection | undefined {
-    if (isGiven(entities) || !Array.isArray(filters) || filters.length !== this.#filters.length)
+    if (isPresent(entities) || !Array.isArray(filters) || filters.length !== this.#filters.length)
       return undefined;
     for (let i = 0; i < filters.length; i++) {
       const pair: unknown = filters[i];
@@ -71,6 +79,6 @@ export class SelectionTemplate {
   }
 }
 
-function isGiven(argument: unknown): boolean {
+function isPresent(argument: unknown): boolean {
   return argument !== null && argument !== undefined;
 }

@@ -1,12 +1,12 @@
-import { plainEnd } from '../../../engine/core/packed-texts.js';
+import { endOfPlainText } from '../../../engine/core/packed-texts.js';
 
-/** Reads the JSON text of objects with two members whose values are strings, none of which has an escape, or null. */
-export class StringPairs {
-  /** The positions of the first bytes of the two values, including the quotes; both 0 for null. */
-  readonly begins = new Int32Array(2);
-  readonly ends = new Int32Array(2);
+/** Reads the JSON text of an object with two members, each null or a string without escapes. */
+export class StringPairReader {
+  /** The positions of the first bytes of the two values, including their quotes; 0 for null. */
+  readonly valueStarts = new Int32Array(2);
+  readonly valueEnds = new Int32Array(2);
   readonly #members: readonly MemberText[];
-  /** The number of the member that stands first, as it was last. */
+  /** The index of the member that stood first in the object read last. */
   #first = 0;
 
   constructor(first: string, second: string) {
@@ -16,8 +16,8 @@ export class StringPairs {
     }));
   }
 
-  /** Reads the object that begins at `from`; false if it is another one. */
-  read(bytes: Uint8Array, from: number): boolean {
+  /** Reads the object that begins at `from`; returns false if the object has another form. */
+  readObject(bytes: Uint8Array, from: number): boolean {
     return this.#read(bytes, from, this.#first) || this.#read(bytes, from, 1 - this.#first);
   }
 
@@ -32,19 +32,19 @@ export class StringPairs {
     return last >= 0 && bytes[last] === closeBrace;
   }
 
-  /** Notes the value of a member. Returns its end; -1 if it is no plain string. */
+  /** Notes the value of a member. Returns the position after the value; -1 if it is neither null nor a string without escapes. */
   #value(bytes: Uint8Array, from: number, member: number): number {
     const isNull = startsWith(bytes, from, nullText);
     if (!isNull && bytes[from] !== quote) return -1;
-    const end = isNull ? from + nullText.length - 1 : plainEnd(bytes, from + 1);
+    const end = isNull ? from + nullText.length - 1 : endOfPlainText(bytes, from + 1);
     if (!isNull && bytes[end] !== quote) return -1;
-    this.begins[member] = isNull ? 0 : from;
-    this.ends[member] = isNull ? 0 : end + 1;
+    this.valueStarts[member] = isNull ? 0 : from;
+    this.valueEnds[member] = isNull ? 0 : end + 1;
     return end + 1;
   }
 }
 
-/** A member's name as it stands in an object. */
+/** The text before the value of a member, as the first and as the second member of an object. */
 interface MemberText {
   readonly asFirst: Uint8Array;
   readonly asSecond: Uint8Array;

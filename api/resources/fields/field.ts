@@ -1,6 +1,6 @@
 import type { FieldRow, NewFieldRow } from '../../../engine/catalog/fields.js';
 import { entityTypes, type DataType } from '../../../engine/core/types.js';
-import { constant, declareResource, type ResourceField } from '../../http/resource.js';
+import { constantField, declareResource, type ResourceField } from '../../http/resource.js';
 import {
   anyType,
   boolean,
@@ -9,13 +9,13 @@ import {
   integer,
   nullable,
   nullableText,
-  oneOf,
-  readBy,
-  repeatingSchema,
+  enumOf,
+  withReader,
+  withReadOnlyKeys,
   strings,
   text,
 } from '../../http/schema.js';
-import { createdAndUpdated } from '../common-fields.js';
+import { timestampFields } from '../common-fields.js';
 import { readExpression } from './stored-expressions.js';
 
 /** The data that the view of a field shows and its row does not have. */
@@ -24,7 +24,7 @@ export interface FieldContext {
   readonly origin: string;
 }
 
-/** The data types of the interface. */
+/** The data types that the interface knows. */
 export const dataTypes: readonly DataType[] = [
   'auto',
   'boolean',
@@ -39,10 +39,10 @@ export const dataTypes: readonly DataType[] = [
   'blob',
 ];
 
-const writableWhen = { create: 'optional', update: true } as const;
+const optionallyWritable = { create: 'optional', update: true } as const;
 
-/** The fields of a definition that a request may set. */
-const definition: Readonly<Record<string, ResourceField<FieldRow, unknown>>> = {
+/** The keys of a field definition that a request may set. */
+const definitionFields: Readonly<Record<string, ResourceField<FieldRow, unknown>>> = {
   name: {
     type: filledText,
     description: 'The key in records; dots separate the levels of objects.',
@@ -51,47 +51,47 @@ const definition: Readonly<Record<string, ResourceField<FieldRow, unknown>>> = {
     update: true,
     lookup: 'update',
   },
-  title: { ...writableWhen, type: text, example: 'Review status' },
+  title: { ...optionallyWritable, type: text, example: 'Review status' },
   description: {
-    ...writableWhen,
+    ...optionallyWritable,
     type: text,
     example: 'How well the ClinVar classification is reviewed.',
   },
   data_type: {
-    type: oneOf(...dataTypes),
+    type: enumOf(...dataTypes),
     description: 'auto: decided by the first import. Other types do not change.',
     example: 'string',
     create: 'optional',
     update: true,
     lookup: 'update',
   },
-  entity_type: { ...writableWhen, type: nullable(oneOf(...entityTypes)), example: null },
+  entity_type: { ...optionallyWritable, type: nullable(enumOf(...entityTypes)), example: null },
   expression: {
-    ...writableWhen,
-    type: readBy(nullableText, readExpression),
+    ...optionallyWritable,
+    type: withReader(nullableText, readExpression),
     description:
       'Computes the field of the records of each import into the dataset, and of each migration, whose target_fields do not.',
     example: null,
   },
-  is_hidden: { ...writableWhen, type: boolean, example: false },
+  is_hidden: { ...optionallyWritable, type: boolean, example: false },
   is_list: {
-    type: readBy(nullable(boolean), (form, key) => form.boolean(key)),
+    type: withReader(nullable(boolean), (form, key) => form.boolean(key)),
     description: 'null: decided by the first import. Fixed once the field holds data.',
     example: false,
     create: 'optional',
     update: true,
     lookup: 'update',
   },
-  ordering: { ...writableWhen, type: nullable(integer), example: 7 },
+  ordering: { ...optionallyWritable, type: nullable(integer), example: 7 },
   depends_on: {
-    ...writableWhen,
+    ...optionallyWritable,
     type: strings,
     description: 'Fields that are computed before this one.',
     example: [],
   },
   url_template: {
-    ...writableWhen,
-    type: readBy(nullableText, (form, key) => {
+    ...optionallyWritable,
+    type: withReader(nullableText, (form, key) => {
       const template = form.nullableText(key);
       if (!template || (template.includes('{value}') && isWebAddress(template))) return template;
       return form.fail(key, 'Must be a http or https address, with {value} where the value goes.');
@@ -105,22 +105,22 @@ const definition: Readonly<Record<string, ResourceField<FieldRow, unknown>>> = {
 export const fieldDefinition = declareResource<FieldRow, unknown, Partial<NewFieldRow>>({
   name: 'Field',
   description: 'A field of a dataset.',
-  fields: definition,
+  fields: definitionFields,
   examples: {
     update: { title: 'ClinVar review status', description: 'ClinVar, release of March 2026.' },
   },
 });
 
-/** A dataset field: exactly these keys, clients compare the set (contract 9). */
+/** A dataset field. It has exactly these keys, because clients compare the set of keys (contract 9). */
 export const field = declareResource<FieldRow, FieldContext>({
   name: 'DatasetField',
   description: 'A field of a dataset.',
   fields: {
-    class_name: constant('DatasetField'),
+    class_name: constantField('DatasetField'),
     id: { type: id, example: 9021 },
     dataset_id: { type: id, example: 4812, create: 'required', lookup: true },
     vault_id: { type: id, example: 12, show: (_, { vaultId }) => vaultId },
-    ...(definition as Readonly<Record<string, ResourceField<FieldRow, FieldContext>>>),
+    ...(definitionFields as Readonly<Record<string, ResourceField<FieldRow, FieldContext>>>),
     is_read_only: { type: boolean, example: false },
     is_valid: {
       type: boolean,
@@ -137,21 +137,21 @@ export const field = declareResource<FieldRow, FieldContext>({
       example: 'http://localhost:7878/v2/dataset_fields/9021',
       show: (row, { origin }) => `${origin}/v2/dataset_fields/${row.id}`,
     },
-    ...createdAndUpdated,
+    ...timestampFields,
   },
 });
 
-/** The definition of a field in another request; a field that was answered may be sent as it is (contract 9). */
-export const fieldCreate = repeatingSchema(fieldDefinition.createSchema, field.schema);
-export const fieldUpdate = repeatingSchema(fieldDefinition.updateSchema, field.schema);
+/** The definition of a field inside another request; a client may send a field as an answer showed it (contract 9). */
+export const fieldCreate = withReadOnlyKeys(fieldDefinition.createSchema, field.schema);
+export const fieldUpdate = withReadOnlyKeys(fieldDefinition.updateSchema, field.schema);
 
 /** A target field of an import. */
-export const targetField = repeatingSchema(
+export const targetField = withReadOnlyKeys(
   declareResource<FieldRow>({
     name: 'TargetField',
     description: 'A field to create, or to change, by an import.',
     fields: {
-      ...definition,
+      ...definitionFields,
       expression: {
         type: anyType,
         description:
@@ -170,7 +170,7 @@ export const targetField = repeatingSchema(
   field.schema,
 );
 
-/** Whether a value is an address that a browser may follow: http and https alone (threat A12). */
+/** Whether a value is a URL template that a browser may follow: only http and https are allowed (threat A12). */
 function isWebAddress(template: string): boolean {
   const filledTemplate = template.replaceAll('{value}', 'x');
   return URL.canParse(filledTemplate) && /^https?:$/.test(new URL(filledTemplate).protocol);

@@ -2,14 +2,14 @@ import { Body, Controller, Query, Req, Res } from '@nestjs/common';
 import { viewerOf } from '../../../engine/catalog/access.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { FieldFilter, FieldRow } from '../../../engine/catalog/fields.js';
-import { AppError, notFound } from '../../../engine/core/errors.js';
+import { AppError, notFoundError } from '../../../engine/core/errors.js';
 import { parseJson } from '../../../engine/core/json.js';
 import { Access, Resource, CurrentCaller } from '../../http/access.js';
 import { field as declared } from './field.js';
 import { readFieldDefinition, readFieldPatch } from './read-field.js';
-import { refuseCircles } from './stored-expressions.js';
+import { refuseCyclicExpressions } from './stored-expressions.js';
 import { Form } from '../../http/form.js';
-import { omitUndefined, value, paramValues } from '../../http/list-query.js';
+import { omitUndefined, firstParamValue, paramValues } from '../../http/list-query.js';
 import { CreateOperation, Operation } from '../../http/operation.js';
 import { fieldOperations } from './fields.operations.js';
 import { answerList, type QueryParams } from '../../http/page.js';
@@ -22,7 +22,7 @@ import {
   type Caller,
 } from '../../http/request.js';
 import { requireResource } from '../../http/require-resource.js';
-import { refuseChange, unchangeable } from '../unchangeable.js';
+import { refuseChange, unchangeableMessages } from '../unchangeable.js';
 
 /** The fields of datasets (contract 9). */
 @Controller()
@@ -31,7 +31,7 @@ export class FieldsController {
 
   @CreateOperation(fieldOperations.create, async (context, caller, id, request) => {
     const field = await requireResource(context.catalog, caller, 'field', id, 'read');
-    return viewOf(context, field, request);
+    return fieldView(context, field, request);
   })
   @Access('write')
   async create(
@@ -47,13 +47,13 @@ export class FieldsController {
       datasetId !== undefined &&
       (await requireResource(catalog, caller, 'dataset', datasetId, 'write'));
     if (dataset && field.expression)
-      refuseCircles(form, [
+      refuseCyclicExpressions(form, [
         ...(await catalog.fields.all(dataset.id)),
         { dependsOn: [], expression: null, ...field },
       ]);
-    form.done();
+    form.throwIfInvalid();
     if (!dataset) throw new Error('done() lets no form without a dataset pass');
-    return viewOf(
+    return fieldView(
       this.context,
       await catalog.fields.create({ ...field, datasetId: dataset.id }),
       request,
@@ -71,13 +71,13 @@ export class FieldsController {
     const filter: FieldFilter = {
       viewer: viewerOf(caller),
       datasetId: dataset.id,
-      ...omitUndefined<FieldFilter>({ name: value(query, 'name') }),
+      ...omitUndefined<FieldFilter>({ name: firstParamValue(query, 'name') }),
     };
     return answerList<FieldRow>(request, query, {
       rows: (page) => this.context.catalog.fields.list(filter, page),
       views: async (rows) => {
         const viewContext = {
-          vaultId: await vaultOf(this.context, dataset.id),
+          vaultId: await vaultIdOf(this.context, dataset.id),
           origin: request.origin,
         };
         return rows.map((row) => declared.view(row, viewContext));
@@ -88,7 +88,7 @@ export class FieldsController {
   @Operation(fieldOperations.get)
   @Access('read', 'field')
   get(@Resource() field: FieldRow, @Req() request: ApiRequest): Promise<object> {
-    return viewOf(this.context, field, request);
+    return fieldView(this.context, field, request);
   }
 
   @Operation(fieldOperations.put)
@@ -110,27 +110,28 @@ export class FieldsController {
   ): Promise<object> {
     const form = new Form(body);
     const patch = readFieldPatch(form, field);
-    refuseChange(form, 'dataset_id', field.datasetId, unchangeable.dataset);
+    refuseChange(form, 'dataset_id', field.datasetId, unchangeableMessages.dataset);
     const otherFields = await this.context.catalog.fields.all(field.datasetId);
-    refuseCircles(
+    refuseCyclicExpressions(
       form,
       otherFields.map((one) => (one.id === field.id ? { ...one, ...patch } : one)),
     );
-    form.done();
+    form.throwIfInvalid();
     const row = await this.context.catalog.fields.update(field.id, patch);
-    if (!row) throw notFound(); // deleted meanwhile
-    return viewOf(this.context, row, request);
+    if (!row) throw notFoundError(); // the field was deleted meanwhile
+    return fieldView(this.context, row, request);
   }
 
   @Operation(fieldOperations.delete)
   @Access('write', 'field')
   async delete(@Resource() field: FieldRow, @Req() request: ApiRequest): Promise<object> {
     const dataset = await this.context.catalog.datasets.get(field.datasetId);
-    // Choice: the documentation has no deletion of fields, but a client has: only a field without data of a dataset without records is deleted.
+    // Choice: the documentation has no deletion of fields, but one client uses it. A field is deleted only if it has no data and its
+    // dataset has no records.
     if (field.isValid || (dataset?.documentsCount ?? 0) > 0) {
       throw new AppError('invalid', 'A field of a dataset with records cannot be deleted.');
     }
-    const view = await viewOf(this.context, field, request);
+    const view = await fieldView(this.context, field, request);
     await this.context.catalog.fields.delete(field.id);
     return view;
   }
@@ -144,43 +145,54 @@ export class FieldsController {
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
     const dataset = await this.context.catalog.datasets.get(field.datasetId);
-    if (!dataset) throw notFound(); // deleted meanwhile
+    if (!dataset) throw notFoundError(); // the dataset was deleted meanwhile
     const signal = abortOnDisconnect(request, reply);
-    const options = facetOptions(query);
-    return fieldFacets(this.context, dataset, field, options, value(query, 'as_of'), signal);
+    const options = readFacetOptions(query);
+    return fieldFacets(
+      this.context,
+      dataset,
+      field,
+      options,
+      firstParamValue(query, 'as_of'),
+      signal,
+    );
   }
 }
 
-async function viewOf(context: AppContext, field: FieldRow, request: ApiRequest): Promise<object> {
-  const vaultId = await vaultOf(context, field.datasetId);
+async function fieldView(
+  context: AppContext,
+  field: FieldRow,
+  request: ApiRequest,
+): Promise<object> {
+  const vaultId = await vaultIdOf(context, field.datasetId);
   return declared.view(field, { vaultId, origin: request.origin });
 }
 
-async function vaultOf(context: AppContext, datasetId: number): Promise<number> {
+async function vaultIdOf(context: AppContext, datasetId: number): Promise<number> {
   const object = await context.catalog.objects.get(datasetId);
-  if (!object) throw notFound(); // deleted meanwhile
+  if (!object) throw notFoundError(); // the object was deleted meanwhile
   return object.vaultId;
 }
 
-/** The options of a facet from a query string; nested facets are field names, or facets as JSON. */
-function facetOptions(query: QueryParams): Readonly<Record<string, unknown>> {
+/** Reads the options of a facet from the query string; nested facets are field names, or facets as JSON. */
+function readFacetOptions(query: QueryParams): Readonly<Record<string, unknown>> {
   const percents = paramValues(query, 'percents').flatMap((text) => text.split(','));
   const optionsOfOneFacet = ['facet_type', 'limit', 'interval', 'scale', 'extended'];
   return omitUndefined<Readonly<Record<string, unknown>>>({
-    ...Object.fromEntries(optionsOfOneFacet.map((name) => [name, value(query, name)])),
+    ...Object.fromEntries(optionsOfOneFacet.map((name) => [name, firstParamValue(query, name)])),
     percents: percents.length === 0 ? undefined : percents,
-    facets: nestedFacets(paramValues(query, 'facets')),
+    facets: readNestedFacets(paramValues(query, 'facets')),
   });
 }
 
-function nestedFacets(texts: readonly string[]): unknown {
+function readNestedFacets(texts: readonly string[]): unknown {
   const [first] = texts;
   if (first === undefined || texts.length > 1 || !/^\s*[[{]/.test(first))
     return first === undefined ? undefined : texts;
   try {
     return parseJson(first);
   } catch {
-    // The name of a field may begin with a bracket.
+    // Not JSON after all: the name of a field may begin with a bracket.
     return first;
   }
 }

@@ -1,7 +1,7 @@
 import { declareOperations, pagingParams, updateDescription } from '../../http/operation-row.js';
 import { anyType, answerSchema, integer } from '../../http/schema.js';
 import { datasetPaths } from '../datasets/datasets.operations.js';
-import { answeredAsOf, asOfKey } from '../records/as-of.js';
+import { asOfAnswerProperty, asOfProperty } from '../records/as-of.js';
 import { field, fieldUpdate } from './field.js';
 
 /** A facet of one field. */
@@ -15,7 +15,7 @@ export const fieldFacets = answerSchema('FieldFacets', 'A facet of one field ove
     ],
   },
   total: { type: integer, description: 'Number of distinct values.', example: 6 },
-  as_of: answeredAsOf,
+  as_of: asOfAnswerProperty,
   took: { type: integer, description: 'Milliseconds.', example: 3 },
 });
 
@@ -75,7 +75,7 @@ export const fieldOperations = declareOperations('fields', 'Dataset fields', {
       extended: 'true: stats with standard deviation, variance and sum of squares.',
       percents: 'Of percentiles: numbers from 0 to 100, separated by commas or repeated.',
       facets: 'Facets of each term or bin: field names, repeated, or facets as JSON.',
-      as_of: asOfKey.description,
+      as_of: asOfProperty.description,
     },
     answer: fieldFacets,
   },

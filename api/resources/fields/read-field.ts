@@ -3,15 +3,17 @@ import type { JsonObject } from '../../../engine/core/types.js';
 import { Form } from '../../http/form.js';
 import { omitUndefined } from '../../http/list-query.js';
 import { dataTypes, fieldDefinition } from './field.js';
-import { refuseCircles } from './stored-expressions.js';
+import { refuseCyclicExpressions } from './stored-expressions.js';
 
-/** A field definition, in a body of its own or in a list of fields; its dataset is not read. */
+/** Reads a field definition from a body of its own or from a list of fields; the key of its dataset is ignored. */
 export function readFieldDefinition(form: Form): Omit<NewFieldRow, 'datasetId'> {
   const values = fieldDefinition.readCreate(form);
   return { ...values, name: values.name ?? '' };
 }
 
-/** The definitions of a new dataset's fields. Mistakes go to the key `fields` with the field's number and name. */
+/**
+ * Reads the definitions of the fields of a new dataset. Mistakes are noted under the key `fields`, with the number and name of the field.
+ */
 export function readFieldList(
   form: Form,
   list: readonly JsonObject[],
@@ -23,21 +25,25 @@ export function readFieldList(
     if (names.has(values.name)) fieldForm.fail('name', 'The name is given twice.');
     names.add(values.name);
     const label = `Field ${index + 1} ${JSON.stringify(values.name)}`;
-    form.absorbInto('fields', fieldForm, (key, messages) => `${label}, ${key}: ${messages}`);
+    form.collectErrorsOfPart(
+      'fields',
+      fieldForm,
+      (key, messages) => `${label}, ${key}: ${messages}`,
+    );
     return values;
   });
   const circles = new Form({});
-  refuseCircles(
+  refuseCyclicExpressions(
     circles,
     fields.map((one) => ({ dependsOn: [], expression: null, ...one })),
   );
-  form.absorbInto('fields', circles, (key, messages) => `${key}: ${messages}`);
+  form.collectErrorsOfPart('fields', circles, (key, messages) => `${key}: ${messages}`);
   return fields;
 }
 
 /**
- * The changes to a field. Its name, type and whether it is a list do not change once set (specification, "Dataset
- * field"); `auto` may become a type while there are no data. Repeating a value is no change.
+ * Reads the changes to a field. The name, the type, and whether it is a list cannot change once set (specification, "Dataset field"); the
+ * type `auto` may become another type while the field has no data. To repeat a value is no change.
  */
 export function readFieldPatch(form: Form, row: FieldRow): FieldPatch {
   const name = form.text('name');

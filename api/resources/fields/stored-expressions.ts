@@ -1,26 +1,26 @@
 import type { FieldRow } from '../../../engine/catalog/fields.js';
 import { AppError } from '../../../engine/core/errors.js';
-import { compileNamed, orderFields } from '../../../engine/expression/annotate/fields.js';
+import { compileFieldExpression, orderFields } from '../../../engine/expression/annotate/fields.js';
 import type { Form } from '../../http/form.js';
 
-/** Reads the expression of a field of a dataset, which imports and migrations compute; the empty text is none. */
+/** Reads the expression of a dataset field, which imports and migrations compute; the empty text means no expression. */
 export function readExpression(form: Form, key: string): string | null | undefined {
   const text = form.nullableText(key);
   if (!text) return text === undefined ? undefined : null;
   const name = form.raw('name');
   if (typeof name === 'string' && name.includes('.'))
     return form.fail(key, 'Only a field of the record itself can be computed, not one inside an object.'); // prettier-ignore
-  const problem = problemOf(() => compileNamed(key, text));
+  const problem = errorMessageOf(() => compileFieldExpression(key, text));
   return problem === undefined ? text : form.fail(key, problem);
 }
 
 /** Adds an error to the form if the fields of a dataset depend on each other in a circle. */
-export function refuseCircles(
+export function refuseCyclicExpressions(
   form: Form,
   fields: readonly Pick<FieldRow, 'name' | 'expression' | 'dependsOn'>[],
 ): void {
   const computedFields = fields.filter(({ expression }) => expression);
-  const problem = problemOf(() =>
+  const problem = errorMessageOf(() =>
     orderFields(
       computedFields.map(({ name, dependsOn }) => ({
         name,
@@ -36,8 +36,8 @@ export function refuseCircles(
   if (problem !== undefined) form.fail('depends_on', problem);
 }
 
-/** The message of the error that `work` throws about the request. */
-export function problemOf(work: () => unknown): string | undefined {
+/** Runs `work` and returns the message of the error that it throws about the request; undefined if it succeeds. */
+export function errorMessageOf(work: () => unknown): string | undefined {
   try {
     work();
     return undefined;

@@ -1,6 +1,6 @@
 import type { FileVersionRow } from '../../../engine/catalog/file-versions.js';
 import { declareOperations, pagingParams } from '../../http/operation-row.js';
-import { constant, declareResource } from '../../http/resource.js';
+import { constantField, declareResource } from '../../http/resource.js';
 import {
   bodySchema,
   boolean,
@@ -8,10 +8,10 @@ import {
   integer,
   nullable,
   nullableText,
-  oneOf,
+  enumOf,
 } from '../../http/schema.js';
-import { createdAndUpdated, userField, type WithUser } from '../common-fields.js';
-import { download } from '../objects/objects.operations.js';
+import { timestampFields, userField, type WithUser } from '../common-fields.js';
+import { downloadSchema } from '../objects/objects.operations.js';
 
 /** The data that the view of a version shows and its row does not have. */
 export interface FileVersionContext extends WithUser {
@@ -24,7 +24,7 @@ export const fileVersion = declareResource<FileVersionRow, FileVersionContext>({
   name: 'FileVersion',
   description: 'A version of a file.',
   fields: {
-    class_name: constant('FileVersion'),
+    class_name: constantField('FileVersion'),
     id: { type: integer, property: 'revision', description: 'Counts the versions of the file.', example: 2 },
     object_id: { type: id, example: 4811 },
     is_current: {
@@ -35,7 +35,7 @@ export const fileVersion = declareResource<FileVersionRow, FileVersionContext>({
     },
     is_deleted: { type: boolean, example: false, show: ({ deletedAt }) => deletedAt !== null },
     availability: {
-      type: oneOf('unverified', 'available'),
+      type: enumOf('unverified', 'available'),
       description: 'available once its bytes have arrived.',
       example: 'available',
     },
@@ -44,16 +44,16 @@ export const fileVersion = declareResource<FileVersionRow, FileVersionContext>({
     mimetype: { type: nullableText, example: 'application/gzip' },
     user: userField,
     user_id: { type: id, description: 'Who created it.', example: 3 },
-    ...createdAndUpdated,
+    ...timestampFields,
   },
 }); // prettier-ignore
 
 /** The body of a request that chooses the current version of a file. */
-export const restoredVersion = bodySchema('FileVersionRestore', 'Names a version of a file.', {
+export const restoreVersionBody = bodySchema('FileVersionRestore', 'Names a version of a file.', {
   version_id: { type: integer, description: 'The `id` of the version.', example: 1, required: true },
 }); // prettier-ignore
 
-const onePath: [string] = ['/v2/objects/:id/versions/:version'];
+const versionPath: [string] = ['/v2/objects/:id/versions/:version'];
 
 /** The HTTP operations on versions of files. */
 export const fileVersionOperations = declareOperations('fileVersions', 'Objects', {
@@ -66,20 +66,20 @@ export const fileVersionOperations = declareOperations('fileVersions', 'Objects'
   },
   download: {
     method: 'GET',
-    paths: onePath,
+    paths: versionPath,
     summary: 'Returns a signed address of the bytes of a version.',
     query: { redirect: 'true: answer 302 to the address.' },
-    answer: download,
+    answer: downloadSchema,
   },
   undelete: {
     method: 'PUT',
-    paths: onePath,
+    paths: versionPath,
     summary: 'Brings a deleted version back.',
     answer: fileVersion.schema,
   },
   delete: {
     method: 'DELETE',
-    paths: onePath,
+    paths: versionPath,
     summary: 'Deletes a version; it can be brought back for some days.',
     answer: fileVersion.schema,
   },
@@ -87,7 +87,7 @@ export const fileVersionOperations = declareOperations('fileVersions', 'Objects'
     method: 'POST',
     paths: ['/v2/objects/:id/versions/current'],
     summary: 'Adds a version with the content of an earlier one, which is current then.',
-    body: restoredVersion,
+    body: restoreVersionBody,
     answer: fileVersion.schema,
   },
 });

@@ -2,25 +2,24 @@ import { Body, Controller, Param, Query, Req, Res } from '@nestjs/common';
 import type { Tables } from '../../../engine/catalog/catalog.js';
 import type { FileVersionRow } from '../../../engine/catalog/file-versions.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
-import { AppError, notFound } from '../../../engine/core/errors.js';
+import { AppError, notFoundError } from '../../../engine/core/errors.js';
 import { fileExists, linkFile } from '../../../engine/core/files.js';
 import { Access, CurrentCaller, Resource } from '../../http/access.js';
 import { AppContext } from '../../http/app-context.js';
 import { Form, readBoolean, readId } from '../../http/form.js';
-import { value } from '../../http/list-query.js';
+import { firstParamValue } from '../../http/list-query.js';
 import { Operation } from '../../http/operation.js';
 import { answerList, type QueryParams } from '../../http/page.js';
 import type { ApiReply, ApiRequest, Caller } from '../../http/request.js';
 import { requireResource } from '../../http/require-resource.js';
 import { answerDownload } from '../downloads/answer-download.js';
-import { publishUpload, removeQuietly, uploadScratch } from '../uploads/receive-upload.js';
+import { publishUpload, removeQuietly, uploadScratchPath } from '../uploads/receive-upload.js';
 import { fileVersion, fileVersionOperations } from './file-version.js';
 
 /**
  * Versions of files (contract 6.8).
- *
- * Choice: a deleted version counts as stored and can be brought back for `--keep-versions-days`; then its content is removed. A version that is made current again is added
- * as a new one with the same content, also in a vault that keeps no versions any more.
+ * Choice: a deleted version can be restored for `--keep-versions-days`; after that its content is removed. A version that is made current
+ * again is added as a new version with the same content, even if the vault no longer keeps versions.
  */
 @Controller()
 export class FileVersionsController {
@@ -35,7 +34,7 @@ export class FileVersionsController {
   ): Promise<object> {
     requireFile(object);
     const { fileVersions } = this.context.catalog;
-    const showDeleted = readBoolean(value(query, 'show_deleted')) === true;
+    const showDeleted = readBoolean(firstParamValue(query, 'show_deleted')) === true;
     return answerList<FileVersionRow>(request, query, {
       rows: (page) => fileVersions.list({ objectId: object.id, showDeleted }, page),
       views: (rows) => Promise.all(rows.map((row) => versionView(this.context, object, row))),
@@ -51,9 +50,9 @@ export class FileVersionsController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
-    const row = await versionNamed(this.context.catalog, object, version);
-    if (row.deletedAt !== null) throw notFound();
-    if (row.availability !== 'available') throw new AppError('invalid', noContent(row));
+    const row = await requireVersion(this.context.catalog, object, version);
+    if (row.deletedAt !== null) throw notFoundError();
+    if (row.availability !== 'available') throw new AppError('invalid', noContentMessage(row));
     return answerDownload(this.context, object, row.revision, query, request, reply);
   }
 
@@ -88,26 +87,26 @@ export class FileVersionsController {
     const rawVersionId = form.raw('version_id');
     const revision = readId(rawVersionId) ?? 0;
     if (rawVersionId === undefined) form.fail('version_id', 'This field is required.');
-    form.done();
+    form.throwIfInvalid();
     requireFile(object);
     const { catalog, data } = this.context;
     const row = await catalog.fileVersions.get(object.id, revision);
     if (row === undefined || row.deletedAt !== null)
       form.fail('version_id', `The file has no version ${JSON.stringify(String(rawVersionId).slice(0, 50))}.`); // prettier-ignore
-    else if (row.availability !== 'available') form.fail('version_id', noContent(row));
+    else if (row.availability !== 'available') form.fail('version_id', noContentMessage(row));
     else if (revision === object.revision)
       form.fail('version_id', `Version ${revision} is the current one.`);
-    form.done();
-    const scratchPath = uploadScratch(this.context, object.id);
+    form.throwIfInvalid();
+    const scratchPath = uploadScratchPath(this.context, object.id);
     const path = data.object(object.id, revision);
-    if (!fileExists(path)) throw notFound(); // removed meanwhile
+    if (!fileExists(path)) throw notFoundError(); // the content was removed meanwhile
     await linkFile(path, scratchPath);
     try {
       const content = { bytes: row!.size, md5: row!.md5, mimetype: row!.mimetype };
       const target = { id: object.id, userId: user.id };
       const added = await publishUpload(this.context, target, scratchPath, content);
       const [now, version] = [await catalog.objects.get(object.id), await catalog.fileVersions.get(object.id, added)]; // prettier-ignore
-      if (now === undefined || version === undefined) throw notFound(); // deleted meanwhile
+      if (now === undefined || version === undefined) throw notFoundError(); // the file or the version was deleted meanwhile
       return versionView(this.context, now, version);
     } catch (error) {
       await removeQuietly(scratchPath);
@@ -124,25 +123,25 @@ export class FileVersionsController {
     const { catalog, scheduler } = this.context;
     const changedVersion = await catalog.transaction(async (tx) => {
       const object = await requireResource(tx, caller, 'object', id, 'write');
-      const row = await versionNamed(tx, object, version);
+      const row = await requireVersion(tx, object, version);
       return tx.fileVersions.setDeleted(row, isDeleted);
     });
     await scheduler.fileTables.drop(id);
     const object = await catalog.objects.get(id);
-    if (object === undefined) throw notFound(); // deleted meanwhile
+    if (object === undefined) throw notFoundError(); // the file was deleted meanwhile
     return versionView(this.context, object, changedVersion);
   }
 }
 
 /** The version of a file that a path names. */
-async function versionNamed(
+async function requireVersion(
   tables: Tables,
   object: ObjectRow,
   version: string,
 ): Promise<FileVersionRow> {
   requireFile(object);
   const row = await tables.fileVersions.get(object.id, readId(version) ?? 0);
-  if (row === undefined) throw notFound();
+  if (row === undefined) throw notFoundError();
   return row;
 }
 
@@ -151,7 +150,7 @@ function requireFile({ objectType }: ObjectRow): void {
     throw new AppError('invalid', `Only files have versions; this is a ${objectType}.`);
 }
 
-function noContent({ revision }: FileVersionRow): string {
+function noContentMessage({ revision }: FileVersionRow): string {
   return `Version ${revision} has not been uploaded yet.`;
 }
 

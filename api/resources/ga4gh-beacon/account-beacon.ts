@@ -2,9 +2,9 @@ import { viewerOf } from '../../../engine/catalog/access.js';
 import type { AccountRow } from '../../../engine/catalog/accounts.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { Granularity } from '../../../engine/catalog/global-beacons.js';
-import { wholeList } from '../../../engine/catalog/list-page.js';
-import { anybody } from '../../../engine/catalog/permission.js';
-import { notFound } from '../../../engine/core/errors.js';
+import { unlimitedPage } from '../../../engine/catalog/list-page.js';
+import { anonymousViewer } from '../../../engine/catalog/permission.js';
+import { notFoundError } from '../../../engine/core/errors.js';
 import type { AppContext } from '../../http/app-context.js';
 import { readId } from '../../http/form.js';
 import type { Caller } from '../../http/request.js';
@@ -26,14 +26,13 @@ export interface AccountBeacon {
 }
 
 /**
- * The beacon of the account with a domain, with the datasets that the caller may read. Throws a 404 for an unknown domain and for a beacon that
- * the caller must not know of.
- *
- * Choice: the GA4GH beacon of an account has the datasets with a granularity that the caller may read. It may be asked without credentials: it
- * then has those in public vaults. Who does not belong to the account gets a 404 as long as it has no dataset for them, as if there were no such account.
- *
- * Choice: a beacon answers filters to callers with credentials, who may read the records in other ways, too. To others, only datasets that show
- * records do: by filters, a yes or no tells one value of a record after the other.
+ * Returns the beacon of the account with this domain, with the datasets that the caller may read. Throws a 404 for an unknown domain and
+ * for a beacon whose existence the caller must not learn.
+ * Choice: the GA4GH beacon of an account has the datasets that have a granularity and that the caller may read; without credentials, those
+ * in public vaults. A caller who does not belong to the account and may read none of them gets a 404, as if the account did not exist.
+ * Choice: the GA4GH beacon of an account answers filters to callers with credentials, who may read the records in other ways, too. For
+ * other callers, it answers filters only for datasets that show records, because with filters a series of yes-or-no answers discloses the
+ * values of a record.
  */
 export async function accountBeacon(
   { catalog }: AppContext,
@@ -41,16 +40,16 @@ export async function accountBeacon(
   domain: string,
 ): Promise<AccountBeacon> {
   const account = await catalog.accounts.byDomain(domain);
-  if (account === undefined) throw notFound();
-  const viewer = caller === undefined ? anybody : viewerOf(caller);
-  const { rows } = await catalog.datasets.list({ viewer, beaconOf: account.id }, wholeList);
-  if (rows.length === 0 && viewer.accountId !== account.id) throw notFound();
+  if (account === undefined) throw notFoundError();
+  const viewer = caller === undefined ? anonymousViewer : viewerOf(caller);
+  const { rows } = await catalog.datasets.list({ viewer, beaconOf: account.id }, unlimitedPage);
+  if (rows.length === 0 && viewer.accountId !== account.id) throw notFoundError();
   const beacons = await catalog.globalBeacons.of(rows.map(({ id }) => id));
   const found = await Promise.all(
     rows.map(async (row): Promise<BeaconDataset[]> => {
       const object = await catalog.objects.get(row.id);
       const granularity = beacons.get(row.id)?.granularity ?? 'none';
-      if (object === undefined || granularity === 'none') return []; // changed a moment ago
+      if (object === undefined || granularity === 'none') return []; // the dataset was changed a moment ago
       const answersFilters = caller !== undefined || granularity === 'record';
       const { filename: name, description } = object;
       return [{ row, name, description, granularity, answersFilters }];
@@ -59,10 +58,10 @@ export async function accountBeacon(
   return { account, datasets: found.flat() };
 }
 
-/** The dataset of a beacon with this id; throws a 404 without one. */
-export function datasetOf({ datasets }: AccountBeacon, id: string): BeaconDataset {
+/** Returns the dataset of a beacon with this id; throws a 404 if the beacon has none. */
+export function requireBeaconDataset({ datasets }: AccountBeacon, id: string): BeaconDataset {
   const number = readId(id);
   const found = datasets.find(({ row }) => row.id === number);
-  if (found === undefined) throw notFound();
+  if (found === undefined) throw notFoundError();
   return found;
 }

@@ -1,7 +1,7 @@
 /* Alleles as records have them, in the notation of VCF, and as requests of a beacon ask for them. */
 
 /** The bases that each IUPAC code stands for. */
-const codes: Readonly<Record<string, string>> = {
+const iupacCodes: Readonly<Record<string, string>> = {
   R: 'AG',
   Y: 'CT',
   S: 'CG',
@@ -15,24 +15,26 @@ const codes: Readonly<Record<string, string>> = {
   N: 'ACGT',
 };
 
-/** Whether bases name a single sequence, without codes for several bases. */
-export function isExact(bases: string): boolean {
+/** Whether bases name a single sequence, that is, contain no code for several bases. */
+export function isUnambiguous(bases: string): boolean {
   return /^[ACGT]*$/.test(bases);
 }
 
-/** The regular expression that matches the sequences for which bases stand; a code also matches itself. */
+/** Returns a regular expression for the sequences that the bases stand for; a code also matches itself. */
 export function basesPattern(bases: string): string {
   return [...bases]
-    .map((base) => (codes[base] === undefined ? quoteText(base) : `[${codes[base]}${base}]`))
+    .map((base) =>
+      iupacCodes[base] === undefined ? quoteText(base) : `[${iupacCodes[base]}${base}]`,
+    )
     .join('');
 }
 
-/** The regular expression that matches exactly this text. */
+/** Returns a regular expression that matches exactly this text. */
 export function quoteText(text: string): string {
   return text.replaceAll(/[\\^$.|?*+()[\]{}]/g, '\\$&');
 }
 
-/** A variant as far as it is known: its alternate allele in the notation of VCF, and its reference allele or the number of its bases. */
+/** What is known of a variant: its alternate allele in VCF notation, and its reference allele or only the length of that. */
 interface KnownAllele {
   readonly reference: string | null;
   readonly length: number;
@@ -40,8 +42,9 @@ interface KnownAllele {
 }
 
 /**
- * The `variantType` of a record: that of a symbolic allele as its file has it, `<DEL:ME>` being a `DEL`, BND for a breakend, else what the
- * alleles are: SNP, MNP, INS, DEL, INDEL, or nothing but the reference, for which the Sequence Ontology has a term.
+ * Returns the `variantType` of a record. For a symbolic allele it is the type in the file (`DEL` for `<DEL:ME>`), for a breakend it is BND.
+ * Otherwise it follows from the alleles: SNP, MNP, INS, DEL, INDEL or, if the alternate equals the reference, the term of the Sequence
+ * Ontology, `no_sequence_alteration`.
  */
 export function variantTypeOf({ reference, length, alternate }: KnownAllele): string {
   const symbol = /^<([^<>:]+)(?::[^<>]*)?>$/.exec(alternate)?.[1];
@@ -57,12 +60,11 @@ export function variantTypeOf({ reference, length, alternate }: KnownAllele): st
 }
 
 /**
- * The bases of an alternate as the standard writes them, in which only the letters of IUPAC, dashes and dots may stand.
- *
- * Choice: symbolic alleles and breakends are `N` in the `alternateBases` of a beacon, and their `variantType` says what they are; `*`, a base that
- * another variant deletes, is `-`.
+ * Returns the bases of an alternate allele as the Beacon standard writes them: only IUPAC letters, dashes and dots are allowed.
+ * Choice: symbolic alleles and breakends are `N` in the `alternateBases` of a beacon, and their `variantType` says what they are; `*`, a
+ * base that another variant deletes, is `-`.
  */
-export function writtenBases(alternate: string): string {
+export function standardBases(alternate: string): string {
   const bases = alternate.toUpperCase();
   if (bases === '*') return '-';
   return /^[ACGTUNRYSWKMBDHV.-]*$/.test(bases) ? bases : 'N';

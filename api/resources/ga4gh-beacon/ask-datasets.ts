@@ -6,9 +6,9 @@ import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
 import { runQuery, type QueryAnswer } from '../../../engine/query/plan/query.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import type { AppContext } from '../../http/app-context.js';
-import { answerTo } from '../../http/errors.filter.js';
+import { errorAnswerOf } from '../../http/errors.filter.js';
 import { mapConcurrent } from '../../http/map-concurrent.js';
-import { readableData, unlessDeleted } from '../records/query-records.js';
+import { readableData, runUnlessDeleted } from '../records/query-records.js';
 import type { BeaconDataset } from './account-beacon.js';
 import { filterCondition } from './beacon-filters.js';
 import type { BeaconRequest } from './beacon-request.js';
@@ -20,7 +20,7 @@ export interface DatasetMatches {
   readonly dataset: BeaconDataset;
   /** Number of records. */
   readonly total: number;
-  /** A page of genomic variations, and the number of records on it that have no position. */
+  /** Returns a page of genomic variations, and the number of its records that were left out because they have no position. */
   page(offset: number, limit: number): Promise<{ readonly results: readonly object[]; readonly left: number }>; // prettier-ignore
 }
 
@@ -30,8 +30,11 @@ export interface DatasetProblem {
   readonly problem: string;
 }
 
-/** Asks datasets concurrently; the answers are in the order of the datasets, without those deleted meanwhile. `recordId` asks for one record only. */
-export async function askDatasets(
+/**
+ * Asks datasets concurrently. The answers are in the order of the datasets; datasets deleted meanwhile have none. With `recordId`, only the
+ * record with that id is asked for.
+ */
+export async function queryDatasets(
   context: AppContext,
   datasets: readonly BeaconDataset[],
   request: Pick<BeaconRequest, 'variants' | 'filters'>,
@@ -42,20 +45,20 @@ export async function askDatasets(
     if (request.filters.length > 0 && !dataset.answersFilters)
       return { dataset, problem: 'The dataset answers filters only to callers with credentials.' };
     try {
-      return await askDataset(context, dataset, request, signal, recordId);
+      return await queryDataset(context, dataset, request, signal, recordId);
     } catch (error) {
-      // An error of the request is reported for its dataset; any other error fails the whole answer, because it would be wrong.
+      // An error in the request is reported for this dataset. Any other error fails the whole answer, which would otherwise be wrong.
       if (!(error instanceof AppError) || signal.aborted) throw error;
       if (error.code === 'not-found') return undefined;
       if (error.code !== 'invalid') throw error;
-      const { body } = answerTo(error);
+      const { body } = errorAnswerOf(error);
       return { dataset, problem: Object.values(body).flat().map(String).join(' ') };
     }
   });
   return answers.filter((one) => one !== undefined);
 }
 
-async function askDataset(
+async function queryDataset(
   context: AppContext,
   dataset: BeaconDataset,
   { variants, filters }: Pick<BeaconRequest, 'variants' | 'filters'>,
@@ -69,7 +72,7 @@ async function askDataset(
   const query = {
     entities: conditions.entities,
     filters: [
-      // The filters come first, so that messages name them by their index in the request.
+      // The filters of the request come first, so that messages name them by their index in the request.
       ...filters.map((filter) => filterCondition(filter, fields)),
       ...conditions.filters,
       ...(recordId === undefined ? [] : [['_id', recordId]]),
@@ -79,7 +82,7 @@ async function askDataset(
   const format = variationFormat(row.id, fields);
   const run = (more: object): Promise<QueryAnswer> => {
     const parsed = parseQuery({ ...query, ...more }, fields, genes);
-    return unlessDeleted(context, row, () =>
+    return runUnlessDeleted(context, row, () =>
       runQuery(context.queryEngine, snapshot, fields, parsed, { signal }),
     );
   };
@@ -97,13 +100,13 @@ async function askDataset(
   };
 }
 
-/** The results of a page, by dataset, and how many of its records name no place. */
+/** The results of a page, by dataset, and the number of its records that were left out because they have no position. */
 export interface PageOfMatches {
   readonly results: ReadonlyMap<BeaconDataset, readonly object[]>;
   readonly left: number;
 }
 
-/** One page of the matching records of all datasets, in the order of the datasets. */
+/** Returns one page of the matching records of all datasets, in the order of the datasets. */
 export async function pageOfMatches(
   matches: readonly DatasetMatches[],
   { skip, limit }: Pick<BeaconRequest, 'skip' | 'limit'>,

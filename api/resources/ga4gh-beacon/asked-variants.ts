@@ -1,19 +1,19 @@
 import { readInteger, type Form } from '../../http/form.js';
 import { referenceSequence, type ReferenceSequence } from './reference-sequences.js';
 
-/** Two bounds of a position, 0-based; the second is excluded. */
-export type Bracket = readonly [from: number, to: number];
+/** Bounds between which a position lies, 0-based; `to` is excluded. */
+export type PositionBracket = readonly [from: number, to: number];
 
-/** Where the variants of a request lie (Beacon v2, variant queries). Positions are 0-based, the end is excluded. */
-export type AskedPlace = { readonly sequence: ReferenceSequence } & (
+/** Where the requested variants lie (Beacon v2, variant queries). Positions are 0-based, the end is excluded. */
+export type QueriedLocation = { readonly sequence: ReferenceSequence } & (
   | { readonly kind: 'sequence'; readonly start: number }
   | { readonly kind: 'range'; readonly start: number; readonly end: number }
-  | { readonly kind: 'bracket'; readonly start: Bracket; readonly end: Bracket }
+  | { readonly kind: 'bracket'; readonly start: PositionBracket; readonly end: PositionBracket }
 );
 
-/** The conditions on variants in a request; null where the request has none. */
-export interface AskedVariants {
-  readonly place: AskedPlace | null;
+/** The conditions on variants in a request; null for a condition that the request does not have. */
+export interface QueriedVariants {
+  readonly place: QueriedLocation | null;
   /** The reference bases in upper case; empty for an insertion without a base before it. */
   readonly referenceBases: string | null;
   /** The alternate bases in upper case; empty for a deletion without a base before it. */
@@ -41,18 +41,18 @@ export const variantParameters = {
   mateName: 'Not supported: answered with 400.',
 }; // prettier-ignore
 
-/** The last position that a request may name; chromosomes are shorter. */
-const lastPosition = 2 ** 40;
+/** The last position that a request may name; all chromosomes are shorter. */
+const maxPosition = 2 ** 40;
 
 /** Reads the parameters of a request; notes mistakes in the form. */
-export function readVariants(form: Form): AskedVariants {
+export function readVariants(form: Form): QueriedVariants {
   for (const key of ['variantMinLength', 'variantMaxLength', 'mateName'])
     if (form.raw(key) !== undefined)
       form.fail(key, 'This parameter is not supported; an answer without it would be about other variants.'); // prettier-ignore
   const referenceBases = readBases(form, 'referenceBases');
   const alternateBases = readBases(form, 'alternateBases');
-  const variantType = shortText(form, 'variantType');
-  const place = readPlace(form, alternateBases);
+  const variantType = readShortText(form, 'variantType');
+  const place = readLocation(form, alternateBases);
   const isEmpty = referenceBases === '' || alternateBases === '';
   if (isEmpty && !(referenceBases ?? '') && !(alternateBases ?? ''))
     form.fail(
@@ -65,15 +65,15 @@ export function readVariants(form: Form): AskedVariants {
     place,
     referenceBases,
     alternateBases,
-    variantType: variantType && (types[variantType.toUpperCase()] ?? variantType),
-    geneId: shortText(form, 'geneId'),
-    aminoacidChange: shortText(form, 'aminoacidChange'),
-    genomicAlleleShortForm: shortText(form, 'genomicAlleleShortForm'),
+    variantType: variantType && (variantTypeByEfoId[variantType.toUpperCase()] ?? variantType),
+    geneId: readShortText(form, 'geneId'),
+    aminoacidChange: readShortText(form, 'aminoacidChange'),
+    genomicAlleleShortForm: readShortText(form, 'genomicAlleleShortForm'),
   };
 }
 
-/** The types of variants that terms of EFO stand for, by the table of the standard. */
-const types: Readonly<Record<string, string>> = {
+/** The types of variants that EFO terms stand for, by the table of the Beacon standard. */
+const variantTypeByEfoId: Readonly<Record<string, string>> = {
   'EFO:0030063': 'CNV',
   'EFO:0030070': 'DUP',
   'EFO:0030067': 'DEL',
@@ -87,18 +87,18 @@ function readBases(form: Form, key: string): string | null {
   return upperText;
 }
 
-function shortText(form: Form, key: string): string | null {
+function readShortText(form: Form, key: string): string | null {
   const givenText = form.text(key)?.trim();
   if (givenText === undefined || givenText === '') return null;
   if (givenText.length > 200) form.fail(key, 'Must have at most 200 characters.');
   return givenText;
 }
 
-function readPlace(form: Form, alternateBases: string | null): AskedPlace | null {
+function readLocation(form: Form, alternateBases: string | null): QueriedLocation | null {
   const start = readPositions(form, 'start');
   const end = readPositions(form, 'end');
-  const referenceName = shortText(form, 'referenceName');
-  const assemblyId = shortText(form, 'assemblyId') ?? undefined;
+  const referenceName = readShortText(form, 'referenceName');
+  const assemblyId = readShortText(form, 'assemblyId') ?? undefined;
   if (referenceName === null) {
     for (const key of ['start', 'end'])
       if (form.raw(key) !== undefined) form.fail(key, 'A position needs a referenceName.');
@@ -130,7 +130,7 @@ function readPlace(form: Form, alternateBases: string | null): AskedPlace | null
   if (start.length === 2) {
     for (const [key, [from, to]] of [['start', start], ['end', end]] as const) // prettier-ignore
       if (from! >= to!) form.fail(key, `The second value must be greater than the first; it is excluded: ${from}, ${from! + 1} is one position.`); // prettier-ignore
-    const bracket = (list: readonly number[]): Bracket => [list[0]!, list[1]!];
+    const bracket = (list: readonly number[]): PositionBracket => [list[0]!, list[1]!];
     return { kind: 'bracket', sequence, start: bracket(start), end: bracket(end) };
   }
   if (end[0]! <= start[0]!)
@@ -138,7 +138,7 @@ function readPlace(form: Form, alternateBases: string | null): AskedPlace | null
   return { kind: 'range', sequence, start: start[0]!, end: end[0]! };
 }
 
-/** Parses one or two positions; returns undefined if there are none, and after an error, which is added to the form. */
+/** Parses one or two positions. Returns undefined if there are none, or if there is an error, which is added to the form. */
 function readPositions(form: Form, key: string): readonly number[] | undefined {
   const rawValue = form.raw(key);
   if (rawValue === undefined) return undefined;
@@ -147,7 +147,7 @@ function readPositions(form: Form, key: string): readonly number[] | undefined {
   );
   const isValid =
     (list.length === 1 || list.length === 2) &&
-    list.every((one) => one !== undefined && one >= 0 && one <= lastPosition);
+    list.every((one) => one !== undefined && one >= 0 && one <= maxPosition);
   if (isValid) return list as readonly number[];
   return form.fail(key, 'Must be one or two whole numbers from 0 on.');
 }

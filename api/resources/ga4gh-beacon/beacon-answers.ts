@@ -1,8 +1,8 @@
 import { budgets } from '../../../engine/core/budgets.js';
-import { AppError, notFound } from '../../../engine/core/errors.js';
+import { AppError, notFoundError } from '../../../engine/core/errors.js';
 import type { AppContext } from '../../http/app-context.js';
-import { datasetOf, type AccountBeacon, type BeaconDataset } from './account-beacon.js';
-import { askDatasets, pageOfMatches, type DatasetMatches } from './ask-datasets.js';
+import { requireBeaconDataset, type AccountBeacon, type BeaconDataset } from './account-beacon.js';
+import { queryDatasets, pageOfMatches, type DatasetMatches } from './ask-datasets.js';
 import { informationalMeta, responseMeta } from './beacon-frame.js';
 import {
   answerGranularities,
@@ -10,8 +10,8 @@ import {
   type BeaconRequest,
 } from './beacon-request.js';
 
-/** A request to a beacon, and where its answer is made. */
-export interface BeaconQuestion {
+/** A request to a beacon, with the beacon and the services that answer it. */
+export interface BeaconQueryContext {
   readonly context: AppContext;
   readonly beacon: AccountBeacon;
   readonly request: BeaconRequest;
@@ -19,27 +19,27 @@ export interface BeaconQuestion {
   readonly signal: AbortSignal;
 }
 
-/** The number of an answer's granularity: a greater one tells more. */
+/** Returns the rank of a granularity: an answer of a higher rank tells more. */
 function granularityLevel(granularity: AnswerGranularity): number {
   return answerGranularities.indexOf(granularity);
 }
 
 /**
- * Answers a request for variants: whether any dataset has some, how many the datasets have, or the records, whichever is the least of
- * what is requested and what the most open of the asked datasets shows. Each dataset adds only what its own setting admits.
- *
- * Choice: an answer of a beacon with records has a set of results for each dataset. In that of a dataset with the granularity boolean,
- * `resultsCount` is 0, however many match; that of one with the granularity count has no results. Pages run through the records of all datasets,
+ * Answers a request for variants: whether any dataset has some, how many the datasets have, or the records. The answer has the requested
+ * granularity, or that of the most open of the asked datasets if that is coarser. Each dataset contributes only what its own granularity
+ * allows.
+ * Choice: an answer of a GA4GH beacon with records has a set of results for each dataset. For a dataset with the granularity boolean,
+ * `resultsCount` is always 0; for one with the granularity count, the set has no results. Pages run through the records of all datasets,
  * one dataset after the other.
  */
 export async function variantsAnswer(
-  question: BeaconQuestion,
+  question: BeaconQueryContext,
   datasets: readonly BeaconDataset[] = question.beacon.datasets,
 ): Promise<object> {
   const { context, request, signal, beacon } = question;
   const warnings: string[] = [];
-  const askedDatasets = request.isTest ? [] : namedDatasets(datasets, request.datasetIds, warnings);
-  const answers = await askDatasets(context, askedDatasets, request, signal);
+  const askedDatasets = request.isTest ? [] : datasetsByIds(datasets, request.datasetIds, warnings);
+  const answers = await queryDatasets(context, askedDatasets, request, signal);
   const matches = answers.filter((one): one is DatasetMatches => 'total' in one);
   for (const one of answers)
     if ('problem' in one) warnings.push(datasetMessage(one.dataset, one.problem));
@@ -68,7 +68,10 @@ export async function variantsAnswer(
   };
 }
 
-/** The granularity of an answer: the requested one, or that of the dataset that shows most if it is coarser. A request in test mode is answered in the requested one. */
+/**
+ * Returns the granularity of an answer: the requested one, or that of the dataset that shows most if it is coarser. In test mode it is
+ * always the requested one.
+ */
 function returnedGranularity(
   { granularity, include, isTest }: BeaconRequest,
   matches: readonly DatasetMatches[],
@@ -79,8 +82,11 @@ function returnedGranularity(
   return answerGranularities[Math.min(granularityLevel(granularity), wantedLevel, shownLevel)]!;
 }
 
-/** The datasets that a request names. One that it names and the caller cannot see is as one that does not exist. */
-function namedDatasets(
+/**
+ * Returns the datasets that a request names. A dataset that the caller cannot see is treated as one that does not exist: both cause a
+ * warning.
+ */
+function datasetsByIds(
   datasets: readonly BeaconDataset[],
   ids: readonly string[] | null,
   warnings: string[],
@@ -125,28 +131,28 @@ async function resultSets(
 }
 
 /**
- * Answers a request for one variant by its `variantInternalId`. Only datasets that show records have variants with an id; a 404 for all
- * others, because ids of records are numbered and would tell how many there are.
+ * Answers a request for one variant by its `variantInternalId`. Only the variants of datasets that show records have an id. Any other id is
+ * a 404, because ids of records are consecutive and would reveal how many records there are.
  */
-export async function variantAnswer(question: BeaconQuestion, id: string): Promise<object> {
+export async function variantAnswer(question: BeaconQueryContext, id: string): Promise<object> {
   const { context, beacon, request, origin, signal } = question;
   const [, datasetId, recordId] = /^(\d+):(.+)$/s.exec(id) ?? [];
-  if (datasetId === undefined || request.isTest) throw notFound();
-  const dataset = datasetOf(beacon, datasetId);
-  if (dataset.granularity !== 'record') throw notFound();
-  const [answer] = await askDatasets(context, [dataset], request, signal, recordId);
+  if (datasetId === undefined || request.isTest) throw notFoundError();
+  const dataset = requireBeaconDataset(beacon, datasetId);
+  if (dataset.granularity !== 'record') throw notFoundError();
+  const [answer] = await queryDatasets(context, [dataset], request, signal, recordId);
   if (answer !== undefined && 'problem' in answer) throw new AppError('invalid', answer.problem);
   const results = answer === undefined ? [] : (await answer.page(0, 1)).results;
-  if (results.length === 0) throw notFound();
+  if (results.length === 0) throw notFoundError();
   const granularity = request.include === 'NONE' && request.granularity === 'record' ? 'count' : request.granularity; // prettier-ignore
   return {
     meta: responseMeta(origin, beacon.account.domain, request, granularity, 'genomicVariant'),
     responseSummary: { exists: true, ...(granularity !== 'boolean' && { numTotalResults: 1 }) },
-    ...(granularity === 'record' && { response: { resultSets: [setOf(dataset, results)] } }),
+    ...(granularity === 'record' && { response: { resultSets: [resultSetOf(dataset, results)] } }),
   };
 }
 
-function setOf({ row }: BeaconDataset, results: readonly object[]): object {
+function resultSetOf({ row }: BeaconDataset, results: readonly object[]): object {
   return {
     id: String(row.id),
     setType: 'dataset',
@@ -157,7 +163,7 @@ function setOf({ row }: BeaconDataset, results: readonly object[]): object {
 }
 
 /** Answers a request for the datasets: a list of all (Beacon v2, beaconCollectionsResponse). */
-export function datasetsAnswer({ beacon, request, origin }: BeaconQuestion): object {
+export function datasetsAnswer({ beacon, request, origin }: BeaconQueryContext): object {
   const all = request.isTest ? [] : beacon.datasets;
   return {
     meta: responseMeta(origin, beacon.account.domain, request, 'record', 'dataset'),
@@ -166,18 +172,18 @@ export function datasetsAnswer({ beacon, request, origin }: BeaconQuestion): obj
   };
 }
 
-/** Answers a request for one dataset: a set of results with it alone. */
-export function datasetAnswer({ beacon, request, origin }: BeaconQuestion, id: string): object {
-  if (request.isTest) throw notFound();
-  const dataset = datasetOf(beacon, id);
+/** Answers a request for one dataset: a set of results that contains only this dataset. */
+export function datasetAnswer({ beacon, request, origin }: BeaconQueryContext, id: string): object {
+  if (request.isTest) throw notFoundError();
+  const dataset = requireBeaconDataset(beacon, id);
   return {
     meta: responseMeta(origin, beacon.account.domain, request, 'record', 'dataset'),
     responseSummary: { exists: true, numTotalResults: 1 },
-    response: { resultSets: [setOf(dataset, [datasetView(dataset)])] },
+    response: { resultSets: [resultSetOf(dataset, [datasetView(dataset)])] },
   };
 }
 
-/** A dataset in the standard's model. It does not tell how much the dataset holds. */
+/** Returns a dataset in the model of the Beacon standard. It does not tell how many records the dataset has. */
 function datasetView({ row, name, description, granularity }: BeaconDataset): object {
   return {
     id: String(row.id),
@@ -189,9 +195,9 @@ function datasetView({ row, name, description, granularity }: BeaconDataset): ob
   };
 }
 
-/** Answers a request for the fields that filters may name: each once, in the order of the datasets. */
+/** Answers a request for the fields that filters may name: each name once, in the order of the datasets. */
 export async function filteringTerms(
-  { context, beacon, request, origin, signal }: BeaconQuestion,
+  { context, beacon, request, origin, signal }: BeaconQueryContext,
   datasets: readonly BeaconDataset[] = beacon.datasets,
 ): Promise<object> {
   const terms = new Map<string, object>();

@@ -1,32 +1,38 @@
-import { AppError, invalid } from '../../../engine/core/errors.js';
-import { indexFields, unknownField } from '../../../engine/query/request/fields.js';
+import { AppError, invalidError } from '../../../engine/core/errors.js';
+import { indexFields, unknownFieldMessage } from '../../../engine/query/request/fields.js';
 import type { DatasetField } from '../../../engine/core/dataset-field.js';
 import { isObject, type Form } from '../../http/form.js';
 import { quoteText } from './alleles.js';
 
-/** An alphanumeric filter (Beacon v2, AlphanumericFilter): a field, how it is compared, and with what. */
+/** An alphanumeric filter (Beacon v2, AlphanumericFilter): a field, an operator and the value to compare with. */
 export interface BeaconFilter {
   readonly id: string;
-  readonly operator: keyof typeof actions;
+  readonly operator: keyof typeof actionByOperator;
   readonly value: string;
 }
 
-/** The filter action of queries for each operator of Beacon v2. */
-const actions = { '=': '', '!': '', '<': 'lt', '<=': 'lte', '>': 'gt', '>=': 'gte' } as const;
+/** The filter action of queries that corresponds to each operator of Beacon v2. */
+const actionByOperator = {
+  '=': '',
+  '!': '',
+  '<': 'lt',
+  '<=': 'lte',
+  '>': 'gt',
+  '>=': 'gte',
+} as const;
 
-/** How filters look in the query string of a GET request: `info.AF:<0.01`. */
+/** The form of a filter in the query string of a GET request: `info.AF:<0.01`. */
 const filterPattern = /^(.+?):(<=|>=|[=<>!])(.*)$/s;
 
-/** A filter as GET requests write it. */
-export function writtenFilter({ id, operator, value }: BeaconFilter): string {
+/** Returns a filter in the form that GET requests have. */
+export function filterText({ id, operator, value }: BeaconFilter): string {
   return `${id}:${operator}${value}`;
 }
 
 /**
  * Reads the filters of a request: objects in a body, texts in a query string. Notes mistakes in the form.
- *
- * Choice: the filters of a beacon are alphanumeric ones over the fields of its datasets. A term of an ontology is a 400: ontologies are not known
- * here, and an answer that leaves the term out would be about other records.
+ * Choice: a beacon has alphanumeric filters over the fields of its datasets. A filter that is a term of an ontology is a 400: the server
+ * knows no ontologies, and an answer without the filter would be about other records.
  */
 export function readFilters(form: Form): readonly BeaconFilter[] {
   const rawFilters = form.raw('filters');
@@ -51,8 +57,8 @@ function readFilter(given: unknown): BeaconFilter | string {
   const { id, operator = '=', value } = given;
   if (typeof id !== 'string' || id === '') return 'Must have an id, the name of a field.';
   if (value === undefined || value === null) return unsupportedTermsMessage(id);
-  if (typeof operator !== 'string' || !Object.hasOwn(actions, operator))
-    return `operator must be one of ${Object.keys(actions).join(' ')}, not ${JSON.stringify(operator)}.`; // prettier-ignore
+  if (typeof operator !== 'string' || !Object.hasOwn(actionByOperator, operator))
+    return `operator must be one of ${Object.keys(actionByOperator).join(' ')}, not ${JSON.stringify(operator)}.`; // prettier-ignore
   if (!['string', 'number', 'bigint', 'boolean'].includes(typeof value))
     return 'value must be a string.';
   return { id, operator: operator as BeaconFilter['operator'], value: String(value as string) };
@@ -65,16 +71,16 @@ function unsupportedTermsMessage(id: string): string {
   );
 }
 
-/** The condition of a filter for a query of a dataset. Throws an `invalid` error if the dataset does not have the field. */
+/** Returns the query condition for a filter. Throws an `invalid` error if the dataset does not have the field. */
 export function filterCondition(
   { id, operator, value }: BeaconFilter,
   fields: readonly DatasetField[],
 ): unknown {
   const index = indexFields(fields);
   const field = index.find(id);
-  if (field === undefined) throw invalid('filters', unknownField(id, index));
+  if (field === undefined) throw invalidError('filters', unknownFieldMessage(id, index));
   const isText = field.dataType === 'string' || field.dataType === 'text';
-  const action = actions[operator];
+  const action = actionByOperator[operator];
   if (action !== '') return [`${id}__${action}`, value];
   if (value.includes('%') && field.dataType === 'text')
     throw new AppError('invalid', `filters: ${id} is a long text, whose values have no wildcards.`);

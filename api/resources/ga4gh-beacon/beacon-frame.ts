@@ -1,18 +1,18 @@
 import type { AccountRow } from '../../../engine/catalog/accounts.js';
 import { softwareVersion } from '../../../scheduler/jobs/export/provenance.js';
 import type { ErrorAnswer } from '../../http/errors.filter.js';
-import { apiVersion, unreadSummary, type AnswerGranularity } from './beacon-request.js';
+import { apiVersion, defaultRequestSummary, type AnswerGranularity } from './beacon-request.js';
 
-/* What every beacon tells of itself: the framework of the standard. Nothing here depends on datasets. */
+/* The answers by which each beacon describes itself, as the framework of the Beacon standard demands. They do not depend on datasets. */
 
 /** The path of all beacons. */
 export const beaconRoot = '/beacon/v2';
 
-const standard = 'https://raw.githubusercontent.com/ga4gh-beacon/beacon-v2/main';
-const models = `${standard}/models/json/beacon-v2-default-model`;
-const dialect = 'https://json-schema.org/draft/2020-12/schema';
+const beaconSpecUrl = 'https://raw.githubusercontent.com/ga4gh-beacon/beacon-v2/main';
+const modelSchemasUrl = `${beaconSpecUrl}/models/json/beacon-v2-default-model`;
+const jsonSchemaDialect = 'https://json-schema.org/draft/2020-12/schema';
 
-/** The entry types, with the schema of each in the default model of the standard. */
+/** The entry types, with the schema of each in the default model of the Beacon standard. */
 const entryTypes = {
   dataset: {
     id: 'dataset',
@@ -22,7 +22,7 @@ const entryTypes = {
     defaultSchema: {
       id: 'ga4gh-beacon-dataset-v2.0.0',
       name: 'Default schema for datasets',
-      referenceToSchemaDefinition: `${models}/datasets/defaultSchema.json`,
+      referenceToSchemaDefinition: `${modelSchemasUrl}/datasets/defaultSchema.json`,
       schemaVersion: 'v2.0.0',
     },
     aCollectionOf: [{ id: 'genomicVariant', name: 'Genomic Variants' }],
@@ -35,7 +35,7 @@ const entryTypes = {
     defaultSchema: {
       id: 'ga4gh-beacon-variant-v2.1.0',
       name: 'Default schema for a genomic variation',
-      referenceToSchemaDefinition: `${models}/genomicVariations/defaultSchema.json`,
+      referenceToSchemaDefinition: `${modelSchemasUrl}/genomicVariations/defaultSchema.json`,
       schemaVersion: 'v2.1.0',
     },
   },
@@ -45,8 +45,8 @@ const entryTypes = {
 export type EntryType = keyof typeof entryTypes;
 
 /**
- * The identifier of a beacon: the name of the host backwards, and the domain of the account, as in `org.example.data.acme`; of an address without
- * a name, the domain alone.
+ * Returns the identifier of a beacon: the parts of the host name in reverse order, then the domain of the account, as in
+ * `org.example.data.acme`. If the host is an IP address or has no dot, it is the domain alone.
  */
 export function beaconId(origin: string, domain: string): string {
   const hostname = URL.canParse(origin) ? new URL(origin).hostname : '';
@@ -54,9 +54,9 @@ export function beaconId(origin: string, domain: string): string {
   return [...(isNamed ? hostname.split('.').toReversed() : []), domain].join('.');
 }
 
-/** The section `meta` of an answer that tells of the beacon itself. */
+/** Returns the section `meta` of an answer that describes the beacon itself. */
 export function informationalMeta(origin: string, domain: string, ...types: readonly EntryType[]): object {
-  return { beaconId: beaconId(origin, domain), apiVersion, returnedSchemas: types.map(schemaOf) };
+  return { beaconId: beaconId(origin, domain), apiVersion, returnedSchemas: types.map(entryTypeSchema) };
 } // prettier-ignore
 
 /** The section `meta` of an answer to a query. */
@@ -75,12 +75,12 @@ export function responseMeta(
   };
 }
 
-function schemaOf(type: EntryType): object {
+function entryTypeSchema(type: EntryType): object {
   return { entityType: type, schema: entryTypes[type].defaultSchema.id };
 }
 
 /** The section `response` of `/info` (Beacon v2, beaconInfoResults). */
-export function infoOf(origin: string, account: AccountRow): object {
+export function infoBody(origin: string, account: AccountRow): object {
   return {
     id: beaconId(origin, account.domain),
     name: `Beacon of ${account.name}`,
@@ -94,7 +94,7 @@ export function infoOf(origin: string, account: AccountRow): object {
 }
 
 /** The answer of `/service-info` (GA4GH service-info 1.0). */
-export function serviceInfoOf(origin: string, account: AccountRow): object {
+export function serviceInfoBody(origin: string, account: AccountRow): object {
   return {
     id: beaconId(origin, account.domain),
     name: `Beacon of ${account.name}`,
@@ -110,24 +110,24 @@ export function serviceInfoOf(origin: string, account: AccountRow): object {
 /** The section `response` of `/configuration`. */
 export function configurationBody(): object {
   return {
-    $schema: dialect,
+    $schema: jsonSchemaDialect,
     maturityAttributes: { productionStatus: 'PROD' },
     securityAttributes: { defaultGranularity: 'boolean', securityLevels: ['PUBLIC', 'CONTROLLED'] },
-    ...listOfEntryTypes(),
+    ...entryTypesBody(),
   };
 }
 
 /** The section `response` of `/entry_types`. */
-export function listOfEntryTypes(): object {
+export function entryTypesBody(): object {
   return { entryTypes };
 }
 
 /** The section `response` of `/map`. */
-export function mapOf(origin: string, domain: string): object {
+export function mapBody(origin: string, domain: string): object {
   const base = `${origin}${beaconRoot}/${domain}`;
   const openAPIEndpointsDefinition = `${origin}/openapi.json`;
   return {
-    $schema: dialect,
+    $schema: jsonSchemaDialect,
     endpointSets: {
       dataset: {
         entryType: 'dataset',
@@ -168,7 +168,12 @@ export function beaconErrorBody(
     }),
   );
   return {
-    meta: responseMeta(origin, domain, { summary: unreadSummary, isTest: false }, 'boolean'),
+    meta: responseMeta(
+      origin,
+      domain,
+      { summary: defaultRequestSummary, isTest: false },
+      'boolean',
+    ),
     error: { errorCode: status, errorMessage: messages.join(' ') },
   };
 }

@@ -1,9 +1,9 @@
 import { budgets } from '../../../engine/core/budgets.js';
 import { isObject, readBoolean, readInteger, Form } from '../../http/form.js';
-import { value, paramValues } from '../../http/list-query.js';
+import { firstParamValue, paramValues } from '../../http/list-query.js';
 import type { QueryParams } from '../../http/page.js';
-import { readFilters, writtenFilter, type BeaconFilter } from './beacon-filters.js';
-import { readVariants, variantParameters, type AskedVariants } from './asked-variants.js';
+import { readFilters, filterText, type BeaconFilter } from './beacon-filters.js';
+import { readVariants, variantParameters, type QueriedVariants } from './asked-variants.js';
 
 /** The levels of detail of an answer (Beacon v2, Granularity), from the lowest to the highest. */
 export const answerGranularities = ['boolean', 'count', 'record'] as const;
@@ -13,9 +13,9 @@ const includeModes = ['ALL', 'HIT', 'MISS', 'NONE'] as const;
 
 /** A parsed request to a beacon. */
 export interface BeaconRequest {
-  readonly variants: AskedVariants;
+  readonly variants: QueriedVariants;
   readonly filters: readonly BeaconFilter[];
-  /** The ids of the datasets to ask; null: all. */
+  /** The ids of the datasets to ask; null for all datasets. */
   readonly datasetIds: readonly string[] | null;
   readonly granularity: AnswerGranularity;
   readonly include: (typeof includeModes)[number];
@@ -32,18 +32,18 @@ export interface BeaconRequest {
 /** The version of the API, in requests and in answers. */
 export const apiVersion = 'v2.0';
 
-/** The defaults for what a request leaves out. */
+/** The values that a request has by default. */
 export type RequestDefaults = Pick<BeaconRequest, 'granularity' | 'limit'>;
 
-/** The defaults of queries for variants (Beacon v2, Granularity and Limit). */
-const ofQueries: RequestDefaults = { granularity: 'boolean', limit: 10 };
+/** The defaults of requests for variants (Beacon v2, Granularity and Limit). */
+const queryDefaults: RequestDefaults = { granularity: 'boolean', limit: 10 };
 
 /** `receivedRequestSummary` in the answer to a request that could not be parsed. */
-export const unreadSummary = {
+export const defaultRequestSummary = {
   apiVersion,
   requestedSchemas: [],
-  pagination: { skip: 0, limit: ofQueries.limit },
-  requestedGranularity: ofQueries.granularity,
+  pagination: { skip: 0, limit: queryDefaults.limit },
+  requestedGranularity: queryDefaults.granularity,
 };
 
 /** The parameters of GET requests besides those of variants, each with its meaning. */
@@ -58,7 +58,7 @@ export const commonParameters = {
   requestedSchema: 'A schema for the records; the answer names the one that they have.',
 };
 
-/** The parameters of GET requests for variants, each with its meaning. */
+/** All parameters of GET requests for variants, each with its meaning. */
 export const variantQueryParameters = {
   ...variantParameters,
   geneid: 'Another spelling of geneId.',
@@ -70,9 +70,9 @@ export const variantQueryParameters = {
 /** Reads the query string of a GET request. Throws a 400 that names each mistake. */
 export function readGetRequest(
   query: QueryParams,
-  defaults: RequestDefaults = ofQueries,
+  defaults: RequestDefaults = queryDefaults,
 ): BeaconRequest {
-  // The description of the standard's paths spells two parameters in another way.
+  // Other spellings of two parameters, which the standard's description of the paths uses.
   const aliases: Readonly<Record<string, readonly string[]>> = {
     geneId: ['geneId', 'geneid'],
     genomicAlleleShortForm: ['genomicAlleleShortForm', 'allele'],
@@ -82,10 +82,10 @@ export function readGetRequest(
       const givenValues =
         name === 'start' || name === 'end'
           ? listParam(query, name)?.map((text) => readInteger(text) ?? text)
-          : // An empty allele is a value, unlike other empty parameters.
+          : // an empty allele is a value; other empty parameters are none
             name.endsWith('Bases')
             ? query[name]
-            : value(query, ...(aliases[name] ?? [name]));
+            : firstParamValue(query, ...(aliases[name] ?? [name]));
       return givenValues === undefined ? [] : [[name, givenValues]];
     }),
   );
@@ -94,18 +94,18 @@ export function readGetRequest(
       parameters,
       datasetIds: listParam(query, 'datasetIds'),
       filters: listParam(query, 'filters'),
-      requestedGranularity: value(query, 'requestedGranularity'),
-      includeResultsetResponses: value(query, 'includeResultsetResponses'),
-      skip: value(query, 'skip'),
-      limit: value(query, 'limit'),
-      testMode: value(query, 'testMode'),
+      requestedGranularity: firstParamValue(query, 'requestedGranularity'),
+      includeResultsetResponses: firstParamValue(query, 'includeResultsetResponses'),
+      skip: firstParamValue(query, 'skip'),
+      limit: firstParamValue(query, 'limit'),
+      testMode: firstParamValue(query, 'testMode'),
       schemas: paramValues(query, 'requestedSchema').map((schema) => ({ schema })),
     },
     defaults,
   );
 }
 
-/** The members of a list parameter, which are separated by commas or repeated; undefined without any. */
+/** Returns the members of a list parameter, separated by commas or repeated; undefined if the parameter is absent. */
 function listParam(query: QueryParams, name: string): readonly string[] | undefined {
   const members = paramValues(query, name).flatMap((text) => text.split(','));
   return members.length === 0 ? undefined : members.map((member) => member.trim());
@@ -119,7 +119,7 @@ function listParam(query: QueryParams, name: string): readonly string[] | undefi
  */
 export function readPostRequest(
   body: unknown,
-  defaults: RequestDefaults = ofQueries,
+  defaults: RequestDefaults = queryDefaults,
 ): BeaconRequest {
   const form = new Form(body);
   const meta = form.object('meta') ?? {};
@@ -131,7 +131,7 @@ export function readPostRequest(
   const schemas = meta['requestedSchemas'] ?? [];
   const areSchemas = Array.isArray(schemas) && schemas.every(isObject);
   if (!areSchemas) form.fail('requestedSchemas', 'Must be a list of objects.');
-  form.done();
+  form.throwIfInvalid();
   const { g_variant: nested, datasetIds, ...flat } = sections.requestParameters as Readonly<Record<string, unknown>>; // prettier-ignore
   const { skip, limit } = sections.pagination as Readonly<Record<string, unknown>>;
   return readRequest(
@@ -150,8 +150,8 @@ export function readPostRequest(
   );
 }
 
-/** A request in the form that GET and POST have in common. */
-interface GivenRequest {
+/** A parsed request in a form that GET and POST requests have in common. */
+interface RawRequest {
   readonly parameters: Readonly<Record<string, unknown>>;
   readonly datasetIds: unknown;
   readonly filters: unknown;
@@ -163,7 +163,7 @@ interface GivenRequest {
   readonly schemas: readonly object[];
 }
 
-function readRequest(given: GivenRequest, defaults: RequestDefaults): BeaconRequest {
+function readRequest(given: RawRequest, defaults: RequestDefaults): BeaconRequest {
   const form = new Form({ ...given, ...given.parameters });
   const granularity =
     form.choice('requestedGranularity', answerGranularities) ?? defaults.granularity;
@@ -178,7 +178,7 @@ function readRequest(given: GivenRequest, defaults: RequestDefaults): BeaconRequ
   const datasetIds = form.textList('datasetIds') ?? null;
   const filters = readFilters(form);
   const variants = readVariants(form);
-  form.done();
+  form.throwIfInvalid();
   return {
     variants,
     filters,
@@ -194,7 +194,7 @@ function readRequest(given: GivenRequest, defaults: RequestDefaults): BeaconRequ
       ...(Object.keys(given.parameters).length > 0 && {
         requestParameters: { g_variant: given.parameters },
       }),
-      ...(filters.length > 0 && { filters: filters.map(writtenFilter) }),
+      ...(filters.length > 0 && { filters: filters.map(filterText) }),
       includeResultsetResponses: include,
       pagination: { skip, limit },
       requestedGranularity: granularity,

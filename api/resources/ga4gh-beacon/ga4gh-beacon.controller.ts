@@ -4,27 +4,27 @@ import { AppContext } from '../../http/app-context.js';
 import { Operation } from '../../http/operation.js';
 import type { QueryParams } from '../../http/page.js';
 import { abortOnDisconnect, type ApiReply, type ApiRequest } from '../../http/request.js';
-import { accountBeacon, datasetOf, type AccountBeacon } from './account-beacon.js';
+import { accountBeacon, requireBeaconDataset, type AccountBeacon } from './account-beacon.js';
 import {
   datasetAnswer,
   datasetsAnswer,
   filteringTerms,
   variantAnswer,
   variantsAnswer,
-  type BeaconQuestion,
+  type BeaconQueryContext,
 } from './beacon-answers.js';
 import {
   configurationBody,
-  infoOf,
+  infoBody,
   informationalMeta,
-  listOfEntryTypes,
-  mapOf,
-  serviceInfoOf,
+  entryTypesBody,
+  mapBody,
+  serviceInfoBody,
 } from './beacon-frame.js';
 import { readGetRequest, readPostRequest, type RequestDefaults } from './beacon-request.js';
 import { ga4ghBeaconOperations as operations } from './ga4gh-beacon.operations.js';
 
-/** An entry is shown, and all entries of a short list, unless the request says otherwise. */
+/** The defaults of requests for entries: records are shown, and a list is answered with the largest page that the server sends. */
 const recordDefaults: RequestDefaults = { granularity: 'record', limit: 0 };
 
 /** The GA4GH beacons of the accounts (Beacon v2). */
@@ -35,31 +35,33 @@ export class Ga4ghBeaconController {
   @Operation(operations.info)
   @AnyCaller()
   info(@Req() request: ApiRequest): Promise<object> {
-    return this.framework(request, ({ account }) => infoOf(request.origin, account));
+    return this.frameworkResponse(request, ({ account }) => infoBody(request.origin, account));
   }
 
   @Operation(operations.serviceInfo)
   @AnyCaller()
   async serviceInfo(@Req() request: ApiRequest): Promise<object> {
-    return serviceInfoOf(request.origin, (await this.beaconOf(request)).account);
+    return serviceInfoBody(request.origin, (await this.beaconOf(request)).account);
   }
 
   @Operation(operations.configuration)
   @AnyCaller()
   configuration(@Req() request: ApiRequest): Promise<object> {
-    return this.framework(request, configurationBody);
+    return this.frameworkResponse(request, configurationBody);
   }
 
   @Operation(operations.map)
   @AnyCaller()
   map(@Req() request: ApiRequest): Promise<object> {
-    return this.framework(request, ({ account }) => mapOf(request.origin, account.domain));
+    return this.frameworkResponse(request, ({ account }) =>
+      mapBody(request.origin, account.domain),
+    );
   }
 
   @Operation(operations.entryTypes)
   @AnyCaller()
   entryTypes(@Req() request: ApiRequest): Promise<object> {
-    return this.framework(request, listOfEntryTypes);
+    return this.frameworkResponse(request, entryTypesBody);
   }
 
   @Operation(operations.filteringTerms)
@@ -68,7 +70,7 @@ export class Ga4ghBeaconController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
-    return filteringTerms(await this.question(request, reply, recordDefaults));
+    return filteringTerms(await this.queryContext(request, reply, recordDefaults));
   }
 
   @Operation(operations.datasetFilteringTerms)
@@ -77,8 +79,10 @@ export class Ga4ghBeaconController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
-    const question = await this.question(request, reply, recordDefaults);
-    return filteringTerms(question, [datasetOf(question.beacon, pathParam(request, 'dataset'))]);
+    const question = await this.queryContext(request, reply, recordDefaults);
+    return filteringTerms(question, [
+      requireBeaconDataset(question.beacon, pathParam(request, 'dataset')),
+    ]);
   }
 
   @Operation(operations.datasets)
@@ -87,7 +91,7 @@ export class Ga4ghBeaconController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
-    return datasetsAnswer(await this.question(request, reply, recordDefaults));
+    return datasetsAnswer(await this.queryContext(request, reply, recordDefaults));
   }
 
   @Operation(operations.dataset)
@@ -97,7 +101,7 @@ export class Ga4ghBeaconController {
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
     return datasetAnswer(
-      await this.question(request, reply, recordDefaults),
+      await this.queryContext(request, reply, recordDefaults),
       pathParam(request, 'dataset'),
     );
   }
@@ -108,7 +112,7 @@ export class Ga4ghBeaconController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
-    return variantsAnswer(await this.question(request, reply));
+    return variantsAnswer(await this.queryContext(request, reply));
   }
 
   @Operation(operations.queryVariants)
@@ -117,7 +121,7 @@ export class Ga4ghBeaconController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
-    return variantsAnswer(await this.question(request, reply));
+    return variantsAnswer(await this.queryContext(request, reply));
   }
 
   @Operation(operations.datasetVariants)
@@ -126,8 +130,10 @@ export class Ga4ghBeaconController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
-    const question = await this.question(request, reply);
-    return variantsAnswer(question, [datasetOf(question.beacon, pathParam(request, 'dataset'))]);
+    const question = await this.queryContext(request, reply);
+    return variantsAnswer(question, [
+      requireBeaconDataset(question.beacon, pathParam(request, 'dataset')),
+    ]);
   }
 
   @Operation(operations.queryDatasetVariants)
@@ -146,7 +152,7 @@ export class Ga4ghBeaconController {
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
     return variantAnswer(
-      await this.question(request, reply, recordDefaults),
+      await this.queryContext(request, reply, recordDefaults),
       pathParam(request, 'variant'),
     );
   }
@@ -164,8 +170,8 @@ export class Ga4ghBeaconController {
     return accountBeacon(this.context, request.caller, pathParam(request, 'account'));
   }
 
-  /** Answers an operation of the Beacon framework, whose answer describes the beacon itself. */
-  private async framework(
+  /** Answers an operation of the Beacon framework; such an answer describes the beacon itself. */
+  private async frameworkResponse(
     request: ApiRequest,
     response: (beacon: AccountBeacon) => object,
   ): Promise<object> {
@@ -176,12 +182,12 @@ export class Ga4ghBeaconController {
     };
   }
 
-  /** Reads a request of either method. */
-  private async question(
+  /** Reads a request of the method GET or POST. */
+  private async queryContext(
     request: ApiRequest,
     reply: ApiReply,
     defaults?: RequestDefaults,
-  ): Promise<BeaconQuestion> {
+  ): Promise<BeaconQueryContext> {
     const signal = abortOnDisconnect(request, reply);
     const read =
       request.method === 'POST'
@@ -192,7 +198,7 @@ export class Ga4ghBeaconController {
   }
 }
 
-/** A part of the path. */
+/** Returns the value of a parameter in the path. */
 function pathParam(request: ApiRequest, name: 'account' | 'dataset' | 'variant'): string {
   return String((request.params as Readonly<Record<string, unknown>>)[name]);
 }

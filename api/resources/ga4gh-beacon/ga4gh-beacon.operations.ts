@@ -8,14 +8,14 @@ import {
   jsonObject,
   jsonObjects,
   objectOf,
-  oneOf,
+  enumOf,
   strings,
   text,
   type NamedSchema,
   type ValueType,
 } from '../../http/schema.js';
 import { variantParameters } from './asked-variants.js';
-import { configurationBody, beaconRoot, infoOf, informationalMeta, listOfEntryTypes, mapOf, responseMeta, serviceInfoOf } from './beacon-frame.js'; // prettier-ignore
+import { configurationBody, beaconRoot, infoBody, informationalMeta, entryTypesBody, mapBody, responseMeta, serviceInfoBody } from './beacon-frame.js'; // prettier-ignore
 import {
   answerGranularities,
   apiVersion,
@@ -23,11 +23,11 @@ import {
   variantQueryParameters,
 } from './beacon-request.js';
 
-/* The routes of GA4GH Beacon v2, below the domain of an account, and their schemas. The standard's own schemas say more. */
+/* The routes of GA4GH Beacon v2, below the domain of an account, and their schemas. The standard's own schemas are more detailed. */
 
-const origin = 'http://localhost:7878';
-const account = { id: 1, domain: 'acme', name: 'Acme', createdAt: Date.UTC(2026, 2, 2) };
-const summary = {
+const exampleOrigin = 'http://localhost:7878';
+const exampleAccount = { id: 1, domain: 'acme', name: 'Acme', createdAt: Date.UTC(2026, 2, 2) };
+const exampleRequestSummary = {
   apiVersion,
   requestedSchemas: [],
   includeResultsetResponses: 'HIT',
@@ -39,31 +39,43 @@ const summary = {
 /** The schema of an answer that describes the beacon itself, with the keys `meta` and `response`. */
 function frameworkAnswer(name: string, description: string, response: object): NamedSchema {
   return answerSchema(name, description, {
-    meta: { type: jsonObject, example: informationalMeta(origin, account.domain) },
+    meta: { type: jsonObject, example: informationalMeta(exampleOrigin, exampleAccount.domain) },
     response: { type: jsonObject, example: response },
   });
 }
 
-const info = frameworkAnswer('BeaconInfo', 'What a beacon is.', infoOf(origin, account));
+const infoAnswer = frameworkAnswer(
+  'BeaconInfo',
+  'What a beacon is.',
+  infoBody(exampleOrigin, exampleAccount),
+);
 const configurationAnswer = frameworkAnswer(
   'BeaconConfiguration',
   'How a beacon is configured.',
   configurationBody(),
 );
-const map = frameworkAnswer(
+const mapAnswer = frameworkAnswer(
   'BeaconMap',
   'The addresses of a beacon.',
-  mapOf(origin, account.domain),
+  mapBody(exampleOrigin, exampleAccount.domain),
 );
-const types = frameworkAnswer('BeaconEntryTypes', 'The types of entries.', listOfEntryTypes());
-const terms = frameworkAnswer('BeaconFilteringTerms', 'The fields that filters may name.', {
-  filteringTerms: [
-    { type: 'alphanumeric', id: 'info.AF', label: 'info.AF', scopes: ['genomicVariant'] },
-  ],
-  resources: [],
-});
-const serviceExample = serviceInfoOf(origin, account);
-const service = answerSchema(
+const entryTypesAnswer = frameworkAnswer(
+  'BeaconEntryTypes',
+  'The types of entries.',
+  entryTypesBody(),
+);
+const filteringTermsAnswer = frameworkAnswer(
+  'BeaconFilteringTerms',
+  'The fields that filters may name.',
+  {
+    filteringTerms: [
+      { type: 'alphanumeric', id: 'info.AF', label: 'info.AF', scopes: ['genomicVariant'] },
+    ],
+    resources: [],
+  },
+);
+const serviceExample = serviceInfoBody(exampleOrigin, exampleAccount);
+const serviceInfoAnswer = answerSchema(
   'BeaconServiceInfo',
   'What a beacon is, as GA4GH services tell it.',
   Object.fromEntries(
@@ -80,7 +92,7 @@ function entryTypeAnswer(name: string, description: string, type: 'dataset' | 'g
     meta: {
       type: jsonObject,
       description: 'With returnedGranularity, and what was asked as it was understood.',
-      example: responseMeta(origin, account.domain, { summary, isTest: false }, 'record', type),
+      example: responseMeta(exampleOrigin, exampleAccount.domain, { summary: exampleRequestSummary, isTest: false }, 'record', type),
     },
     responseSummary: {
       type: jsonObject,
@@ -96,7 +108,7 @@ function entryTypeAnswer(name: string, description: string, type: 'dataset' | 'g
   });
 } // prettier-ignore
 
-const dataset = {
+const exampleDataset = {
   id: '4812',
   name: 'calls',
   createDateTime: '2026-03-02T09:15:00.000Z',
@@ -104,7 +116,7 @@ const dataset = {
   info: { granularity: 'record', assemblies: ['GRCh38'] },
 };
 const numberValue = (value: number): object => ({ type: 'Number', value });
-const variation = {
+const exampleVariation = {
   variantInternalId: '4812:4911-0-0',
   variation: {
     variantType: 'SNP',
@@ -121,35 +133,35 @@ const variation = {
   },
   molecularAttributes: { geneIds: ['MYH7'] },
 };
-const setOf = (results: readonly object[], more: object): object => ({
+const resultSetsOf = (results: readonly object[], more: object): object => ({
   resultSets: [{ id: '4812', setType: 'dataset', exists: true, resultsCount: 1, results, ...more }],
 });
-const variants = entryTypeAnswer('BeaconVariants', 'Whether there are variants, how many, or which.', 'genomicVariant', setOf([variation], { info: { granularity: 'record' } })); // prettier-ignore
-const variant = entryTypeAnswer(
+const variantsAnswer = entryTypeAnswer('BeaconVariants', 'Whether there are variants, how many, or which.', 'genomicVariant', resultSetsOf([exampleVariation], { info: { granularity: 'record' } })); // prettier-ignore
+const variantAnswer = entryTypeAnswer(
   'BeaconVariant',
   'A variant.',
   'genomicVariant',
-  setOf([variation], {}),
+  resultSetsOf([exampleVariation], {}),
 );
-const datasets = entryTypeAnswer('BeaconDatasets', 'The datasets of a beacon.', 'dataset', { collections: [dataset] }); // prettier-ignore
-const oneDataset = entryTypeAnswer('BeaconDataset', 'A dataset of a beacon.', 'dataset', setOf([dataset], {})); // prettier-ignore
+const datasetsAnswer = entryTypeAnswer('BeaconDatasets', 'The datasets of a beacon.', 'dataset', { collections: [exampleDataset] }); // prettier-ignore
+const datasetAnswer = entryTypeAnswer('BeaconDataset', 'A dataset of a beacon.', 'dataset', resultSetsOf([exampleDataset], {})); // prettier-ignore
 
-const positions: ValueType = { schema: { anyOf: [{ type: 'integer' }, { type: 'array', items: { type: 'integer' } }] } }; // prettier-ignore
-const parameters = {
+const positionsType: ValueType = { schema: { anyOf: [{ type: 'integer' }, { type: 'array', items: { type: 'integer' } }] } }; // prettier-ignore
+const queryParameterTypes = {
   ...Object.fromEntries(
     Object.entries(variantParameters).map(([name, description]) => [
       name,
-      { type: name === 'start' || name === 'end' ? positions : anyType, description },
+      { type: name === 'start' || name === 'end' ? positionsType : anyType, description },
     ]),
   ),
   datasetIds: { type: strings, description: variantQueryParameters.datasetIds },
 };
-/** An object with these keys; other keys are reported as ignored. */
+/** An object with these keys; the server reports other keys as ignored. */
 function openObject(properties: Parameters<typeof bodySchema>[2]): ValueType {
   const { example: _, ...schema } = bodySchema('', '', properties, undefined).schema;
   return { schema };
 }
-const filter = openObject({
+const filterType = openObject({
   id: { type: text },
   operator: { type: anyType },
   value: { type: anyType },
@@ -157,9 +169,9 @@ const filter = openObject({
   includeDescendantTerms: { type: boolean },
   similarity: { type: text },
 });
-const pagination = openObject({ skip: { type: integer }, limit: { type: integer } });
-const granularity = oneOf(...answerGranularities);
-const body = bodySchema(
+const paginationType = openObject({ skip: { type: integer }, limit: { type: integer } });
+const granularityType = enumOf(...answerGranularities);
+const beaconRequestBody = bodySchema(
   'BeaconRequest',
   'A request to a beacon. All of it is optional.',
   {
@@ -173,17 +185,20 @@ const body = bodySchema(
     query: {
       type: openObject({
         requestParameters: {
-          type: openObject({ g_variant: { type: openObject(parameters) }, ...parameters }),
+          type: openObject({
+            g_variant: { type: openObject(queryParameterTypes) },
+            ...queryParameterTypes,
+          }),
         },
-        filters: { type: { schema: { type: 'array', items: { anyOf: [filter.schema, { type: 'string' }] } } } }, // prettier-ignore
+        filters: { type: { schema: { type: 'array', items: { anyOf: [filterType.schema, { type: 'string' }] } } } }, // prettier-ignore
         includeResultsetResponses: { type: text, description: commonParameters.includeResultsetResponses }, // prettier-ignore
-        pagination: { type: pagination },
-        requestedGranularity: { type: granularity, description: commonParameters.requestedGranularity }, // prettier-ignore
+        pagination: { type: paginationType },
+        requestedGranularity: { type: granularityType, description: commonParameters.requestedGranularity }, // prettier-ignore
         testMode: { type: boolean, description: commonParameters.testMode },
       }),
     },
-    requestedGranularity: { type: granularity },
-    pagination: { type: pagination },
+    requestedGranularity: { type: granularityType },
+    pagination: { type: paginationType },
   },
   {
     meta: { apiVersion },
@@ -201,15 +216,15 @@ const body = bodySchema(
   },
 );
 
-/** The schemas of bodies and answers. */
-export const ga4ghBeaconSchemas = [info, service, configurationAnswer, map, types, terms, variants, variant, datasets, oneDataset, body]; // prettier-ignore
+/** The schemas of the bodies and answers of the GA4GH beacons. */
+export const ga4ghBeaconSchemas = [infoAnswer, serviceInfoAnswer, configurationAnswer, mapAnswer, entryTypesAnswer, filteringTermsAnswer, variantsAnswer, variantAnswer, datasetsAnswer, datasetAnswer, beaconRequestBody]; // prettier-ignore
 
 const accountPath = `${beaconRoot}/:account`;
 const datasetPath = `${accountPath}/datasets/:dataset`;
 const get = 'GET' as const;
 const post = 'POST' as const;
 const { skip, testMode, requestedSchema } = commonParameters;
-const lists = {
+const listParams = {
   skip,
   limit: 'Number of entries of a page; all without it.',
   testMode,
@@ -225,13 +240,13 @@ export const ga4ghBeaconOperations = declareOperations('ga4ghBeacon', 'GA4GH Bea
     paths: [`${accountPath}/info`, accountPath],
     summary: 'Tells what the beacon of an account is.',
     query: { requestedSchema },
-    answer: info,
+    answer: infoAnswer,
   },
   serviceInfo: {
     method: get,
     paths: [`${accountPath}/service-info`],
     summary: 'Tells the same in the form of all services of GA4GH.',
-    answer: service,
+    answer: serviceInfoAnswer,
   },
   configuration: {
     method: get,
@@ -243,82 +258,82 @@ export const ga4ghBeaconOperations = declareOperations('ga4ghBeacon', 'GA4GH Bea
     method: get,
     paths: [`${accountPath}/map`],
     summary: 'Lists the addresses of the beacon.',
-    answer: map,
+    answer: mapAnswer,
   },
   entryTypes: {
     method: get,
     paths: [`${accountPath}/entry_types`],
     summary: 'Lists the types of entries, with their schemas.',
-    answer: types,
+    answer: entryTypesAnswer,
   },
   filteringTerms: {
     method: get,
     paths: [`${accountPath}/filtering_terms`],
     summary: 'Lists the fields that filters may name.',
-    query: lists,
-    answer: terms,
+    query: listParams,
+    answer: filteringTermsAnswer,
   },
   datasets: {
     method: get,
     paths: [`${accountPath}/datasets`],
     summary: 'Lists the datasets that the caller may ask.',
-    query: lists,
-    answer: datasets,
+    query: listParams,
+    answer: datasetsAnswer,
   },
   dataset: {
     method: get,
     paths: [datasetPath],
     summary: 'Returns a dataset of the beacon.',
     query: { requestedSchema, testMode },
-    answer: oneDataset,
+    answer: datasetAnswer,
   },
   datasetFilteringTerms: {
     method: get,
     paths: [`${datasetPath}/filtering_terms`],
     summary: 'Lists the fields of a dataset that filters may name.',
-    query: lists,
-    answer: terms,
+    query: listParams,
+    answer: filteringTermsAnswer,
   },
   variants: {
     method: get,
     paths: [`${accountPath}/g_variants`],
     summary: 'Asks all datasets for variants. Positions are 0-based.',
     query: variantQueryParameters,
-    answer: variants,
+    answer: variantsAnswer,
   },
   queryVariants: {
     method: post,
     paths: [`${accountPath}/g_variants`],
     summary: 'Asks all datasets for variants. Positions are 0-based.',
-    body,
-    answer: variants,
+    body: beaconRequestBody,
+    answer: variantsAnswer,
   },
   datasetVariants: {
     method: get,
     paths: [`${datasetPath}/g_variants`],
     summary: 'Asks one dataset for variants.',
     query: variantQueryParameters,
-    answer: variants,
+    answer: variantsAnswer,
   },
   queryDatasetVariants: {
     method: post,
     paths: [`${datasetPath}/g_variants`],
     summary: 'Asks one dataset for variants.',
-    body,
-    answer: variants,
+    body: beaconRequestBody,
+    answer: variantsAnswer,
   },
   variant: {
     method: get,
     paths: [`${accountPath}/g_variants/:variant`],
     summary: 'Returns a variant by its variantInternalId.',
     query: queryParams,
-    answer: variant,
+    answer: variantAnswer,
   },
   queryVariant: {
     method: post,
     paths: [`${accountPath}/g_variants/:variant`],
     summary: 'Returns a variant by its variantInternalId.',
-    body,
-    answer: variant,
+    body: beaconRequestBody,
+    answer: variantAnswer,
   },
 });

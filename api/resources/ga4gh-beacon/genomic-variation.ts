@@ -3,21 +3,21 @@ import { genomeBuildNamed } from '../../../engine/core/build-names.js';
 import type { GenomeBuild, Row, Value } from '../../../engine/core/types.js';
 import { genomicNotation } from '../../../engine/query/request/genomic-notation.js';
 import { isObject } from '../../http/form.js';
-import { variantTypeOf, writtenBases } from './alleles.js';
+import { variantTypeOf, standardBases } from './alleles.js';
 import { sequenceId } from './reference-sequences.js';
 import { annotationFields, variantFieldsOf } from './variant-fields.js';
 
-/** How the records of a dataset become genomic variations of the standard. */
+/** Turns the records of a dataset into genomic variations of the Beacon standard. */
 export interface VariationFormat {
   /** The fields that the format reads. */
   readonly fields: readonly string[];
-  /** The variation of a record; undefined if its variant names no place. */
+  /** Returns the variation of a record; undefined if its variant has no position. */
   variationOf(record: Row): object | undefined;
 }
 
 /**
- * The format of a dataset. A variation has its place and alleles (`LegacyVariation`), and of its identifiers and molecular attributes what
- * fields of known names and entity types hold. Its `variantInternalId` is `<id of the dataset>:<id of the record>`.
+ * Returns the format for a dataset. A variation has its position and alleles (`LegacyVariation`); its identifiers and molecular attributes
+ * come from fields with known names and entity types. Its `variantInternalId` is `<id of the dataset>:<id of the record>`.
  */
 export function variationFormat(
   datasetId: number,
@@ -65,10 +65,10 @@ export function variationFormat(
     variationOf(record) {
       const reference = variantFields.reference && textsOf(record, [variantFields.reference])[0];
       const place = textsOf(record, variantFields.variants)
-        .map((text) => placeOf(text, reference))
+        .map((text) => parseVariantLocation(text, reference))
         .find((one) => one !== undefined);
       if (place === undefined) return undefined;
-      const identifiers = withoutEmpty({
+      const identifiers = omitEmpty({
         genomicHGVSId: textsOf(record, annotationNames.genomic)[0],
         transcriptHGVSIds: textsOf(record, annotationNames.transcript),
         proteinHGVSIds: textsOf(record, annotationNames.protein).filter((text) =>
@@ -76,7 +76,7 @@ export function variationFormat(
         ),
         variantAlternativeIds: rsIds(record).map((id) => ({ id: `dbSNP:${id}` })),
       });
-      const molecularAttributes = withoutEmpty({
+      const molecularAttributes = omitEmpty({
         geneIds: textsOf(record, variantFields.genes),
         molecularEffects: textsOf(record, variantFields.effects).flatMap((text) => {
           const [, id, label] = /^(SO:\d+)\|(.+)$/.exec(text) ?? [];
@@ -86,7 +86,7 @@ export function variationFormat(
           .map((text) => text.replace(/^.*p\./, ''))
           .filter((text) => /^[A-Z*]\d+[A-Z*]$/.test(text)),
       });
-      return withoutEmpty({
+      return omitEmpty({
         variantInternalId: `${datasetId}:${String(record['_id'] as string)}`,
         variation: variationAt(place, textsOf(record, variantFields.types)[0]),
         identifiers,
@@ -96,7 +96,7 @@ export function variationFormat(
   };
 }
 
-/** The values of a field in a record, also those inside lists. */
+/** Returns the values of a field in a record, including those inside lists. */
 function valuesAt(value: Value | undefined, path: readonly string[]): readonly Value[] {
   if (value === undefined || value === null) return [];
   if (Array.isArray(value))
@@ -106,8 +106,8 @@ function valuesAt(value: Value | undefined, path: readonly string[]): readonly V
   return isObject(value) ? valuesAt(value[name] as Value | undefined, rest) : [];
 }
 
-/** The object without members that are undefined, empty lists or empty objects. */
-function withoutEmpty(members: Readonly<Record<string, unknown>>): object {
+/** Returns the object without members that are undefined, an empty list or an empty object. */
+function omitEmpty(members: Readonly<Record<string, unknown>>): object {
   return Object.fromEntries(
     Object.entries(members).filter(
       ([, value]) =>
@@ -116,8 +116,8 @@ function withoutEmpty(members: Readonly<Record<string, unknown>>): object {
   ); // prettier-ignore
 }
 
-/** The position of a variant, 1-based with an inclusive stop, and its alleles; the reference allele is null where only its length is known. */
-interface VariantPlace {
+/** The position of a variant, 1-based with an inclusive stop, and its alleles; the reference allele is null if only its length is known. */
+interface VariantLocation {
   readonly build: GenomeBuild | undefined;
   readonly chromosome: string;
   readonly start: number;
@@ -126,8 +126,11 @@ interface VariantPlace {
   readonly alternate: string;
 }
 
-/** Reads the text of a variant: in the form in which readers name it (contract 10.6), or in a notation that has both alleles. */
-function placeOf(text: string, reference: string | undefined): VariantPlace | undefined {
+/** Reads the text of a variant: a variant id as readers make it (contract 10.6), or a notation with both alleles. */
+function parseVariantLocation(
+  text: string,
+  reference: string | undefined,
+): VariantLocation | undefined {
   const match = /^(t2t-chm13|[^-]+)-(.+)-(\d+)-(\d+)-(.*)$/is.exec(text);
   if (match) {
     const [, build, chromosome, from, to, alternate] = match as unknown as [string, string, string, string, string, string]; // prettier-ignore
@@ -155,14 +158,17 @@ function placeOf(text: string, reference: string | undefined): VariantPlace | un
   };
 }
 
-/** A variation in the standard's older form, whose location is one of VRS 1.3: 0-based, without its end. */
-function variationAt(place: VariantPlace, type: string | undefined): object {
+/**
+ * Returns a variation in the older form of the Beacon standard (`LegacyVariation`). Its location is that of VRS 1.3: 0-based, with an
+ * excluded end.
+ */
+function variationAt(place: VariantLocation, type: string | undefined): object {
   const { build, chromosome, start, stop, reference, alternate } = place;
   const number = (value: number): object => ({ type: 'Number', value });
   return {
     variantType: type ?? variantTypeOf({ reference, length: stop - start + 1, alternate }),
     ...(reference !== null && /^[ACGTUNRYSWKMBDHV]+$/.test(reference) && { referenceBases: reference }),
-    alternateBases: writtenBases(alternate),
+    alternateBases: standardBases(alternate),
     location: {
       type: 'SequenceLocation',
       sequence_id: sequenceId(build, chromosome),

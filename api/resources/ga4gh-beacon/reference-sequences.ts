@@ -1,4 +1,4 @@
-import { genomeBuildCalled, knownBuilds } from '../../../engine/core/build-names.js';
+import { genomeBuildOfAlias, knownBuildsText } from '../../../engine/core/build-names.js';
 import { genomeBuilds, type GenomeBuild } from '../../../engine/core/types.js';
 
 /** A sequence of a reference genome, as a request names it. */
@@ -10,13 +10,15 @@ export interface ReferenceSequence {
 }
 
 const chromosomes = [...Array.from({ length: 22 }, (_, i) => String(i + 1)), 'X', 'Y'];
-/** The versions of NC_000001 to NC_000024 in GRCh37; in GRCh38 each is one more. */
-const versions = [10, 11, 11, 11, 9, 11, 13, 10, 11, 10, 9, 11, 10, 8, 9, 9, 10, 9, 9, 10, 8, 10, 10, 9]; // prettier-ignore
+/** The version numbers of NC_000001 to NC_000024 in GRCh37; in GRCh38 each is greater by one. */
+const grch37Versions = [10, 11, 11, 11, 9, 11, 13, 10, 11, 10, 9, 11, 10, 8, 9, 9, 10, 9, 9, 10, 8, 10, 10, 9]; // prettier-ignore
 
 /** The RefSeq accessions of the chromosomes, by build and chromosome. */
 const accessions: Readonly<Record<GenomeBuild, ReadonlyMap<string, string>>> = {
-  GRCh37: numberedAccessions((i) => `NC_${String(i + 1).padStart(6, '0')}.${versions[i]}`),
-  GRCh38: numberedAccessions((i) => `NC_${String(i + 1).padStart(6, '0')}.${versions[i]! + 1}`),
+  GRCh37: numberedAccessions((i) => `NC_${String(i + 1).padStart(6, '0')}.${grch37Versions[i]}`),
+  GRCh38: numberedAccessions(
+    (i) => `NC_${String(i + 1).padStart(6, '0')}.${grch37Versions[i]! + 1}`,
+  ),
   'T2T-CHM13': numberedAccessions((i) => `NC_0${60_925 + i}.1`),
 };
 
@@ -28,16 +30,16 @@ function numberedAccessions(accession: (i: number) => string): ReadonlyMap<strin
 }
 
 /**
- * The sequence that `referenceName` and `assemblyId` of a request name: `NC_000017.11`, `refseq:NC_000017.11`, `17` or `chr17`. An accession
- * needs no assembly. Returns a text with the mistake if they name none.
+ * Returns the sequence that `referenceName` and `assemblyId` of a request name: `NC_000017.11`, `refseq:NC_000017.11`, `17` or `chr17`. An
+ * accession needs no `assemblyId`. If they name no sequence, returns the error message.
  */
 export function referenceSequence(
   referenceName: string,
   assemblyId: string | undefined,
 ): ReferenceSequence | string {
-  const assembly = assemblyId === undefined ? null : genomeBuildCalled(assemblyId);
+  const assembly = assemblyId === undefined ? null : genomeBuildOfAlias(assemblyId);
   if (assembly === undefined)
-    return `assemblyId: Expected ${knownBuilds}, not ${JSON.stringify(assemblyId!.slice(0, 100))}.`;
+    return `assemblyId: Expected ${knownBuildsText}, not ${JSON.stringify(assemblyId!.slice(0, 100))}.`;
   const name = referenceName.replace(/^refseq:/i, '').toUpperCase();
   const found = genomeBuilds.flatMap((build) =>
     [...accessions[build]].flatMap(([chromosome, one]) =>
@@ -45,35 +47,35 @@ export function referenceSequence(
     ),
   );
   if (found.length === 0) {
-    const plainName = plainChromosome(name);
+    const plainName = chromosomeWithoutPrefix(name);
     const possibleBuilds = assembly === null ? genomeBuilds : [assembly];
     const knownAccessions = possibleBuilds.flatMap(
       (build) => accessions[build].get(plainName) ?? [],
     );
-    return { build: assembly, names: [...namesOf(plainName), ...new Set(knownAccessions)] };
+    return { build: assembly, names: [...chromosomeNames(plainName), ...new Set(knownAccessions)] };
   }
   const fitting = found.filter(({ build }) => assembly === null || build === assembly);
   if (fitting.length === 0)
     return `referenceName: ${name} is a sequence of ${found[0]!.build}, not of ${assembly!}.`;
   return {
     build: fitting.length === 1 ? fitting[0]!.build : assembly,
-    names: [...namesOf(fitting[0]!.chromosome), name],
+    names: [...chromosomeNames(fitting[0]!.chromosome), name],
   };
 }
 
-/** The name of a chromosome without `chr`; MT for the mitochondrion. */
-function plainChromosome(name: string): string {
+/** Returns the name of a chromosome without `chr`; MT for the mitochondrion. */
+function chromosomeWithoutPrefix(name: string): string {
   const plainUpperName = name.replace(/^chr(?=.)/i, '').toUpperCase();
   return plainUpperName === 'M' ? 'MT' : plainUpperName;
 }
 
-function namesOf(plain: string): readonly string[] {
+function chromosomeNames(plain: string): readonly string[] {
   return plain === 'MT' ? ['MT', 'M'] : [plain];
 }
 
 /** The identifier of a chromosome as a CURIE: `refseq:NC_000017.11`; `GRCh38:HLA-A` for a contig without a known accession. */
 export function sequenceId(build: GenomeBuild | undefined, chromosome: string): string {
-  const plainName = plainChromosome(chromosome);
+  const plainName = chromosomeWithoutPrefix(chromosome);
   if (/^N[CTWG]_\d+\.\d+$/.test(plainName)) return `refseq:${plainName}`;
   const accession = build && accessions[build].get(plainName);
   return accession === undefined ? `${build ?? 'chromosome'}:${plainName}` : `refseq:${accession}`;

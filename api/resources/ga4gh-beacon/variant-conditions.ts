@@ -1,34 +1,33 @@
 import type { DatasetField } from '../../../engine/core/dataset-field.js';
 import { AppError } from '../../../engine/core/errors.js';
 import { genomeBuilds } from '../../../engine/core/types.js';
-import { basesPattern, isExact, quoteText } from './alleles.js';
-import type { AskedPlace, AskedVariants } from './asked-variants.js';
+import { basesPattern, isUnambiguous, quoteText } from './alleles.js';
+import type { QueriedLocation, QueriedVariants } from './asked-variants.js';
 import { annotationFields, variantFieldsOf, type VariantFields } from './variant-fields.js';
 
-/** The conditions of a query of a dataset, with the keys of its body. */
+/** Conditions on the records of a dataset, under the keys of the body of a query. */
 export interface QueryConditions {
   readonly filters: readonly unknown[];
   readonly entities: readonly unknown[];
 }
 
 /**
- * The conditions under which records of a dataset are the variants that a request asks for. Throws an `invalid` error if the dataset does not
- * have the fields for that: it then cannot tell, which is not the same as having no such variant.
- *
- * Choice: the variants of a dataset are the records with a value in a field of the entity type `variant`. Two values of `start` or `end` exclude
- * the second. An empty allele also finds what VCF writes with the base before it.
+ * Returns the conditions under which records of a dataset are the variants that a request asks for. Throws an `invalid` error if the
+ * dataset lacks the fields needed: it then cannot say whether it has such a variant.
+ * Choice: the variants of a dataset are the records with a value in a field of the entity type `variant`. If `start` or `end` has two
+ * values, the second is excluded. An empty allele also finds the variants that VCF writes with the preceding base.
  */
 export function variantConditions(
-  asked: AskedVariants,
+  asked: QueriedVariants,
   fields: readonly DatasetField[],
 ): QueryConditions {
   const variantFields = variantFieldsOf(fields);
   if (variantFields.variants.length === 0)
-    throw unsupportedQuery('has no field with the entity type variant');
+    throw unsupportedQueryError('has no field with the entity type variant');
   const { place, geneId } = asked;
   const filters: unknown[] = [];
   const entities: unknown[] = [];
-  if (place?.kind === 'bracket') filters.push(...bracketRange(place, variantFields));
+  if (place?.kind === 'bracket') filters.push(...bracketConditions(place, variantFields));
   if (place?.kind === 'range') {
     const { sequence, start, end } = place;
     const regions = sequence.names.map((chromosome) => ({
@@ -42,26 +41,28 @@ export function variantConditions(
   filters.push(
     place?.kind === 'sequence' ? sequenceCondition(place, asked, variantFields) : allelesCondition(asked, variantFields),
   ); // prettier-ignore
-  if (asked.variantType !== null) filters.push(ofType(asked.variantType, variantFields));
+  if (asked.variantType !== null)
+    filters.push(variantTypeCondition(asked.variantType, variantFields));
   if (geneId !== null) entities.push(['gene', geneId]);
-  if (asked.aminoacidChange !== null) filters.push(proteinChange(asked.aminoacidChange, fields));
+  if (asked.aminoacidChange !== null)
+    filters.push(proteinChangeCondition(asked.aminoacidChange, fields));
   if (asked.genomicAlleleShortForm !== null) {
     const names = annotationFields(fields, 'hgvs');
-    if (names.length === 0) throw unsupportedQuery('has no field of HGVS names');
-    filters.push(anyOf(names, (name) => [`${name}__iexact`, asked.genomicAlleleShortForm]));
+    if (names.length === 0) throw unsupportedQueryError('has no field of HGVS names');
+    filters.push(orOfFields(names, (name) => [`${name}__iexact`, asked.genomicAlleleShortForm]));
   }
   return { filters, entities };
 }
 
-function unsupportedQuery(why: string): AppError {
+function unsupportedQueryError(why: string): AppError {
   return new AppError('invalid', `The dataset ${why}.`);
 }
 
-function anyOf(names: readonly string[], condition: (name: string) => unknown): unknown {
+function orOfFields(names: readonly string[], condition: (name: string) => unknown): unknown {
   return { or: names.map(condition) };
 }
 
-/** The parts of a variant as a field of the entity type has it; null for any. */
+/** The parts of a variant id as fields of the entity type `variant` have it; null admits any value. */
 interface VariantText {
   readonly builds: readonly string[] | null;
   readonly names: readonly string[] | null;
@@ -71,20 +72,23 @@ interface VariantText {
   readonly alternate: string;
 }
 
-/** The condition that a variant has these parts: `GRCH38-13-32316461-32316461-G` (contract 10.6), in any letter case. */
+/** Returns the condition that a variant id has these parts, in any letter case: `GRCH38-13-32316461-32316461-G` (contract 10.6). */
 function textCondition(text: VariantText, variants: readonly string[]): unknown {
   const { builds, names, start, stop, alternate } = text;
   const number = (position: number | null): string => (position === null ? '[0-9]+' : String(position)); // prettier-ignore
   const sequence = names === null ? '.+' : `(?:chr)?(?:${names.map(quoteText).join('|')})`;
   const build = builds === null ? '.+' : `(?:${builds.map(quoteText).join('|')})`;
   const pattern = `(?i)${build}-${sequence}-${number(start)}-${number(stop)}-${alternate}`;
-  return anyOf(variants, (name) => [`${name}__regexp`, pattern]);
+  return orOfFields(variants, (name) => [`${name}__regexp`, pattern]);
 }
 
-/** A sequence query: alleles at one start. Alleles without codes are looked up as values, all others by a pattern. */
+/**
+ * Returns the condition of a sequence query: alleles that start at one position. An alternate allele without IUPAC codes is looked up as a
+ * value, any other by a pattern.
+ */
 function sequenceCondition(
-  { sequence, start }: Extract<AskedPlace, { kind: 'sequence' }>,
-  { referenceBases: reference, alternateBases }: AskedVariants,
+  { sequence, start }: Extract<QueriedLocation, { kind: 'sequence' }>,
+  { referenceBases: reference, alternateBases }: QueriedVariants,
   { variants, reference: referenceField }: VariantFields,
 ): unknown {
   // the parser requires alternate bases for a start without an end
@@ -116,11 +120,11 @@ function sequenceCondition(
         ),
       ); // prettier-ignore
       const text = { builds, names: sequence.names, start: at, stop, alternate: basesPattern(alt) };
-      const variant = isExact(alt)
-        ? anyOf(variants, (name) => [`${name}__in`, values])
+      const variant = isUnambiguous(alt)
+        ? orOfFields(variants, (name) => [`${name}__in`, values])
         : textCondition(text, variants);
-      // Without a field of reference alleles, the length of the reference is compared: at one position, the genome has a single sequence of
-      // a given length.
+      // If the dataset has no field of reference alleles, only the length of the reference is compared: at one position, a genome has a
+      // single sequence of a given length.
       if (referenceField === undefined) return variant;
       return { and: [variant, basesCondition(referenceField, ref)] };
     }),
@@ -128,55 +132,60 @@ function sequenceCondition(
 }
 
 function basesCondition(field: string, bases: string): unknown {
-  return isExact(bases)
+  return isUnambiguous(bases)
     ? [`${field}__iexact`, bases]
     : [`${field}__regexp`, `(?i)${basesPattern(bases)}`];
 }
 
-/** Alleles anywhere in a range, or anywhere at all; without any, every variant. */
+/** Returns the condition for alleles that lie in a range, or anywhere; if the request names no alleles, for every variant. */
 function allelesCondition(
-  { place, referenceBases, alternateBases }: AskedVariants,
+  { place, referenceBases, alternateBases }: QueriedVariants,
   { variants, reference }: VariantFields,
 ): unknown {
   if (referenceBases !== null && reference === undefined)
-    throw unsupportedQuery('has no field reference_allele');
+    throw unsupportedQueryError('has no field reference_allele');
   const names = place?.sequence.names ?? null;
   const text = { builds: null, names, start: null, stop: null };
   return {
     and: [
       alternateBases === null
-        ? anyOf(variants, (name) => ({ not: [name, null] }))
+        ? orOfFields(variants, (name) => ({ not: [name, null] }))
         : textCondition({ ...text, alternate: basesPattern(alternateBases) }, variants),
       ...(referenceBases === null ? [] : [basesCondition(reference!, referenceBases)]),
     ],
   };
 }
 
-function bracketRange(
-  { sequence, start, end }: Extract<AskedPlace, { kind: 'bracket' }>,
+function bracketConditions(
+  { sequence, start, end }: Extract<QueriedLocation, { kind: 'bracket' }>,
   { hasCoordinates }: VariantFields,
 ): readonly unknown[] {
   if (!hasCoordinates)
-    throw unsupportedQuery('has no genomic_coordinates, by which starts and ends are compared');
+    throw unsupportedQueryError(
+      'has no genomic_coordinates, by which starts and ends are compared',
+    );
   const at = 'genomic_coordinates';
   const { build } = sequence;
   return [
     [`${at}.chromosome__in`, sequence.names],
-    // Records have positions from 1 on and include their stop.
+    // The coordinates in records are 1-based and include `stop`.
     [`${at}.start__range`, [start[0] + 1, start[1]]],
     [`${at}.stop__range`, [end[0], end[1] - 1]],
     ...(build === null ? [] : [{ or: [[`${at}.build`, build], [`${at}.build`, null]] }]), // prettier-ignore
   ];
 }
 
-/** The types of variants that follow from the alleles, and those among them for which a query can be made. */
+/** The types of variants that are determined by the alleles; `alleleTypes` has conditions for some of them. */
 const sequenceTypes = ['SNP', 'SNV', 'INS', 'DEL', 'MNP', 'MNV', 'INDEL', 'DELINS'];
 
 /**
- * The condition that a variant is of a type: by a field of types, by a symbolic allele, or by its alleles. The type of every
- * record can then be told, else the dataset cannot answer.
+ * Returns the condition that a variant is of a type: by a field of types, by a symbolic allele, or by its alleles. Throws if the type of a
+ * record cannot be determined in one of these ways.
  */
-function ofType(type: string, { variants, reference, types }: VariantFields): unknown {
+function variantTypeCondition(
+  type: string,
+  { variants, reference, types }: VariantFields,
+): unknown {
   const name = type.toUpperCase();
   const typeConditions = [
     ...types.map((field) => [`${field}__iexact`, type]),
@@ -186,19 +195,22 @@ function ofType(type: string, { variants, reference, types }: VariantFields): un
   const alleles = reference === undefined ? undefined : alleleTypes(reference, variants)[name];
   if (alleles !== undefined) return { or: [...typeConditions, ...alleles] };
   if (types.length > 0) return { or: typeConditions };
-  throw unsupportedQuery(`has no field from which variants of the type ${name} can be told`);
+  throw unsupportedQueryError(`has no field from which variants of the type ${name} can be told`);
 }
 
-/** The conditions on alleles of each type: of one base, or with the same base in front. */
+/**
+ * Returns, for the types SNP, SNV, INS and DEL, the conditions on the alleles: for SNPs of one base each, for insertions and deletions with
+ * the same first base.
+ */
 function alleleTypes(
   reference: string,
   variants: readonly string[],
 ): Readonly<Record<string, readonly unknown[]>> {
   const ends = (pattern: string): unknown =>
-    anyOf(variants, (name) => [`${name}__regexp`, `(?i).+-${pattern}`]);
+    orOfFields(variants, (name) => [`${name}__regexp`, `(?i).+-${pattern}`]);
   const forEachBase = (build: (base: string) => unknown): readonly unknown[] =>
     [...'ACGTN'].map(build);
-  // A record without an alternate has the reference as its allele.
+  // The alternate must differ from the reference, because a record without an alternate has the reference as its allele.
   const singleBaseConditions = forEachBase((base) => ({
     and: [[`${reference}__iexact`, base], ends(`[${'ACGTN'.replace(base, '')}]`)],
   }));
@@ -214,21 +226,24 @@ function alleleTypes(
   };
 }
 
-/** The names of amino acids by their letters; `*` ends a protein. */
+/** The three-letter codes of the amino acids by their one-letter codes; `*` ends a protein. */
 const aminoAcids: Readonly<Record<string, string>> = {
   A: 'Ala', R: 'Arg', N: 'Asn', D: 'Asp', C: 'Cys', Q: 'Gln', E: 'Glu', G: 'Gly', H: 'His', I: 'Ile', L: 'Leu', K: 'Lys', M: 'Met',
   F: 'Phe', P: 'Pro', S: 'Ser', T: 'Thr', W: 'Trp', Y: 'Tyr', V: 'Val', U: 'Sec', '*': 'Ter',
 }; // prettier-ignore
 
-/** The condition that a record has a change of a protein, `V600E`, also written `p.Val600Glu` and behind the name of a protein. */
-function proteinChange(change: string, fields: readonly DatasetField[]): unknown {
+/**
+ * Returns the condition that a record has a protein change, given as `V600E`; records may also write `p.Val600Glu`, or the name of the
+ * protein before it.
+ */
+function proteinChangeCondition(change: string, fields: readonly DatasetField[]): unknown {
   const names = annotationFields(fields, 'protein');
-  if (names.length === 0) throw unsupportedQuery('has no field of changes of proteins');
+  if (names.length === 0) throw unsupportedQueryError('has no field of changes of proteins');
   const plainChange = change.replace(/^p\./i, '');
   const [, from, at, to] = /^([A-Z*])(\d+)([A-Z*])$/.exec(plainChange) ?? [];
   const [first, last] = [aminoAcids[from ?? ''], aminoAcids[to ?? '']];
   const forms = [quoteText(plainChange)];
   if (first !== undefined && last !== undefined) forms.push(`${first}${at}${quoteText(last)}`);
   const pattern = `(?i)(?:.*:)?(?:p\\.)?\\(?(?:${forms.join('|')})\\)?`;
-  return anyOf(names, (name) => [`${name}__regexp`, pattern]);
+  return orOfFields(names, (name) => [`${name}__regexp`, pattern]);
 }

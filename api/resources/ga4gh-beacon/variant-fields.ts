@@ -1,6 +1,6 @@
 import type { DatasetField } from '../../../engine/core/dataset-field.js';
 
-/** The fields of a dataset from which its variants are told, by their names. */
+/** The fields of a dataset that describe its variants, recognised by name and entity type. */
 export interface VariantFields {
   /** The fields with the entity type `variant`. */
   readonly variants: readonly string[];
@@ -8,19 +8,19 @@ export interface VariantFields {
   readonly genes: readonly string[];
   /** The field of the reference allele; undefined if the dataset has none. */
   readonly reference: string | undefined;
-  /** The fields of the kind of variant, as VCF, MAF and 1000 Genomes name them. */
+  /** The fields of the variant type, under the names that VCF, MAF and 1000 Genomes use. */
   readonly types: readonly string[];
-  /** The fields of variant ids. */
+  /** The fields that contain variant ids. */
   readonly ids: readonly string[];
-  /** The numbers of rs ids, as ClinVar and dbSNP have them in `RS`. */
+  /** The fields that contain rs ids as numbers, such as `RS` in ClinVar and dbSNP. */
   readonly rsNumbers: readonly string[];
-  /** Terms of the Sequence Ontology with their labels, as ClinVar has them in `MC`: `SO:0001583|missense_variant`. */
+  /** The fields that contain terms of the Sequence Ontology with their labels, such as `MC` in ClinVar: `SO:0001583|missense_variant`. */
   readonly effects: readonly string[];
   readonly hasCoordinates: boolean;
 }
 
-const typeNames = /^(?:svtype|variant_?type|vartype|vt)$/i;
-const idNames = /^(?:row_id|rsid|rs_id|dbsnp_rs)$/i;
+const typeFieldPattern = /^(?:svtype|variant_?type|vartype|vt)$/i;
+const idFieldPattern = /^(?:row_id|rsid|rs_id|dbsnp_rs)$/i;
 
 /** Finds the fields of variants among those of a dataset. */
 export function variantFieldsOf(fields: readonly DatasetField[]): VariantFields {
@@ -34,28 +34,31 @@ export function variantFieldsOf(fields: readonly DatasetField[]): VariantFields 
     variants: ofEntity('variant'),
     genes: ofEntity('gene'),
     reference: strings.find(({ name }) => name === 'reference_allele')?.name,
-    types: fieldsNamed(typeNames),
-    ids: fieldsNamed(idNames),
+    types: fieldsNamed(typeFieldPattern),
+    ids: fieldsNamed(idFieldPattern),
     rsNumbers: fields.filter(({ path }) => /^rs$/i.test(path.at(-1)!)).map(({ name }) => name),
     effects: fieldsNamed(/^mc$/i),
     hasCoordinates: coordinates.every((name) => fields.some((field) => field.name === name)),
   };
 }
 
-/** Fields of annotations by what they hold, under the names that annotators, ClinVar and MAF use. */
-const annotations = {
+/** The names that annotators, ClinVar and MAF give to fields of annotations, by the kind of annotation. */
+const annotationFieldPatterns = {
   protein: /^(?:hgvs_?p(?:_short)?|protein_?(?:change|hgvs)|aa_?change|amino_?acid_?change)$/i,
   transcript: /^(?:hgvs_?c|c_?dna_?change|transcript_?hgvs)$/i,
   genomic: /^(?:hgvs_?g|clnhgvs|genomic_?hgvs)$/i,
   hgvs: /^(?:hgvs(?:_?[gcp])?|clnhgvs|genomic_?hgvs|transcript_?hgvs|protein_?hgvs)$/i,
 };
 
-/** The names of the fields of strings that hold an annotation. */
+/** Returns the names of the string fields that hold a kind of annotation. */
 export function annotationFields(
   fields: readonly DatasetField[],
-  kind: keyof typeof annotations,
+  kind: keyof typeof annotationFieldPatterns,
 ): readonly string[] {
   return fields
-    .filter(({ dataType, path }) => dataType === 'string' && annotations[kind].test(path.at(-1)!))
+    .filter(
+      ({ dataType, path }) =>
+        dataType === 'string' && annotationFieldPatterns[kind].test(path.at(-1)!),
+    )
     .map(({ name }) => name);
 }

@@ -10,19 +10,19 @@ import { Form } from '../../http/form.js';
 import type { Caller } from '../../http/request.js';
 import { globalBeacon } from './global-beacon.js';
 
-const paths: [string] = ['/v2/objects/:id/beacon'];
+const globalBeaconPaths: [string] = ['/v2/objects/:id/beacon'];
 
 /** The HTTP operations on global beacons. */
 export const globalBeaconOperations = declareOperations('globalBeacons', 'Search', {
   get: {
     method: 'GET',
-    paths,
+    paths: globalBeaconPaths,
     summary: 'Returns the global beacon of a dataset; 404 without one.',
     answer: globalBeacon.schema,
   },
   enable: {
     method: 'POST',
-    paths,
+    paths: globalBeaconPaths,
     summary:
       'Includes a dataset in searches by entity, and with a granularity in the GA4GH beacon of the account. Repeating it changes nothing but a granularity that it gives.',
     body: globalBeacon.createSchema,
@@ -30,7 +30,7 @@ export const globalBeaconOperations = declareOperations('globalBeacons', 'Search
   },
   disable: {
     method: 'DELETE',
-    paths,
+    paths: globalBeaconPaths,
     summary: 'Excludes a dataset from searches by entity and from the GA4GH beacon.',
     answer: globalBeacon.schema,
   },
@@ -45,7 +45,7 @@ export class GlobalBeaconsController {
   @Access('read', 'dataset')
   async get(@Resource() { id }: DatasetRow): Promise<object> {
     const row = (await this.context.catalog.globalBeacons.of([id])).get(id);
-    if (row === undefined) throw noGlobalBeacon(id);
+    if (row === undefined) throw noGlobalBeaconError(id);
     return globalBeacon.view(row, { isDeleted: false });
   }
 
@@ -58,7 +58,7 @@ export class GlobalBeaconsController {
   ): Promise<object> {
     const form = new Form(body);
     const { granularity } = globalBeacon.readCreate(form);
-    form.done();
+    form.throwIfInvalid();
     const row = await this.context.catalog.transaction((tx) =>
       enableBeacon(tx, user, id, granularity),
     );
@@ -72,11 +72,11 @@ export class GlobalBeaconsController {
     @CurrentCaller() { user }: Caller,
   ): Promise<object> {
     const row = await this.context.catalog.transaction((tx) => disableBeacon(tx, user, id));
-    if (row === undefined) throw noGlobalBeacon(id);
+    if (row === undefined) throw noGlobalBeaconError(id);
     return globalBeacon.view(row, { isDeleted: true });
   }
 }
 
-function noGlobalBeacon(id: number): AppError {
+function noGlobalBeaconError(id: number): AppError {
   return new AppError('not-found', `No Global Beacon for Dataset:${id}`);
 }

@@ -2,12 +2,12 @@ import type { GroupCounts, GroupRow } from '../../../engine/catalog/groups.js';
 import { checkName } from '../../../engine/catalog/names.js';
 import type { Permission } from '../../../engine/catalog/permission.js';
 import type { VaultRow } from '../../../engine/catalog/vaults.js';
-import { constant, declareResource, type ResourceField } from '../../http/resource.js';
-import { bodySchema, id, integer, nullable, oneOf, readBy, text } from '../../http/schema.js';
-import { checkedName } from '../checked-name.js';
-import { createdAndUpdated, descriptionField } from '../common-fields.js';
+import { constantField, declareResource, type ResourceField } from '../../http/resource.js';
+import { bodySchema, id, integer, nullable, enumOf, withReader, text } from '../../http/schema.js';
+import { readCheckedName } from '../checked-name.js';
+import { timestampFields, descriptionField } from '../common-fields.js';
 import {
-  flagsOf,
+  permissionFlagsOf,
   permissionFlags,
   permissionNames,
   vaultFields,
@@ -16,14 +16,14 @@ import {
 
 /** The data that the view of a group shows and its row does not have. */
 export interface GroupContext extends GroupCounts {
-  /** The caller administers the account. */
+  /** Whether the caller is an administrator of the account. */
   readonly isAdministrator: boolean;
   readonly origin: string;
 }
 
-const name: ResourceField<GroupRow, unknown> = {
-  type: readBy(text, (form, key) =>
-    form.raw(key) === undefined ? undefined : checkedName(form, key, checkName),
+const nameField: ResourceField<GroupRow, unknown> = {
+  type: withReader(text, (form, key) =>
+    form.raw(key) === undefined ? undefined : readCheckedName(form, key, checkName),
   ),
   description: 'Unique in the account.',
   example: 'Cardiology',
@@ -35,7 +35,7 @@ const name: ResourceField<GroupRow, unknown> = {
 export const groupSummary = declareResource<GroupRow>({
   name: 'GroupSummary',
   description: 'A group inside another resource.',
-  fields: { class_name: constant('Group'), id: { type: id, example: 2 }, name },
+  fields: { class_name: constantField('Group'), id: { type: id, example: 2 }, name: nameField },
 });
 
 function addressField(part: string): ResourceField<GroupRow, GroupContext> {
@@ -51,13 +51,13 @@ export const group = declareResource<GroupRow, GroupContext>({
   name: 'Group',
   description: 'A group of users, to which permissions on vaults can be given.',
   fields: {
-    class_name: constant('Group'),
+    class_name: constantField('Group'),
     id: { type: id, example: 2 },
     account_id: { type: id, example: 1 },
-    name,
+    name: nameField,
     description: { ...descriptionField, example: 'Who reads and writes the vaults of cardiology.' },
     role: {
-      type: nullable(oneOf('admin', 'member')),
+      type: nullable(enumOf('admin', 'member')),
       description: 'admin: the caller may change it; member: the caller is in it; null: neither.',
       example: 'admin',
       show: (_, { isAdministrator, isMember }) =>
@@ -73,7 +73,7 @@ export const group = declareResource<GroupRow, GroupContext>({
     memberships_url: addressField('/memberships'),
     vaults_url: addressField('/vaults'),
     url: addressField(''),
-    ...createdAndUpdated,
+    ...timestampFields,
   },
   examples: { update: { description: 'Readers of the vaults of cardiology.' } },
 });
@@ -88,7 +88,7 @@ export const groupVault = declareResource<
   fields: {
     ...(vaultFields as Readonly<Record<string, ResourceField<VaultRow, unknown>>>),
     permission: {
-      type: oneOf(...permissionNames),
+      type: enumOf(...permissionNames),
       description: 'The permission of the group.',
       example: 'read',
       show: (_, { granted }) => granted,
@@ -97,13 +97,13 @@ export const groupVault = declareResource<
       type: permissionFlags,
       description: 'The same as flags.',
       example: { read: true, write: false, admin: false },
-      show: (_, { granted }) => flagsOf(granted),
+      show: (_, { granted }) => permissionFlagsOf(granted),
     },
   },
 });
 
 /** The body of a request that adds a member. */
-export const newMember = bodySchema('GroupMember', 'A user, by id or address.', {
+export const newMemberBody = bodySchema('GroupMember', 'A user, by id or address.', {
   user_id: { type: id, description: 'A user of the account.' },
   email: { type: text, description: 'The address of a user of the account.', example: 'ada@acme.org' }, // prettier-ignore
 });

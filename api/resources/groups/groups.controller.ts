@@ -1,8 +1,12 @@
 import { requireAdministrator, viewerOf } from '../../../engine/catalog/access.js';
-import { recordAudit, differences, type AuditSubject } from '../../../engine/catalog/audit-log.js';
+import {
+  recordAudit,
+  auditDifferences,
+  type AuditSubject,
+} from '../../../engine/catalog/audit-log.js';
 import type { GroupFilter, GroupRow, NewGroup } from '../../../engine/catalog/groups.js';
 import { crudController } from '../../http/crud.js';
-import { paramIds, oneId, omitUndefined, value } from '../../http/list-query.js';
+import { paramIds, idParam, omitUndefined, firstParamValue } from '../../http/list-query.js';
 import { crudOperations } from '../../http/operation-row.js';
 import type { QueryParams } from '../../http/page.js';
 import type { Caller } from '../../http/request.js';
@@ -36,7 +40,8 @@ export function groupSubject({ id, name, accountId }: GroupRow): AuditSubject {
 
 /**
  * Groups of users (contract 4.2).
- * Choice: users of the account see all its groups and their members, because vaults are shared with them; administrators change them.
+ * Choice: every user of the account sees all its groups and their members, because users share vaults with groups; only administrators
+ * change groups.
  */
 export const GroupsController = crudController<'group', GroupContext, GroupFilter>({
   kind: 'group',
@@ -54,7 +59,7 @@ export const GroupsController = crudController<'group', GroupContext, GroupFilte
   },
   create: async ({ catalog }, { caller, form, values }) => {
     requireAdministrator(caller);
-    form.done();
+    form.throwIfInvalid();
     return catalog.transaction(async (tx) => {
       const row = await tx.groups.create({
         ...(values as NewGroup),
@@ -69,12 +74,12 @@ export const GroupsController = crudController<'group', GroupContext, GroupFilte
     });
   },
   update: async ({ catalog }, { caller: { user }, form, values }, { id }) => {
-    form.done();
+    form.throwIfInvalid();
     return catalog.transaction(async (tx) => {
       const before = await tx.groups.get(id);
       const row = await tx.groups.update(id, values);
       if (row === undefined || before === undefined) return undefined;
-      const details = differences(before, row, { name: 'name', description: 'description' });
+      const details = auditDifferences(before, row, { name: 'name', description: 'description' });
       await recordAudit(tx, {
         actor: user,
         action: 'group.update',
@@ -96,9 +101,9 @@ function groupFilter(query: QueryParams, caller: Caller): GroupFilter {
     accountId: caller.account.id,
     ...omitUndefined<GroupFilter>({
       ids: paramIds(query, 'id'),
-      name: value(query, 'name'),
-      query: value(query, 'query'),
-      userId: oneId(query, 'user_id'),
+      name: firstParamValue(query, 'name'),
+      query: firstParamValue(query, 'query'),
+      userId: idParam(query, 'user_id'),
     }),
   };
 }

@@ -4,7 +4,7 @@ import { recordAudit } from '../../../engine/catalog/audit-log.js';
 import type { GroupRow } from '../../../engine/catalog/groups.js';
 import type { UserRow } from '../../../engine/catalog/users.js';
 import type { VaultRow } from '../../../engine/catalog/vaults.js';
-import { notFound } from '../../../engine/core/errors.js';
+import { notFoundError } from '../../../engine/core/errors.js';
 import { Access, CurrentCaller, Resource } from '../../http/access.js';
 import { AppContext } from '../../http/app-context.js';
 import { Form, readId } from '../../http/form.js';
@@ -13,9 +13,9 @@ import { declareOperations, pagingParams } from '../../http/operation-row.js';
 import { answerList, type QueryParams } from '../../http/page.js';
 import type { ApiRequest, Caller } from '../../http/request.js';
 import { presenterFor } from '../presenter.js';
-import { namedUser } from '../users/named-user.js';
+import { readUser } from '../users/named-user.js';
 import { user } from '../users/user.js';
-import { groupVault, newMember } from './group.js';
+import { groupVault, newMemberBody } from './group.js';
 import { groupSubject } from './groups.controller.js';
 
 /** The HTTP operations on members of a group. */
@@ -31,7 +31,7 @@ export const membershipOperations = declareOperations('memberships', 'Groups', {
     method: 'PUT',
     paths: ['/v1/groups/:id/memberships'],
     summary: 'Adds a user to a group and returns the user; for administrators of the account.',
-    body: newMember,
+    body: newMemberBody,
     answer: user.schema,
   },
   remove: {
@@ -42,7 +42,7 @@ export const membershipOperations = declareOperations('memberships', 'Groups', {
   },
 });
 
-/** The operation on vaults of a group. */
+/** The operation that lists the vaults of a group. */
 export const groupVaultOperations = declareOperations('groups', 'Groups', {
   vaults: {
     method: 'GET',
@@ -83,10 +83,10 @@ export class MembershipsController {
   ): Promise<object> {
     const form = new Form(body);
     return this.context.catalog.transaction(async (tx) => {
-      const member = await namedUser(tx, form, group.accountId);
+      const member = await readUser(tx, form, group.accountId);
       if (!['user_id', 'email'].some((key) => (form.raw(key) ?? '') !== ''))
         form.fail('user_id', 'Give user_id or email.');
-      form.done();
+      form.throwIfInvalid();
       if (await tx.groups.addMember(group.id, member!.id)) {
         await recordAudit(tx, {
           actor: caller.user,
@@ -109,7 +109,7 @@ export class MembershipsController {
   ): Promise<object> {
     return this.context.catalog.transaction(async (tx) => {
       const member = await tx.users.get(readId(userId) ?? 0);
-      if (!member || !(await tx.groups.removeMember(group.id, member.id))) throw notFound();
+      if (!member || !(await tx.groups.removeMember(group.id, member.id))) throw notFoundError();
       await recordAudit(tx, {
         actor: caller.user,
         action: 'group.remove_member',
@@ -136,7 +136,7 @@ export class MembershipsController {
         const contexts = await presenterFor(this.context, request).vaultContexts(rows);
         return rows.flatMap((row, i) => {
           const permission = granted.get(row.id);
-          // A permission that was revoked after the list was read is in no list any more.
+          // The permission was revoked after the list of vaults was read, so the vault is left out.
           return permission === undefined
             ? []
             : [groupVault.view(row, { ...contexts[i]!, granted: permission })];

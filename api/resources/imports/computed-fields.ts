@@ -1,14 +1,14 @@
 import type { JsonObject } from '../../../engine/core/types.js';
-import { compileNamed, orderFields } from '../../../engine/expression/annotate/fields.js';
+import { compileFieldExpression, orderFields } from '../../../engine/expression/annotate/fields.js';
 import {
   annotationField,
   hasExpression,
 } from '../../../scheduler/jobs/import/expressions/field-expressions.js';
 import { Form } from '../../http/form.js';
-import { problemOf } from '../fields/stored-expressions.js';
+import { errorMessageOf } from '../fields/stored-expressions.js';
 import { readTargetFields } from './import-options.js';
 
-/** The target fields of an import, with the known keys only. They may have expressions, which are compiled to find their mistakes. */
+/** Reads the target fields of an import; unknown keys are dropped. Their expressions are compiled, so that mistakes are reported now. */
 export function readImportFields(form: Form, key: string): readonly JsonObject[] | undefined {
   const definitions = form.objectList(key);
   const plainDefinitions = definitions?.map((definition) => ({ ...definition, expression: null }));
@@ -18,16 +18,16 @@ export function readImportFields(form: Form, key: string): readonly JsonObject[]
     return expression === undefined || expression === '' ? field : { ...field, expression };
   });
   try {
-    definitionForm.done();
+    definitionForm.throwIfInvalid();
   } catch (error) {
-    form.absorb(error);
+    form.collectErrorsOf(error);
     return undefined;
   }
   if (fields !== undefined) checkExpressions(form, key, fields);
   return fields;
 }
 
-/** Adds an error to the form for each expression with a syntax error, and for fields that depend on each other in a circle. */
+/** Adds an error to the form for each expression with a syntax error, and for fields whose expressions depend on each other in a circle. */
 function checkExpressions(form: Form, key: string, targetFields: readonly JsonObject[]): void {
   const computedTargets = targetFields.flatMap((target, index) =>
     hasExpression(target) ? [{ field: annotationField(target), index }] : [],
@@ -36,9 +36,9 @@ function checkExpressions(form: Form, key: string, targetFields: readonly JsonOb
     const { name, expression } = field;
     if (typeof expression !== 'string') continue;
     const label = `Field ${index + 1} ${JSON.stringify(name.slice(0, 100))}, expression`;
-    const problem = problemOf(() => compileNamed(label, expression));
+    const problem = errorMessageOf(() => compileFieldExpression(label, expression));
     if (problem !== undefined) form.fail(key, problem);
   }
-  const circle = problemOf(() => orderFields(computedTargets.map(({ field }) => field)));
+  const circle = errorMessageOf(() => orderFields(computedTargets.map(({ field }) => field)));
   if (circle !== undefined) form.fail(key, circle);
 }

@@ -3,24 +3,27 @@ import { budgets } from '../../../engine/core/budgets.js';
 import type { ImportRow, NewImport } from '../../../engine/catalog/imports.js';
 import type { TemplateRow } from '../../../engine/catalog/templates.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
-import { notFound } from '../../../engine/core/errors.js';
+import { notFoundError } from '../../../engine/core/errors.js';
 import { removeFile } from '../../../engine/core/files.js';
 import { writeStream } from '../../../engine/core/file-writer.js';
 import { stringifyJson } from '../../../engine/core/json.js';
-import { overriddenBy } from '../../../scheduler/jobs/import/prepare-sources.js';
-import { checkParameterNames, checkReader } from '../../../scheduler/jobs/import/reader-choice.js';
+import { overrideParams } from '../../../scheduler/jobs/import/prepare-sources.js';
+import {
+  checkParameterNames,
+  checkReaderParams,
+} from '../../../scheduler/jobs/import/reader-choice.js';
 import { isObject, readId, type Form } from '../../http/form.js';
-import { importResource, serverMetadataIn } from './import.js';
+import { importResource, serverMetadataKeys } from './import.js';
 import { checkManifestReaders, readManifest, type ManifestFile } from './manifest.js';
 import type { AppContext } from '../../http/app-context.js';
 import type { Caller } from '../../http/request.js';
 import {
-  requireAvailable,
-  requireDatasetNamed,
+  requireAvailableDataset,
+  requireDatasetByName,
   requireNoSnapshot,
   requireResource,
 } from '../../http/require-resource.js';
-import { namedTemplate, withTemplateFields } from '../templates/named-template.js';
+import { readTemplate, withTemplateFields } from '../templates/named-template.js';
 import { checkIdFields, checkTargetFields } from './import-options.js';
 
 /**
@@ -32,22 +35,22 @@ export async function createImport(
   caller: Caller,
   form: Form,
 ): Promise<ImportRow> {
-  const dataset = await requireDatasetNamed(context.catalog, caller, form, 'dataset_id', 'write');
-  const source = await sourceOf(context, caller, form);
-  const template = await namedTemplate(context.catalog, caller, form);
+  const dataset = await requireDatasetByName(context.catalog, caller, form, 'dataset_id', 'write');
+  const source = await readSource(context, caller, form);
+  const template = await readTemplate(context.catalog, caller, form);
   const options = withTemplate(template, importResource.readCreate(form));
   if (source) checkReaders(form, source, options);
   if (dataset && options.targetFields) {
     checkTargetFields(form, options.targetFields, await context.catalog.fields.all(dataset.id));
   }
   checkIdFields(form, options);
-  const serverKeys = serverMetadataIn(form);
+  const serverKeys = serverMetadataKeys(form);
   if (serverKeys.length > 0)
     form.fail('metadata', `The server sets ${serverKeys.join(', ')}; choose other names.`);
-  checkRejection(form, options.validationParams ?? null, source?.files ?? []);
-  form.done();
+  checkRejectionParams(form, options.validationParams ?? null, source?.files ?? []);
+  form.throwIfInvalid();
   if (!dataset || !source) throw new Error('done() lets no incomplete form pass');
-  requireAvailable(context, dataset, 'takes no imports', 'dataset_id');
+  requireAvailableDataset(context, dataset, 'takes no imports', 'dataset_id');
   await requireNoSnapshot(context, dataset, 'dataset_id');
   const job: NewImport = {
     ...options,
@@ -67,7 +70,9 @@ export async function createImport(
   return source.records ? importRecords(context, job, source.records) : importFile(context, job);
 }
 
-/** The options of an import, completed by those of a template where the request gives none: fields by name, parameters by key. */
+/**
+ * Returns the options of an import. Where the request gives none, the template's are used: fields are merged by name, parameters by key.
+ */
 function withTemplate(
   template: TemplateRow | undefined,
   options: Partial<NewImport>,
@@ -85,10 +90,10 @@ function withTemplate(
 }
 
 /**
- * Checks the options about invalid records in `validation_params`: those of the import, and those with which a file of a manifest overrides
- * them.
+ * Checks the options about invalid records in `validation_params`, both those of the import and those of single files of a manifest, which
+ * override them.
  */
-export function checkRejection(
+export function checkRejectionParams(
   form: Form,
   general: JsonObject | null,
   files: readonly ManifestFile[],
@@ -98,7 +103,7 @@ export function checkRejection(
   for (const { entry, label } of files) {
     const ownParams = entry['validation_params'];
     const found = isObject(ownParams)
-      ? rejectionProblem(overriddenBy(general, ownParams))
+      ? rejectionProblem(overrideParams(general, ownParams))
       : undefined;
     if (found !== undefined) form.fail('manifest', `${label}, validation_params: ${found}`);
   }
@@ -140,7 +145,7 @@ async function importRecords(
     throw error;
   }
   const row = await context.catalog.imports.get(id);
-  if (!row) throw notFound(); // deleted meanwhile
+  if (!row) throw notFoundError(); // the import was deleted meanwhile
   return row;
 }
 
@@ -148,10 +153,10 @@ function* jsonLines(records: readonly JsonObject[]): Generator<Uint8Array> {
   for (const record of records) yield Buffer.from(`${stringifyJson(record)}\n`);
 }
 
-/** Where the records come from: a file, the request or a manifest. */
+/** The source of the records: a file, the request or a manifest. */
 interface RequestedSource {
   readonly kind: ImportRow['source'];
-  /** The key of the request, for error messages. */
+  /** The key of the request that names the source, for error messages. */
   readonly key: string;
   readonly object?: ObjectRow;
   readonly records?: readonly JsonObject[];
@@ -159,7 +164,7 @@ interface RequestedSource {
   readonly files?: readonly ManifestFile[];
 }
 
-async function sourceOf(
+async function readSource(
   context: AppContext,
   caller: Caller,
   form: Form,
@@ -174,9 +179,9 @@ async function sourceOf(
   if (found.length > 1) {
     return form.fail('non_field_errors', `Give only one of ${found.join(' and ')}.`);
   }
-  if (key === 'object_id') return fileSource(context, caller, form, key, form.raw(key));
-  if (key === 'manifest') return manifestSource(context, caller, form);
-  return recordSource(form, key);
+  if (key === 'object_id') return readFileSource(context, caller, form, key, form.raw(key));
+  if (key === 'manifest') return readManifestSource(context, caller, form);
+  return readRecordSource(form, key);
 }
 
 function isAbsent(value: unknown): boolean {
@@ -185,9 +190,9 @@ function isAbsent(value: unknown): boolean {
   );
 }
 
-function recordSource(form: Form, key: string): RequestedSource | undefined {
+function readRecordSource(form: Form, key: string): RequestedSource | undefined {
   const value = form.raw(key);
-  // A client sends a list of length one as its only element.
+  // One client sends a list with one element as that element alone.
   const records = isObject(value) ? [value] : value;
   if (!Array.isArray(records) || !records.every(isObject)) {
     return form.fail(key, 'Must be a list of objects.');
@@ -200,7 +205,7 @@ function recordSource(form: Form, key: string): RequestedSource | undefined {
   return { kind: 'data_records', key, records };
 }
 
-async function fileSource(
+async function readFileSource(
   context: AppContext,
   caller: Caller,
   form: Form,
@@ -211,7 +216,7 @@ async function fileSource(
   return typeof object === 'string' ? form.fail(key, object) : { kind: 'object', key, object };
 }
 
-/** The uploaded file with this id, or an error message. */
+/** Returns the uploaded file with this id, or an error message. */
 async function findFile(
   context: AppContext,
   caller: Caller,
@@ -235,7 +240,7 @@ async function findFile(
   return object.revision === 0 ? `File ${quotedId} has not been uploaded yet.` : object;
 }
 
-async function manifestSource(
+async function readManifestSource(
   context: AppContext,
   caller: Caller,
   form: Form,
@@ -260,9 +265,9 @@ function checkReaders(
   if (files) checkManifestReaders(form, files, readerParams, genomeBuild);
   if (files) return;
   try {
-    if (object) checkReader(object.filename, readerParams, genomeBuild);
+    if (object) checkReaderParams(object.filename, readerParams, genomeBuild);
     else checkParameterNames(readerParams);
   } catch (error) {
-    form.absorb(error);
+    form.collectErrorsOf(error);
   }
 }

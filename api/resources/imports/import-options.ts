@@ -1,6 +1,10 @@
 import type { CommitMode } from '../../../engine/catalog/commits.js';
 import type { FieldRow } from '../../../engine/catalog/fields.js';
-import { genomeBuildNamed, knownBuilds, suggestedBuild } from '../../../engine/core/build-names.js';
+import {
+  genomeBuildNamed,
+  knownBuildsText,
+  buildSuggestionText,
+} from '../../../engine/core/build-names.js';
 import type { JsonObject } from '../../../engine/core/types.js';
 import { Form } from '../../http/form.js';
 import { omitUndefined } from '../../http/list-query.js';
@@ -11,7 +15,7 @@ import { readFieldDefinition } from '../fields/read-field.js';
  * option that is absent or invalid.
  */
 
-/** The names of the fields by which records are found; null if they are found by their `_id`. */
+/** Reads the names of the fields that identify records; null if records are identified by their `_id`. */
 export function readIdFields(form: Form, key: string): readonly string[] | null | undefined {
   const names = form.textList(key);
   if (names === undefined || names.length === 0) return undefined;
@@ -27,7 +31,7 @@ export function readIdFields(form: Form, key: string): readonly string[] | null 
 
 const maxIdFields = 16;
 
-/** Adds an error to the form for `id_fields` of records that are only added. */
+/** Adds an error to the form if the request has `id_fields` but its commit mode only adds records. */
 export function checkIdFields(
   form: Form,
   { commitMode, idFields }: { readonly commitMode?: CommitMode | undefined; readonly idFields?: readonly string[] | null | undefined }, // prettier-ignore
@@ -36,14 +40,14 @@ export function checkIdFields(
     form.fail('id_fields', 'Only with commit_mode overwrite, upsert or delete: append adds all records.'); // prettier-ignore
 }
 
-/** The fields to create, with the known keys only. */
+/** Reads the fields to create; unknown keys are dropped. */
 export function readTargetFields(form: Form, key: string): readonly JsonObject[] | undefined {
   return form.objectList(key)?.map((definition, index) => {
     const fieldForm = new Form(definition);
     const field = readFieldDefinition(fieldForm);
     const isTransient = fieldForm.boolean('is_transient');
     const label = `Field ${index + 1} ${JSON.stringify(field.name.slice(0, 100))}`;
-    form.absorbInto(key, fieldForm, (name, messages) => `${label}, ${name}: ${messages}`);
+    form.collectErrorsOfPart(key, fieldForm, (name, messages) => `${label}, ${name}: ${messages}`);
     return omitUndefined<JsonObject>({
       name: field.name,
       title: field.title,
@@ -61,8 +65,8 @@ export function readTargetFields(form: Form, key: string): readonly JsonObject[]
 }
 
 /**
- * Adds an error to the form for each target field that would change the type of a field of the dataset, and for repeated names.
- * Other properties of a target field replace those of the field.
+ * Adds an error to the form for each repeated name, and for each target field that would change the type of a field of the dataset. Its
+ * other properties replace those of the dataset's field.
  */
 export function checkTargetFields(
   form: Form,
@@ -99,6 +103,7 @@ export function readGenomeBuild(form: Form, key: string): string | undefined {
   const build = form.text(key);
   if (build === undefined || build === '') return undefined;
   return (
-    genomeBuildNamed(build) ?? form.fail(key, `Must be ${knownBuilds}.${suggestedBuild(build)}`)
+    genomeBuildNamed(build) ??
+    form.fail(key, `Must be ${knownBuildsText}.${buildSuggestionText(build)}`)
   );
 }

@@ -1,5 +1,5 @@
 import { entityTypes } from '../../../engine/core/types.js';
-import { compileNamed } from '../../../engine/expression/annotate/fields.js';
+import { compileFieldExpression } from '../../../engine/expression/annotate/fields.js';
 import {
   anyType,
   boolean,
@@ -7,22 +7,22 @@ import {
   jsonObject,
   nullable,
   objectOf,
-  oneOf,
-  readBy,
+  enumOf,
+  withReader,
   strings,
   text,
   type Property,
   type ValueType,
 } from '../../http/schema.js';
 
-/** The parameters under one key of an import; any other name is an error. */
+/** The parameters under one key of an import; a parameter with any other name is an error. */
 export interface ParameterGroup {
   readonly type: ValueType;
-  /** The values that answers show for parameters that are not set. */
+  /** The values that answers show for parameters that the request did not set. */
   readonly defaults: Readonly<Record<string, unknown>>;
 }
 
-function paramsType(
+function parameterGroup(
   properties: Readonly<Record<string, Property & { readonly initial?: unknown }>>,
 ): ParameterGroup {
   const entries = Object.entries(properties);
@@ -35,12 +35,12 @@ function paramsType(
 }
 
 /** The maximum of `sample_count`. */
-const maxSampled = 1_000;
+const maxSampledValues = 1_000;
 
-const sampleCount = readBy(integer, (form, key) => {
+const sampleCount = withReader(integer, (form, key) => {
   const count = form.integer(key);
-  if (count === undefined || (count >= 1 && count <= maxSampled)) return count;
-  return form.fail(key, `Must be from 1 to ${maxSampled}.`);
+  if (count === undefined || (count >= 1 && count <= maxSampledValues)) return count;
+  return form.fail(key, `Must be from 1 to ${maxSampledValues}.`);
 });
 
 const sampleRate: ValueType = {
@@ -52,7 +52,7 @@ const sampleRate: ValueType = {
   },
 };
 
-const detectedTypes = readBy(strings, (form, key) => {
+const detectedEntityTypes = withReader(strings, (form, key) => {
   const types = form.textList(key);
   for (const type of types ?? []) {
     if (entityTypes.some((known) => known === type)) continue;
@@ -63,42 +63,42 @@ const detectedTypes = readBy(strings, (form, key) => {
 });
 
 /** How entities are detected (specification, "Entity parameters"). */
-export const entityParams = paramsType({
+export const entityParams = parameterGroup({
   disable: { type: boolean, description: 'true: nothing is detected.' },
   entity_types: {
-    type: detectedTypes,
+    type: detectedEntityTypes,
     description: 'The types to detect; gene and variant when absent.',
   },
   sample_rate: { type: sampleRate, description: 'Share of the distinct values that may be examined, above 0 to 1.' }, // prettier-ignore
-  sample_count: { type: sampleCount, description: `Values examined of each field, at most ${maxSampled}.` }, // prettier-ignore
+  sample_count: { type: sampleCount, description: `Values examined of each field, at most ${maxSampledValues}.` }, // prettier-ignore
   apply_detection: { type: boolean, description: 'false: what was detected is only reported.' },
 });
 
 /** How values are checked (specification, "Validation parameters"). */
-export const validationParams = paramsType({
+export const validationParams = parameterGroup({
   disable: { type: boolean, description: 'true: values that do not fit become null.' },
   raise_on_errors: { type: boolean, description: 'true: the first error ends the import.' },
   strict_validation: { type: boolean, description: 'true: warnings are errors.' },
   allow_new_fields: { type: boolean, description: 'With strict_validation: new fields are none.' },
-  on_error: { type: oneOf('fail', 'reject'), description: 'What a record with an error does: fail the import (default), or be rejected while the others are stored.' }, // prettier-ignore
+  on_error: { type: enumOf('fail', 'reject'), description: 'What a record with an error does: fail the import (default), or be rejected while the others are stored.' }, // prettier-ignore
   max_rejected: { type: integer, description: 'With on_error reject: the most records that may be rejected, 1000 when absent; more fail the import.' }, // prettier-ignore
 });
 
 /** An expression over a whole record. */
-const recordExpression = readBy(text, (form, key) => {
+const recordExpression = withReader(text, (form, key) => {
   const expression = form.text(key);
   if (expression === undefined || expression.trim() === '') return expression;
   try {
-    compileNamed(key, expression);
+    compileFieldExpression(key, expression);
   } catch (error) {
-    form.absorb(error);
+    form.collectErrorsOf(error);
   }
   return expression;
 });
 
-/** How expressions are evaluated (contract 10.1). All annotators give the same results; `data` are variables of imports. */
-export const annotatorParams = paramsType({
-  annotator: { type: oneOf('simple', 'serial', 'parallel'), initial: 'simple' },
+/** How expressions are evaluated (contract 10.1). All annotators give the same results; `data` contains the variables of imports. */
+export const annotatorParams = parameterGroup({
+  annotator: { type: enumOf('simple', 'serial', 'parallel'), initial: 'simple' },
   block_size: { type: integer, initial: 10 },
   chunk_size: { type: integer, initial: 1000 },
   data: { type: jsonObject, initial: {} },

@@ -1,7 +1,12 @@
 import { serverMetadata, type ImportRow, type NewImport } from '../../../engine/catalog/imports.js';
 import { genomeBuilds, type JsonObject } from '../../../engine/core/types.js';
 import { isObject, type Form } from '../../http/form.js';
-import { constant, declareResource, emptyField, type ResourceField } from '../../http/resource.js';
+import {
+  constantField,
+  declareResource,
+  emptyField,
+  type ResourceField,
+} from '../../http/resource.js';
 import {
   bodySchema,
   boolean,
@@ -11,15 +16,21 @@ import {
   listOf,
   nullable,
   nullableText,
-  oneOf,
-  readBy,
+  enumOf,
+  withReader,
   reference,
   strings,
   text,
 } from '../../http/schema.js';
 import { commit } from '../commits/commit.js';
 import { objectSummary } from '../objects/object.js';
-import { cancelKey, jobFields, priorityType, rejectedUrl, type JobContext } from '../tasks/job.js';
+import {
+  cancelProperty,
+  jobFields,
+  priorityType,
+  rejectedUrlField,
+  type JobContext,
+} from '../tasks/job.js';
 import { manifestType } from './manifest.js';
 import { templateIdField } from '../templates/named-template.js';
 import { readImportFields } from './computed-fields.js';
@@ -49,8 +60,8 @@ const initialMetadata = {
   },
 };
 
-const writableWhen = { create: 'optional' } as const;
-const source = { create: 'optional', lookup: true } as const;
+const optionalOnCreate = { create: 'optional' } as const;
+const lookupOnCreate = { create: 'optional', lookup: true } as const;
 type ImportResourceField = ResourceField<ImportRow, ImportContext>;
 
 /** An import (contract 10.1), with the commits that it made. */
@@ -58,7 +69,7 @@ export const importResource = declareResource<ImportRow, ImportContext, Partial<
   name: 'DatasetImport',
   description: 'An import: the records of files, or of the request itself, added to a dataset.',
   fields: {
-    class_name: constant('DatasetImport'),
+    class_name: constantField('DatasetImport'),
     ...(jobFields as Readonly<Record<string, ImportResourceField>>),
     dataset_id: { type: id, example: 4812, create: 'required', lookup: true },
     url: {
@@ -68,14 +79,14 @@ export const importResource = declareResource<ImportRow, ImportContext, Partial<
     },
     title: { type: text, example: 'Import of family-17.vcf.gz' },
     description: {
-      type: readBy(nullableText, (form, key) => form.nullableText(key)),
+      type: withReader(nullableText, (form, key) => form.nullableText(key)),
       example: 'Joint calls of family 17.',
       create: 'optional',
       update: true,
     },
-    source: { type: oneOf('data_records', 'object', 'manifest'), example: 'object' },
+    source: { type: enumOf('data_records', 'object', 'manifest'), example: 'object' },
     object_id: {
-      ...source,
+      ...lookupOnCreate,
       type: nullable(id),
       description: 'The uploaded file.',
       example: 4811,
@@ -87,35 +98,35 @@ export const importResource = declareResource<ImportRow, ImportContext, Partial<
       show: (_, { sourceObject }) => sourceObject,
     },
     manifest: {
-      ...source,
+      ...lookupOnCreate,
       type: manifestType,
       description: 'Files to import together.',
       example: {},
     },
     data_records: {
-      ...source,
+      ...lookupOnCreate,
       type: jsonObjects,
       description: 'Up to 5,000 records; the answer comes when they are imported.',
       example: [{ gene: 'MYH7', variant: 'GRCH38-14-23424840-23424840-T' }],
       show: null,
     },
     records: {
-      ...source,
+      ...lookupOnCreate,
       type: jsonObjects,
       description: 'The same as data_records.',
       example: [],
       show: null,
     },
     commit_mode: {
-      ...writableWhen,
-      type: oneOf('append', 'overwrite', 'upsert', 'delete'),
+      ...optionalOnCreate,
+      type: enumOf('append', 'overwrite', 'upsert', 'delete'),
       description:
         'append adds the records. overwrite replaces the records that have the _id of a given one. upsert replaces the fields that a given record has; members of objects count one by one. Both add records that they do not find. delete removes the records that have the _id of a given one.',
       example: 'append',
     },
     id_fields: {
-      ...writableWhen,
-      type: readBy(nullable(strings), readIdFields),
+      ...optionalOnCreate,
+      type: withReader(nullable(strings), readIdFields),
       description:
         'With overwrite, upsert and delete: records are found by these fields, instead of by their _id. Records that are replaced keep their _id.',
       example: null,
@@ -123,50 +134,50 @@ export const importResource = declareResource<ImportRow, ImportContext, Partial<
     },
     template_id: templateIdField,
     target_fields: {
-      ...writableWhen,
-      type: readBy(listOf(reference('TargetFieldCreate')), readImportFields),
+      ...optionalOnCreate,
+      type: withReader(listOf(reference('TargetFieldCreate')), readImportFields),
       description: 'Definitions of fields: types, titles, entity types, expressions and more.',
       example: [],
       show: ({ targetFields }) => targetFields.map(targetFieldView),
     },
     entity_params: {
-      ...writableWhen,
+      ...optionalOnCreate,
       type: entityParams.type,
       example: entityParams.defaults,
       show: (row) => ({ ...entityParams.defaults, ...row.entityParams }),
     },
     reader_params: {
-      ...writableWhen,
+      ...optionalOnCreate,
       type: jsonObject,
       example: {},
       show: ({ readerParams }) => readerParams ?? {},
     },
     validation_params: {
-      ...writableWhen,
+      ...optionalOnCreate,
       type: validationParams.type,
       example: validationParams.defaults,
       show: (row) => ({ ...validationParams.defaults, ...row.validationParams }),
     },
     annotator_params: {
-      ...writableWhen,
+      ...optionalOnCreate,
       type: annotatorParams.type,
       example: annotatorParams.defaults,
       show: (row) => ({ ...annotatorParams.defaults, ...row.annotatorParams }),
     },
-    include_errors: { ...writableWhen, type: boolean, example: false },
+    include_errors: { ...optionalOnCreate, type: boolean, example: false },
     genome_build: {
-      ...writableWhen,
-      type: readBy(nullable(oneOf(...genomeBuilds)), readGenomeBuild),
+      ...optionalOnCreate,
+      type: withReader(nullable(enumOf(...genomeBuilds)), readGenomeBuild),
       example: 'GRCh38',
     },
     priority: {
-      ...writableWhen,
+      ...optionalOnCreate,
       type: priorityType,
       description: 'A lower number runs first.',
       example: 10,
     },
     dry_run: {
-      ...writableWhen,
+      ...optionalOnCreate,
       type: boolean,
       property: 'isDryRun',
       description: 'Reports in metadata.dry_run what would be imported, and imports nothing.',
@@ -175,7 +186,7 @@ export const importResource = declareResource<ImportRow, ImportContext, Partial<
     import_messages: emptyField({}),
     metadata: {
       ...(jobFields['metadata'] as ImportResourceField),
-      type: readBy(jsonObject, (form, key) => form.object(key)),
+      type: withReader(jsonObject, (form, key) => form.object(key)),
       description:
         'Keys and values of the user, besides those of the server: `progress`, `validation`, `receipt` and others.',
       create: 'optional',
@@ -184,7 +195,7 @@ export const importResource = declareResource<ImportRow, ImportContext, Partial<
       show: ({ metadata }) => ({ ...initialMetadata, ...metadata }),
     },
     tags: { type: strings, example: ['germline'], create: 'optional', update: true },
-    rejected_url: rejectedUrl('dataset_imports'),
+    rejected_url: rejectedUrlField('dataset_imports'),
     dataset_commits: {
       type: listOf(reference('DatasetCommit')),
       description: 'The commits that it made.',
@@ -214,8 +225,8 @@ export const importResource = declareResource<ImportRow, ImportContext, Partial<
   },
 });
 
-/** The keys that a request gives in `metadata` and only the server sets. */
-export function serverMetadataIn(form: Form): readonly string[] {
+/** Returns the keys of `metadata` in the request that only the server sets. */
+export function serverMetadataKeys(form: Form): readonly string[] {
   const rawMetadata = form.raw('metadata');
   return isObject(rawMetadata)
     ? Object.keys(rawMetadata).filter((key) => serverMetadata.includes(key))
@@ -223,11 +234,11 @@ export function serverMetadataIn(form: Form): readonly string[] {
 }
 
 /** The body of a request that changes an import. */
-export const importChange = bodySchema(
+export const importChangeBody = bodySchema(
   'DatasetImportChange',
   'Cancels an import, or changes its description, metadata and tags.',
   {
-    ...cancelKey,
+    ...cancelProperty,
     description: { type: nullableText },
     metadata: {
       type: jsonObject,
@@ -238,7 +249,7 @@ export const importChange = bodySchema(
   { description: 'Curated variants of March 2026, checked twice.', tags: ['curated', 'checked'] },
 );
 
-/** A target field with all its keys (contract 10.1). */
+/** Returns a target field with all its keys (contract 10.1). */
 export function targetFieldView(target: JsonObject): JsonObject {
   return {
     name: target['name'] ?? null,

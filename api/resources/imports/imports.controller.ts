@@ -2,7 +2,7 @@ import { Body, Query, Req, Res } from '@nestjs/common';
 import type { ImportPatch, ImportRow } from '../../../engine/catalog/imports.js';
 import { removeFile } from '../../../engine/core/files.js';
 import { Access, Resource, CurrentCaller } from '../../http/access.js';
-import { endJob } from '../tasks/cancel-job.js';
+import { cancelJobIfActive } from '../tasks/cancel-job.js';
 import { Form } from '../../http/form.js';
 import { createImport } from './create-import.js';
 import { jobController } from '../tasks/job.controller.js';
@@ -12,18 +12,19 @@ import { importOperations } from '../tasks/jobs.operations.js';
 import type { QueryParams } from '../../http/page.js';
 import { requireResource } from '../../http/require-resource.js';
 import type { ApiReply, ApiRequest, Caller } from '../../http/request.js';
-import { importResource, serverMetadataIn } from './import.js';
-import { answerRejected } from '../downloads/answer-download.js';
+import { importResource, serverMetadataKeys } from './import.js';
+import { answerRejectedDownload } from '../downloads/answer-download.js';
 
-/** Imports: from a file object or from records of the request (contract 10). */
+/** Imports: from a file object or from records in the request (contract 10). */
 export class ImportsController extends jobController({
   kind: 'import',
   operations: importOperations,
   table: ({ imports }) => imports,
   view: (presenter, row) => presenter.ofImport(row),
   update: {
-    // One client sends all metadata back when it saves an import, including the server's keys with outdated values.
-    ignored: (form) => serverMetadataIn(form).map((key) => `metadata.${key}`),
+    // One client sends back all metadata when it saves an import, including outdated values of keys that the server sets; these are
+    // ignored.
+    ignored: (form) => serverMetadataKeys(form).map((key) => `metadata.${key}`),
     read: (form) => importResource.readUpdate(form),
     write: ({ imports }, id, patch: ImportPatch) => imports.update(id, patch),
   },
@@ -45,7 +46,7 @@ export class ImportsController extends jobController({
   @Operation(importOperations.delete)
   @Access('write', 'import')
   async delete(@Resource() row: ImportRow, @Req() request: ApiRequest): Promise<object> {
-    await endJob(this.context, row);
+    await cancelJobIfActive(this.context, row);
     const view = await this.view((await this.context.catalog.imports.get(row.id)) ?? row, request);
     await this.context.catalog.imports.delete(row.id);
     await removeFile(this.context.data.inlineRecords(row.id));
@@ -61,6 +62,6 @@ export class ImportsController extends jobController({
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
-    return answerRejected(this.context, row, query, request, reply);
+    return answerRejectedDownload(this.context, row, query, request, reply);
   }
 }

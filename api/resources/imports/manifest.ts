@@ -1,10 +1,10 @@
 import type { JsonObject } from '../../../engine/core/types.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
-import { checkFile } from '../../../scheduler/jobs/import/reader-choice.js';
+import { checkFileHints } from '../../../scheduler/jobs/import/reader-choice.js';
 import { id, integer, jsonObject, nullable, text, type ValueType } from '../../http/schema.js';
-import { fileNameOf, readUrl } from '../../../scheduler/fetch/url.js';
-import { hintsOf, manifestEntries } from '../../../scheduler/jobs/import/manifest.js';
+import { fileNameOf, parseAllowedUrl } from '../../../scheduler/fetch/url.js';
+import { fileHintsOf, manifestEntries } from '../../../scheduler/jobs/import/manifest.js';
 import { Form, isObject } from '../../http/form.js';
 import { entityParams, validationParams } from './import-params.js';
 
@@ -35,7 +35,7 @@ export const manifestType: ValueType = {
   },
 };
 
-/** A file of a manifest after its check. */
+/** A checked file of a manifest. */
 export interface ManifestFile {
   /** The entry in the form in which the import stores it. */
   readonly entry: JsonObject;
@@ -49,9 +49,9 @@ export interface ManifestFile {
 export type FindFile = (objectId: unknown) => Promise<ObjectRow | string>;
 
 /**
- * Reads a manifest. All errors are added to the form, with the number and the name of their file; returns undefined if the
- * manifest has no list of files. Whether a URL may be fetched is decided by the task, because host names can resolve to other
- * addresses by then.
+ * Reads a manifest. All errors are added to the form, with the number and the name of their file; returns undefined if the manifest has no
+ * list of files. Whether a URL may be fetched is checked only when the task runs, because its host name may resolve to another address by
+ * then.
  */
 export async function readManifest(
   form: Form,
@@ -59,7 +59,7 @@ export async function readManifest(
   findFile: FindFile,
 ): Promise<readonly ManifestFile[] | undefined> {
   const files: unknown = manifest['files'];
-  // A client sends a list of length one as its only element.
+  // One client sends a list with one element as that element alone.
   const list: readonly unknown[] = Array.isArray(files) ? files : isObject(files) ? [files] : [];
   if (list.length === 0 || !list.every(isObject)) {
     return form.fail('manifest', 'A manifest needs a list of objects, "files".');
@@ -70,12 +70,14 @@ export async function readManifest(
   }
   const read: ManifestFile[] = [];
   for (const [index, entry] of list.entries()) {
-    read.push(await readEntry(form, index, entry as JsonObject, findFile));
+    read.push(await readManifestEntry(form, index, entry as JsonObject, findFile));
   }
   return read;
 }
 
-/** Checks the readers of all files; `readerParams` and `genomeBuild` are those of the request. Errors are added to the form. */
+/**
+ * Checks the readers of all files of a manifest. `readerParams` and `genomeBuild` are those of the request. Errors are added to the form.
+ */
 export function checkManifestReaders(
   form: Form,
   files: readonly ManifestFile[],
@@ -83,17 +85,17 @@ export function checkManifestReaders(
   genomeBuild: string | null,
 ): void {
   for (const { entry, label, filename } of files) {
-    if (filename === null) continue; // the form has its error
+    if (filename === null) continue; // the form already has the error
     const [read] = manifestEntries({ files: [entry] });
     try {
-      checkFile(hintsOf(filename, read ?? null), readerParams, genomeBuild);
+      checkFileHints(fileHintsOf(filename, read ?? null), readerParams, genomeBuild);
     } catch (error) {
       addErrorsOf(form, label, error, new Map([['object_id', 'name']]));
     }
   }
 }
 
-async function readEntry(
+async function readManifestEntry(
   form: Form,
   index: number,
   entry: JsonObject,
@@ -113,7 +115,7 @@ async function readEntry(
   } else if (url !== '' && objectId !== '') {
     entryForm.fail('url', 'Give only one of url and object_id.');
   } else if (url !== '') {
-    const read = readUrl(url);
+    const read = parseAllowedUrl(url);
     if (typeof read === 'string') entryForm.fail('url', `The url ${read}.`);
     else filename = fileNameOf(url);
   } else {
@@ -121,23 +123,23 @@ async function readEntry(
     if (typeof found === 'string') entryForm.fail('object_id', found);
     else filename = found.filename;
   }
-  const otherKeys = readOtherKeys(entryForm);
+  const otherKeys = readEntryAttributes(entryForm);
   const label = namedLabel(name === '' ? (filename ?? '') : name);
   try {
-    entryForm.done();
+    entryForm.throwIfInvalid();
   } catch (error) {
     addErrorsOf(form, label, error);
   }
   const source = url === '' ? { url: null, object_id: Number(objectId) } : { url, object_id: null };
-  return { entry: { ...entry, ...presentKeys(entry, source), ...otherKeys }, label, filename };
+  return { entry: { ...entry, ...pickPresentKeys(entry, source), ...otherKeys }, label, filename };
 }
 
-/** The keys of the entry that belong to its source; `source` has the normalized `url` and `object_id`. */
-function presentKeys(entry: JsonObject, source: JsonObject): JsonObject {
+/** Returns the keys that an entry has, with the normalized `url` and `object_id` of `source`. */
+function pickPresentKeys(entry: JsonObject, source: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(source).filter(([key]) => Object.hasOwn(entry, key)));
 }
 
-function readOtherKeys(entryForm: Form): JsonObject {
+function readEntryAttributes(entryForm: Form): JsonObject {
   entryForm.text('format');
   const size = entryForm.integer('size');
   if (size !== undefined && size < 0) entryForm.fail('size', 'Must not be negative.');
@@ -160,7 +162,10 @@ function readOtherKeys(entryForm: Form): JsonObject {
   };
 }
 
-/** Adds the errors of one file to the form, under the key `manifest` and with the label of the file. Other errors are thrown. */
+/**
+ * Runs the check of one file and adds its field errors to the form, under the key `manifest` and with the label of the file. Other errors
+ * are thrown.
+ */
 function addErrorsOf(
   form: Form,
   label: string,

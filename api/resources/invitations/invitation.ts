@@ -1,8 +1,8 @@
-import { statusOf, type InvitationRow } from '../../../engine/catalog/invitations.js';
+import { invitationStatus, type InvitationRow } from '../../../engine/catalog/invitations.js';
 import type { Permission } from '../../../engine/catalog/permission.js';
 import { checkEmail } from '../../../engine/catalog/users.js';
 import { Form, readId } from '../../http/form.js';
-import { constant, declareResource } from '../../http/resource.js';
+import { constantField, declareResource } from '../../http/resource.js';
 import {
   bodySchema,
   id,
@@ -11,26 +11,26 @@ import {
   listOf,
   nullable,
   objectOf,
-  oneOf,
-  readBy,
+  enumOf,
+  withReader,
   text,
   timestamp,
 } from '../../http/schema.js';
-import { checkedName } from '../checked-name.js';
+import { readCheckedName } from '../checked-name.js';
 import { userField, type WithUser } from '../common-fields.js';
 import { permissionNames } from '../vaults/vault.js';
 
-/** The hours for which an invitation can be accepted, by default and at most. */
-export const invitationHours = { default: 72, most: 24 * 30 } as const;
+/** The hours for which an invitation can be accepted, by default and at most (`most`). */
+export const invitationLifetimeHours = { default: 72, most: 24 * 30 } as const;
 
 /** The data that the view of an invitation shows and its row does not have. */
 export interface InvitationContext extends WithUser {
   readonly origin: string;
-  /** The code; null except in the answer that creates the invitation. */
+  /** The invitation code; null except in the answer that creates the invitation. */
   readonly code: string | null;
 }
 
-function readIds(form: Form, key: string): readonly number[] | undefined {
+function readIdList(form: Form, key: string): readonly number[] | undefined {
   const rawValue = form.raw(key);
   if (rawValue === undefined) return undefined;
   const found = (Array.isArray(rawValue) ? rawValue : [rawValue]).map(readId);
@@ -38,12 +38,15 @@ function readIds(form: Form, key: string): readonly number[] | undefined {
   return form.fail(key, 'Must be a list of ids.');
 }
 
-function readPermissions(form: Form, key: string): InvitationRow['vaultPermissions'] | undefined {
+function readVaultPermissions(
+  form: Form,
+  key: string,
+): InvitationRow['vaultPermissions'] | undefined {
   return form.objectList(key)?.flatMap((member) => {
     const memberForm = new Form(member);
     const vaultId = memberForm.requiredId('vault_id');
     const permission: Permission | undefined = memberForm.choice('permission', permissionNames);
-    form.absorbInto(key, memberForm, (name, messages) => `${name}: ${messages}`);
+    form.collectErrorsOfPart(key, memberForm, (name, messages) => `${name}: ${messages}`);
     return vaultId === undefined ? [] : [{ vaultId, permission: permission ?? 'read' }];
   });
 }
@@ -53,15 +56,15 @@ export const invitation = declareResource<InvitationRow, InvitationContext>({
   name: 'Invitation',
   description: 'An invitation to join the account, which can be accepted once.',
   fields: {
-    class_name: constant('Invitation'),
+    class_name: constantField('Invitation'),
     id: { type: id, example: 9 },
     account_id: { type: id, example: 1 },
     email: {
       type: nullable(
-        readBy(text, (form, key) =>
+        withReader(text, (form, key) =>
           form.raw(key) === undefined
             ? null
-            : checkedName(form, key, (_field, address) => checkEmail(address)),
+            : readCheckedName(form, key, (_field, address) => checkEmail(address)),
         ),
       ),
       description: 'The only address that may accept it; null: any.',
@@ -69,20 +72,20 @@ export const invitation = declareResource<InvitationRow, InvitationContext>({
       create: 'optional',
       initial: null,
     },
-    role: { type: oneOf('member', 'admin'), example: 'member', create: 'optional', initial: 'member' }, // prettier-ignore
+    role: { type: enumOf('member', 'admin'), example: 'member', create: 'optional', initial: 'member' }, // prettier-ignore
     group_ids: {
-      type: readBy(integers, readIds),
+      type: withReader(integers, readIdList),
       description: 'Groups that the new user is in.',
       example: [],
       create: 'optional',
       initial: [],
     },
     vault_permissions: {
-      type: readBy(
+      type: withReader(
         listOf(
-          objectOf({ vault_id: { type: id }, permission: { type: oneOf(...permissionNames) } }),
+          objectOf({ vault_id: { type: id }, permission: { type: enumOf(...permissionNames) } }),
         ),
-        readPermissions,
+        readVaultPermissions,
       ),
       description: 'Permissions on vaults that the new user gets; `permission` is read if absent.',
       example: [{ vault_id: 12, permission: 'read' }],
@@ -93,16 +96,16 @@ export const invitation = declareResource<InvitationRow, InvitationContext>({
     },
     expires_in_hours: {
       type: integer,
-      description: `After how many hours it expires: 1 to ${invitationHours.most}, ${invitationHours.default} if absent.`,
+      description: `After how many hours it expires: 1 to ${invitationLifetimeHours.most}, ${invitationLifetimeHours.default} if absent.`,
       example: 72,
       create: 'optional',
       lookup: true,
       show: null,
     },
     status: {
-      type: oneOf('open', 'accepted', 'revoked', 'expired'),
+      type: enumOf('open', 'accepted', 'revoked', 'expired'),
       example: 'open',
-      show: (row) => statusOf(row),
+      show: (row) => invitationStatus(row),
     },
     code: {
       type: nullable(text),
@@ -128,7 +131,7 @@ export const invitation = declareResource<InvitationRow, InvitationContext>({
 });
 
 /** The body of a request that accepts an invitation. */
-export const acceptance = bodySchema('InvitationAcceptance', 'What accepts an invitation.', {
+export const acceptanceBody = bodySchema('InvitationAcceptance', 'What accepts an invitation.', {
   code: { type: text, required: true, example: 'mB3s7Qf0c9TtXv2aLkP1yZ8hRwNd5E' },
   email: {
     type: text,

@@ -3,17 +3,17 @@ import { acceptInvitation, invitationSubject } from '../../../engine/catalog/acc
 import { requireAdministrator, requireUserItself } from '../../../engine/catalog/access.js';
 import { recordAudit } from '../../../engine/catalog/audit-log.js';
 import {
-  statusOf,
+  invitationStatus,
   type InvitationFilter,
   type InvitationRow,
   type NewInvitation,
 } from '../../../engine/catalog/invitations.js';
-import { AppError, invalid } from '../../../engine/core/errors.js';
+import { AppError, invalidError } from '../../../engine/core/errors.js';
 import { Access, CurrentCaller, Public, Resource } from '../../http/access.js';
 import { AppContext } from '../../http/app-context.js';
 import { Authenticator } from '../../http/authenticator.js';
 import { Form } from '../../http/form.js';
-import { anyOf, omitUndefined, value } from '../../http/list-query.js';
+import { choiceParams, omitUndefined, firstParamValue } from '../../http/list-query.js';
 import { CreateOperation, Operation } from '../../http/operation.js';
 import { declareOperations, pagingParams } from '../../http/operation-row.js';
 import { answerList, type QueryParams } from '../../http/page.js';
@@ -21,7 +21,7 @@ import type { ApiRequest, Caller } from '../../http/request.js';
 import { requireResource } from '../../http/require-resource.js';
 import { presenterFor } from '../presenter.js';
 import { createdUser } from '../users/user.js';
-import { acceptance, invitation, invitationHours } from './invitation.js';
+import { acceptanceBody, invitation, invitationLifetimeHours } from './invitation.js';
 
 /** The HTTP operations on invitations. */
 export const invitationOperations = declareOperations('invitations', 'Invitations', {
@@ -60,7 +60,7 @@ export const invitationOperations = declareOperations('invitations', 'Invitation
     method: 'POST',
     paths: ['/v1/invitations/accept'],
     summary: 'Accepts an invitation: creates the user and returns a token. Needs no credentials.',
-    body: acceptance,
+    body: acceptanceBody,
     answer: createdUser.schema,
   },
 });
@@ -92,9 +92,9 @@ export class InvitationsController {
     const { user, account } = caller;
     const form = new Form(body);
     const values = invitation.readCreate(form) as NewInvitation;
-    const expiresAt = Date.now() + readHours(form) * 3_600_000;
+    const expiresAt = Date.now() + readLifetimeHours(form) * 3_600_000;
     await this.#check(caller, form, values);
-    form.done();
+    form.throwIfInvalid();
     const createdInvitation = await catalog.transaction(async (tx) => {
       const owner = { userId: user.id, accountId: account.id };
       const createdRow = await tx.invitations.create(
@@ -130,8 +130,8 @@ export class InvitationsController {
     const filter = {
       accountId: caller.account.id,
       ...omitUndefined<InvitationFilter>({
-        status: anyOf(query, 'status', ['open', 'accepted', 'revoked', 'expired'])?.[0],
-        email: value(query, 'email'),
+        status: choiceParams(query, 'status', ['open', 'accepted', 'revoked', 'expired'])?.[0],
+        email: firstParamValue(query, 'email'),
       }),
     };
     return answerList<InvitationRow>(request, query, {
@@ -155,7 +155,7 @@ export class InvitationsController {
   ): Promise<object> {
     const revoked = await this.context.catalog.transaction(async (tx) => {
       const row = (await tx.invitations.get(id))!;
-      const status = statusOf(row);
+      const status = invitationStatus(row);
       if (status !== 'open')
         throw new AppError(
           'conflict',
@@ -182,12 +182,12 @@ export class InvitationsController {
       firstName: form.text('first_name'),
       lastName: form.text('last_name'),
     });
-    form.done();
+    form.throwIfInvalid();
     const { catalog, signingKey } = this.context;
     const { user, account, token } = await catalog
       .transaction((tx) => acceptInvitation(tx, { ...givenNames, code }, signingKey))
       .catch((error: unknown) => {
-        // A wrong code counts as a failing login does (threat A9).
+        // A wrong code counts like a failed login (threat A9).
         if (error instanceof AppError && error.fields?.['code'])
           this.authenticator.countFailure(request);
         throw error;
@@ -196,7 +196,9 @@ export class InvitationsController {
     return createdUser.view(user, { account, origin: request.origin, token: secret });
   }
 
-  /** Notes what the account does not have, or the caller does not administer. */
+  /**
+   * Notes the groups that the account does not have, the vaults that the caller does not administer, and an email address that is taken.
+   */
   async #check(
     caller: Caller,
     form: Form,
@@ -222,12 +224,12 @@ export class InvitationsController {
   }
 }
 
-function readHours(form: Form): number {
-  const hours = form.integer('expires_in_hours') ?? invitationHours.default;
-  if (hours >= 1 && hours <= invitationHours.most) return hours;
-  throw invalid(
+function readLifetimeHours(form: Form): number {
+  const hours = form.integer('expires_in_hours') ?? invitationLifetimeHours.default;
+  if (hours >= 1 && hours <= invitationLifetimeHours.most) return hours;
+  throw invalidError(
     'expires_in_hours',
-    `An invitation is open for 1 to ${invitationHours.most} hours, not ${hours}.`,
+    `An invitation is open for 1 to ${invitationLifetimeHours.most} hours, not ${hours}.`,
   );
 }
 

@@ -8,11 +8,11 @@ import type { AppContext } from '../../http/app-context.js';
 import type { Form } from '../../http/form.js';
 import type { Caller } from '../../http/request.js';
 import {
-  requireAvailable,
-  requireDatasetNamed,
+  requireAvailableDataset,
+  requireDatasetByName,
   requireNoSnapshot,
 } from '../../http/require-resource.js';
-import { checkRejection } from '../imports/create-import.js';
+import { checkRejectionParams } from '../imports/create-import.js';
 import { checkIdFields, checkTargetFields } from '../imports/import-options.js';
 import { resolveAsOf } from '../records/as-of.js';
 import { countRecords } from '../records/query-records.js';
@@ -25,8 +25,8 @@ export async function createMigration(
   form: Form,
 ): Promise<DatasetMigrationRow> {
   const { catalog } = context;
-  const source = await requireDatasetNamed(catalog, caller, form, 'source_id', 'read');
-  const target = await requireDatasetNamed(catalog, caller, form, 'target_id', 'write');
+  const source = await requireDatasetByName(catalog, caller, form, 'source_id', 'read');
+  const target = await requireDatasetByName(catalog, caller, form, 'target_id', 'write');
   const params = source && (await readParams(context, form, source));
   const asOf = source && params && (await readAsOf(context, form, source, params));
   const options = migrationResource.readCreate(form);
@@ -34,11 +34,11 @@ export async function createMigration(
   if (target && options.targetFields)
     checkTargetFields(form, options.targetFields, await catalog.fields.all(target.id));
   checkIdFields(form, options);
-  checkRejection(form, options.validationParams ?? null, []);
-  form.done();
+  checkRejectionParams(form, options.validationParams ?? null, []);
+  form.throwIfInvalid();
   if (!source || !target || !params) throw new Error('done() lets no incomplete form pass');
-  requireAvailable(context, source, 'cannot be migrated', 'source_id');
-  requireAvailable(context, target, 'takes no migrations', 'target_id');
+  requireAvailableDataset(context, source, 'cannot be migrated', 'source_id');
+  requireAvailableDataset(context, target, 'takes no migrations', 'target_id');
   await requireNoSnapshot(context, source, 'source_id');
   await requireNoSnapshot(context, target, 'target_id');
   const total = await countRecords(context, source, params, asOf?.version);
@@ -56,7 +56,7 @@ export async function createMigration(
   return row;
 }
 
-/** The query of the source, checked. Its errors are added to the form below `source_params`, by key of the query. */
+/** Returns the checked query of the source. Errors are added to the form below `source_params`, under the keys of the query. */
 async function readParams(
   { catalog }: AppContext,
   form: Form,
@@ -73,7 +73,7 @@ async function readParams(
   }
 }
 
-/** The version of the source that `source_params.as_of` names; later commits do not change it. */
+/** Returns the version of the source that `source_params.as_of` names; the migration is not affected by later commits. */
 async function readAsOf(
   context: AppContext,
   form: Form,

@@ -2,7 +2,7 @@ import type {
   DatasetMigrationRow,
   NewDatasetMigration,
 } from '../../../engine/catalog/dataset-migrations.js';
-import { constant, declareResource, type ResourceField } from '../../http/resource.js';
+import { constantField, declareResource, type ResourceField } from '../../http/resource.js';
 import {
   boolean,
   id,
@@ -11,8 +11,8 @@ import {
   listOf,
   nullable,
   strings,
-  oneOf,
-  readBy,
+  enumOf,
+  withReader,
   reference,
   text,
 } from '../../http/schema.js';
@@ -22,17 +22,17 @@ import { readImportFields } from '../imports/computed-fields.js';
 import { readIdFields } from '../imports/import-options.js';
 import { annotatorParams, entityParams, validationParams } from '../imports/import-params.js';
 import { targetFieldView } from '../imports/import.js';
-import { jobFields, priorityType, rejectedUrl, type JobContext } from '../tasks/job.js';
+import { jobFields, priorityType, rejectedUrlField, type JobContext } from '../tasks/job.js';
 
 /** The data that the view of a migration shows and its row does not have; `dataset` is the target. */
 export interface MigrationContext extends JobContext {
-  /** The view of the source; null once it has been deleted, and for a user who may not read it. */
+  /** The view of the source; null if it has been deleted or the user may not read it. */
   readonly source: object | null;
   /** Views of the commits that the migration made. */
   readonly commits: readonly object[];
 }
 
-const writableWhen = { create: 'optional' } as const;
+const optionalOnCreate = { create: 'optional' } as const;
 const { dataset: _, dataset_id: __, ...shared } = jobFields;
 
 /** A migration (contract 12). It has no key `data`, which one client would take for a list of migrations. */
@@ -44,7 +44,7 @@ export const migrationResource = declareResource<
   name: 'DatasetMigration',
   description: 'A migration: the records of a query, copied from one dataset to another.',
   fields: {
-    class_name: constant('DatasetMigration'),
+    class_name: constantField('DatasetMigration'),
     ...(shared as Readonly<Record<string, ResourceField<DatasetMigrationRow, MigrationContext>>>),
     url: {
       type: text,
@@ -91,57 +91,57 @@ export const migrationResource = declareResource<
       example: null,
     },
     commit_mode: {
-      ...writableWhen,
-      type: oneOf('append', 'overwrite', 'upsert', 'delete'),
+      ...optionalOnCreate,
+      type: enumOf('append', 'overwrite', 'upsert', 'delete'),
       description:
         'append adds the records to the target, with new _ids; overwrite, upsert and delete change the records of the target that have the _id of one of them, as imports do.',
       example: 'append',
     },
     id_fields: {
-      ...writableWhen,
-      type: readBy(nullable(strings), readIdFields),
+      ...optionalOnCreate,
+      type: withReader(nullable(strings), readIdFields),
       description:
         'With overwrite, upsert and delete: records of the target are found by these fields, instead of by their _id.',
       example: null,
       show: ({ idFields }) => idFields,
     },
     target_fields: {
-      ...writableWhen,
-      type: readBy(listOf(reference('TargetFieldCreate')), readImportFields),
+      ...optionalOnCreate,
+      type: withReader(listOf(reference('TargetFieldCreate')), readImportFields),
       description:
         'Definitions of fields: other types, to which values are cast, expressions that compute them, titles, entity types and more.',
       example: [],
       show: ({ targetFields }) => targetFields.map(targetFieldView),
     },
-    include_errors: { ...writableWhen, type: boolean, example: true },
+    include_errors: { ...optionalOnCreate, type: boolean, example: true },
     entity_params: {
-      ...writableWhen,
+      ...optionalOnCreate,
       type: entityParams.type,
       description: 'Has no effect: fields keep the entity types of the source.',
       example: entityParams.defaults,
       show: (row) => ({ ...entityParams.defaults, ...row.entityParams }),
     },
     validation_params: {
-      ...writableWhen,
+      ...optionalOnCreate,
       type: validationParams.type,
       example: validationParams.defaults,
       show: (row) => ({ ...validationParams.defaults, ...row.validationParams }),
     },
     annotator_params: {
-      ...writableWhen,
+      ...optionalOnCreate,
       type: annotatorParams.type,
       example: annotatorParams.defaults,
       show: (row) => ({ ...annotatorParams.defaults, ...row.annotatorParams }),
     },
     priority: {
-      ...writableWhen,
+      ...optionalOnCreate,
       type: priorityType,
       description: 'A lower number runs first.',
       example: 15,
     },
-    // Choice: `parallel: true` of a migration changes nothing: the answer is one migration, which uses all threads in any case.
+    // Choice: `parallel: true` has no effect on a migration: the answer is one migration, which uses all threads in any case.
     parallel: {
-      ...writableWhen,
+      ...optionalOnCreate,
       type: boolean,
       lookup: true,
       description: 'Has no effect: a migration uses all threads in any case.',
@@ -149,7 +149,7 @@ export const migrationResource = declareResource<
       show: null,
     },
     dry_run: {
-      ...writableWhen,
+      ...optionalOnCreate,
       type: boolean,
       property: 'isDryRun',
       description: 'Reports in metadata.dry_run what would be written, and changes nothing.',
@@ -167,7 +167,7 @@ export const migrationResource = declareResource<
       example: { progress: { processed_records: 1204 } },
       show: (row) => ({ progress: { processed_records: 0 }, ...row.metadata }),
     },
-    rejected_url: rejectedUrl('dataset_migrations'),
+    rejected_url: rejectedUrlField('dataset_migrations'),
     dataset_commits: {
       type: listOf(reference('DatasetCommit')),
       description: 'The commits that it made.',

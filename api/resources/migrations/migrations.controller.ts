@@ -7,14 +7,17 @@ import { CreateOperation, Operation } from '../../http/operation.js';
 import type { QueryParams } from '../../http/page.js';
 import { requireResource } from '../../http/require-resource.js';
 import type { ApiReply, ApiRequest, Caller } from '../../http/request.js';
-import { answerRejected } from '../downloads/answer-download.js';
-import { endJob } from '../tasks/cancel-job.js';
+import { answerRejectedDownload } from '../downloads/answer-download.js';
+import { cancelJobIfActive } from '../tasks/cancel-job.js';
 import { JobPresenter } from '../tasks/job-presenter.js';
 import { jobController } from '../tasks/job.controller.js';
 import { migrationOperations } from '../tasks/jobs.operations.js';
 import { createMigration } from './create-migration.js';
 
-/** Migrations: the records of a query, copied from one dataset to another (contract 12). The permissions are those of the target. */
+/**
+ * Migrations: the records of a query, copied from one dataset to another (contract 12). Access to a migration is decided by the permissions
+ * on the target.
+ */
 export class MigrationsController extends jobController({
   kind: 'migration',
   cancelPermission: 'read',
@@ -40,7 +43,7 @@ export class MigrationsController extends jobController({
   @Access('write', 'migration')
   async delete(@Resource() row: DatasetMigrationRow, @Req() request: ApiRequest): Promise<object> {
     const { datasetMigrations } = this.context.catalog;
-    await endJob(this.context, row);
+    await cancelJobIfActive(this.context, row);
     const view = await this.view((await datasetMigrations.get(row.id)) ?? row, request);
     await datasetMigrations.delete(row.id);
     await removeFile(this.context.data.rejectedLines(row.id));
@@ -55,6 +58,6 @@ export class MigrationsController extends jobController({
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
-    return answerRejected(this.context, row, query, request, reply);
+    return answerRejectedDownload(this.context, row, query, request, reply);
   }
 }

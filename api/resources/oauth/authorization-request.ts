@@ -1,6 +1,6 @@
 import type { ApplicationRow } from '../../../engine/catalog/applications.js';
 import type { Catalog } from '../../../engine/catalog/catalog.js';
-import { isWithin } from '../../../engine/catalog/grant-exchange.js';
+import { isScopeWithin } from '../../../engine/catalog/grant-exchange.js';
 import type { TokenRow } from '../../../engine/catalog/tokens.js';
 import { readId } from '../../http/form.js';
 import type { QueryParams } from '../../http/page.js';
@@ -18,10 +18,10 @@ export interface AuthorizationRequest {
 }
 
 /**
- * A request that is refused. `returnTo` leads back to the application with the error (RFC 6749, section 4.1.2.1); null where the application
- * or its redirection URI is not certain.
- * Choice: an authorization request that is not valid leads back to the application by a link that the user may follow. A redirection
- * without consent would make the server an open redirector for whoever registers an application (RFC 9700, section 4.11.2).
+ * A refused authorization request. `returnTo` leads back to the application with the error (RFC 6749, section 4.1.2.1); null if the
+ * application or its redirection URI is not certain.
+ * Choice: the page of an invalid request has a link back to the application, which the user may follow. A redirection without consent would
+ * make the server an open redirector for whoever registers an application (RFC 9700, section 4.11.2).
  */
 export interface RefusedRequest {
   readonly kind: 'refused';
@@ -30,7 +30,7 @@ export interface RefusedRequest {
 }
 
 /** Reads and checks the query string of an authorization request to the server that `issuer` names. */
-export async function authorizationRequest(
+export async function readAuthorizationRequest(
   { applications }: Pick<Catalog, 'applications'>,
   query: QueryParams,
   issuer: string,
@@ -44,7 +44,7 @@ export async function authorizationRequest(
   const redirectUri = singleParam(query, 'redirect_uri');
   if (redirectUri === undefined)
     return refusedRequest('redirect_uri is missing, or given more than once.');
-  // Letter for letter, without any normalisation (RFC 9700, section 2.1).
+  // The URIs must be equal byte by byte, without normalisation (RFC 9700, section 2.1).
   if (!application.redirectUris.split(' ').includes(redirectUri)) {
     return refusedRequest('The application has not registered this redirect_uri.');
   }
@@ -52,7 +52,10 @@ export async function authorizationRequest(
   const refuse = (error: string, reason: string): RefusedRequest => ({
     kind: 'refused',
     message: reason,
-    returnTo: responseAddress({ redirectUri, state, issuer }, { error, error_description: reason }),
+    returnTo: authorizationResponseUrl(
+      { redirectUri, state, issuer },
+      { error, error_description: reason },
+    ),
   });
   const repeatedName = Object.keys(query).find((name) => Array.isArray(query[name]));
   if (repeatedName !== undefined) {
@@ -65,7 +68,7 @@ export async function authorizationRequest(
   }
   const scope = scopeOf(singleParam(query, 'scope')) ?? null;
   const wantedScopes = singleParam(query, 'scope') === undefined ? application.scopes : scope;
-  if (wantedScopes === null || !isWithin(wantedScopes, application.scopes)) {
+  if (wantedScopes === null || !isScopeWithin(wantedScopes, application.scopes)) {
     return refuse('invalid_scope', `The application may only have ${application.scopes}.`);
   }
   const codeChallenge = singleParam(query, 'code_challenge') ?? null;
@@ -92,7 +95,10 @@ export async function authorizationRequest(
   };
 }
 
-/** Scopes separated by spaces (RFC 6749, section 3.3); undefined for unknown ones. `write` includes `read`. */
+/**
+ * Returns the scope that a text of scopes separated by spaces names (RFC 6749, section 3.3); undefined if one is unknown. `write` includes
+ * `read`.
+ */
 export function scopeOf(text: string | undefined): TokenRow['scope'] | undefined {
   const names = (text ?? '').split(' ').filter(Boolean);
   if (names.length === 0 || !names.every((name) => name === 'read' || name === 'write')) {
@@ -102,10 +108,10 @@ export function scopeOf(text: string | undefined): TokenRow['scope'] | undefined
 }
 
 /**
- * The address by which an authorization response, or an error, returns to the application: its redirection URI, whose own bytes stay as they
- * are, with these parameters, the state of the request and the issuer (RFC 6749, section 4.1.2; RFC 9207, section 2).
+ * Returns the address by which an authorization response or an error returns to the application: its redirection URI, unchanged, with these
+ * parameters, the state of the request and the issuer (RFC 6749, section 4.1.2; RFC 9207, section 2).
  */
-export function responseAddress(
+export function authorizationResponseUrl(
   { redirectUri, state, issuer }: Pick<AuthorizationRequest, 'redirectUri' | 'state' | 'issuer'>,
   parameters: Readonly<Record<string, string>>,
 ): string {
@@ -115,7 +121,7 @@ export function responseAddress(
   return `${redirectUri}${redirectUri.includes('?') ? '&' : '?'}${added}`;
 }
 
-/** A parameter that is given once; an empty one counts as missing (RFC 6749, section 3.1). */
+/** Returns the value of a parameter that must be given only once; an empty value counts as missing (RFC 6749, section 3.1). */
 function singleParam(query: QueryParams, name: string): string | undefined {
   const value = Object.hasOwn(query, name) ? query[name] : undefined;
   return typeof value === 'string' && value !== '' ? value : undefined;

@@ -3,35 +3,41 @@ import { fullName, type UserRow } from '../../../engine/catalog/users.js';
 import { AppError } from '../../../engine/core/errors.js';
 import { Public } from '../../http/access.js';
 import { AppContext } from '../../http/app-context.js';
-import { value } from '../../http/list-query.js';
+import { firstParamValue } from '../../http/list-query.js';
 import { Operation } from '../../http/operation.js';
 import type { QueryParams } from '../../http/page.js';
 import { PasswordCheck } from '../../http/password-check.js';
 import type { ApiReply, ApiRequest } from '../../http/request.js';
 import {
-  authorizationRequest,
-  responseAddress,
+  readAuthorizationRequest,
+  authorizationResponseUrl,
   type AuthorizationRequest,
 } from './authorization-request.js';
 import { authorizationOperations } from './oauth.operations.js';
 import { consentPage, linkPage, messagePage, sendPage, signInPage, type AuthorizationPage } from './pages.js'; // prettier-ignore
-import { isOwnForm, signIn, signOut, visitorOf, type Visitor } from './visitor.js';
+import {
+  hasValidCsrfToken,
+  signIn,
+  signOut,
+  browserSessionOf,
+  type BrowserSession,
+} from './visitor.js';
 
-/** A request to the authorization page. */
-interface Visit {
+/** A valid request to the authorization page, with the browser that sent it. */
+interface AuthorizationPageRequest {
   readonly request: ApiRequest;
   readonly reply: ApiReply;
-  readonly visitor: Visitor;
+  readonly visitor: BrowserSession;
   readonly asked: AuthorizationRequest;
 }
 
-const foreignForm = messagePage(
+const foreignFormPage = messagePage(
   'This form is too old',
   'It belongs to another sign-in, or to another site. Go back, load the page again, and repeat what you did.',
   { status: 403 },
 );
 
-/** The pages on which users sign in and consent (contract 18; RFC 6749, section 4.1). Their cookie gives access to nothing else. */
+/** The pages on which users sign in and consent (contract 18; RFC 6749, section 4.1). Their cookie gives access only to these pages. */
 @Controller()
 export class AuthorizationController {
   constructor(
@@ -60,7 +66,7 @@ export class AuthorizationController {
   ): Promise<string> {
     const visit = await this.#visit(query, request, reply);
     if (!('asked' in visit)) return sendPage(reply, visit);
-    if (!isOwnForm(visit.visitor, body)) return sendPage(reply, foreignForm);
+    if (!hasValidCsrfToken(visit.visitor, body)) return sendPage(reply, foreignFormPage);
     const { action, ...fields } = body as Readonly<Record<string, unknown>>;
     const act = this.#actions.get(String(action));
     const page = act ? await act(visit, fields) : await this.#pageOf(visit);
@@ -74,9 +80,9 @@ export class AuthorizationController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<string> {
-    const { csrfToken } = await visitorOf(this.context, request, reply);
+    const { csrfToken } = await browserSessionOf(this.context, request, reply);
     const user = await this.#userOfLink(query);
-    return sendPage(reply, user ? linkPage(csrfToken, user.email) : unknownLink);
+    return sendPage(reply, user ? linkPage(csrfToken, user.email) : unknownLinkPage);
   }
 
   @Operation(authorizationOperations.useLink)
@@ -87,13 +93,13 @@ export class AuthorizationController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<string> {
-    const visitor = await visitorOf(this.context, request, reply);
-    if (!isOwnForm(visitor, body)) return sendPage(reply, foreignForm);
+    const visitor = await browserSessionOf(this.context, request, reply);
+    if (!hasValidCsrfToken(visitor, body)) return sendPage(reply, foreignFormPage);
     const user = await this.#userOfLink(query);
-    if (user === undefined) return sendPage(reply, unknownLink);
+    if (user === undefined) return sendPage(reply, unknownLinkPage);
     const { catalog, signingKey } = this.context;
-    const isFirst = await catalog.signIns.end(value(query, 'code') ?? '', signingKey);
-    if (!isFirst) return sendPage(reply, unknownLink);
+    const isFirst = await catalog.signIns.end(firstParamValue(query, 'code') ?? '', signingKey);
+    if (!isFirst) return sendPage(reply, unknownLinkPage);
     await signIn(this.context, request, reply, user.id);
     const message = `You are signed in as ${user.email}. Go back to the application and begin again, or load its page again.`;
     return sendPage(reply, messagePage('Signed in', message));
@@ -101,7 +107,10 @@ export class AuthorizationController {
 
   readonly #actions = new Map<
     string,
-    (visit: Visit, fields: Readonly<Record<string, unknown>>) => Promise<AuthorizationPage | string>
+    (
+      visit: AuthorizationPageRequest,
+      fields: Readonly<Record<string, unknown>>,
+    ) => Promise<AuthorizationPage | string>
   >([
     ['sign_in', (visit, fields) => this.#signIn(visit, fields)],
     [
@@ -112,16 +121,16 @@ export class AuthorizationController {
       },
     ],
     ['allow', (visit) => this.#allow(visit)],
-    ['deny', async ({ asked }) => responseAddress(asked, { error: 'access_denied' })],
+    ['deny', async ({ asked }) => authorizationResponseUrl(asked, { error: 'access_denied' })],
   ]);
 
-  /** The browser and the authorization that it requests, or the page to show for a request that is refused. */
+  /** Returns the browser and the authorization that it requests, or the page to show if the request is refused. */
   async #visit(
     query: QueryParams,
     request: ApiRequest,
     reply: ApiReply,
-  ): Promise<Visit | AuthorizationPage> {
-    const askedAuthorization = await authorizationRequest(
+  ): Promise<AuthorizationPageRequest | AuthorizationPage> {
+    const askedAuthorization = await readAuthorizationRequest(
       this.context.catalog,
       query,
       request.origin,
@@ -130,16 +139,16 @@ export class AuthorizationController {
       const { message, returnTo } = askedAuthorization;
       return messagePage('This request is not valid', message, { status: 400, returnTo });
     }
-    const visitor = await visitorOf(this.context, request, reply);
+    const visitor = await browserSessionOf(this.context, request, reply);
     return { request, reply, visitor, asked: askedAuthorization };
   }
 
-  /** The page that a browser gets: to sign in, or to consent. */
-  async #pageOf({ request, visitor, asked }: Visit): Promise<AuthorizationPage> {
+  /** Returns the page for a browser: the sign-in page, or the consent page once the user has signed in. */
+  async #pageOf({ request, visitor, asked }: AuthorizationPageRequest): Promise<AuthorizationPage> {
     const { principal, csrfToken } = visitor;
     if (principal === undefined) return signInPage(csrfToken);
     const { application } = asked;
-    // Choice: an application is for the users of its account, unless it is public.
+    // Choice: only users of the account of an application may authorize it, unless the application is public.
     if (!application.isPublic && application.accountId !== principal.account.id) {
       const message = `Only users of another account may use ${application.name}; you are ${principal.user.email}.`;
       return messagePage('Not for your account', message, { status: 403 });
@@ -147,14 +156,14 @@ export class AuthorizationController {
     const owner = await this.context.catalog.users.get(application.userId);
     return consentPage(csrfToken, {
       request: asked,
-      owner: owner ? nameAndAddress(owner) : 'a user who was removed',
+      owner: owner ? nameAndEmail(owner) : 'a user who was removed',
       email: principal.user.email,
       tokensPath: `${request.pathPrefix}/v2/tokens`,
     });
   }
 
   async #signIn(
-    { request, reply, visitor }: Visit,
+    { request, reply, visitor }: AuthorizationPageRequest,
     fields: Readonly<Record<string, unknown>>,
   ): Promise<AuthorizationPage | string> {
     const { email, password } = fields;
@@ -162,7 +171,7 @@ export class AuthorizationController {
       return signInPage(visitor.csrfToken, 'Enter an email address and a password.');
     }
     try {
-      const user = await this.check.userOf(request.clientAddress, email, password);
+      const user = await this.check.userWithPassword(request.clientAddress, email, password);
       if (user === undefined) {
         return signInPage(visitor.csrfToken, 'No user has this email address and password.');
       }
@@ -177,7 +186,7 @@ export class AuthorizationController {
     }
   }
 
-  async #allow(visit: Visit): Promise<AuthorizationPage | string> {
+  async #allow(visit: AuthorizationPageRequest): Promise<AuthorizationPage | string> {
     const { visitor, asked } = visit;
     const page = await this.#pageOf(visit);
     if (page.formTarget === undefined || visitor.principal === undefined) return page;
@@ -185,30 +194,36 @@ export class AuthorizationController {
     const { catalog, signingKey } = this.context;
     const userId = visitor.principal.user.id;
     const grant = { userId, applicationId: application.id, scope, redirectUri, codeChallenge };
-    return responseAddress(asked, { code: await catalog.grants.create(grant, signingKey) });
+    return authorizationResponseUrl(asked, {
+      code: await catalog.grants.create(grant, signingKey),
+    });
   }
 
   async #userOfLink(query: QueryParams): Promise<{ id: number; email: string } | undefined> {
     const { catalog, signingKey } = this.context;
-    const userId = await catalog.signIns.find('link', value(query, 'code') ?? '', signingKey);
+    const userId = await catalog.signIns.find(
+      'link',
+      firstParamValue(query, 'code') ?? '',
+      signingKey,
+    );
     const user = userId === undefined ? undefined : await catalog.users.get(userId);
     return user?.isActive === true ? user : undefined;
   }
 }
 
-const unknownLink = messagePage(
+const unknownLinkPage = messagePage(
   'This link does not work',
   'It was used, or is older than 15 minutes. Whoever runs the server makes another with strandlake user login-link.',
   { status: 400 },
 );
 
-/** A user without a name is called by the address. */
-function nameAndAddress(user: UserRow): string {
+/** Returns the name and the email address of a user, as shown on a page; only the address if the user has no name. */
+function nameAndEmail(user: UserRow): string {
   const name = fullName(user);
   return name === user.email ? name : `${name} (${user.email})`;
 }
 
-/** 303, so that a browser never sends the form on (RFC 9700, section 4.12). */
+/** The status is 303, so that the browser does not send the form to the redirection target (RFC 9700, section 4.12). */
 function redirectTo(reply: ApiReply, location: string): string {
   reply.code(303).header('Location', location).header('Content-Type', 'text/html; charset=utf-8');
   return '';

@@ -14,7 +14,7 @@ export function oauthError(error: string, reason: string, isBasic = false): AppE
   return new AppError(isBasic ? 'unauthenticated' : 'invalid', reason, fields);
 }
 
-/** Reads the parameters from a body, form-encoded or JSON. A parameter that is repeated, or no text, is an `invalid_request`. */
+/** Reads the parameters from a form-encoded or JSON body. A parameter that is repeated or is not text is an `invalid_request`. */
 export function oauthParameters(body: unknown): OauthParameters {
   const parameters = new Map<string, string>();
   for (const [name, value] of Object.entries(body ?? {}) as [string, unknown][]) {
@@ -35,7 +35,7 @@ export function requiredParameter(parameters: OauthParameters, name: string): st
   return value;
 }
 
-/** The identifier and the secret that a request presents. */
+/** The client identifier and the secret that a request presents. */
 interface ClientCredentials {
   readonly clientId: string;
   readonly secret: string | undefined;
@@ -43,10 +43,10 @@ interface ClientCredentials {
 }
 
 /**
- * The application that sends a request, by HTTP Basic or by `client_id` and `client_secret` in the body (RFC 6749, section 2.3.1). A
- * confidential one must present its secret; a secret that is presented must be right.
+ * Returns the application that sends a request, identified by HTTP Basic or by `client_id` and `client_secret` in the body (RFC 6749,
+ * section 2.3.1). A confidential application must present its secret; any secret presented must be right.
  */
-export async function authenticatedClient(
+export async function authenticateClient(
   { catalog, signingKey }: AppContext,
   request: ApiRequest,
   reply: ApiReply,
@@ -80,7 +80,7 @@ function credentialsOf(
     return { clientId: inBody.clientId, secret: inBody.secret, isBasic: false };
   }
   const [id = '', ...rest] = Buffer.from(encodedCredentials, 'base64').toString('utf8').split(':');
-  const [clientId, secret] = [formDecoded(id), formDecoded(rest.join(':'))];
+  const [clientId, secret] = [decodeFormText(id), decodeFormText(rest.join(':'))];
   if (inBody.secret !== undefined || (inBody.clientId ?? clientId) !== clientId) {
     const reason = 'The client is authenticated twice; use the header or the body.';
     throw oauthError('invalid_request', reason);
@@ -88,7 +88,7 @@ function credentialsOf(
   return { clientId, secret, isBasic: true };
 }
 
-/** Decodes the user name or password of HTTP Basic, each of which is form-encoded before (RFC 6749, section 2.3.1). */
-function formDecoded(text: string): string {
+/** Decodes the user name or password of HTTP Basic, which the client form-encodes first (RFC 6749, section 2.3.1). */
+function decodeFormText(text: string): string {
   return new URLSearchParams(`x=${text.replaceAll('&', '%26')}`).get('x') ?? '';
 }

@@ -12,7 +12,7 @@ import { Operation } from '../../http/operation.js';
 import type { ApiReply, ApiRequest } from '../../http/request.js';
 import { scopeOf } from './authorization-request.js';
 import {
-  authenticatedClient,
+  authenticateClient,
   oauthError,
   oauthParameters,
   requiredParameter,
@@ -20,14 +20,14 @@ import {
 } from './client.js';
 import { authorizationOperations, oauthOperations } from './oauth.operations.js';
 
-type Exchange = (
+type TokenExchange = (
   context: AppContext,
   application: ApplicationRow,
   parameters: OauthParameters,
 ) => Promise<IssuedTokens | ExchangeRefusal>;
 
-/** The grant types (RFC 6749, sections 4.1.3 and 6). */
-const grantTypes = new Map<string, Exchange>([
+/** The exchange for each grant type (RFC 6749, sections 4.1.3 and 6). */
+const exchangeByGrantType = new Map<string, TokenExchange>([
   [
     'authorization_code',
     ({ catalog, signingKey }, application, parameters) => {
@@ -54,8 +54,8 @@ const grantTypes = new Map<string, Exchange>([
   ],
 ]);
 
-/** How an application may authenticate (RFC 6749, section 2.3.1); public ones do not. */
-const clientAuthentication = ['client_secret_basic', 'client_secret_post', 'none'];
+/** The methods by which an application may authenticate (RFC 6749, section 2.3.1); `none` is for public applications. */
+const clientAuthenticationMethods = ['client_secret_basic', 'client_secret_post', 'none'];
 
 /** The token and revocation endpoints of OAuth2, and its metadata (contract 18; RFC 6749, section 3.2; RFC 7009; RFC 8414). */
 @Controller()
@@ -74,9 +74,9 @@ export class OauthController {
       scopes_supported: ['read', 'write'],
       response_types_supported: ['code'],
       response_modes_supported: ['query'],
-      grant_types_supported: [...grantTypes.keys()],
-      token_endpoint_auth_methods_supported: clientAuthentication,
-      revocation_endpoint_auth_methods_supported: clientAuthentication,
+      grant_types_supported: [...exchangeByGrantType.keys()],
+      token_endpoint_auth_methods_supported: clientAuthenticationMethods,
+      revocation_endpoint_auth_methods_supported: clientAuthenticationMethods,
       code_challenge_methods_supported: ['S256'],
       authorization_response_iss_parameter_supported: true,
     };
@@ -92,10 +92,10 @@ export class OauthController {
   ): Promise<object> {
     const parameters = oauthParameters(body);
     const grantType = requiredParameter(parameters, 'grant_type');
-    const application = await authenticatedClient(this.context, request, reply, parameters);
-    const exchange = grantTypes.get(grantType);
+    const application = await authenticateClient(this.context, request, reply, parameters);
+    const exchange = exchangeByGrantType.get(grantType);
     if (exchange === undefined) {
-      const grantTypeNames = [...grantTypes.keys()].join(' and ');
+      const grantTypeNames = [...exchangeByGrantType.keys()].join(' and ');
       throw oauthError('unsupported_grant_type', `The grant types are ${grantTypeNames}.`);
     }
     const issued = await exchange(this.context, application, parameters);
@@ -119,7 +119,7 @@ export class OauthController {
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
     const parameters = oauthParameters(body);
-    const application = await authenticatedClient(this.context, request, reply, parameters);
+    const application = await authenticateClient(this.context, request, reply, parameters);
     const token = requiredParameter(parameters, 'token');
     const { catalog, signingKey } = this.context;
     await catalog.transaction(async (tx) => {

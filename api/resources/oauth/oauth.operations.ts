@@ -4,17 +4,17 @@ import {
   bodySchema,
   boolean,
   integer,
-  oneOf,
+  enumOf,
   strings,
   text,
 } from '../../http/schema.js';
 
-const clientId = {
+const clientIdProperty = {
   type: text,
   description: 'Of the application; instead of both, HTTP Basic may have them.',
   example: '7',
 };
-const clientSecret = {
+const clientSecretProperty = {
   type: text,
   description: 'A public application may leave it out.',
   example: '5f1d7c0a4be2935f1d7c0a4be2935f1d7c0a4be2935f1d7c0a4be2935f1d7c0a',
@@ -22,12 +22,12 @@ const clientSecret = {
 
 const tokenBody = bodySchema('TokenRequest', 'A request for tokens, form-encoded or as JSON.', {
   grant_type: {
-    type: oneOf('authorization_code', 'refresh_token'),
+    type: enumOf('authorization_code', 'refresh_token'),
     example: 'authorization_code',
     required: true,
   },
-  client_id: clientId,
-  client_secret: clientSecret,
+  client_id: clientIdProperty,
+  client_secret: clientSecretProperty,
   code: { type: text, example: 'IqWcM5tO4wXyZ2bN8dFkLpRsTvUj3hGe1aYq7xKz' },
   redirect_uri: {
     type: text,
@@ -44,15 +44,15 @@ const tokenBody = bodySchema('TokenRequest', 'A request for tokens, form-encoded
 
 const tokenAnswer = answerSchema('TokenAnswer', 'The tokens of a grant.', {
   access_token: { type: text, example: 'g0temMi3D9pdSlUibjGO9XfD9J88fy' },
-  token_type: { type: oneOf('Bearer'), example: 'Bearer' },
+  token_type: { type: enumOf('Bearer'), example: 'Bearer' },
   expires_in: { type: integer, description: 'In seconds.', example: 36000 },
   refresh_token: { type: text, example: 'Zk3vQyT8mBnXcRfJwLdHsGpAeUo1i5t7Y9qK2z4M' },
-  scope: { type: oneOf('read', 'read write'), example: 'read' },
+  scope: { type: enumOf('read', 'read write'), example: 'read' },
 });
 
 const revokeBody = bodySchema('RevokeRequest', 'A token to revoke, form-encoded or as JSON.', {
-  client_id: clientId,
-  client_secret: clientSecret,
+  client_id: clientIdProperty,
+  client_secret: clientSecretProperty,
   token: {
     type: text,
     description: 'An access token or a refresh token; the other one ends, too.',
@@ -64,8 +64,8 @@ const revokeBody = bodySchema('RevokeRequest', 'A token to revoke, form-encoded 
 
 const revokeAnswer = answerSchema('RevokeAnswer', 'An empty object.', {});
 
-const origin = 'https://genomes.example.org';
-const clientAuthentication = {
+const exampleOrigin = 'https://genomes.example.org';
+const clientAuthenticationProperty = {
   type: strings,
   example: ['client_secret_basic', 'client_secret_post', 'none'],
 };
@@ -74,16 +74,16 @@ const metadataAnswer = answerSchema(
   'AuthorizationServer',
   'The metadata of the authorization server (RFC 8414, section 2).',
   {
-    issuer: { type: text, description: 'The base of all addresses.', example: origin },
-    authorization_endpoint: { type: text, example: `${origin}/authorize` },
-    token_endpoint: { type: text, example: `${origin}/v1/oauth2/token` },
-    revocation_endpoint: { type: text, example: `${origin}/v1/oauth2/revoke_token` },
+    issuer: { type: text, description: 'The base of all addresses.', example: exampleOrigin },
+    authorization_endpoint: { type: text, example: `${exampleOrigin}/authorize` },
+    token_endpoint: { type: text, example: `${exampleOrigin}/v1/oauth2/token` },
+    revocation_endpoint: { type: text, example: `${exampleOrigin}/v1/oauth2/revoke_token` },
     scopes_supported: { type: strings, example: ['read', 'write'] },
     response_types_supported: { type: strings, example: ['code'] },
     response_modes_supported: { type: strings, example: ['query'] },
     grant_types_supported: { type: strings, example: ['authorization_code', 'refresh_token'] },
-    token_endpoint_auth_methods_supported: clientAuthentication,
-    revocation_endpoint_auth_methods_supported: clientAuthentication,
+    token_endpoint_auth_methods_supported: clientAuthenticationProperty,
+    revocation_endpoint_auth_methods_supported: clientAuthenticationProperty,
     code_challenge_methods_supported: { type: strings, example: ['S256'] },
     authorization_response_iss_parameter_supported: {
       type: boolean,

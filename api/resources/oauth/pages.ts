@@ -1,4 +1,4 @@
-import { pagePolicy } from '../../http/page-policy.js';
+import { contentSecurityPolicy } from '../../http/page-policy.js';
 import type { ApiReply } from '../../http/request.js';
 import type { AuthorizationRequest } from './authorization-request.js';
 
@@ -12,7 +12,7 @@ code{overflow-wrap:anywhere}
 .error{border-left:4px solid #c33;padding-left:.8rem}
 `;
 
-/** Text of a page in which all markup is ours. */
+/** Markup of a page; all tags in it were written by this server. */
 class Markup {
   readonly text: string;
   constructor(text: string) {
@@ -20,7 +20,7 @@ class Markup {
   }
 }
 
-/** Puts values into markup; those that are no markup themselves are escaped. */
+/** Puts values into markup; values that are strings are escaped. */
 function htmlMarkup(parts: TemplateStringsArray, ...values: readonly (string | Markup)[]): Markup {
   const escapedValues = values.map((value) =>
     value instanceof Markup ? value.text : escapeHtml(value),
@@ -39,12 +39,12 @@ export interface AuthorizationPage {
   readonly title: string;
   readonly body: Markup;
   readonly status?: number;
-  /** A host, besides this server, to which forms may lead: a source of the content security policy. */
+  /** A host, besides this server, to which a form of the page may lead, as a source of the content security policy. */
   readonly formTarget?: string;
 }
 
-/** The hidden value by which a form proves that it comes from a page of this browser. */
-const antiForgery = (token: string): Markup =>
+/** Returns a hidden form field whose value proves that the form comes from a page that this browser got. */
+const csrfField = (token: string): Markup =>
   htmlMarkup`<input type="hidden" name="csrf_token" value="${token}" />`;
 
 /** The page that asks for email address and password. */
@@ -54,7 +54,7 @@ export function signInPage(csrfToken: string, message?: string): AuthorizationPa
     status: message === undefined ? 200 : 400,
     body: htmlMarkup`${message === undefined ? noMarkup : htmlMarkup`<p class="error">${message}</p>`}
       <form method="post">
-        ${antiForgery(csrfToken)}
+        ${csrfField(csrfToken)}
         <label>Email address <input name="email" type="email" autocomplete="username" required /></label>
         <label>Password <input name="password" type="password" autocomplete="current-password" required /></label>
         <button name="action" value="sign_in">Sign in</button>
@@ -65,30 +65,30 @@ export function signInPage(csrfToken: string, message?: string): AuthorizationPa
 }
 
 /** The contents of the consent page. */
-export interface Consent {
+export interface ConsentRequest {
   readonly request: AuthorizationRequest;
   /** The user who registered the application. */
   readonly owner: string;
   readonly email: string;
-  /** Where the user's tokens are listed. */
+  /** The path of the page that lists the user's tokens. */
   readonly tokensPath: string;
 }
 
-/** The page on which a user grants an application access, or does not. */
+/** The page on which a user grants or refuses an application access. */
 export function consentPage(
   csrfToken: string,
-  { request, owner, email, tokensPath }: Consent,
+  { request, owner, email, tokensPath }: ConsentRequest,
 ): AuthorizationPage {
   const { application, redirectUri, scope } = request;
   const access = scope === 'read' ? 'read' : 'read, change and delete';
   return {
     title: `Authorize ${application.name}`,
-    formTarget: sourceOf(redirectUri),
+    formTarget: cspSourceOf(redirectUri),
     body: htmlMarkup`<p><b>${application.name}</b>, registered by ${owner}, asks to <b>${access}</b> what you,
         <b>${email}</b>, have access to. The answer goes to <code>${redirectUri}</code>.</p>
       ${application.description === null ? noMarkup : htmlMarkup`<p>${application.description}</p>`}
       <form method="post">
-        ${antiForgery(csrfToken)}
+        ${csrfField(csrfToken)}
         <button name="action" value="allow">Allow</button>
         <button name="action" value="deny">Deny</button>
         <button name="action" value="sign_out">Sign in as somebody else</button>
@@ -97,18 +97,18 @@ export function consentPage(
   };
 }
 
-/** The page of a link that signs in. A button uses it up, because programs that preview links load them. */
+/** The page behind a sign-in link. Only its button uses the link up, because programs that preview links load the page. */
 export function linkPage(csrfToken: string, email: string): AuthorizationPage {
   return {
     title: 'Sign in',
     body: htmlMarkup`<form method="post">
-      ${antiForgery(csrfToken)}
+      ${csrfField(csrfToken)}
       <button name="action" value="sign_in">Sign in as ${email}</button>
     </form>`,
   };
 }
 
-/** A page that tells something, perhaps with a link back to the application. */
+/** A page with a message, perhaps with a link back to the application. */
 export function messagePage(
   title: string,
   message: string,
@@ -125,8 +125,8 @@ export function messagePage(
 }
 
 /**
- * Sends a page with a policy that allows it nothing but its own style and forms: no script, no framing (RFC 9700, section 4.16). Browsers
- * also apply `form-action` to where the answer of a form redirects.
+ * Sends a page with a policy that allows only its own style and forms: no script, no framing (RFC 9700, section 4.16). Browsers also apply
+ * `form-action` to the address to which the answer of a form redirects.
  */
 export function sendPage(reply: ApiReply, page: AuthorizationPage): string {
   const { title, body, status = 200, formTarget } = page;
@@ -134,7 +134,7 @@ export function sendPage(reply: ApiReply, page: AuthorizationPage): string {
   reply.header('Content-Type', 'text/html; charset=utf-8');
   reply.header(
     'Content-Security-Policy',
-    pagePolicy({
+    contentSecurityPolicy({
       style,
       formAction: `'self'${formTarget === undefined ? '' : ` ${formTarget}`}`,
     }),
@@ -149,8 +149,11 @@ ${body.text}
 `;
 }
 
-/** The source of a redirection URI: scheme, host and port, or the scheme alone where a policy cannot name the host. */
-function sourceOf(uri: string): string {
+/**
+ * Returns the source of a redirection URI for the content security policy: scheme, host and port, or only the scheme if the policy cannot
+ * name the host.
+ */
+function cspSourceOf(uri: string): string {
   const [, scheme = '', authority = ''] = /^([^:]+):(?:\/\/([^/?#]*))?/.exec(uri) ?? [];
   return authority === '' || authority.startsWith('[') ? `${scheme}:` : `${scheme}://${authority}`;
 }

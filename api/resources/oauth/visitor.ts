@@ -3,23 +3,23 @@ import { hashSecret, isSameSecret, randomSecret } from '../../../engine/catalog/
 import type { AppContext } from '../../http/app-context.js';
 import type { ApiReply, ApiRequest } from '../../http/request.js';
 
-/** A browser at the authorization page. */
-export interface Visitor {
-  /** The value of its cookie: the secret of a session once somebody has signed in. */
+/** A browser that visits the authorization page. */
+export interface BrowserSession {
+  /** The value of its cookie; after a sign-in, the secret of the session. */
   readonly cookie: string;
   /** The user who has signed in; undefined if nobody has. */
   readonly principal: Principal | undefined;
-  /** The value that the forms of its pages carry; no other site can read or compute it. */
+  /** The value that the forms on its pages contain; no other site can read or compute it. */
   readonly csrfToken: string;
 }
 
-/** The browser that sends a request, by its cookie; a browser without one gets a new one. */
-export async function visitorOf(
+/** Returns the visitor for a request, recognised by the cookie; a browser without a cookie gets a new one. */
+export async function browserSessionOf(
   { catalog, signingKey }: AppContext,
   request: ApiRequest,
   reply: ApiReply,
-): Promise<Visitor> {
-  const existingCookie = cookieOf(request);
+): Promise<BrowserSession> {
+  const existingCookie = sessionCookieOf(request);
   const cookie = existingCookie ?? randomSecret(40);
   if (existingCookie === undefined) setCookie(request, reply, cookie);
   const userId =
@@ -34,12 +34,12 @@ export async function visitorOf(
 }
 
 /** Whether a form was sent by a page that this server gave to this browser. */
-export function isOwnForm({ csrfToken }: Visitor, body: unknown): boolean {
+export function hasValidCsrfToken({ csrfToken }: BrowserSession, body: unknown): boolean {
   const givenToken = (body as { csrf_token?: unknown } | null)?.csrf_token;
   return typeof givenToken === 'string' && isSameSecret(givenToken, csrfToken);
 }
 
-/** Starts a session of the user, under a new cookie, so that nobody can choose it beforehand. */
+/** Starts a session of the user under a new cookie, so that nobody can choose the secret of the session beforehand. */
 export async function signIn(
   { catalog, signingKey }: AppContext,
   request: ApiRequest,
@@ -56,34 +56,33 @@ export async function signOut(
   request: ApiRequest,
   reply: ApiReply,
 ): Promise<void> {
-  const existingCookie = cookieOf(request);
+  const existingCookie = sessionCookieOf(request);
   if (existingCookie !== undefined) await catalog.signIns.end(existingCookie, signingKey);
   setCookie(request, reply, randomSecret(40));
 }
 
 /**
- * With TLS, no other host of the domain can set the cookie (RFC 6265bis, section 4.1.3.2).
- *
- * Choice: below a path prefix the cookie is limited to that path, so that it is not sent to other programs of the host; then its
- * name begins with `__Secure-`, because `__Host-` needs the path `/`.
+ * Returns the name of the cookie. With TLS, its prefix prevents other hosts of the domain from setting it (RFC 6265bis, section 4.1.3.2).
+ * Choice: below a path prefix, the cookie is limited to that path, so that it is not sent to other programs on the host; its name then
+ * begins with `__Secure-`, because `__Host-` requires the path `/`.
  */
-function nameFor({ origin, pathPrefix }: ApiRequest): string {
+function cookieNameFor({ origin, pathPrefix }: ApiRequest): string {
   if (!origin.startsWith('https:')) return 'strandlake';
   return pathPrefix === '' ? '__Host-strandlake' : '__Secure-strandlake';
 }
 
-function cookieOf(request: ApiRequest): string | undefined {
-  const cookieName = nameFor(request);
+function sessionCookieOf(request: ApiRequest): string | undefined {
+  const cookieName = cookieNameFor(request);
   const pairs = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim().split('='));
   const value = pairs.find(([name]) => name === cookieName)?.[1] ?? '';
   return /^[A-Za-z0-9]{40}$/.test(value) ? value : undefined;
 }
 
-/** `SameSite=Lax`, because users come from the pages of applications; their forms are protected by a token besides. */
+/** The cookie is `SameSite=Lax`, because users come from the pages of applications; a token protects the forms as well. */
 function setCookie(request: ApiRequest, reply: ApiReply, value: string): void {
   const secure = request.origin.startsWith('https:') ? '; Secure' : '';
   reply.header(
     'Set-Cookie',
-    `${nameFor(request)}=${value}; Path=${request.pathPrefix || '/'}; HttpOnly; SameSite=Lax${secure}`,
+    `${cookieNameFor(request)}=${value}; Path=${request.pathPrefix || '/'}; HttpOnly; SameSite=Lax${secure}`,
   );
 }

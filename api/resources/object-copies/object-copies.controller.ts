@@ -6,7 +6,7 @@ import type { VaultRow } from '../../../engine/catalog/vaults.js';
 import { Access, CurrentCaller, Resource } from '../../http/access.js';
 import { AppContext } from '../../http/app-context.js';
 import { Form, readId } from '../../http/form.js';
-import { anyOf, paramIds, omitUndefined } from '../../http/list-query.js';
+import { choiceParams, paramIds, omitUndefined } from '../../http/list-query.js';
 import { CreateOperation, Operation } from '../../http/operation.js';
 import { answerList, type QueryParams } from '../../http/page.js';
 import type { ApiRequest, Caller } from '../../http/request.js';
@@ -17,9 +17,8 @@ import { objectCopyOperations } from './object-copy.js';
 
 /**
  * Copies of files, folders and vaults (contract 6.9).
- *
- * Choice: a copy is what its source was when the task began, with descriptions, metadata and tags; all of it becomes visible at once. Copying a folder
- * copies the folder itself; copying a vault copies what its root holds.
+ * Choice: a copy contains what its source was when the task began, with descriptions, metadata and tags, and becomes visible as a whole. To
+ * copy a folder copies the folder itself; to copy a vault copies the contents of its root.
  */
 @Controller()
 export class ObjectCopiesController {
@@ -41,7 +40,7 @@ export class ObjectCopiesController {
     const targetVault = await this.#vault(form, caller, 'target_vault_id', 'write');
     const source = await this.#object(form, 'source_object_id', sourceVault, ['file', 'folder']);
     const target = await this.#object(form, 'target_object_id', targetVault, ['folder']);
-    form.done();
+    form.throwIfInvalid();
     const { row } = await this.context.catalog.objectCopies.create({
       userId: caller.user.id,
       accountId: caller.account.id,
@@ -66,12 +65,12 @@ export class ObjectCopiesController {
       userId: caller.user.id,
       ...omitUndefined({
         ids: paramIds(query, 'id'),
-        statuses: anyOf(query, 'status', taskStatuses),
+        statuses: choiceParams(query, 'status', taskStatuses),
       }),
     };
     return answerList<ObjectCopyRow>(request, query, {
       rows: (page) => this.context.catalog.objectCopies.list(filter, page),
-      views: (rows) => presenter.each(rows, (row) => presenter.ofCopy(row)),
+      views: (rows) => presenter.presentEach(rows, (row) => presenter.ofCopy(row)),
     });
   }
 
@@ -81,7 +80,9 @@ export class ObjectCopiesController {
     return new JobPresenter(this.context, request).ofCopy(row);
   }
 
-  /** The vault that a key names. A missing vault and one that the caller cannot see have the same message. */
+  /**
+   * Returns the vault that a key of the request names. The message for a missing vault is the same as for one that the caller cannot see.
+   */
   async #vault(
     form: Form,
     caller: Caller,
@@ -91,7 +92,7 @@ export class ObjectCopiesController {
     const rawValue = form.raw(key);
     if (rawValue === undefined || rawValue === null)
       return form.fail(key, 'This field is required.');
-    const unknown = (): undefined => form.fail(key, `Invalid vault ${shownValue(rawValue)}.`);
+    const unknown = (): undefined => form.fail(key, `Invalid vault ${valueForMessage(rawValue)}.`);
     const id = readId(rawValue);
     if (id === undefined) return unknown();
     const { catalog } = this.context;
@@ -101,7 +102,7 @@ export class ObjectCopiesController {
     });
   }
 
-  /** The object in the vault that a key names; undefined for null. */
+  /** Returns the object in the vault that a key of the request names; undefined for null. */
   async #object(
     form: Form,
     key: string,
@@ -116,7 +117,7 @@ export class ObjectCopiesController {
     if (row?.vaultId !== vault.id)
       return form.fail(
         key,
-        `Invalid object ${shownValue(rawValue)}: it is not in the vault ${vault.id}.`,
+        `Invalid object ${valueForMessage(rawValue)}: it is not in the vault ${vault.id}.`,
       );
     if (types.includes(row.objectType)) return row;
     const article = types.map((type) => `a ${type}`).join(' or ');
@@ -124,6 +125,6 @@ export class ObjectCopiesController {
   }
 }
 
-function shownValue(given: unknown): string {
+function valueForMessage(given: unknown): string {
   return JSON.stringify(String(given).slice(0, 50));
 }

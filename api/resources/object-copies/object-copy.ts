@@ -1,8 +1,8 @@
 import type { NewObjectCopy, ObjectCopyRow } from '../../../engine/catalog/object-copies.js';
 import { declareOperations, pagingParams } from '../../http/operation-row.js';
-import { constant, declareResource } from '../../http/resource.js';
-import { id, jsonObject, nullable, nullableText, oneOf, text } from '../../http/schema.js';
-import { createdAndUpdated, userField, type WithUser } from '../common-fields.js';
+import { constantField, declareResource } from '../../http/resource.js';
+import { id, jsonObject, nullable, nullableText, enumOf, text } from '../../http/schema.js';
+import { timestampFields, userField, type WithUser } from '../common-fields.js';
 import { taskStatuses } from '../tasks/job.js';
 
 /** The data that the views of copies show and their rows do not have. */
@@ -16,7 +16,7 @@ export const objectCopy = declareResource<ObjectCopyRow, ObjectCopyContext, Part
     name: 'ObjectCopyTask',
     description: 'The work of copying a file, a folder or a vault; datasets are skipped.',
     fields: {
-      class_name: constant('ObjectCopyTask'),
+      class_name: constantField('ObjectCopyTask'),
       id: { type: id, example: 5107 },
       task_id: { type: nullable(id), example: 5108 },
       url: {
@@ -24,7 +24,7 @@ export const objectCopy = declareResource<ObjectCopyRow, ObjectCopyContext, Part
         example: 'http://localhost:7878/v2/object_copy_tasks/5107',
         show: (row, { origin }) => `${origin}/v2/object_copy_tasks/${row.id}`,
       },
-      status: { type: oneOf(...taskStatuses), example: 'completed' },
+      status: { type: enumOf(...taskStatuses), example: 'completed' },
       error_message: { type: nullableText, example: null },
       source_vault_id: {
         type: id,
@@ -62,7 +62,7 @@ export const objectCopy = declareResource<ObjectCopyRow, ObjectCopyContext, Part
       },
       user: userField,
       user_id: { type: id, example: 3 },
-      ...createdAndUpdated,
+      ...timestampFields,
     },
   },
 );

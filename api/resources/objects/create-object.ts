@@ -7,36 +7,36 @@ import type { Form } from '../../http/form.js';
 import type { Caller } from '../../http/request.js';
 import { requireVault } from '../../http/require-resource.js';
 import { readFieldList } from '../fields/read-field.js';
-import { namedTemplate, withTemplateFields } from '../templates/named-template.js';
-import { readTarget } from './shortcut.js';
+import { readTemplate, withTemplateFields } from '../templates/named-template.js';
+import { readShortcutTarget } from './shortcut.js';
 import { beginMultipart } from '../uploads/multipart-upload.js';
-import { unchangeable } from '../unchangeable.js';
+import { unchangeableMessages } from '../unchangeable.js';
 import type { ObjectValues } from './object.js';
 
-const folderType = 'application/vnd.solvebio.folder';
-const shortcutType = 'application/vnd.solvebio.shortcut';
+const folderMimetype = 'application/vnd.solvebio.folder';
+const shortcutMimetype = 'application/vnd.solvebio.shortcut';
 
-/** A created object, with its dataset if it is one, or the version of a file whose content is expected. */
-export interface Created {
+/** A created object, with its dataset if it is a dataset, or with the version of a file whose content is expected. */
+export interface CreatedObject {
   readonly object: ObjectRow;
   readonly version?: FileVersionRow;
   readonly dataset?: DatasetRow;
 }
 
 /**
- * Creates a file or a version of one, a folder, a shortcut, or a dataset with its fields, from a request whose `values` have been read: all or nothing, and
- * all mistakes of the request are reported at once.
+ * Creates a file or a version of a file, a folder, a shortcut, or a dataset with its fields, from a request whose `values` have been read.
+ * It creates everything or nothing, and reports all mistakes of the request at once.
  */
 export async function createObject(
   context: AppContext,
   caller: Caller,
   form: Form,
   values: ObjectValues,
-): Promise<Created> {
+): Promise<CreatedObject> {
   const vaultId = form.requiredId('vault_id');
   const { fields: definitions = [], capacity, storageClass, ...rest } = values;
   const { parentId = null, objectType = 'file', filename = '', ...object } = rest;
-  const template = await namedTemplate(context.catalog, caller, form);
+  const template = await readTemplate(context.catalog, caller, form);
   const givenFields = withTemplateFields(template, definitions);
   const stored = givenFields.map((field) =>
     isTransient(field) || template?.fields.includes(field) ? storedDefinition(field) : field,
@@ -46,16 +46,16 @@ export async function createObject(
     form.fail('fields', 'Only datasets have fields.');
   }
   if (objectType !== 'dataset' && storageClass !== undefined) {
-    form.fail('storage_class', unchangeable.storageClass);
+    form.fail('storage_class', unchangeableMessages.storageClass);
   }
   if (objectType !== 'dataset' && capacity !== undefined) {
     form.fail('capacity', 'Only datasets have a capacity.');
   }
-  const target = await readTarget(context.catalog, caller, form, objectType);
-  // A vault that does not exist is answered before all other mistakes.
+  const target = await readShortcutTarget(context.catalog, caller, form, objectType);
+  // A missing vault is reported alone, before all other mistakes.
   const vault =
     vaultId === undefined ? undefined : await requireVault(context.catalog, caller, vaultId);
-  form.done();
+  form.throwIfInvalid();
   if (!vault) throw new Error('done() lets no form without a vault pass');
   const owned = { ...object, filename, vaultId: vault.id, parentId, userId: caller.user.id };
   if (objectType === 'file') {
@@ -69,7 +69,7 @@ export async function createObject(
     });
   }
   if (objectType !== 'dataset') {
-    const mimetype = objectType === 'folder' ? folderType : shortcutType;
+    const mimetype = objectType === 'folder' ? folderMimetype : shortcutMimetype;
     const newObject = { ...owned, objectType, mimetype, ...(target && { target }) };
     return { object: await context.catalog.objects.create(newObject) };
   }
@@ -89,13 +89,14 @@ export async function createObject(
 }
 
 /**
- * Choice: transient fields among those of a new dataset, which clients copy from a template, are checked like the others and not created.
+ * Choice: clients copy the fields of a new dataset from a template. Transient fields among them are checked like the others, but not
+ * created.
  */
 function isTransient(field: JsonObject): boolean {
   return field['is_transient'] === true;
 }
 
-/** A template field as a dataset field. Constants are left out, because only imports have them. */
+/** Returns a template field as a dataset field. An `expression` that is a constant is left out, because only imports have constants. */
 function storedDefinition(field: JsonObject): JsonObject {
   const { expression } = field;
   return { ...field, is_transient: undefined, expression: typeof expression === 'string' ? expression : null }; // prettier-ignore

@@ -7,7 +7,7 @@ import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import type { UserRow } from '../../../engine/catalog/users.js';
 import type { VaultRow } from '../../../engine/catalog/vaults.js';
 import type { Form } from '../../http/form.js';
-import { constant, declareResource, type ResourceField } from '../../http/resource.js';
+import { constantField, declareResource, type ResourceField } from '../../http/resource.js';
 import {
   boolean,
   id,
@@ -18,14 +18,14 @@ import {
   listOf,
   nullable,
   nullableText,
-  oneOf,
-  readBy,
+  enumOf,
+  withReader,
   reference,
   text,
 } from '../../http/schema.js';
-import { checkedName } from '../checked-name.js';
+import { readCheckedName } from '../checked-name.js';
 import {
-  createdAndUpdated,
+  timestampFields,
   descriptionField,
   metadataField,
   ownerFields,
@@ -40,7 +40,7 @@ import { shortcutTarget } from './shortcut.js';
 export interface ObjectSummaryContext {
   readonly vault: VaultRow;
   readonly account: AccountRow;
-  /** The dataset that the object is. */
+  /** The dataset, if the object is one. */
   readonly dataset: DatasetRow | undefined;
   readonly origin: string;
 }
@@ -51,20 +51,20 @@ export interface ObjectContext extends ObjectSummaryContext {
   readonly numChildren: number;
   readonly numDescendants: number;
   readonly hasFolderChildren: boolean;
-  /** The file has a format that can be imported. */
+  /** Whether the file has a format that can be imported. */
   readonly isTransformable: boolean;
   readonly globalBeacon: GlobalBeaconRow | undefined;
-  /** The number of versions of a file that are not deleted. */
+  /** The number of versions of the file that are not deleted. */
   readonly numVersions: number;
   /** The target of a shortcut; null if it was deleted or the caller may not read it. */
   readonly target: object | null;
   /** The metadata of the vault and of the folders that hold it. */
   readonly inheritedMetadata: ObjectRow['metadata'];
-  /** The address for the upload, in the answer that creates a file or a version. */
+  /** The upload address, in the answer that creates a file or a version of one. */
   readonly uploadUrl?: string;
   /** The parts of the upload, in the answer that creates a file or a version that is uploaded in parts. */
   readonly multipart?: { readonly uploadId: string; readonly parts: readonly object[] };
-  /** Whether the object is being deleted; the answer then shows it as it was. */
+  /** Whether the object is being deleted; the answer shows its state before the deletion. */
   readonly isDeleted?: boolean;
 }
 
@@ -84,13 +84,13 @@ export interface ObjectValues {
   readonly fields?: readonly ObjectRow['metadata'][];
 }
 
-/** The type of an object's name in a request; a null in an update is no change. */
-export const filenameType = readBy(text, (form, key) =>
-  form.raw(key) === undefined ? undefined : checkedName(form, key, checkFilename),
+/** The type of an object's name in a request; in an update, null leaves the name unchanged. */
+export const filenameType = withReader(text, (form, key) =>
+  form.raw(key) === undefined ? undefined : readCheckedName(form, key, checkFilename),
 );
 
 /** The type of a parent folder's id in a request: null or blank for the root. */
-export const parentType = readBy(nullable(id), (form, key) => {
+export const parentIdType = withReader(nullable(id), (form, key) => {
   if (form.raw(key) === undefined || form.raw(key) === '') return null;
   return form.id(key, 'The parent must be a folder in the same vault.') ?? null;
 });
@@ -98,13 +98,13 @@ export const parentType = readBy(nullable(id), (form, key) => {
 const isDataset = ({ objectType }: ObjectRow): boolean => objectType === 'dataset';
 const documentsCount = (row: ObjectRow, { dataset }: ObjectSummaryContext): number | null =>
   dataset?.documentsCount ?? row.documentsCount;
-const optional = { create: 'optional' } as const;
+const optionalOnCreate = { create: 'optional' } as const;
 
 const summaryFields: Readonly<Record<string, ResourceField<ObjectRow, ObjectSummaryContext>>> = {
-  class_name: constant('Object'),
+  class_name: constantField('Object'),
   id: { type: id, example: 4811 },
   object_type: {
-    type: oneOf('file', 'folder', 'dataset', 'shortcut'),
+    type: enumOf('file', 'folder', 'dataset', 'shortcut'),
     description: 'Cannot be changed.',
     example: 'file',
     create: 'required',
@@ -140,7 +140,7 @@ const summaryFields: Readonly<Record<string, ResourceField<ObjectRow, ObjectSumm
     show: (_, { vault }) => vault.name,
   },
   parent_object_id: {
-    type: parentType,
+    type: parentIdType,
     property: 'parentId',
     description: 'The folder that holds it; null: the root of the vault.',
     example: 4810,
@@ -175,9 +175,9 @@ const summaryFields: Readonly<Record<string, ResourceField<ObjectRow, ObjectSumm
     show: (row) => (isDataset(row) ? String(row.id) : null),
   },
   is_deleted: { type: boolean, example: false, show: () => false },
-  ...createdAndUpdated,
-  last_accessed: { ...createdAndUpdated.updated_at, property: 'updatedAt' },
-  last_modified: { ...createdAndUpdated.updated_at, property: 'updatedAt' },
+  ...timestampFields,
+  last_accessed: { ...timestampFields.updated_at, property: 'updatedAt' },
+  last_modified: { ...timestampFields.updated_at, property: 'updatedAt' },
   url: {
     type: nullableText,
     description: 'Address of the dataset.',
@@ -209,22 +209,27 @@ export const object = declareResource<ObjectRow, ObjectContext, ObjectValues>({
     description: descriptionField,
     metadata: metadataField,
     tags: tagsField,
-    mimetype: { ...optional, type: nullableText, example: 'application/gzip', update: true },
+    mimetype: {
+      ...optionalOnCreate,
+      type: nullableText,
+      example: 'application/gzip',
+      update: true,
+    },
     size: {
-      ...optional,
-      type: readBy(nullable(integer), readSize),
+      ...optionalOnCreate,
+      type: withReader(nullable(integer), readSize),
       description: 'Bytes of a file.',
       example: 48_112_901,
     },
     md5: {
-      ...optional,
-      type: readBy(nullableText, readMd5),
+      ...optionalOnCreate,
+      type: withReader(nullableText, readMd5),
       description: 'Of the bytes of a file, 32 hex digits.',
       example: '9e107d9d372bb6826bd81d3542a419d6',
     },
     storage_class: {
-      ...optional,
-      type: readBy(nullable(storageClass), readStorageClass),
+      ...optionalOnCreate,
+      type: withReader(nullable(storageClass), readStorageClass),
       description: 'Of a dataset; null for files and folders.',
       update: true,
       lookup: 'update',
@@ -313,12 +318,12 @@ export const object = declareResource<ObjectRow, ObjectContext, ObjectValues>({
       example: { study: 'CMP-2026' },
       show: (_, { inheritedMetadata }) => inheritedMetadata,
     },
-    url: constant(null),
+    url: constantField(null),
     capacity: { ...capacityField, show: null, create: 'optional', update: true, lookup: 'update' },
     template_id: templateIdField,
     fields: {
-      ...optional,
-      type: readBy(listOf(reference('FieldCreate')), (form, key) => form.objectList(key)),
+      ...optionalOnCreate,
+      type: withReader(listOf(reference('FieldCreate')), (form, key) => form.objectList(key)),
       description: 'The fields of a dataset.',
       example: [],
       show: null,

@@ -1,23 +1,23 @@
 import { Body, Controller, Query, Req, Res } from '@nestjs/common';
 import { viewerOf } from '../../../engine/catalog/access.js';
 import type { FileVersionRow } from '../../../engine/catalog/file-versions.js';
-import { wholeList } from '../../../engine/catalog/list-page.js';
+import { unlimitedPage } from '../../../engine/catalog/list-page.js';
 import type { ObjectFilter } from '../../../engine/catalog/object-list.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import type { ObjectPatch } from '../../../engine/catalog/objects.js';
-import { AppError, notFound } from '../../../engine/core/errors.js';
+import { AppError, notFoundError } from '../../../engine/core/errors.js';
 import { Access, Resource, CurrentCaller } from '../../http/access.js';
-import { createObject, type Created } from './create-object.js';
+import { createObject, type CreatedObject } from './create-object.js';
 import { followShortcuts, targetView } from './shortcut.js';
 import { removeFiles } from './remove-files.js';
-import { fileAnswer, fileFields } from './query-file.js';
+import { answerFileQuery, readFileFieldNames } from './query-file.js';
 import { Form, readBoolean } from '../../http/form.js';
 import {
-  anyOf,
-  idOrNull,
+  choiceParams,
+  nullableIdParam,
   paramIds,
   omitUndefined,
-  value,
+  firstParamValue,
   wholeNumberParam,
 } from '../../http/list-query.js';
 import { CreateOperation, Operation } from '../../http/operation.js';
@@ -25,7 +25,7 @@ import { objectOperations } from './objects.operations.js';
 import { answerList, type QueryParams } from '../../http/page.js';
 import { AppContext } from '../../http/app-context.js';
 import { presenterFor } from '../presenter.js';
-import { searchedFilter } from '../search/list-search.js';
+import { readSearchFilter } from '../search/list-search.js';
 import type { JsonText } from '../../http/reply.js';
 import {
   abortOnDisconnect,
@@ -35,14 +35,14 @@ import {
 } from '../../http/request.js';
 import { requireResource } from '../../http/require-resource.js';
 import { readStorageClass, setStorageClass } from '../storage-class.js';
-import { refuseChange, unchangeable } from '../unchangeable.js';
+import { refuseChange, unchangeableMessages } from '../unchangeable.js';
 import { object as declared, type ObjectContext } from './object.js';
 import { presignedParts } from '../uploads/multipart-upload.js';
 import { answerDownload } from '../downloads/answer-download.js';
 import { uploadTarget } from '../downloads/signed-addresses.js';
 
-/** What to do where an object has no bytes to download. */
-const insteadOfDownload = {
+/** What a message recommends for an object that has no bytes to download. */
+const downloadAlternatives = {
   folder: 'download the files in it',
   dataset: 'export it',
   shortcut: 'download its target',
@@ -55,7 +55,7 @@ export class ObjectsController {
 
   @CreateOperation(objectOperations.create, async (context, caller, id, request) => {
     const object = await requireResource(context.catalog, caller, 'object', id, 'read');
-    const version = await announcedIn(context, object, caller, request);
+    const version = await pendingVersionOf(context, object, caller, request);
     return createdView(context, request, { object, ...(version && { version }) });
   })
   @Access('write')
@@ -78,14 +78,14 @@ export class ObjectsController {
   ): Promise<object> {
     const { catalog } = this.context;
     const givenFilter = objectFilter(query, caller);
-    const followsShortcuts = readBoolean(value(query, 'follow_shortcuts')) === true;
+    const followsShortcuts = readBoolean(firstParamValue(query, 'follow_shortcuts')) === true;
     const filter = followsShortcuts
       ? await followShortcuts(catalog, caller, givenFilter)
       : givenFilter;
     return answerList<ObjectRow>(request, query, {
       rows: async (page) => {
         const { query: text, ...own } = filter;
-        const searchFilter = await searchedFilter(this.context, caller, 'objects', text);
+        const searchFilter = await readSearchFilter(this.context, caller, 'objects', text);
         return catalog.objects.list({ ...own, ...searchFilter }, page);
       },
       views: (rows) => presenterFor(this.context, request).objects(rows),
@@ -120,26 +120,26 @@ export class ObjectsController {
     const { catalog } = this.context;
     const form = new Form(body);
     const patch = declared.readUpdate(form) as ObjectPatch;
-    refuseChange(form, 'vault_id', object.vaultId, unchangeable.vault);
-    refuseChange(form, 'object_type', object.objectType, unchangeable.objectType);
-    refuseChange(form, 'size', object.size, unchangeable.content);
-    refuseChange(form, 'md5', object.md5, unchangeable.content);
+    refuseChange(form, 'vault_id', object.vaultId, unchangeableMessages.vault);
+    refuseChange(form, 'object_type', object.objectType, unchangeableMessages.objectType);
+    refuseChange(form, 'size', object.size, unchangeableMessages.content);
+    refuseChange(form, 'md5', object.md5, unchangeableMessages.content);
     const target =
       object.target && (await targetView(catalog, caller, request.origin, object.target));
-    refuseChange(form, 'target', target, unchangeable.target);
-    refuseChange(form, 'fields', undefined, unchangeable.fields);
-    refuseChange(form, 'template_id', undefined, unchangeable.template);
+    refuseChange(form, 'target', target, unchangeableMessages.target);
+    refuseChange(form, 'fields', undefined, unchangeableMessages.fields);
+    refuseChange(form, 'template_id', undefined, unchangeableMessages.template);
     const dataset = await catalog.datasets.get(object.id);
-    refuseChange(form, 'capacity', dataset?.capacity, unchangeable.capacity);
-    if (!dataset) refuseChange(form, 'storage_class', null, unchangeable.storageClass);
+    refuseChange(form, 'capacity', dataset?.capacity, unchangeableMessages.capacity);
+    if (!dataset) refuseChange(form, 'storage_class', null, unchangeableMessages.storageClass);
     const newClass = dataset && readStorageClass(form, 'storage_class');
-    form.done();
+    form.throwIfInvalid();
     const row = await catalog.transaction(async (tx) => {
       await setStorageClass(tx, caller, object.id, newClass);
       return tx.objects.update(object.id, patch);
     });
     this.context.scheduler.wake();
-    if (!row) throw notFound(); // deleted meanwhile
+    if (!row) throw notFoundError(); // the object was deleted meanwhile
     return presenterFor(this.context, request).object(row);
   }
 
@@ -161,7 +161,7 @@ export class ObjectsController {
   ): Promise<object> {
     const { objectType, revision } = object;
     if (objectType !== 'file') {
-      throw new AppError('invalid', `A ${objectType} cannot be downloaded; ${insteadOfDownload[objectType]}.`); // prettier-ignore
+      throw new AppError('invalid', `A ${objectType} cannot be downloaded; ${downloadAlternatives[objectType]}.`); // prettier-ignore
     }
     if (revision === 0) throw new AppError('invalid', 'The file has not been uploaded yet.');
     return answerDownload(this.context, object, revision, query, request, reply);
@@ -174,7 +174,9 @@ export class ObjectsController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
-    return { fields: await fileFields(this.context, object, abortOnDisconnect(request, reply)) };
+    return {
+      fields: await readFileFieldNames(this.context, object, abortOnDisconnect(request, reply)),
+    };
   }
 
   @Operation(objectOperations.query)
@@ -185,37 +187,42 @@ export class ObjectsController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<JsonText> {
-    return fileAnswer(this.context, object, body, abortOnDisconnect(request, reply));
+    return answerFileQuery(this.context, object, body, abortOnDisconnect(request, reply));
   }
 }
 
 /**
- * The answer to creating an object.
- *
- * Choice: the answer to a request that adds a version to a file shows the size, MD5 and media type that it announces, like the answer for a new file. Every other answer shows
- * those of the current version, until the content of the new one has arrived.
+ * Returns the answer to creating an object.
+ * Choice: the answer to a request that adds a version to a file shows the size, MD5 and media type that the request announces, like the
+ * answer for a new file. All other answers show those of the current version until the content of the new version has arrived.
  */
 async function createdView(
   context: AppContext,
   request: ApiRequest,
-  { object, version }: Created,
+  { object, version }: CreatedObject,
 ): Promise<object> {
   const presenter = presenterFor(context, request);
   if (version === undefined) return presenter.object(object);
   const { size, md5, availability, mimetype } = version;
   const announced = { size, md5, availability, mimetype: mimetype ?? object.mimetype };
   const shownObject = { ...object, ...announced, documentsCount: null };
-  return presenter.object(shownObject, await uploadOf(context, version, request));
+  return presenter.object(shownObject, await uploadAddressOf(context, version, request));
 }
 
-/** The version that a repeated request has created, if its content is still expected: versions that are announced alike are as good as each other. */
-async function announcedIn(
+/**
+ * Returns a version that an earlier, equal request has created and whose content is still expected. Any version of the user with the same
+ * announced size and MD5 will do.
+ */
+async function pendingVersionOf(
   { catalog }: AppContext,
   { id }: ObjectRow,
   { user }: Caller,
   { body }: ApiRequest,
 ): Promise<FileVersionRow | undefined> {
-  const { rows } = await catalog.fileVersions.list({ objectId: id, showDeleted: false }, wholeList);
+  const { rows } = await catalog.fileVersions.list(
+    { objectId: id, showDeleted: false },
+    unlimitedPage,
+  );
   const { size, md5 } = declared.readCreate(new Form(body));
   return rows.find(
     (row) =>
@@ -227,7 +234,7 @@ async function announcedIn(
 }
 
 /** The upload address of a version, or the addresses of its parts. */
-async function uploadOf(
+async function uploadAddressOf(
   context: AppContext,
   version: FileVersionRow,
   request: ApiRequest,
@@ -248,27 +255,29 @@ function objectFilter(query: QueryParams, caller: Caller): ObjectFilter {
     ...omitUndefined<ObjectFilter>({
       ids: paramIds(query, 'id'),
       vaultIds: paramIds(query, 'vault_id'),
-      vaultName: value(query, 'vault_name'),
-      vaultFullPath: value(query, 'vault_full_path'),
-      parentId: idOrNull(query, 'parent_object_id'),
-      filename: value(query, 'filename'),
-      path: value(query, 'path'),
-      fullPath: value(query, 'full_path'),
+      vaultName: firstParamValue(query, 'vault_name'),
+      vaultFullPath: firstParamValue(query, 'vault_full_path'),
+      parentId: nullableIdParam(query, 'parent_object_id'),
+      filename: firstParamValue(query, 'filename'),
+      path: firstParamValue(query, 'path'),
+      fullPath: firstParamValue(query, 'full_path'),
       objectTypes: objectTypesParam(query),
       depth: wholeNumberParam(query, 'depth'),
-      query: value(query, 'query', 'q'),
-      regex: value(query, 'regex'),
-      glob: value(query, 'glob'),
-      ancestorId: idOrNull(query, 'ancestor_id'),
+      query: firstParamValue(query, 'query', 'q'),
+      regex: firstParamValue(query, 'regex'),
+      glob: firstParamValue(query, 'glob'),
+      ancestorId: nullableIdParam(query, 'ancestor_id'),
       minDistance: wholeNumberParam(query, 'min_distance'),
-      tag: value(query, 'tags', 'tag'),
-      storageClass: value(query, 'storage_class'),
-      permission: anyOf(query, 'permission', ['read', 'write', 'admin'])?.[0],
+      tag: firstParamValue(query, 'tags', 'tag'),
+      storageClass: firstParamValue(query, 'storage_class'),
+      permission: choiceParams(query, 'permission', ['read', 'write', 'admin'])?.[0],
     }),
   };
 }
 
 function objectTypesParam(query: QueryParams): ObjectFilter['objectTypes'] {
   const objectTypes = ['file', 'folder', 'dataset', 'shortcut'] as const;
-  return anyOf(query, 'object_type', objectTypes) ?? anyOf(query, 'type', objectTypes);
+  return (
+    choiceParams(query, 'object_type', objectTypes) ?? choiceParams(query, 'type', objectTypes)
+  );
 }

@@ -7,15 +7,15 @@ import {
   integer,
   nullType,
   nullable,
-  oneOf,
+  enumOf,
   reference,
   strings,
   text,
 } from '../../http/schema.js';
-import { explainKey } from '../records/record-schemas.js';
+import { explainDescription } from '../records/record-schemas.js';
 import { object } from './object.js';
 
-export const download = answerSchema('Download', 'Where a file can be downloaded.', {
+export const downloadSchema = answerSchema('Download', 'Where a file can be downloaded.', {
   download_url: {
     type: text,
     description: 'A signed address that works without credentials until it expires.',
@@ -24,7 +24,7 @@ export const download = answerSchema('Download', 'Where a file can be downloaded
   object_id: { type: nullType, example: null },
 });
 
-const fileFields = answerSchema('FileFields', 'The columns of an uploaded file.', {
+const fileFieldsSchema = answerSchema('FileFields', 'The columns of an uploaded file.', {
   fields: {
     type: strings,
     description: 'The names of the columns, in the order of the file.',
@@ -32,7 +32,7 @@ const fileFields = answerSchema('FileFields', 'The columns of an uploaded file.'
   },
 });
 
-const fileQuery = bodySchema('FileQuery', 'A query of an uploaded file.', {
+const fileQueryBody = bodySchema('FileQuery', 'A query of an uploaded file.', {
   filters: {
     type: { schema: {} },
     description: 'As for a dataset, without `regexp` and `regex`.',
@@ -44,18 +44,18 @@ const fileQuery = bodySchema('FileQuery', 'A query of an uploaded file.', {
   limit: { type: integer, description: '0 to 10,000; 100 when absent.', example: 10 },
   offset: { type: integer },
   output_format: {
-    type: oneOf('json', 'csv', 'tsv'),
+    type: enumOf('json', 'csv', 'tsv'),
     description: 'With csv and tsv, each result is a line of text.',
     example: 'json',
   },
-  explain: { type: boolean, description: explainKey },
+  explain: { type: boolean, description: explainDescription },
   query: { type: text, description: 'Not for files.' },
   entities: { type: { schema: { type: 'array' } }, description: 'Not for files.' },
   facets: { type: { schema: { type: ['object', 'array'] } }, description: 'Not for files.' },
   cursor: { type: { schema: {} }, description: 'Not for files.' },
 });
 
-const fileAnswer = answerSchema('FileAnswer', 'A page of the records of an uploaded file.', {
+const fileAnswerSchema = answerSchema('FileAnswer', 'A page of the records of an uploaded file.', {
   object_id: { type: id, example: 4811 },
   results: {
     type: { schema: { type: 'array' } },
@@ -76,9 +76,9 @@ const fileAnswer = answerSchema('FileAnswer', 'A page of the records of an uploa
   },
 });
 
-export const objectSchemas = [download, fileFields, fileQuery, fileAnswer];
+export const objectSchemas = [downloadSchema, fileFieldsSchema, fileQueryBody, fileAnswerSchema];
 
-const onePath: [string] = ['/v2/objects/:id'];
+const objectPath: [string] = ['/v2/objects/:id'];
 const changeDescription = `${updateDescription} \`parent_object_id\` moves an object, \`filename\` renames it.`;
 
 /** The HTTP operations on files, folders, datasets and shortcuts as objects. */
@@ -123,24 +123,24 @@ export const objectOperations = declareOperations('objects', 'Objects', {
     },
     answer: { listOf: object.schema },
   },
-  get: { method: 'GET', paths: onePath, summary: 'Returns an object.', answer: object.schema },
+  get: { method: 'GET', paths: objectPath, summary: 'Returns an object.', answer: object.schema },
   put: {
     method: 'PUT',
-    paths: onePath,
+    paths: objectPath,
     summary: changeDescription,
     body: object.updateSchema,
     answer: object.schema,
   },
   patch: {
     method: 'PATCH',
-    paths: onePath,
+    paths: objectPath,
     summary: changeDescription,
     body: object.updateSchema,
     answer: object.schema,
   },
   delete: {
     method: 'DELETE',
-    paths: onePath,
+    paths: objectPath,
     summary: 'Deletes an object with everything below it.',
     answer: object.schema,
   },
@@ -149,25 +149,25 @@ export const objectOperations = declareOperations('objects', 'Objects', {
     paths: ['/v2/objects/:id/download'],
     summary: 'Returns a signed address of the bytes of a file.',
     query: { redirect: 'true: answer 302 to the address.' },
-    answer: download,
+    answer: downloadSchema,
   },
   fields: {
     method: 'GET',
     paths: ['/v2/objects/:id/fields'],
     summary:
       'Returns the column names of an uploaded file: .txt, .csv, .tsv, .bed, .json or .jsonl, also with .gz or .bz2.',
-    answer: fileFields,
+    answer: fileFieldsSchema,
   },
   query: {
     method: 'POST',
     paths: ['/v2/objects/:id/data'],
     summary: 'Returns a page of the records of an uploaded file, without an import.',
-    body: fileQuery,
-    answer: fileAnswer,
+    body: fileQueryBody,
+    answer: fileAnswerSchema,
   },
 });
 
-/** Where the bytes of files arrive. */
+/** The HTTP operations that receive the content of files. */
 export const uploadOperations = declareOperations('uploads', 'Objects', {
   put: {
     method: 'PUT',
@@ -185,7 +185,7 @@ export const uploadOperations = declareOperations('uploads', 'Objects', {
   },
 });
 
-/** Where the bytes of files leave. */
+/** The HTTP operations that send the content of files. */
 export const downloadOperations = declareOperations('downloads', 'Objects', {
   object: {
     method: 'GET',

@@ -1,13 +1,13 @@
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
-import { AppError, notFound } from '../../../engine/core/errors.js';
+import { AppError, notFoundError } from '../../../engine/core/errors.js';
 import { parseFileQuery, parseOutput } from '../../../engine/query/request/request.js';
 import { runTexts } from '../../../engine/query/plan/query.js';
 import { requireTableFormat, type FileTable } from '../../../scheduler/jobs/table/file-table.js';
 import type { AppContext } from '../../http/app-context.js';
 import { JsonText } from '../../http/reply.js';
 
-/** A page of the records of an uploaded file (contract 6.7); lines of text without a header as `csv` or `tsv`. */
-export async function fileAnswer(
+/** Returns a page of the records of an uploaded file (contract 6.7); with the formats `csv` and `tsv`, lines without a header. */
+export async function answerFileQuery(
   context: AppContext,
   object: ObjectRow,
   body: unknown,
@@ -15,9 +15,9 @@ export async function fileAnswer(
 ): Promise<JsonText> {
   const startedAt = performance.now();
   const format = parseOutput(body);
-  return withTable(context, object, signal, async ({ snapshot, fields, isAllText }) => {
+  return withFileTable(context, object, signal, async ({ snapshot, fields, isAllText }) => {
     const request = parseFileQuery(body, fields, isAllText);
-    const delimiter = delimiters[format];
+    const delimiter = delimiterByFormat[format];
     const { queryEngine } = context;
     const page = await runTexts(queryEngine, snapshot, fields, request, delimiter, { signal });
     const results = delimiter ? page.results.map((line) => JSON.stringify(line)) : page.results;
@@ -29,20 +29,20 @@ export async function fileAnswer(
   });
 }
 
-/** The names of an uploaded file's columns, in its order. */
-export function fileFields(
+/** Returns the names of the columns of an uploaded file, in the order of the file. */
+export function readFileFieldNames(
   context: AppContext,
   object: ObjectRow,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
-  return withTable(context, object, signal, async ({ snapshot }) =>
+  return withFileTable(context, object, signal, async ({ snapshot }) =>
     snapshot.columns.map(({ name }) => name),
   );
 }
 
-const delimiters = { json: undefined, csv: ',', tsv: '\t' } as const;
+const delimiterByFormat = { json: undefined, csv: ',', tsv: '\t' } as const;
 
-async function withTable<T>(
+async function withFileTable<T>(
   { scheduler, catalog }: AppContext,
   { id, objectType, revision, filename }: ObjectRow,
   signal: AbortSignal,
@@ -52,13 +52,12 @@ async function withTable<T>(
     const fix = objectType === 'dataset' ? ` Query it at /v2/datasets/${id}/data.` : '';
     throw new AppError('invalid', `A ${objectType} cannot be queried as a file.${fix}`);
   }
-  requireTableFormat(filename); // before anything is read
+  requireTableFormat(filename); // refuses other formats before the file is read
   if (revision === 0) throw new AppError('invalid', 'The file has not been uploaded yet.');
   try {
     return await scheduler.fileTables.use({ objectId: id, revision, filename }, signal, work);
   } catch (error) {
-    // The file was deleted meanwhile.
-    if ((await catalog.objects.get(id)) === undefined) throw notFound(); // deleted meanwhile
+    if ((await catalog.objects.get(id)) === undefined) throw notFoundError(); // the file was deleted meanwhile
     throw error;
   }
 }

@@ -3,11 +3,11 @@ import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { removeFile, removeTree } from '../../../engine/core/files.js';
 import { logLine } from '../../http/log.js';
 import type { AppContext } from '../../http/app-context.js';
-import { exportFile } from '../downloads/signed-addresses.js';
+import { exportFilePath } from '../downloads/signed-addresses.js';
 
 /**
- * Removes the files of deleted rows and cancels the tasks that worked on them. A failure leaves files that nothing refers
- * to: it is logged, not reported to the client, and the next start removes them.
+ * Removes the files of deleted rows and cancels the tasks that work on them. If a file cannot be removed, nothing refers to it any more:
+ * the failure is logged, not reported to the client, and the next start of the server removes the file.
  */
 export async function removeFiles(context: AppContext, removed: Deletion): Promise<void> {
   crashpoint('delete.before-drop');
@@ -16,12 +16,12 @@ export async function removeFiles(context: AppContext, removed: Deletion): Promi
     ...removed.datasetIds.map((id) => removeDataset(context, id)),
     ...removed.files.flatMap(({ objectId, revision }) => [
       removeFile(context.data.object(objectId, revision)),
-      removeTree(context.data.partsOf({ id: objectId, revision })),
+      removeTree(context.data.uploadPartsOf({ id: objectId, revision })),
       context.scheduler.fileTables.drop(objectId),
     ]),
     ...removed.exports
       .flatMap(({ id, filename }) =>
-        filename === null ? [] : [exportFile(context.data, id, filename)],
+        filename === null ? [] : [exportFilePath(context.data, id, filename)],
       )
       .map((path) => removeFile(path)),
     ...removed.imports.map((id) => removeFile(context.data.inlineRecords(id))),
@@ -43,7 +43,7 @@ async function removeDataset({ store, catalog, scheduler }: AppContext, id: numb
   await catalog.datasets.forget(id);
 }
 
-/** The row of a canceled task may have been deleted with its dataset. */
+/** Ignores a `not-found` error: the row of a canceled task may have been deleted with its dataset. */
 function ignoreNotFound(error: unknown): void {
   if ((error as { code?: unknown }).code !== 'not-found') throw error;
 }

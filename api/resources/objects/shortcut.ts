@@ -1,6 +1,6 @@
 import { viewerOf } from '../../../engine/catalog/access.js';
 import type { Tables } from '../../../engine/catalog/catalog.js';
-import { namesOf, parseFullPath, type FullPath } from '../../../engine/catalog/full-path.js';
+import { pathSegments, parseFullPath, type FullPath } from '../../../engine/catalog/full-path.js';
 import type { ObjectFilter } from '../../../engine/catalog/object-list.js';
 import type { ObjectRow, ShortcutTarget } from '../../../engine/catalog/object-row.js';
 import type { VaultRow } from '../../../engine/catalog/vaults.js';
@@ -11,11 +11,10 @@ import { requireResource } from '../../http/require-resource.js';
 import type { ValueType } from '../../http/schema.js';
 
 /*
- * Shortcuts (contract 6.8): objects that lead to another object, a vault or an address.
- *
- * Choice: a shortcut whose target was deleted stays, with the target null, as it shows everybody who may not read the target; a copy of a shortcut leads where the
- * original leads. The type in a request must be that of the target, and a shortcut leads to no other shortcut. An address may have no scheme, as clients send it; one that
- * has one is http or https.
+ * Shortcuts (contract 6.8): objects that lead to another object, a vault or a web address.
+ * Choice: a shortcut whose target was deleted stays and shows the target null; a user who may not read the target sees null as well. A copy
+ * of a shortcut has the same target. The type in a request must be the type of the target, and a shortcut cannot lead to another shortcut.
+ * An address may have no scheme, as clients send it; the only schemes are http and https.
  */
 
 const targetTypes = ['file', 'folder', 'dataset', 'vault', 'url'] as const;
@@ -32,7 +31,7 @@ export const shortcutTarget: ValueType = {
   },
 };
 
-/** The keys of a target in answers; only addresses have their `url` here. */
+/** The keys of a target in answers; only for an address is its `url` among them. */
 function targetKeys(target: ShortcutTarget): object {
   return target.objectType === 'url'
     ? { object_type: 'url', id: null, url: target.url }
@@ -40,10 +39,10 @@ function targetKeys(target: ShortcutTarget): object {
 }
 
 /**
- * The target in the request for an object of a type. A target that is missing and one that the caller may not read have the same message
- * (threats A2).
+ * Returns the target that a request for an object of this type names. The message for a missing target is the same as for one that the
+ * caller may not read (threat A2).
  */
-export async function readTarget(
+export async function readShortcutTarget(
   tables: Tables,
   caller: Caller,
   form: Form,
@@ -60,7 +59,7 @@ export async function readTarget(
     return form.fail('target', `object_type must be one of ${targetTypes.join(', ')}.`);
   if (type === 'url') {
     const url = typeof rawTarget['url'] === 'string' ? rawTarget['url'].trim() : '';
-    if (isAddress(url)) return { objectType: 'url', url };
+    if (isWebAddress(url)) return { objectType: 'url', url };
     return form.fail('target', 'url must be the address of a page, with https:// or http://.');
   }
   const target = await readableTarget(tables, caller, type, readId(rawTarget['id']));
@@ -69,14 +68,14 @@ export async function readTarget(
   return { objectType: type, id: target.id };
 }
 
-/** Whether a text is an address that a browser may follow, with or without a scheme: http and https alone (threat A12). */
-function isAddress(text: string): boolean {
+/** Whether a text is a web address that a browser may follow, with or without a scheme: only http and https are allowed (threat A12). */
+function isWebAddress(text: string): boolean {
   if (text === '' || text.length > 2048 || /[\s\p{Cc}\\]/u.test(text)) return false;
   if (!/^[a-z][a-z0-9+.-]*:/i.test(text)) return URL.canParse(`https://${text}`);
   return /^https?:\/\/./i.test(text) && URL.canParse(text);
 }
 
-/** The object or vault with an id, if it has this type and the caller may read it. */
+/** Returns the object or vault with an id, if it has this type and the caller may read it; otherwise undefined. */
 async function readableTarget(
   tables: Tables,
   caller: Caller,
@@ -93,7 +92,7 @@ async function readableTarget(
   return 'objectType' in row && row.objectType !== type ? undefined : row;
 }
 
-/** The target of a shortcut as this caller sees it: null if it was deleted or they may not read it (threats A3). */
+/** Returns the target of a shortcut as this caller sees it: null if it was deleted or the caller may not read it (threat A3). */
 export async function targetView(
   tables: Tables,
   caller: Caller,
@@ -108,11 +107,12 @@ export async function targetView(
 }
 
 /** A chain of more shortcuts than this is taken for a cycle. */
-const mostShortcuts = 32;
+const maxShortcuts = 32;
 
 /**
- * A filter by full path, with the shortcuts on its way followed (contract 6.3): instead of a shortcut to a folder or a vault it goes on there, and a shortcut at its end
- * stands for its target. Without effect on other filters, and on a path that leads nowhere for the caller.
+ * Follows the shortcuts in a filter by full path (contract 6.3): a shortcut on the path stands for the folder or vault to which it leads, a
+ * shortcut at its end for its target. Returns any other filter unchanged, and also one whose path leads to nothing that the caller may
+ * read.
  */
 export async function followShortcuts(
   tables: Tables,
@@ -120,10 +120,10 @@ export async function followShortcuts(
   filter: ObjectFilter,
 ): Promise<ObjectFilter> {
   const path = filter.fullPath === undefined ? undefined : parseFullPath(filter.fullPath);
-  const vault = path && (await vaultOf(tables, caller, path));
+  const vault = path && (await requireReadableVault(tables, caller, path));
   if (path === undefined || vault === undefined) return filter;
   let at: { readonly vaultId: number; readonly path: string } = { vaultId: vault.id, path: '' };
-  let namesLeft = [...namesOf(path.path)];
+  let namesLeft = [...pathSegments(path.path)];
   for (let followed = 0; namesLeft.length > 0;) {
     const [name, ...rest] = namesLeft;
     const object = await tables.objects.byPath(at.vaultId, `${at.path}/${name}`);
@@ -131,7 +131,7 @@ export async function followShortcuts(
     at = object;
     namesLeft = rest;
     if (object.target === null || object.target.objectType === 'url') continue;
-    if (++followed > mostShortcuts) return filter;
+    if (++followed > maxShortcuts) return filter;
     const { objectType, id } = object.target;
     const target = await readableTarget(tables, caller, objectType, id);
     if (target === undefined) return filter;
@@ -143,7 +143,7 @@ export async function followShortcuts(
   return { ...others, ids: [...(filter.ids ?? [found.id])].filter((id) => id === found.id) };
 }
 
-async function vaultOf(
+async function requireReadableVault(
   tables: Tables,
   caller: Caller,
   path: FullPath,

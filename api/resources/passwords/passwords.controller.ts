@@ -12,7 +12,7 @@ import { declareOperations } from '../../http/operation-row.js';
 import { PasswordCheck } from '../../http/password-check.js';
 import type { ApiRequest, Caller } from '../../http/request.js';
 import { answerSchema, bodySchema, filledText, nullableText, text } from '../../http/schema.js';
-import { confirmation } from '../service/service.operations.js';
+import { detailSchema } from '../service/service.operations.js';
 
 const loginBody = bodySchema('Login', 'Email address and password of a user.', {
   domain: { type: nullableText, description: "The domain of the user's account.", example: 'acme' },
@@ -54,14 +54,14 @@ export const passwordOperations = declareOperations('passwords', 'Tokens', {
     paths: ['/v1/user/password'],
     summary: "Sets the user's password.",
     body: passwordBody,
-    answer: confirmation,
+    answer: detailSchema,
   },
 });
 
 /** Choice: a token that a password was exchanged for works for 30 days. */
-const loginTokenMs = 30 * 86_400_000;
+const loginTokenLifetimeMs = 30 * 86_400_000;
 
-/** Login by email address and password (contract 2.1), and changes of passwords. */
+/** Login by email address and password (contract 2.1), and changing passwords. */
 @Controller()
 export class PasswordsController {
   constructor(
@@ -76,17 +76,17 @@ export class PasswordsController {
     const email = form.requiredText('email');
     const password = form.requiredText('password');
     const domain = form.text('domain') ?? '';
-    form.done();
+    form.throwIfInvalid();
     const { catalog, signingKey } = this.context;
-    const user = await this.check.userOf(request.clientAddress, email, password);
+    const user = await this.check.userWithPassword(request.clientAddress, email, password);
     const account = user && (await catalog.accounts.get(user.accountId));
     const isOfDomain = domain === '' || account?.domain.toLowerCase() === domain.toLowerCase();
     if (user === undefined || !isOfDomain) {
-      // One message for all reasons, so that it does not reveal which users exist.
+      // There is one message for all reasons, so that it does not reveal which users exist.
       const message = 'No user has this email address and password (in this domain).';
       throw new AppError('invalid', message, { non_field_errors: [message] });
     }
-    const token = { userId: user.id, name: 'login', expiresAt: Date.now() + loginTokenMs };
+    const token = { userId: user.id, name: 'login', expiresAt: Date.now() + loginTokenLifetimeMs };
     return { token: (await catalog.tokens.create(token, signingKey)).secret };
   }
 
@@ -101,13 +101,17 @@ export class PasswordsController {
     const form = new Form(body);
     const password = form.requiredText('password');
     const current = form.text('current_password');
-    form.done();
+    form.throwIfInvalid();
     const { passwords } = this.context.catalog;
     const { id, email } = caller.user;
     if ((await passwords.get(id)) !== undefined) {
-      const isRight = await this.check.userOf(request.clientAddress, email, current ?? '');
+      const isRight = await this.check.userWithPassword(
+        request.clientAddress,
+        email,
+        current ?? '',
+      );
       if (!isRight) form.fail('current_password', 'This is not the current password.');
-      form.done();
+      form.throwIfInvalid();
     }
     const hash = await hashPassword(password);
     await this.context.catalog.transaction(async (tx) => {

@@ -12,7 +12,7 @@ import { runExpressions } from '../expressions/run-expressions.js';
 import { annotatorParams } from '../imports/import-params.js';
 import {
   planAnnotation,
-  rowAnnotation,
+  annotationSettingsToRow,
   type AnnotationSettings,
 } from '../../../scheduler/expressions/plan-annotation.js';
 import { annotatedColumns } from '../../../scheduler/jobs/export/annotated-columns.js';
@@ -20,34 +20,39 @@ import { parseQuery } from '../../../engine/query/request/request.js';
 import { withoutConditions } from '../../../engine/query/request/separated-query.js';
 import { computedQuery } from '../../../scheduler/jobs/computed/computed-query.js';
 import { computedConditions } from './computed-conditions.js';
-import { pageTypes, queryPage, requestedData, requirePage, type PageType, type TypedPage } from './query-records.js'; // prettier-ignore
+import { pageTypes, queryPage, requestedData, refuseJsonOnlyKeys, type PageType, type TypedPage } from './query-records.js'; // prettier-ignore
 
-/** Whether a query or an export computes fields, or records from the records that it finds. */
-export function isAnnotated(body: unknown): body is JsonObject {
+/** Whether the body of a query or an export has expressions: computed fields, or expressions over whole records. */
+export function isAnnotatedQuery(body: unknown): body is JsonObject {
   if (!isObject(body)) return false;
   const { target_fields: fields, annotator_params: params } = body;
-  if (Array.isArray(fields) ? fields.length > 0 : isAsked(fields)) return true;
-  return isObject(params) && recordExpressions.some((key) => isAsked(params[key]));
+  if (Array.isArray(fields) ? fields.length > 0 : isNonEmpty(fields)) return true;
+  return isObject(params) && recordExpressionKeys.some((key) => isNonEmpty(params[key]));
 }
 
-const recordExpressions = ['pre_annotation_expression', 'post_annotation_expression'] as const;
+const recordExpressionKeys = ['pre_annotation_expression', 'post_annotation_expression'] as const;
 
-function isAsked(value: unknown): boolean {
+function isNonEmpty(value: unknown): boolean {
   return value !== undefined && value !== null && value !== '';
 }
 
-/** The JSON answer of such a query (contract 8.1, 19.5); `total`, `limit` and `offset` count the records before expressions change their number. */
+/**
+ * Returns the JSON answer of a query with expressions (contract 8.1, 19.5). `total`, `limit` and `offset` count the records before
+ * expressions change their number.
+ */
 export async function annotatedAnswer(
   scope: FunctionScope,
   dataset: DatasetRow,
   body: JsonObject,
 ): Promise<JsonText> {
-  const { found, task } = await foundRecords(scope, dataset, body);
+  const { found, task } = await queriedRecords(scope, dataset, body);
   const results = await runExpressions(scope, 'page', { ...task, separator: ',' });
   return new JsonText(`${found.head}[${results}]${found.tail}`);
 }
 
-/** The page of such a query as an Arrow stream, JSON Lines or CSV. Throws a 400 if the query has facets or `explain`. */
+/**
+ * Returns the page of a query with expressions as an Arrow stream, JSON Lines or CSV. Throws a 400 if the query has facets or `explain`.
+ */
 export async function annotatedPage(
   scope: FunctionScope,
   dataset: DatasetRow,
@@ -55,8 +60,8 @@ export async function annotatedPage(
   type: PageType,
 ): Promise<TypedPage> {
   const { facets, explain } = body;
-  requirePage({ facets: Object.keys(Object(facets ?? {})).length > 0, explain: String(explain).toLowerCase() === 'true' }, type); // prettier-ignore
-  const { found, task, settings, query, source } = await foundRecords(scope, dataset, body);
+  refuseJsonOnlyKeys({ facets: Object.keys(Object(facets ?? {})).length > 0, explain: String(explain).toLowerCase() === 'true' }, type); // prettier-ignore
+  const { found, task, settings, query, source } = await queriedRecords(scope, dataset, body);
   const { total, offset, asOf } = found;
   const typedPage = (page: Uint8Array): TypedPage => ({
     page: { body: page, total, offset },
@@ -67,7 +72,7 @@ export async function annotatedPage(
     const lines = await runExpressions(scope, 'page', { ...task, separator: '\n' });
     return typedPage(Buffer.from(lines === '' ? '' : `${lines}\n`));
   }
-  const { targetFields } = rowAnnotation(settings);
+  const { targetFields } = annotationSettingsToRow(settings);
   const columns = annotatedColumns(task, targetFields, source, parseQuery(withoutConditions(query), source.fields)); // prettier-ignore
   const titles = source.fields.map(({ path, title }) => ({ path, title }));
   const { data } = scope.context;
@@ -77,13 +82,13 @@ export async function annotatedPage(
       await runExpressions(scope, 'pageTable', { ...task, format, columns, titles, file }),
     );
   } finally {
-    // the next start of the server removes the file if this fails
+    // if this fails, the next start of the server removes the file
     await removeFile(file).catch(() => undefined);
   }
 }
 
-/** The records that a query with computed fields finds, and the task that evaluates its expressions. */
-async function foundRecords(scope: FunctionScope, dataset: DatasetRow, body: JsonObject) {
+/** Returns the records that a query with computed fields finds, and the task that evaluates its expressions. */
+async function queriedRecords(scope: FunctionScope, dataset: DatasetRow, body: JsonObject) {
   const { context, signal } = scope;
   const { fields, snapshot } = await requestedData(context, dataset, body);
   const { target_fields: targets, annotator_params: params, ...rest } = body;
@@ -98,7 +103,7 @@ async function foundRecords(scope: FunctionScope, dataset: DatasetRow, body: Jso
   return { found, settings, query, source, task: { ...task, records: found.results, sourceDataset } }; // prettier-ignore
 }
 
-/** Reads the keys of a query or an export that compute fields. Throws a 400. */
+/** Reads the keys of a query or an export that contain expressions. Throws a 400. */
 export function readAnnotation(targets: unknown, params: unknown): AnnotationSettings {
   const form = new Form({ target_fields: targets ?? [], annotator_params: params ?? {} });
   const fields = readComputedFields(form, 'target_fields');
@@ -110,8 +115,8 @@ export function readAnnotation(targets: unknown, params: unknown): AnnotationSet
   const preExpression = expressions.text('pre') ?? '';
   const postExpression = expressions.text('post') ?? '';
   for (const one of [paramsForm, expressions])
-    form.absorbInto('annotator_params', one, (name, messages) => `${name}: ${messages}`);
-  form.done();
+    form.collectErrorsOfPart('annotator_params', one, (name, messages) => `${name}: ${messages}`);
+  form.throwIfInvalid();
   return {
     fields,
     constants:

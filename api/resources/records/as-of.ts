@@ -1,20 +1,20 @@
 import type { Tables } from '../../../engine/catalog/catalog.js';
 import type { AsOf } from '../../../engine/catalog/commits.js';
-import { invalid } from '../../../engine/core/errors.js';
+import { invalidError } from '../../../engine/core/errors.js';
 import { isoMicros } from '../../../engine/ingest/iso-date.js';
-import { shownValue } from '../../../engine/query/request/problem.js';
+import { valueForMessage } from '../../../engine/query/request/problem.js';
 import type { Store } from '../../../engine/store/store.js';
 import { readId } from '../../http/form.js';
 import { answerSchema, integer, nullable, reference } from '../../http/schema.js';
 
 /** The key `as_of` of requests. */
-export const asOfKey = {
+export const asOfProperty = {
   type: { schema: { type: ['integer', 'string', 'null'] } },
   description:
     'Answer from an earlier version of the dataset: the id of one of its commits, or a time (2026-03-02T09:20:41Z), for the last commit that had completed then. A date is its first moment; UTC where no offset is given.',
 } as const;
 
-/** The version that an answer comes from. */
+/** The version from which an answer with `as_of` comes. */
 export const asOfSchema = answerSchema('AsOf', 'The version of a dataset that as_of names.', {
   commit_id: {
     type: nullable(integer),
@@ -29,26 +29,26 @@ export const asOfSchema = answerSchema('AsOf', 'The version of a dataset that as
 });
 
 /** The key `as_of` of answers. */
-export const answeredAsOf = {
+export const asOfAnswerProperty = {
   type: reference('AsOf'),
   description: 'Only if the request has as_of: the version that the answer is from.',
   optional: true,
 } as const;
 
-/** The data needed to find the version that a request names. */
+/** What is needed to find the version that `as_of` of a request names. */
 interface AsOfContext {
   readonly catalog: Pick<Tables, 'commits'>;
   readonly store: Pick<Store, 'readableVersion'>;
 }
 
 /**
- * The version of a dataset that `as_of` of a request names, or another key with such a value; undefined without one. Throws a 400 for a value that is no commit id and no
- * time, and for a commit that is not a completed one of this dataset.
- *
- * Choice: `as_of` is a commit id or a time. A date alone is its first moment, and a time without an offset is UTC, as in filters;
- * before the first commit the dataset has no records, though the names of its present fields are valid, and a time to come names the newest
- * commit. A cursor and an export stay on the commit that was found for their first request. A version whose files were removed, because it is older than
- * `--keep-versions-days`, is a 400 that says since when versions can be read; the newest commit and those of that time always can.
+ * Returns the version of a dataset that `as_of`, or another key of this type, names; undefined if the key is absent. Throws a 400 for a
+ * value that is neither a commit id nor a time, and for a commit that is not a completed commit of this dataset.
+ * Choice: `as_of` is a commit id or a time. A date alone means its first moment, and a time without an offset is UTC, as in filters. Before
+ * the first commit, the dataset has no records, though the names of its present fields are valid; a time in the future names the newest
+ * commit. A cursor and an export keep the commit that was found for their first request. If the files of the version were removed because
+ * it is older than `--keep-versions-days`, the answer is a 400 that says since when versions can be read; the newest commit and those
+ * within that time can always be read.
  */
 export async function resolveAsOf(
   { catalog: { commits }, store }: AsOfContext,
@@ -63,9 +63,9 @@ export async function resolveAsOf(
     const bytes = Buffer.from(text);
     const micros = isoMicros(bytes, 0, bytes.length, true);
     if (micros === undefined)
-      throw invalid(
+      throw invalidError(
         key,
-        `Expected the id of a commit, or a time such as 2026-03-02T09:20:41Z, not ${shownValue(value)}.`,
+        `Expected the id of a commit, or a time such as 2026-03-02T09:20:41Z, not ${valueForMessage(value)}.`,
       );
     const last = await commits.lastAt(datasetId, Math.floor(Number(micros) / 1_000));
     const version = await store.readableVersion(datasetId, last?.logVersion ?? -1);
@@ -73,19 +73,19 @@ export async function resolveAsOf(
   }
   const commit = await commits.get(id);
   if (commit?.datasetId !== datasetId)
-    throw invalid(
+    throw invalidError(
       key,
       `This dataset has no commit ${id}: GET /v2/datasets/${datasetId}/commits lists its commits.`,
     );
   if (commit.status !== 'completed')
-    throw invalid(
+    throw invalidError(
       key,
       `Commit ${id} is ${commit.status}: only a completed commit is a version of the dataset.`,
     );
   return { commit_id: id, version: await store.readableVersion(datasetId, commit.logVersion) };
 }
 
-/** The text of an `as_of`, by which two are compared; empty for none. */
+/** Returns a text that is equal for equal values of `as_of`; empty if there is none. */
 export function asOfText(value: unknown): string {
   if (value === undefined || value === null) return '';
   return typeof value === 'object' ? JSON.stringify(value) : String(value as string).trim();

@@ -1,12 +1,12 @@
 import { budgets } from '../../../engine/core/budgets.js';
-import { AppError, invalid } from '../../../engine/core/errors.js';
+import { AppError, invalidError } from '../../../engine/core/errors.js';
 import { stringifyJson } from '../../../engine/core/json.js';
-import { answerTo } from '../../http/errors.filter.js';
+import { errorAnswerOf } from '../../http/errors.filter.js';
 import { isObject } from '../../http/form.js';
 import { mapConcurrent } from '../../http/map-concurrent.js';
 import { logLine } from '../../http/log.js';
 import type { AppContext } from '../../http/app-context.js';
-import { annotatedAnswer, isAnnotated } from './annotated-query.js';
+import { annotatedAnswer, isAnnotatedQuery } from './annotated-query.js';
 import { datasetByIdOrPath } from './dataset-by-path.js';
 import { queryAnswer } from './query-records.js';
 import { JsonText } from '../../http/reply.js';
@@ -33,9 +33,9 @@ export async function batchAnswer(
 /** The queries of a body: a list, or an object with the key `queries`. */
 function readQueries(body: unknown): readonly unknown[] {
   const queries = isObject(body) ? body['queries'] : body;
-  if (!Array.isArray(queries)) throw invalid('queries', 'Must be a list of queries.');
+  if (!Array.isArray(queries)) throw invalidError('queries', 'Must be a list of queries.');
   if (queries.length > budgets.batchQueries) {
-    throw invalid(
+    throw invalidError(
       'queries',
       `A batch takes at most ${budgets.batchQueries} queries, not ${queries.length}: split them over several requests.`,
     );
@@ -58,12 +58,12 @@ async function queryItem(
       caller,
       query['dataset'] ?? query['dataset_id'],
     );
-    const { text } = isAnnotated(query)
+    const { text } = isAnnotatedQuery(query)
       ? await annotatedAnswer({ context, caller, signal }, dataset, query)
       : await queryAnswer(context, dataset, query, signal);
     return `{"status_code":200,${text.slice(1)}`;
   } catch (error) {
-    const { status, body, isBug } = answerTo(error);
+    const { status, body, isBug } = errorAnswerOf(error);
     if (isBug) {
       const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
       context.log(logLine('error', { batch: true, error: text }));

@@ -6,15 +6,15 @@ import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
 import { recordsAt, runQuery, type QueryAnswer } from '../../../engine/query/plan/query.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { parseQuery, type QueryRequest } from '../../../engine/query/request/request.js';
-import { positionIn, withoutConditions, type SeparatedQuery } from '../../../engine/query/request/separated-query.js'; // prettier-ignore
+import { positionInQuery, withoutConditions, type SeparatedQuery } from '../../../engine/query/request/separated-query.js'; // prettier-ignore
 import type { Snapshot } from '../../../engine/store/store.js';
-import { orderOf, parsedOver, separations, type ComputedQuery } from '../../../scheduler/jobs/computed/computed-query.js'; // prettier-ignore
-import { rowOfNumber } from '../../../scheduler/jobs/migration/source-rows.js';
+import { computedOrderOf, parseComputedPart, querySeparations, type ComputedQuery } from '../../../scheduler/jobs/computed/computed-query.js'; // prettier-ignore
+import { sourceRowOf } from '../../../scheduler/jobs/migration/source-rows.js';
 import type { FunctionScope } from '../expressions/function-scope.js';
 
-/** A query that finds, sorts or counts by fields that it computes. */
+/** How to run a query that filters, sorts or counts by fields that it computes. */
 export interface ComputedConditions {
-  /** The query without its conditions, ordering and facets, which are answered from the computed table. */
+  /** The query without its conditions, ordering and facets; the table of computed values answers those. */
   readonly page: JsonObject;
   readonly run: typeof runQuery;
 }
@@ -30,7 +30,7 @@ export function computedConditions(
   return { page: withoutConditions(asked.query), run };
 }
 
-/** The data that a query is answered from, and for whom. */
+/** The dataset version that a query reads, and the caller. */
 interface QueriedData {
   readonly scope: FunctionScope;
   readonly dataset: DatasetRow;
@@ -45,15 +45,18 @@ async function answerComputed(
   signal: AbortSignal,
 ): Promise<QueryAnswer> {
   const startedAt = performance.now();
-  for (const parts of await separations(asked)) {
-    const answer = await answerOf(asked, parts, data, page, signal);
+  for (const parts of await querySeparations(asked)) {
+    const answer = await answerSeparatedQuery(asked, parts, data, page, signal);
     if (answer !== undefined) return { ...answer, took: Math.round(performance.now() - startedAt) };
   }
   throw new AppError('internal', 'no part of the query answers it');
 }
 
-/** Answers the query separated into these parts; undefined if its computed part alone needs all records. */
-async function answerOf(
+/**
+ * Answers a query from the table of computed values, after its separation into `parts`; undefined if the part with computed fields needs
+ * all records.
+ */
+async function answerSeparatedQuery(
   asked: ComputedQuery,
   parts: SeparatedQuery,
   data: QueriedData,
@@ -61,16 +64,16 @@ async function answerOf(
   signal: AbortSignal,
 ): Promise<QueryAnswer | undefined> {
   const { scope, dataset, engine, snapshot } = data;
-  const { order, isRepeatable } = await orderOf(asked, parts, snapshot.version);
+  const { order, isRepeatable } = await computedOrderOf(asked, parts, snapshot.version);
   const { caller, context } = scope;
   const request = { datasetId: dataset.id, userId: caller.user.id, order, isRepeatable };
   const { computedTables } = context.scheduler;
   return computedTables.use(request, signal, async (table, wasReady) => {
-    const parsed = await parsedOver(asked, parts, table.fields);
+    const parsed = await parseComputedPart(asked, parts, table.fields);
     if (parsed === undefined) return undefined;
     const { cursor } = page;
     const rows = await runQuery(
-      // Reads of this table do not count for the columns that the next start loads.
+      // Reads of a computed table do not count for choosing the columns that the next start loads.
       { ...engine, hot: undefined },
       table.snapshot,
       parsed.fields,
@@ -86,7 +89,7 @@ async function answerOf(
       { signal },
     );
     const found = JSON.parse(rows.results) as readonly Readonly<Record<string, number>>[];
-    const refs = found.map((record) => rowOfNumber(record[table.rowField]!));
+    const refs = found.map((record) => sourceRowOf(record[table.rowField]!));
     const results = await recordsAt(engine, snapshot, asked.fields, page, refs, { signal });
     const { explain, ...answer } = rows;
     if (explain === undefined) return { ...answer, results };
@@ -105,7 +108,7 @@ async function answerOf(
   });
 }
 
-/** The explanation of the part that finds the records to compute of. */
+/** Returns the explanation of the query that finds the records for which fields are computed. */
 async function explainComputed(
   stored: JsonObject,
   fields: readonly DatasetField[],
@@ -117,12 +120,12 @@ async function explainComputed(
   return (await runQuery(engine, snapshot, fields, request, { signal })).explain!;
 }
 
-/** The JSON text of an explanation of a part of a query, in which positions are those in the whole query. */
+/** Returns the JSON of an explanation of one part of a query, with the positions changed to those in the whole query. */
 function explanationAt(text: string, positions: readonly string[]): object {
-  // Positions are the members `path`, and among the `values` of a cause.
+  // Positions are the members `path` and the elements of the `values` of a cause.
   const revive = (key: string, value: unknown): unknown =>
     typeof value === 'string' && (key === 'path' || /^\d+$/.test(key))
-      ? positionIn(value, positions)
+      ? positionInQuery(value, positions)
       : value;
   return JSON.parse(text, revive) as object;
 }

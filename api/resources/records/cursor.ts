@@ -1,50 +1,50 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { Position, CursorProgress } from '../../../engine/query/plan/position.js';
-import { invalid } from '../../../engine/core/errors.js';
+import { invalidError } from '../../../engine/core/errors.js';
 import { parseJson, stringifyJson } from '../../../engine/core/json.js';
 import { isObject } from '../../http/form.js';
 import { asOfText } from './as-of.js';
 
-/** The content of a cursor: where the next page of a query begins. */
+/** The content of a cursor: the position at which the next page of a query begins. */
 export interface CursorState extends CursorProgress {
   readonly datasetId: number;
   /** The version of the dataset that all pages are read from. */
   readonly version: number;
-  /**
-   * For a query with `as_of`: the value in the request for the first page (`asOfText`), and the id of the commit that it named at that
-   * time.
-   */
+  /** For a query with `as_of`: its value in the request for the first page (`asOfText`), and the id of the commit that it named then. */
   readonly asOf?: { readonly given: string; readonly commitId: number | null };
   /** The hash of the query, from `queryHash`. */
   readonly query: string;
 }
 
-/** The key `cursor` of a request: absent, a request for the first page, or the position of the next page. */
+/** The value of the key `cursor` in a request: null if absent, `first` for the first page, or the position of the next page. */
 export type RequestedCursor = null | 'first' | CursorState;
 
 /**
- * Reads the key `cursor`: `true` or `*` requests the first page, the cursor of an answer the next one. Throws a 400 for a cursor
- * that was altered, and for one of another dataset, query or `as_of`; only `limit`, `facets` and `explain` may change between pages.
+ * Reads the key `cursor`: `true` or `*` requests the first page, the cursor of an answer the next page. Throws a 400 for an altered cursor
+ * and for a cursor of another dataset, query or `as_of`; only `limit`, `facets` and `explain` may change between pages.
  */
 export function readCursor(body: unknown, datasetId: number, key: Uint8Array): RequestedCursor {
   const cursor = isObject(body) ? body['cursor'] : undefined;
   if (cursor === undefined || cursor === null || cursor === '' || cursor === false) return null;
   if (isObject(body) && Number(body['offset'] ?? 0) !== 0)
-    throw invalid('offset', 'A query with a cursor cannot have an offset.');
+    throw invalidError('offset', 'A query with a cursor cannot have an offset.');
   if (cursor === true || cursor === '*') return 'first';
   const state = typeof cursor === 'string' ? decodeCursor(cursor, key) : undefined;
   if (!state)
-    throw invalid(
+    throw invalidError(
       'cursor',
       'Not a cursor: send true for the first page, then the cursor of the previous answer.',
     );
   if (state.datasetId !== datasetId)
-    throw invalid('cursor', 'This cursor belongs to another dataset.');
+    throw invalidError('cursor', 'This cursor belongs to another dataset.');
   if (state.query !== queryHash(body))
-    throw invalid('cursor', 'This cursor belongs to another query; only the limit may change.');
+    throw invalidError(
+      'cursor',
+      'This cursor belongs to another query; only the limit may change.',
+    );
   const asOf = isObject(body) ? asOfText(body['as_of']) : '';
   if (asOf !== '' && asOf !== state.asOf?.given)
-    throw invalid(
+    throw invalidError(
       'as_of',
       'A cursor stays on the version on which it began: leave as_of as it was for the first page, or begin again with "cursor": true.',
     );
@@ -55,20 +55,20 @@ export function readCursor(body: unknown, datasetId: number, key: Uint8Array): R
 export function writeCursor(state: CursorState, key: Uint8Array): string {
   const { after } = state;
   const encodedState = { ...state, after: after && { ...after, keys: after.keys.map(encodeValue), row: encodeValue(after.row) } }; // prettier-ignore
-  return signedState(encodedState, 'cursor', key);
+  return signState(encodedState, 'cursor', key);
 }
 
 /** The kind of a cursor; a cursor of another kind is not accepted. */
 type CursorKind = 'cursor' | 'diff';
 
-/** A state as signed text, without its types. */
-export function signedState(state: object, kind: CursorKind, key: Uint8Array): string {
+/** Returns a state as signed text; the kind is part of what is signed. */
+export function signState(state: object, kind: CursorKind, key: Uint8Array): string {
   const payload = Buffer.from(stringifyJson(state)).toString('base64url');
   return `${payload}.${cursorSignature(payload, kind, key)}`;
 }
 
-/** The state that was passed to `signedState`; undefined for any other text. */
-export function stateOfSigned(text: string, kind: CursorKind, key: Uint8Array): unknown {
+/** The state that was passed to `signState`; undefined for any other text. */
+export function verifySignedState(text: string, kind: CursorKind, key: Uint8Array): unknown {
   const [payload = '', signed = ''] = text.split('.');
   const expected = Buffer.from(cursorSignature(payload, kind, key));
   const found = Buffer.from(signed);
@@ -76,7 +76,7 @@ export function stateOfSigned(text: string, kind: CursorKind, key: Uint8Array): 
   return parseJson(Buffer.from(payload, 'base64url').toString());
 }
 
-/** The hash of the keys of a query that must not change between pages, without `as_of`, which the cursor has. */
+/** Returns the hash of the keys of a query that must not change between pages; `as_of` is left out, because the cursor contains it. */
 export function queryHash(body: unknown): string {
   const { cursor: _, limit: __, facets: ___, explain: ____, as_of: _____, ...query } = isObject(body) ? body : {}; // prettier-ignore
   return createHash('sha256')
@@ -97,7 +97,7 @@ function cursorSignature(payload: string, kind: CursorKind, key: Uint8Array): st
 }
 
 function decodeCursor(text: string, key: Uint8Array): CursorState | undefined {
-  const state = stateOfSigned(text, 'cursor', key) as EncodedCursor | undefined;
+  const state = verifySignedState(text, 'cursor', key) as EncodedCursor | undefined;
   if (state === undefined) return undefined;
   const { after } = state;
   return {

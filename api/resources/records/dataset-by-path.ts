@@ -1,7 +1,7 @@
 import { viewerOf } from '../../../engine/catalog/access.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import { parseFullPath } from '../../../engine/catalog/full-path.js';
-import { invalid, notFound } from '../../../engine/core/errors.js';
+import { invalidError, notFoundError } from '../../../engine/core/errors.js';
 import type { AppContext } from '../../http/app-context.js';
 import { readId } from '../../http/form.js';
 import type { Caller } from '../../http/request.js';
@@ -14,9 +14,9 @@ export async function datasetByIdOrPath(
   idOrPath: unknown,
 ): Promise<DatasetRow> {
   if (idOrPath === undefined || idOrPath === null || idOrPath === '')
-    throw invalid('dataset', 'This field is required.');
+    throw invalidError('dataset', 'This field is required.');
   const id = readId(idOrPath) ?? (await idOfPath(context, caller, idOrPath));
-  if (id === undefined) throw notFound();
+  if (id === undefined) throw notFoundError();
   return requireResource(context.catalog, caller, 'dataset', id, 'read');
 }
 
@@ -26,7 +26,7 @@ async function idOfPath(
   idOrPath: unknown,
 ): Promise<number | undefined> {
   const path = typeof idOrPath === 'string' ? parseFullPath(idOrPath) : undefined;
-  if (!path) throw invalid('dataset', 'Must be the id or the full path of a dataset.');
+  if (!path) throw invalidError('dataset', 'Must be the id or the full path of a dataset.');
   const vault = await catalog.vaults.byFullPath(path, viewerOf(caller));
   if (!vault) return undefined;
   const filter = {

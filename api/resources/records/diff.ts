@@ -1,15 +1,15 @@
 import type { AsOf } from '../../../engine/catalog/commits.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import { budgets } from '../../../engine/core/budgets.js';
-import { invalid } from '../../../engine/core/errors.js';
+import { invalidError } from '../../../engine/core/errors.js';
 import {
   differencePage,
   recordChanges,
   type ComparedVersions,
 } from '../../../engine/query/plan/difference-page.js';
-import { clientLeft } from '../../../engine/query/plan/limits.js';
-import { pieceRecords } from '../../../engine/query/plan/records.js';
-import { value, wholeNumberParam } from '../../http/list-query.js';
+import { clientLeftError } from '../../../engine/query/plan/limits.js';
+import { recordsPerRead } from '../../../engine/query/plan/records.js';
+import { firstParamValue, wholeNumberParam } from '../../http/list-query.js';
 import type { AppContext } from '../../http/app-context.js';
 import type { QueryParams } from '../../http/page.js';
 import { ByteStream, JsonText } from '../../http/reply.js';
@@ -21,13 +21,13 @@ import {
   nullable,
   nullableText,
   objectOf,
-  oneOf,
+  enumOf,
   reference,
   strings,
 } from '../../http/schema.js';
 import { resolveAsOf } from './as-of.js';
-import { signedState, stateOfSigned } from './cursor.js';
-import { readableData, unlessDeleted } from './query-records.js';
+import { signState, verifySignedState } from './cursor.js';
+import { readableData, runUnlessDeleted } from './query-records.js';
 
 /** The parameters of a comparison of two versions. */
 export const diffQuery = {
@@ -37,8 +37,8 @@ export const diffQuery = {
   cursor: 'The cursor of the previous answer; it stays on its two versions.',
 };
 
-const change = objectOf({
-  change: { type: oneOf('removed', 'changed', 'added') },
+const changeType = objectOf({
+  change: { type: enumOf('removed', 'changed', 'added') },
   record: {
     type: jsonObject,
     description: 'The record at `to`; of a removed one, as it was at `from`.',
@@ -60,7 +60,7 @@ export const diffAnswer = answerSchema('Diff', 'A page of what differs between t
     example: { added: 1, changed: 0, removed: 0 },
   },
   results: {
-    type: listOf(change),
+    type: listOf(changeType),
     description: 'Records removed, then those changed, then those added; each in insertion order.',
     example: [
       {
@@ -78,7 +78,9 @@ export const diffAnswer = answerSchema('Diff', 'A page of what differs between t
   },
 });
 
-/** Two versions, how the first request named them, and the number of records on the pages before. */
+/**
+ * The state of a comparison: the two versions, the texts by which the first request named them, and the number of records on earlier pages.
+ */
 interface DiffState {
   readonly datasetId: number;
   readonly given: readonly [from: string, to: string];
@@ -88,23 +90,22 @@ interface DiffState {
 }
 
 /**
- * A page of the records in which two versions of a dataset differ. Throws a 400 for a version that the dataset does not have.
- *
- * Choice: `GET /v2/datasets/{id}/diff` lists the records removed, then those changed, then those added. A record that went and came back
- * between the versions is none of them. A changed record is one `_id` with two values of `_commit`; a field that is null counts as
- * absent, and a list is compared as a whole.
+ * Returns a page of the records in which two versions of a dataset differ. Throws a 400 for a version that the dataset does not have.
+ * Choice: `GET /v2/datasets/{id}/diff` lists first the removed, then the changed, then the added records. A record that was removed and
+ * restored between the versions is not listed. A changed record is an `_id` with two different values of `_commit`; a field that is null
+ * counts as absent, and a list is compared as a whole.
  */
-export async function diffAnswerTo(
+export async function answerDiff(
   context: AppContext,
   dataset: DatasetRow,
   query: QueryParams,
   signal: AbortSignal,
 ): Promise<JsonText | ByteStream> {
   const limit = readLimit(query);
-  const state = await stateOf(context, dataset, query);
+  const state = await readDiffState(context, dataset, query);
   const { from, to, seen } = state;
   const options = { signal, subject: `dataset ${dataset.id}` };
-  return unlessDeleted(context, dataset, async () => {
+  return runUnlessDeleted(context, dataset, async () => {
     const versions = await comparedVersions(context, dataset, state);
     const changes = await recordChanges(context.queryEngine, versions, options);
     const counts = {
@@ -114,23 +115,23 @@ export async function diffAnswerTo(
     };
     const total = counts.added + counts.changed + counts.removed;
     const end = Math.min(seen + limit, total);
-    const next = end < total ? signedState({ ...state, seen: end }, 'diff', context.signingKey) : null; // prettier-ignore
+    const next = end < total ? signState({ ...state, seen: end }, 'diff', context.signingKey) : null; // prettier-ignore
     const head = `${JSON.stringify({ from, to, counts }).slice(0, -1)},"results":[`;
     const tail = `],"cursor":${JSON.stringify(next)}}`;
     const pieces = differencePage(context.queryEngine, versions, changes, seen, limit, options);
-    if (end - seen <= pieceRecords) {
+    if (end - seen <= recordsPerRead) {
       let results = '';
       for await (const piece of pieces) results += piece;
       return new JsonText(head + results + tail);
     }
-    // The first piece is produced before the answer begins, so that its errors can still be answered with their status.
+    // The first piece is produced before the answer begins, so that its errors still get an answer with their status.
     const first = await pieces.next();
     signal.addEventListener('abort', () => void pieces.return(undefined), { once: true });
     return new ByteStream(
       (async function* () {
         yield Buffer.from(head + String(first.value));
         for await (const piece of pieces) yield Buffer.from(piece);
-        if (signal.aborted) throw clientLeft();
+        if (signal.aborted) throw clientLeftError();
         yield Buffer.from(tail);
       })(),
     );
@@ -156,25 +157,25 @@ async function comparedVersions(
 function readLimit(query: QueryParams): number {
   const limit = wholeNumberParam(query, 'limit') ?? 100;
   if (limit >= 1 && limit <= budgets.pageLimit) return limit;
-  throw invalid(
+  throw invalidError(
     'limit',
     `A page has 1 to ${budgets.pageLimit} records, not ${limit}: read the others as further pages, with cursor.`,
   );
 }
 
-/** The two versions that a request names, or those of its cursor. */
-async function stateOf(
+/** Returns the state for a request: with the two versions that it names, or with those of its cursor. */
+async function readDiffState(
   context: AppContext,
   dataset: DatasetRow,
   query: QueryParams,
 ): Promise<DiffState> {
   const givenVersions = [
-    value(query, 'from')?.trim() ?? '',
-    value(query, 'to')?.trim() ?? '',
+    firstParamValue(query, 'from')?.trim() ?? '',
+    firstParamValue(query, 'to')?.trim() ?? '',
   ] as const;
-  const cursor = value(query, 'cursor');
+  const cursor = firstParamValue(query, 'cursor');
   if (cursor !== undefined && cursor !== '*' && cursor.toLowerCase() !== 'true')
-    return stateOfCursor(context, dataset, cursor, givenVersions);
+    return diffStateOfCursor(context, dataset, cursor, givenVersions);
   const to =
     (await resolveAsOf(context, dataset.id, givenVersions[1], 'to')) ??
     (await newestVersion(context, dataset));
@@ -184,27 +185,27 @@ async function stateOf(
   return { datasetId: dataset.id, given: givenVersions, from, to, seen: 0 };
 }
 
-function stateOfCursor(
+function diffStateOfCursor(
   { signingKey }: AppContext,
   dataset: DatasetRow,
   cursor: string,
   given: DiffState['given'],
 ): DiffState {
-  const state = stateOfSigned(cursor, 'diff', signingKey) as DiffState | undefined;
+  const state = verifySignedState(cursor, 'diff', signingKey) as DiffState | undefined;
   if (state === undefined)
-    throw invalid('cursor', 'Not a cursor of a diff: send the cursor of the previous answer.');
+    throw invalidError('cursor', 'Not a cursor of a diff: send the cursor of the previous answer.');
   if (state.datasetId !== dataset.id)
-    throw invalid('cursor', 'This cursor belongs to another dataset.');
+    throw invalidError('cursor', 'This cursor belongs to another dataset.');
   for (const [i, key] of (['from', 'to'] as const).entries())
     if (given[i] !== '' && given[i] !== state.given[i])
-      throw invalid(
+      throw invalidError(
         key,
         `A cursor stays on the versions on which it began: leave ${key} as it was for the first page, or begin again without a cursor.`,
       );
   return state;
 }
 
-/** The newest version, which a merge may have made after its last commit. */
+/** Returns the newest version; a compaction may have made it after the last commit. */
 async function newestVersion(
   { catalog }: AppContext,
   { id, logVersion }: DatasetRow,
@@ -213,7 +214,7 @@ async function newestVersion(
   return { commit_id: last?.id ?? null, version: logVersion };
 }
 
-/** The version before the commit of another one; before the first commit, that version itself. */
+/** Returns the version before the commit of `to`; if `to` has no commit, it lies before the first commit and is -1. */
 async function versionBefore({ catalog }: AppContext, { id }: DatasetRow, to: AsOf): Promise<AsOf> {
   const commit = to.commit_id === null ? undefined : await catalog.commits.get(to.commit_id);
   if (commit === undefined) return { commit_id: null, version: -1 };

@@ -2,7 +2,7 @@ import type { AsOf } from '../../../engine/catalog/commits.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { FieldRow } from '../../../engine/catalog/fields.js';
 import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
-import { invalid, notFound } from '../../../engine/core/errors.js';
+import { invalidError, notFoundError } from '../../../engine/core/errors.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import {
   lookupRecords,
@@ -14,15 +14,15 @@ import {
 } from '../../../engine/query/plan/query.js';
 import type { EncodedPage } from '../../../engine/query/results/answer.js';
 import {
-  refuseArchived,
-  visibleData,
-  type VisibleData,
+  requireNotArchived,
+  visibleVersionOf,
+  type VisibleDatasetVersion,
 } from '../../../scheduler/jobs/visible-data.js';
 import { asOfText, resolveAsOf } from './as-of.js';
 import { queryHash, readCursor, writeCursor, type RequestedCursor } from './cursor.js';
 import type { AppContext } from '../../http/app-context.js';
 import { isObject } from '../../http/form.js';
-import { requireAvailable } from '../../http/require-resource.js';
+import { requireAvailableDataset } from '../../http/require-resource.js';
 import { ByteStream, JsonText } from '../../http/reply.js';
 
 /** The JSON answer of a query: a page of records, and facets (contract 8.2). The engine's JSON is not parsed again. */
@@ -36,7 +36,7 @@ export async function queryAnswer(
   return new JsonText(head + results + tail);
 }
 
-/** As `queryAnswer`, but a page of many records is produced while it is sent. */
+/** Like `queryAnswer`, but the JSON of a page with many records is produced while it is sent. */
 export async function streamedAnswer(
   context: AppContext,
   dataset: DatasetRow,
@@ -62,13 +62,13 @@ export interface AnswerParts<R> {
   readonly total: number;
   /** The offset of the next page, as in `QueryAnswer`. */
   readonly offset: number | null;
-  /** The version that the query names. */
+  /** The version that `as_of` of the query names; undefined without `as_of`. */
   readonly asOf: AsOf | undefined;
 }
 
 /**
- * Runs a query; returns its results and the JSON text of the answer around them. `asked` is the request as the client sent it, to which the
- * cursor belongs, if `body` has been changed.
+ * Runs a query and returns its results with the JSON text of the answer before and after them. If `body` has been changed, `asked` is the
+ * request as the client sent it, to which the cursor belongs.
  */
 export async function queryPage<R>(
   context: AppContext,
@@ -79,9 +79,9 @@ export async function queryPage<R>(
   asked: unknown = body,
 ): Promise<AnswerParts<R>> {
   const cursor = readCursor(asked, dataset.id, context.signingKey);
-  const asOf = await asOfRequested(context, dataset, body, cursor);
+  const asOf = await requestedAsOf(context, dataset, body, cursor);
   const work = { body, asked, cursor, asOf };
-  const { answer, next } = await answerFrom(context, dataset, work, signal, run);
+  const { answer, next } = await answerPage(context, dataset, work, signal, run);
   const name = JSON.stringify(await datasetName(context, dataset));
   const facets = answer.facets === undefined ? '' : `,"facets":${answer.facets}`;
   const explain = answer.explain === undefined ? '' : `,"explain":${answer.explain}`;
@@ -103,26 +103,26 @@ export async function requestedData(
   context: AppContext,
   dataset: DatasetRow,
   body: unknown,
-): Promise<VisibleData> {
+): Promise<VisibleDatasetVersion> {
   const cursor = readCursor(body, dataset.id, context.signingKey);
-  const asOf = await asOfRequested(context, dataset, body, cursor);
+  const asOf = await requestedAsOf(context, dataset, body, cursor);
   const version = cursor === null || cursor === 'first' ? asOf?.version : cursor.version;
   return readableData(context, dataset, version);
 }
 
-/** The version that a query asks for; for a later page of a cursor, the version of the first page; undefined without `as_of`. */
-async function asOfRequested(
+/** Returns the version that a query asks for by `as_of`; for a later page, the version in the cursor; undefined without `as_of`. */
+async function requestedAsOf(
   context: AppContext,
   dataset: DatasetRow,
   body: unknown,
   cursor: RequestedCursor,
 ): Promise<AsOf | undefined> {
   if (cursor === null || cursor === 'first')
-    return resolveAsOf(context, dataset.id, givenAsOf(body));
+    return resolveAsOf(context, dataset.id, asOfOfBody(body));
   return cursor.asOf && { commit_id: cursor.asOf.commitId, version: cursor.version };
 }
 
-function givenAsOf(body: unknown): unknown {
+function asOfOfBody(body: unknown): unknown {
   return isObject(body) ? body['as_of'] : undefined;
 }
 
@@ -131,8 +131,8 @@ function asOfMember(asOf: AsOf | undefined): string {
   return asOf === undefined ? '' : `"as_of":${JSON.stringify(asOf)},`;
 }
 
-/** A query, and from where on and of which version its page is. */
-interface PagePlace {
+/** A query, and the position and the version from which its page is read. */
+interface PageRequest {
   readonly body: unknown;
   readonly asked: unknown;
   readonly cursor: RequestedCursor;
@@ -143,33 +143,33 @@ interface PagePlace {
 type RunQuery<R> = (...args: Parameters<typeof runQuery>) => Promise<QueryAnswer<R>>;
 
 /**
- * Runs a query; returns its answer and the cursor of the next page, null after the last page or without `cursor`. Facets
- * describe all pages and are computed with the first page only.
+ * Runs a query; returns its answer and the cursor of the next page, which is null after the last page and if the request has no `cursor`.
+ * Facets describe all pages and are computed only with the first page.
  */
-async function answerFrom<R>(
+async function answerPage<R>(
   context: AppContext,
   dataset: DatasetRow,
-  { body, asked, cursor, asOf }: PagePlace,
+  { body, asked, cursor, asOf }: PageRequest,
   signal: AbortSignal,
   run: RunQuery<R>,
 ): Promise<{ readonly answer: QueryAnswer<R>; readonly next: string | null }> {
   if (cursor === null) {
     const version = asOf?.version;
-    return { answer: await onVersion(context, dataset, body, version, signal, run), next: null };
+    return { answer: await queryVersion(context, dataset, body, version, signal, run), next: null };
   }
   const from = cursor === 'first' ? null : cursor;
   const version = from?.version ?? asOf?.version;
   const { snapshot, fields } = await readableData(context, dataset, version);
   const parsed = parseQuery(body, fields, await genesForQuery(body));
   if (parsed.limit === 0)
-    throw invalid('limit', 'A page with a cursor must have a limit of at least 1.');
+    throw invalidError('limit', 'A page with a cursor must have a limit of at least 1.');
   const progress = {
     after: from?.after ?? null,
     total: from?.total ?? null,
     seen: from?.seen ?? 0,
   };
   const request = { ...parsed, cursor: progress, ...(from && { facets: null }) };
-  const answer = await unlessDeleted(context, dataset, () =>
+  const answer = await runUnlessDeleted(context, dataset, () =>
     run(context.queryEngine, snapshot, fields, request, { signal }),
   );
   if (!answer.position) return { answer, next: null };
@@ -177,7 +177,7 @@ async function answerFrom<R>(
     datasetId: dataset.id,
     version: snapshot.version,
     ...(asOf && {
-      asOf: { given: from?.asOf?.given ?? asOfText(givenAsOf(body)), commitId: asOf.commit_id },
+      asOf: { given: from?.asOf?.given ?? asOfText(asOfOfBody(body)), commitId: asOf.commit_id },
     }),
     query: queryHash(asked),
     after: answer.position,
@@ -198,13 +198,13 @@ export const pageTypes = {
 /** The media types of the formats that pages may have. */
 export type PageType = keyof typeof pageTypes;
 
-/** A page in one of the formats, and the version that `as_of` names. */
+/** A page of records in one of the formats, and the version that `as_of` names. */
 export interface TypedPage {
   readonly page: EncodedPage;
   readonly asOf: AsOf | undefined;
 }
 
-/** The page of a query as an Arrow stream, JSON Lines or CSV. Throws a 400 if the query has facets or `explain`. */
+/** Returns the page of a query as an Arrow stream, JSON Lines or CSV. Throws a 400 if the query has facets or `explain`. */
 export async function pageAnswer(
   context: AppContext,
   dataset: DatasetRow,
@@ -212,25 +212,28 @@ export async function pageAnswer(
   type: PageType,
   signal: AbortSignal,
 ): Promise<TypedPage> {
-  const asOf = await asOfRequested(context, dataset, body, null);
+  const asOf = await requestedAsOf(context, dataset, body, null);
   const { snapshot, fields } = await readableData(context, dataset, asOf?.version);
   const request = parseQuery(body, fields, await genesForQuery(body));
-  requirePage({ facets: request.facets !== null, explain: request.explain !== undefined }, type);
-  const page = await unlessDeleted(context, dataset, () =>
+  refuseJsonOnlyKeys(
+    { facets: request.facets !== null, explain: request.explain !== undefined },
+    type,
+  );
+  const page = await runUnlessDeleted(context, dataset, () =>
     runPage(context.queryEngine, snapshot, fields, request, pageTypes[type], { signal }),
   );
   return { page, asOf };
 }
 
-/** Throws the 400 of a query that asks for more than records, which only JSON has. */
-export function requirePage(
+/** Throws a 400 if a query asks for facets or an explanation, which only a JSON answer can contain. */
+export function refuseJsonOnlyKeys(
   { facets, explain }: { readonly facets: boolean; readonly explain: boolean },
   type: PageType,
 ): void {
   if (facets)
-    throw invalid('facets', `Facets are available in the JSON answer only, not in ${type}.`);
+    throw invalidError('facets', `Facets are available in the JSON answer only, not in ${type}.`);
   if (explain)
-    throw invalid('explain', `The explanation is available in the JSON answer only, not in ${type}.`); // prettier-ignore
+    throw invalidError('explain', `The explanation is available in the JSON answer only, not in ${type}.`); // prettier-ignore
 }
 
 /** The records with these ids, in the order of `ids`; unknown ids are left out (contract 7.2). `at` is the value of `as_of`. */
@@ -245,10 +248,10 @@ export async function lookupAnswer(
   const asOf = await resolveAsOf(context, dataset.id, at);
   const { snapshot, fields } = await readableData(context, dataset, asOf?.version);
   const wantedIds = ids.map((id) => id.trim()).filter((id) => id !== '');
-  const results = await unlessDeleted(context, dataset, () =>
+  const results = await runUnlessDeleted(context, dataset, () =>
     lookupRecords(context.queryEngine, snapshot, fields, wantedIds, { signal }),
   );
-  const total = (JSON.parse(results) as unknown[]).length; // few: the ids fit into a URL
+  const total = (JSON.parse(results) as unknown[]).length; // the list is short: its ids fit into a URL
   const elapsedMs = Math.round(performance.now() - startedAt);
   return new JsonText(
     `{"dataset":${JSON.stringify(await datasetName(context, dataset))},"dataset_id":${dataset.id},${asOfMember(asOf)}` +
@@ -270,7 +273,7 @@ export async function fieldFacets(
   const { facets } = parseQuery({ facets: { [field.name]: options } }, fields);
   const [facet] = facets!;
   const distinct = { kind: 'count', field: facet!.field } as const;
-  const answer = await unlessDeleted(context, dataset, () =>
+  const answer = await runUnlessDeleted(context, dataset, () =>
     runFacets(context.queryEngine, snapshot, [facet!, distinct], { signal }),
   );
   const [counts, total] = answer.facets;
@@ -288,20 +291,20 @@ export async function countRecords(
 ): Promise<number> {
   const { filters, query: text, entities, genome_build } = query;
   const body = { filters, query: text, entities, genome_build, limit: 0 };
-  return (await onVersion(context, dataset, body, version, undefined, runQuery)).total;
+  return (await queryVersion(context, dataset, body, version, undefined, runQuery)).total;
 }
 
-/** Runs a query on the current version of a dataset; throws a 400 for an invalid query. */
+/** Runs a query on the latest version of a dataset; throws a 400 for an invalid query. */
 export async function runDatasetQuery(
   context: AppContext,
   dataset: DatasetRow,
   body: unknown,
   signal?: AbortSignal,
 ): Promise<QueryAnswer> {
-  return onVersion(context, dataset, body, undefined, signal, runQuery);
+  return queryVersion(context, dataset, body, undefined, signal, runQuery);
 }
 
-async function onVersion<R>(
+async function queryVersion<R>(
   context: AppContext,
   dataset: DatasetRow,
   body: unknown,
@@ -311,13 +314,15 @@ async function onVersion<R>(
 ): Promise<QueryAnswer<R>> {
   const { snapshot, fields } = await readableData(context, dataset, version);
   const request = parseQuery(body, fields, await genesForQuery(body));
-  return unlessDeleted(context, dataset, () =>
+  return runUnlessDeleted(context, dataset, () =>
     run(context.queryEngine, snapshot, fields, request, { signal }),
   );
 }
 
-/** Runs work on a dataset. Any error becomes a 404 if the dataset was deleted meanwhile, a 400 if it was archived: its files may be gone. */
-export async function unlessDeleted<T>(
+/**
+ * Runs work on a dataset. If the dataset was deleted or archived meanwhile, its files may be gone: any error then becomes a 404 or a 400.
+ */
+export async function runUnlessDeleted<T>(
   context: AppContext,
   dataset: DatasetRow,
   work: () => Promise<T>,
@@ -326,21 +331,23 @@ export async function unlessDeleted<T>(
     return await work();
   } catch (error) {
     const after = await context.catalog.datasets.get(dataset.id);
-    if (after === undefined) throw notFound(); // deleted meanwhile
-    refuseArchived(after);
+    if (after === undefined) throw notFoundError(); // the dataset was deleted meanwhile
+    requireNotArchived(after);
     throw error;
   }
 }
 
-/** A version of a dataset, by default the latest; throws a 400 unless the dataset is available, a 404 once it is deleted. */
+/**
+ * Returns a version of a dataset, by default the latest; throws a 400 unless the dataset is available, and a 404 if it has been deleted.
+ */
 export async function readableData(
   context: AppContext,
   dataset: DatasetRow,
   version?: number,
-): Promise<VisibleData> {
-  requireAvailable(context, dataset, 'cannot be queried');
-  return unlessDeleted(context, dataset, () =>
-    visibleData(context.catalog, context.store, dataset.id, version),
+): Promise<VisibleDatasetVersion> {
+  requireAvailableDataset(context, dataset, 'cannot be queried');
+  return runUnlessDeleted(context, dataset, () =>
+    visibleVersionOf(context.catalog, context.store, dataset.id, version),
   );
 }
 

@@ -1,6 +1,6 @@
 import { genomeBuilds } from '../../../engine/core/types.js';
 import { annotatorParams } from '../imports/import-params.js';
-import { asOfKey, asOfSchema, answeredAsOf } from './as-of.js';
+import { asOfProperty, asOfSchema, asOfAnswerProperty } from './as-of.js';
 import { diffAnswer } from './diff.js';
 import {
   anyType,
@@ -15,18 +15,18 @@ import {
   nullType,
   nullable,
   nullableText,
-  oneOf,
+  enumOf,
   reference,
   text,
   type NamedSchema,
   type Property,
 } from '../../http/schema.js';
 
-/** The description of `explain` in every query. */
-export const explainKey =
+/** The description of the key `explain` in every kind of query. */
+export const explainDescription =
   'true: the answer has an explanation of what each condition matches and why the page is empty.';
 
-const genomeBuild = oneOf(...genomeBuilds);
+const genomeBuild = enumOf(...genomeBuilds);
 
 const queryKeys: Readonly<Record<string, Property>> = {
   filters: {
@@ -75,8 +75,8 @@ const queryKeys: Readonly<Record<string, Property>> = {
     description:
       'true for the first page, then the cursor of the previous answer; all pages are of one version of the dataset.',
   },
-  as_of: asOfKey,
-  explain: { type: boolean, description: explainKey },
+  as_of: asOfProperty,
+  explain: { type: boolean, description: explainDescription },
 };
 
 /** Keys of a query that compute fields of the records that it finds. */
@@ -95,15 +95,15 @@ const annotationKeys: Readonly<Record<string, Property>> = {
   debug: { type: anyType, description: 'Has no effect.' },
 };
 
-/** Keys of queries that clients send and that have no effect yet; a value that asks for something is an error. */
-const laterKeys: Readonly<Record<string, Property>> = {
+/** Keys that clients send and that the server does not support yet; a value that asks for an effect is an error. */
+const unavailableKeys: Readonly<Record<string, Property>> = {
   target_fields: { type: jsonObjects, description: 'Not available yet.' },
   annotator_params: { type: annotatorParams.type, description: 'Not available yet.' },
   debug: { type: anyType, description: 'Has no effect.' },
 };
 
 /** The body of a query of a dataset. */
-export const query = bodySchema('Query', 'A query of a dataset.', {
+export const querySchema = bodySchema('Query', 'A query of a dataset.', {
   ...queryKeys,
   ...annotationKeys,
 });
@@ -113,7 +113,7 @@ const { cursor: _, explain: __, ...exportKeys } = queryKeys;
 /** The query of an export. */
 export const exportQuery = bodySchema('ExportQuery', 'The query of an export.', {
   ...exportKeys,
-  ...laterKeys,
+  ...unavailableKeys,
   limit: { type: integer, description: '1 to 1,000,000; all records when absent.' },
   facets: { type: anyType, description: 'Not in exports.' },
   offset: { type: integer, description: 'Not in exports.' },
@@ -130,7 +130,7 @@ const migrationQueryKeys = bodySchema(
   'The query of a migration. A key that it does not have is an error.',
   {
     ...exportKeys,
-    ...laterKeys,
+    ...unavailableKeys,
     limit: { type: nullable(integer), description: '1 or more; all records when absent.' },
     facets: { type: anyType, description: 'Not in migrations.' },
     offset: { type: integer, description: 'Not in migrations.' },
@@ -144,21 +144,21 @@ export const migrationQuery: NamedSchema = {
   schema: { ...migrationQueryKeys.schema, additionalProperties: false },
 };
 
-/** The conditions of a beacon and of others that restrict a query. */
-export const conditions = bodySchema('Conditions', 'Conditions of a query.', {
+/** The conditions that a beacon, or another resource that restricts a query, has. */
+export const conditionsSchema = bodySchema('Conditions', 'Conditions of a query.', {
   filters: queryKeys['filters']!,
   query: queryKeys['query']!,
   genome_build: queryKeys['genome_build']!,
 });
 
-const answerKeys = {
+const answerProperties = {
   dataset: { type: text, description: 'Name of the dataset.', example: 'variants' },
   dataset_id: { type: id, example: 4812 },
-  as_of: answeredAsOf,
+  as_of: asOfAnswerProperty,
   took: { type: integer, description: 'Milliseconds.', example: 4 },
   total: { type: integer, description: 'Number of matching records.', example: 1 },
 };
-const record = {
+const exampleRecord = {
   gene: 'MYH7',
   variant: 'GRCH38-14-23424840-23424840-T',
   clinical_significance: 'Pathogenic',
@@ -166,13 +166,13 @@ const record = {
 
 /** A page of records. */
 export const queryAnswer = answerSchema('QueryAnswer', 'A page of records, and facets.', {
-  ...answerKeys,
+  ...answerProperties,
   offset: {
     type: nullable(integer),
     description: 'Offset of the next page; null when there is none.',
     example: null,
   },
-  results: { type: jsonObjects, description: 'The records.', example: [record] },
+  results: { type: jsonObjects, description: 'The records.', example: [exampleRecord] },
   facets: {
     type: jsonObject,
     description: 'By field; only if requested.',
@@ -192,18 +192,18 @@ export const queryAnswer = answerSchema('QueryAnswer', 'A page of records, and f
 });
 
 /** Records looked up by id. */
-export const lookup = answerSchema('Lookup', 'Records by id.', {
-  ...answerKeys,
+export const lookupSchema = answerSchema('Lookup', 'Records by id.', {
+  ...answerProperties,
   offset: { type: nullType, example: null },
-  results: { type: jsonObjects, example: [record] },
+  results: { type: jsonObjects, example: [exampleRecord] },
 });
 
-const condition = {
+const conditionProperties = {
   path: { type: text, description: 'Its position in the request: `filters[0].or[1]`.' },
   condition: { type: text, description: 'The condition as sent, or `and`, `or`, `not`.' },
 };
 
-const explanation = answerSchema(
+const explanationSchema = answerSchema(
   'Explanation',
   'What each condition of a query matches, and why the answer is empty.',
   {
@@ -250,11 +250,11 @@ const explanation = answerSchema(
   { records: 1204, nodes: [], segments: {}, steps: {} },
 );
 
-const explainedNode = answerSchema(
+const explainedNodeSchema = answerSchema(
   'ExplainedNode',
   'A condition of a query and what it matches.',
   {
-    ...condition,
+    ...conditionProperties,
     matches: { type: integer, description: 'Number of records that satisfy it.' },
     left: {
       type: integer,
@@ -270,11 +270,11 @@ const explainedNode = answerSchema(
   { path: 'filters[0]', condition: 'gene = MYH7', matches: 1, left: 1 },
 );
 
-const explainedCause = answerSchema(
+const explainedCauseSchema = answerSchema(
   'ExplainedCause',
   'A reason why an answer is empty.',
   {
-    ...condition,
+    ...conditionProperties,
     hint: { type: text },
     cause: { type: text, description: 'wrong_build, chr_prefix, letter_case, nearest_values …' },
     instead: { type: text, description: 'A condition that matches records.', optional: true },
@@ -297,7 +297,7 @@ const explainedCause = answerSchema(
   { path: 'filters[0]', condition: 'gene = myh7', hint: '…', cause: 'letter_case' },
 );
 
-/** A query of a batch; an unknown key in it refuses this query alone. */
+/** A query of a batch; an unknown key in it makes only this query fail. */
 export const batchItem = bodySchema('BatchItem', 'A query of the dataset that it names.', {
   dataset: { type: { schema: { type: ['integer', 'string'] } }, description: 'Id or full path.' },
   dataset_id: {
@@ -347,15 +347,15 @@ export const batchAnswer = {
 export const recordSchemas = [
   asOfSchema,
   diffAnswer,
-  query,
+  querySchema,
   exportQuery,
   migrationQuery,
-  conditions,
+  conditionsSchema,
   queryAnswer,
-  lookup,
-  explanation,
-  explainedNode,
-  explainedCause,
+  lookupSchema,
+  explanationSchema,
+  explainedNodeSchema,
+  explainedCauseSchema,
   batchItem,
   batchQuery,
   batchAnswer,

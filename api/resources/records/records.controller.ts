@@ -1,16 +1,16 @@
 import { Body, Controller, Headers, Param, Query, Req, Res } from '@nestjs/common';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import { Access, Resource, CurrentCaller } from '../../http/access.js';
-import { annotatedAnswer, annotatedPage, isAnnotated } from './annotated-query.js';
+import { annotatedAnswer, annotatedPage, isAnnotatedQuery } from './annotated-query.js';
 import { batchAnswer } from './batch-query.js';
 import { KnownKeys, reportIgnored } from '../../http/known-keys.js';
 import { Operation } from '../../http/operation.js';
 import { batchItem } from './record-schemas.js';
 import { recordOperations } from './records.operations.js';
-import { value } from '../../http/list-query.js';
+import { firstParamValue } from '../../http/list-query.js';
 import type { QueryParams } from '../../http/page.js';
 import { AppContext } from '../../http/app-context.js';
-import { diffAnswerTo } from './diff.js';
+import { answerDiff } from './diff.js';
 import {
   lookupAnswer,
   pageAnswer,
@@ -26,7 +26,7 @@ import {
   type Caller,
 } from '../../http/request.js';
 
-/** The first supported media type of `Accept`; undefined for JSON, which is also the default. */
+/** Returns the first supported media type of `Accept`; undefined for JSON, which is also the default. */
 function requestedPageType(accept: string | undefined): PageType | undefined {
   for (const range of (accept ?? '').toLowerCase().split(',')) {
     const type = range.split(';', 1)[0]!.trim();
@@ -58,10 +58,10 @@ export class RecordsController {
     const type = requestedPageType(accept);
     const scope = { context: this.context, caller, signal };
     if (type === undefined)
-      return isAnnotated(body)
+      return isAnnotatedQuery(body)
         ? annotatedAnswer(scope, dataset, body)
         : streamedAnswer(this.context, dataset, body, signal);
-    const { page: answer, asOf } = isAnnotated(body)
+    const { page: answer, asOf } = isAnnotatedQuery(body)
       ? await annotatedPage(scope, dataset, body, type)
       : await pageAnswer(this.context, dataset, body, type, signal);
     const { body: page, total, offset } = answer;
@@ -100,7 +100,13 @@ export class RecordsController {
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<JsonText> {
     const signal = abortOnDisconnect(request, reply);
-    return lookupAnswer(this.context, dataset, ids.split(','), value(query, 'as_of'), signal);
+    return lookupAnswer(
+      this.context,
+      dataset,
+      ids.split(','),
+      firstParamValue(query, 'as_of'),
+      signal,
+    );
   }
 
   @Operation(recordOperations.diff)
@@ -111,6 +117,6 @@ export class RecordsController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<JsonText | ByteStream> {
-    return diffAnswerTo(this.context, dataset, query, abortOnDisconnect(request, reply));
+    return answerDiff(this.context, dataset, query, abortOnDisconnect(request, reply));
   }
 }

@@ -1,13 +1,13 @@
 import { declareOperations } from '../../http/operation-row.js';
 import { datasetPaths } from '../datasets/datasets.operations.js';
-import { asOfKey } from './as-of.js';
+import { asOfProperty } from './as-of.js';
 import { diffAnswer, diffQuery } from './diff.js';
 import {
   batchAnswer,
   batchItem,
   batchQuery,
-  lookup,
-  query,
+  lookupSchema,
+  querySchema,
   queryAnswer,
 } from './record-schemas.js';
 
@@ -18,15 +18,15 @@ export const recordOperations = declareOperations('datasets', 'Datasets', {
     paths: [...datasetPaths('/data'), ...datasetPaths('/query')],
     summary:
       'Returns a page of records, and facets. `Accept: application/vnd.apache.arrow.stream`, `application/x-ndjson` or `text/csv` chooses another format.',
-    body: query,
+    body: querySchema,
     answer: queryAnswer,
   },
   lookup: {
     method: 'GET',
     paths: datasetPaths('/data/:ids'),
     summary: 'Returns records by `_id`, in the order of the ids; unknown ids are left out.',
-    query: { as_of: asOfKey.description },
-    answer: lookup,
+    query: { as_of: asOfProperty.description },
+    answer: lookupSchema,
   },
   diff: {
     method: 'GET',

@@ -1,6 +1,6 @@
 import { viewerOf } from '../../../engine/catalog/access.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
-import { wholeList } from '../../../engine/catalog/list-page.js';
+import { unlimitedPage } from '../../../engine/catalog/list-page.js';
 import type { SavedQueryRow } from '../../../engine/catalog/saved-queries.js';
 import type { SavedResourceFilter } from '../../../engine/catalog/saved-resource.js';
 import { AppError } from '../../../engine/core/errors.js';
@@ -8,13 +8,13 @@ import { parseQuery } from '../../../engine/query/request/request.js';
 import type { AppContext } from '../../http/app-context.js';
 import { crudController } from '../../http/crud.js';
 import { readBoolean, type Form } from '../../http/form.js';
-import { oneId, omitUndefined, value } from '../../http/list-query.js';
+import { idParam, omitUndefined, firstParamValue } from '../../http/list-query.js';
 import { crudOperations } from '../../http/operation-row.js';
 import type { QueryParams } from '../../http/page.js';
 import type { Caller } from '../../http/request.js';
 import { presenterFor } from '../presenter.js';
 import { datasetByIdOrPath } from '../records/dataset-by-path.js';
-import { fieldsNamed } from './fields-named.js';
+import { fieldNamesOfQuery } from './fields-named.js';
 import { savedQuery, type SavedQueryContext } from './saved-query.js';
 
 /** The HTTP operations on saved queries. */
@@ -48,12 +48,12 @@ export const SavedQueriesController = crudController<
   table: ({ savedQueries }) => savedQueries,
   filter: savedQueryFilter,
   list: async (context, caller, query, page) => {
-    const datasetParam = value(query, 'dataset', 'dataset_id');
+    const datasetParam = firstParamValue(query, 'dataset', 'dataset_id');
     const { savedQueries } = context.catalog;
     if (datasetParam === undefined) return savedQueries.list(savedQueryFilter(query, caller), page);
-    // The database does not know which fields a query names; the lists are short.
-    const { rows } = await savedQueries.list(savedQueryFilter(query, caller), wholeList);
-    const fitting = await withFieldsOf(context, caller, rows, datasetParam);
+    // The database does not know which fields a query names, so the whole list, which is short, is filtered here.
+    const { rows } = await savedQueries.list(savedQueryFilter(query, caller), unlimitedPage);
+    const fitting = await queriesWithFieldsOf(context, caller, rows, datasetParam);
     return {
       rows: fitting.slice(page.offset, page.offset + page.limit),
       total: fitting.length,
@@ -69,7 +69,7 @@ export const SavedQueriesController = crudController<
     );
   },
   resolve: async (context, caller, form, values, row) => {
-    const dataset = await namedDataset(context, caller, form);
+    const dataset = await readDataset(context, caller, form);
     if (dataset) await checkParams(context, form, values.params ?? row?.params ?? {}, dataset);
     if (row) return dataset ? { datasetId: dataset.id } : {};
     return { datasetId: dataset?.id ?? null };
@@ -78,19 +78,19 @@ export const SavedQueriesController = crudController<
 });
 
 function savedQueryFilter(query: QueryParams, caller: Caller): SavedResourceFilter {
-  const isShared = value(query, 'is_shared');
+  const isShared = firstParamValue(query, 'is_shared');
   return {
     viewer: viewerOf(caller),
     ...omitUndefined<SavedResourceFilter>({
-      name: value(query, 'name'),
-      userId: oneId(query, 'user_id'),
+      name: firstParamValue(query, 'name'),
+      userId: idParam(query, 'user_id'),
       isShared: isShared === undefined ? undefined : (readBoolean(isShared) ?? false),
     }),
   };
 }
 
-/** The dataset that the request names to check the parameters with. */
-async function namedDataset(
+/** Returns the dataset in the request against which the parameters are checked. */
+async function readDataset(
   context: AppContext,
   caller: Caller,
   form: Form,
@@ -120,8 +120,8 @@ async function checkParams(
   }
 }
 
-/** The saved queries all of whose fields the dataset has. */
-async function withFieldsOf(
+/** Returns those saved queries whose fields the dataset has. */
+async function queriesWithFieldsOf(
   context: AppContext,
   caller: Caller,
   rows: readonly SavedQueryRow[],
@@ -131,7 +131,7 @@ async function withFieldsOf(
     const dataset = await datasetByIdOrPath(context, caller, named);
     const fields = await context.catalog.fields.all(dataset.id);
     const names = new Set(['_id', '_commit', ...fields.map(({ name }) => name)]);
-    return rows.filter(({ params }) => fieldsNamed(params).every((name) => names.has(name)));
+    return rows.filter(({ params }) => fieldNamesOfQuery(params).every((name) => names.has(name)));
   } catch (error) {
     if (error instanceof AppError && error.code === 'not-found') return [];
     throw error;

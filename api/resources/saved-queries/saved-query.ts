@@ -1,5 +1,5 @@
 import type { SavedQueryRow } from '../../../engine/catalog/saved-queries.js';
-import { constant, declareResource } from '../../http/resource.js';
+import { constantField, declareResource } from '../../http/resource.js';
 import {
   filledText,
   id,
@@ -10,13 +10,13 @@ import {
   text,
 } from '../../http/schema.js';
 import {
-  createdAndUpdated,
+  timestampFields,
   descriptionField,
   ownerFields,
   sharedField,
   type WithUser,
 } from '../common-fields.js';
-import { fieldsNamed } from './fields-named.js';
+import { fieldNamesOfQuery } from './fields-named.js';
 
 /** The data that the view of a saved query shows and its row does not have. */
 export interface SavedQueryContext extends WithUser {
@@ -28,7 +28,7 @@ export const savedQuery = declareResource<SavedQueryRow, SavedQueryContext>({
   name: 'SavedQuery',
   description: 'A saved query: the parameters of a query under a name.',
   fields: {
-    class_name: constant('SavedQuery'),
+    class_name: constantField('SavedQuery'),
     id: { type: id, example: 7 },
     url: {
       type: text,
@@ -55,7 +55,7 @@ export const savedQuery = declareResource<SavedQueryRow, SavedQueryContext>({
       type: strings,
       description: 'The fields that the parameters name.',
       example: ['gene', 'variant'],
-      show: ({ params }) => fieldsNamed(params),
+      show: ({ params }) => fieldNamesOfQuery(params),
     },
     is_shared: sharedField,
     dataset: {
@@ -70,6 +70,6 @@ export const savedQuery = declareResource<SavedQueryRow, SavedQueryContext>({
     },
     dataset_id: { type: nullable(id), example: 4812 },
     ...ownerFields,
-    ...createdAndUpdated,
+    ...timestampFields,
   },
 });

@@ -1,8 +1,8 @@
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import { parseJson } from '../../../engine/core/json.js';
-import type { AskedEntity } from '../../../engine/query/request/entities.js';
+import type { EntityCondition } from '../../../engine/query/request/entities.js';
 import type { SearchRequest } from '../../../engine/search/request.js';
-import { answerTo } from '../../http/errors.filter.js';
+import { errorAnswerOf } from '../../http/errors.filter.js';
 import { mapConcurrent } from '../../http/map-concurrent.js';
 import { logLine } from '../../http/log.js';
 import type { AppContext } from '../../http/app-context.js';
@@ -19,11 +19,11 @@ export interface EntityAnswer {
 }
 
 /**
- * Asks datasets for the entities of a search, with the rights of who searches. Choice: a dataset has an entity if any of its
- * records has it; several entities may be in different records. A dataset that cannot be queried, because it is archived or
- * has no field of that entity type, has none.
+ * Asks datasets for the entities of a search, with the rights of the caller.
+ * Choice: a dataset has an entity if any of its records has it; several entities may be in different records. A dataset that cannot be
+ * queried, because it is archived or has no field of that entity type, has no entity.
  */
-export function askDatasets(
+export function searchDatasets(
   context: AppContext,
   caller: Caller,
   datasetIds: readonly number[],
@@ -33,17 +33,17 @@ export function askDatasets(
   return mapConcurrent(datasetIds, async (datasetId) => {
     try {
       const dataset = await requireResource(context.catalog, caller, 'dataset', datasetId, 'read');
-      return await askDataset(context, dataset, request, signal);
+      return await searchDataset(context, dataset, request, signal);
     } catch (error) {
       if (signal.aborted) throw error;
-      if (answerTo(error).isBug)
+      if (errorAnswerOf(error).isBug)
         context.log(logLine('error', { search: datasetId, error: String((error as Error).stack) }));
       return { datasetId, isFound: false, subjects: [] };
     }
   });
 }
 
-async function askDataset(
+async function searchDataset(
   context: AppContext,
   dataset: DatasetRow,
   { entities, entitiesMatch, includeSubjects }: SearchRequest,
@@ -57,7 +57,7 @@ async function askDataset(
   const subjects = new Set<string>();
   let found = 0;
   for (const [i, entity] of entities.entries()) {
-    const answer = await askOne(context, dataset, entity, facets, signal);
+    const answer = await searchEntity(context, dataset, entity, facets, signal);
     if (answer.total > 0) found += 1;
     for (const subject of answer.subjects) subjects.add(subject);
     const isDecided = entitiesMatch === 'all' ? found <= i : found > 0 && !wantsSubjects;
@@ -67,10 +67,10 @@ async function askDataset(
   return { datasetId: dataset.id, isFound, subjects: isFound ? [...subjects] : [] };
 }
 
-async function askOne(
+async function searchEntity(
   context: AppContext,
   dataset: DatasetRow,
-  { type, values }: AskedEntity,
+  { type, values }: EntityCondition,
   facets: object,
   signal: AbortSignal,
 ): Promise<{ readonly total: number; readonly subjects: readonly string[] }> {
@@ -80,13 +80,13 @@ async function askOne(
     const terms = Object.values(parseJson(answer.facets ?? '{}') as Readonly<Record<string, [unknown, number][]>>); // prettier-ignore
     return { total: answer.total, subjects: terms.flat().map(([term]) => String(term)) };
   } catch (error) {
-    // An error about the entity type is this dataset's own answer; the next entity may have a field here.
-    if (!signal.aborted && answerTo(error).status === 400) return { total: 0, subjects: [] };
+    // For an error about the entity type, the dataset has no match for this entity; it may still have one for the next entity.
+    if (!signal.aborted && errorAnswerOf(error).status === 400) return { total: 0, subjects: [] };
     throw error;
   }
 }
 
-/** The fields that name who or what a record is about, and that have terms. */
+/** Returns the string fields with the entity type `sample`, whose values are the subjects of a search. */
 async function sampleFields(
   { catalog }: AppContext,
   datasetId: number,

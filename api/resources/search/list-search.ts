@@ -4,22 +4,22 @@ import { searchIds, type SearchedIds } from '../../../engine/search/search.js';
 import type { AppContext } from '../../http/app-context.js';
 import type { Caller } from '../../http/request.js';
 
-/** The part of the filter of a list that its parameter `query` makes: a text to contain, or the ids that a search has found. */
-export interface SearchedFilter {
+/** The filter that the parameter `query` of a list becomes: a text that entries contain, or the ids that a search has found (`among`). */
+export interface SearchFilter {
   readonly query?: string;
   readonly among?: readonly number[];
 }
 
 /**
- * Reads the parameter `query` of a list. A query string is searched for, because clients send the query strings of their advanced search to lists
- * as well; an error in it is answered with 400.
+ * Reads the parameter `query` of a list. If it is a query string, a search is made, because clients send the query strings of their
+ * advanced search to lists as well; an error in it is answered with 400.
  */
-export async function searchedFilter(
+export async function readSearchFilter(
   { catalog }: AppContext,
   caller: Caller,
   kind: keyof SearchedIds,
   query: string | undefined,
-): Promise<SearchedFilter> {
+): Promise<SearchFilter> {
   if (query === undefined) return {};
   if (!isQueryString(query)) return { query };
   const found = await searchIds(catalog.search, viewerOf(caller), parseSearch({ query }));

@@ -1,10 +1,14 @@
 import { viewerOf } from '../../../engine/catalog/access.js';
 import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
 import { documentFields, type SearchDocument } from '../../../engine/search/document.js';
-import { shownValue } from '../../../engine/search/facets.js';
-import { amongDatasets, parseSearch, type SearchRequest } from '../../../engine/search/request.js';
-import { searchCatalog, withinTime } from '../../../engine/search/search.js';
-import { askDatasets } from './entity-search.js';
+import { valueInAnswer } from '../../../engine/search/facets.js';
+import {
+  restrictToDatasets,
+  parseSearch,
+  type SearchRequest,
+} from '../../../engine/search/request.js';
+import { searchCatalog, runWithinTimeLimit } from '../../../engine/search/search.js';
+import { searchDatasets } from './entity-search.js';
 import type { AppContext } from '../../http/app-context.js';
 import type { Caller } from '../../http/request.js';
 
@@ -23,7 +27,7 @@ export async function searchAnswer(
   const request =
     datasetsWithEntities === null
       ? askedSearch
-      : amongDatasets(askedSearch, [...datasetsWithEntities.keys()]);
+      : restrictToDatasets(askedSearch, [...datasetsWithEntities.keys()]);
   const answer = await searchCatalog(context.catalog.search, viewerOf(caller), request, { signal });
   const subjects = [...(datasetsWithEntities?.values() ?? [])].flat();
   return {
@@ -52,8 +56,8 @@ export async function searchAnswer(
 const maxSubjects = 1_000;
 
 /**
- * The datasets with what a search asks of their records, and the subjects in each. Only those with a global beacon that satisfy
- * the rest of the search are asked.
+ * Returns the datasets whose records satisfy a search, with the subjects in each. Only datasets with a global beacon that satisfy the other
+ * conditions of the search are asked.
  */
 async function withEntities(
   context: AppContext,
@@ -64,7 +68,7 @@ async function withEntities(
   const { globalBeacons, search: table } = context.catalog;
   const enabled = await globalBeacons.all();
   const wholeRequest = {
-    ...amongDatasets(request, enabled),
+    ...restrictToDatasets(request, enabled),
     limit: enabled.length,
     offset: 0,
     ordering: [],
@@ -72,9 +76,9 @@ async function withEntities(
     facets: null,
   };
   const { documents } = await searchCatalog(table, viewerOf(caller), wholeRequest, { signal });
-  const paths = new Map(documents.map((one) => [one.object!.id, pathOf(one)]));
-  const answers = await withinTime({ signal }, (abort) =>
-    askDatasets(context, caller, [...paths.keys()], request, abort),
+  const paths = new Map(documents.map((one) => [one.object!.id, fullPathOf(one)]));
+  const answers = await runWithinTimeLimit({ signal }, (abort) =>
+    searchDatasets(context, caller, [...paths.keys()], request, abort),
   );
   return new Map(
     answers
@@ -91,11 +95,11 @@ async function withEntities(
   );
 }
 
-function pathOf(document: SearchDocument): unknown {
+function fullPathOf(document: SearchDocument): unknown {
   return documentFields.get('full_path')!.read(document);
 }
 
-/** A document with the requested fields. */
+/** Returns a document with the requested fields only. */
 function documentView(document: SearchDocument, { fields, excludeFields }: SearchRequest): object {
   const names = fields ? fields.map(([name]) => name!) : [...documentFields.keys()];
   const excluded = new Set(excludeFields.map(([name]) => name!));
@@ -105,7 +109,7 @@ function documentView(document: SearchDocument, { fields, excludeFields }: Searc
       const field = documentFields.get(name)!;
       const value = field.read(document);
       const isSingle = value !== null && typeof value !== 'object';
-      return [name, isSingle ? shownValue(field, value) : value];
+      return [name, isSingle ? valueInAnswer(field, value) : value];
     }),
   );
 }

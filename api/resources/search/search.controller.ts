@@ -19,10 +19,10 @@ import {
   jsonObject,
   jsonObjects,
   nullable,
-  oneOf,
+  enumOf,
 } from '../../http/schema.js';
 
-const body = bodySchema('Search', 'A search over vaults and objects.', {
+const searchBody = bodySchema('Search', 'A search over vaults and objects.', {
   query: { type: anyType, description: 'A query string.', example: 'cardiomyopathy' },
   filters: {
     type: anyType,
@@ -35,11 +35,11 @@ const body = bodySchema('Search', 'A search over vaults and objects.', {
   exclude_fields: { type: anyType },
   entities: { type: anyType, description: 'Pairs [entity type, value].' },
   entities_match: {
-    type: oneOf('any', 'all'),
+    type: enumOf('any', 'all'),
     description: 'Whether a dataset must hold all entities or one of them.',
   },
   vault_scope: {
-    type: oneOf('all', 'any', 'access'),
+    type: enumOf('all', 'any', 'access'),
     description: 'access: without vaults that are only public.',
     example: 'all',
   },
@@ -50,7 +50,7 @@ const body = bodySchema('Search', 'A search over vaults and objects.', {
   include_all_subjects: { type: boolean },
 });
 
-const answer = answerSchema('SearchAnswer', 'A page of vaults and objects.', {
+const searchAnswerSchema = answerSchema('SearchAnswer', 'A page of vaults and objects.', {
   took: { type: integer, description: 'Milliseconds.', example: 3 },
   total: { type: integer, description: 'Number of documents found.', example: 1 },
   offset: {
@@ -84,7 +84,7 @@ const answer = answerSchema('SearchAnswer', 'A page of vaults and objects.', {
   subjects_count: { type: integer, example: 0 },
 });
 
-export const searchSchemas = [body, answer];
+export const searchSchemas = [searchBody, searchAnswerSchema];
 
 /** The search operation. */
 export const searchOperations = declareOperations('search', 'Search', {
@@ -93,8 +93,8 @@ export const searchOperations = declareOperations('search', 'Search', {
     paths: ['/v2/search'],
     summary:
       'Searches the vaults, folders, files and datasets that the user may read, with the filters, query strings, facets and ordering of queries.',
-    body,
-    answer,
+    body: searchBody,
+    answer: searchAnswerSchema,
   },
 });
 

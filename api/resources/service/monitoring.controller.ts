@@ -1,31 +1,31 @@
 import { Controller, Req, Res } from '@nestjs/common';
 import { isSameSecret } from '../../../engine/catalog/secrets.js';
 import { budgets } from '../../../engine/core/budgets.js';
-import { notFound } from '../../../engine/core/errors.js';
+import { notFoundError } from '../../../engine/core/errors.js';
 import { freeBytes } from '../../../engine/core/files.js';
 import { Public } from '../../http/access.js';
 import { AppContext } from '../../http/app-context.js';
 import { Operation } from '../../http/operation.js';
 import { declareOperations } from '../../http/operation-row.js';
 import type { ApiReply, ApiRequest } from '../../http/request.js';
-import { answerSchema, oneOf, strings } from '../../http/schema.js';
+import { answerSchema, enumOf, strings } from '../../http/schema.js';
 
 const livenessAnswer = answerSchema('Liveness', 'Whether the API process runs.', {
-  status: { type: oneOf('ok'), example: 'ok' },
+  status: { type: enumOf('ok'), example: 'ok' },
 });
 const readinessAnswer = answerSchema(
   'Readiness',
   'Whether requests can be answered and tasks run.',
   {
-    status: { type: oneOf('ready', 'not ready'), example: 'ready' },
+    status: { type: enumOf('ready', 'not ready'), example: 'ready' },
     problems: { type: strings, description: 'What is missing.', example: [] },
   },
 );
 
-/** The schemas of the answers of these operations. */
+/** The schemas of the answers of the operations for monitoring. */
 export const monitoringSchemas = [livenessAnswer, readinessAnswer];
 
-/** The operations for those who run the server. */
+/** The operations for administrators of the server. */
 export const monitoringOperations = declareOperations('', 'Service', {
   healthz: {
     method: 'GET',
@@ -49,10 +49,10 @@ export const monitoringOperations = declareOperations('', 'Service', {
 });
 
 /**
- * What monitoring asks for.
- *
- * Choice: metrics are read with the credential `--metrics-token`, as `Authorization: Bearer`; without that setting, by clients on the same machine that no proxy stands before. To
- * everybody else they do not exist, because they tell how much is stored and asked.
+ * The health and the metrics of the server, for monitoring.
+ * Choice: metrics are read with the credential `--metrics-token`, as `Authorization: Bearer`. Without that setting, only clients on the
+ * same machine that do not come through a proxy may read them. For everybody else they do not exist, because they tell how much is stored
+ * and requested.
  */
 @Controller()
 export class MonitoringController {
@@ -87,13 +87,13 @@ export class MonitoringController {
     const secret = config.metricsToken ?? null;
     const givenToken = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
     const isAllowed = secret === null ? isLocal(request) : isSameSecret(givenToken, secret);
-    if (!isAllowed) throw notFound();
+    if (!isAllowed) throw notFoundError();
     reply.header('Content-Type', metrics.contentType);
     return metrics.text();
   }
 }
 
-/** Whether a request comes from this machine, and not through a proxy on it. */
+/** Whether a request comes from the same machine and not through a proxy. */
 function isLocal({ ip, headers }: ApiRequest): boolean {
   const isForwarded = ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip'].some((name) => name in headers); // prettier-ignore
   return !isForwarded && /^(?:127\.|::1$|::ffff:127\.)/.test(ip);

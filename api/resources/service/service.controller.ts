@@ -1,14 +1,14 @@
 import { Controller, Header, Redirect, Req, Res } from '@nestjs/common';
 import { Public } from '../../http/access.js';
 import { Authenticator } from '../../http/authenticator.js';
-import { docsPage, docsPolicy } from '../../http/docs-page.js';
-import { joinPage, joinPolicy } from '../../http/join-page.js';
+import { docsPage, docsSecurityPolicy } from '../../http/docs-page.js';
+import { joinPage, joinSecurityPolicy } from '../../http/join-page.js';
 import { OpenapiDocument } from '../../http/openapi.js';
 import { Operation } from '../../http/operation.js';
 import { rootOperations, serviceOperations } from './service.operations.js';
 import { AppContext } from '../../http/app-context.js';
 import type { ApiReply, ApiRequest } from '../../http/request.js';
-import { pagePolicy } from '../../http/page-policy.js';
+import { contentSecurityPolicy } from '../../http/page-policy.js';
 
 /** The service itself: credentials, health and the description of the interface. */
 @Controller()
@@ -32,12 +32,12 @@ export class ServiceController {
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object | string> {
     reply.header('Vary', 'Accept');
-    if (wantsPage(request.headers.accept)) {
+    if (prefersHtml(request.headers.accept)) {
       reply.header('Content-Type', 'text/html; charset=utf-8');
-      reply.header('Content-Security-Policy', startPolicy);
+      reply.header('Content-Security-Policy', startSecurityPolicy);
       return startPage(request.pathPrefix);
     }
-    const { user } = await this.authenticator.admit(request);
+    const { user } = await this.authenticator.authenticate(request);
     return { detail: `The credentials are valid: ${user.email}.` };
   }
 
@@ -60,7 +60,7 @@ export class ServiceController {
   @Public()
   @Header('Content-Type', 'text/html; charset=utf-8')
   docs(@Res({ passthrough: true }) reply: ApiReply): string {
-    reply.header('Content-Security-Policy', docsPolicy);
+    reply.header('Content-Security-Policy', docsSecurityPolicy);
     return docsPage;
   }
 
@@ -68,13 +68,13 @@ export class ServiceController {
   @Public()
   @Header('Content-Type', 'text/html; charset=utf-8')
   join(@Res({ passthrough: true }) reply: ApiReply): string {
-    reply.header('Content-Security-Policy', joinPolicy);
+    reply.header('Content-Security-Policy', joinSecurityPolicy);
     return joinPage;
   }
 
   @Operation(serviceOperations.swagger)
   @Public()
-  @Redirect('docs', 302) // relative to this address, which may be below a path prefix
+  @Redirect('docs', 302) // relative to the request's address, which may be below a path prefix
   swagger(): void {}
 }
 
@@ -85,7 +85,10 @@ code,pre{font:14px/1.5 ui-monospace,monospace}
 pre{background:#8882;padding:.7rem;border-radius:6px;overflow:auto}
 `;
 
-/** The page that a browser gets at the root: what the server is, where its description is, and how to get a token. `prefix` precedes all paths. */
+/**
+ * The page at the root for browsers: it says what the server is, where its description is, and how to get a token. `prefix` precedes all
+ * paths.
+ */
 const startPage = (prefix: string): string => `<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>Strandlake</title><style>${style}</style>
@@ -103,12 +106,10 @@ npm run strandlake -- user add ann@example.org</pre>
 </html>
 `;
 
-/** The content security policy of the page. */
-const startPolicy = pagePolicy({ style });
+/** The content security policy of the start page. */
+const startSecurityPolicy = contentSecurityPolicy({ style });
 
-/**
- * Whether a request comes from a browser's address bar: it asks for HTML by name. Programs ask for JSON or for anything.
- */
-function wantsPage(accept: string | undefined): boolean {
+/** Whether a request comes from the address bar of a browser, which names HTML in `Accept`; programs accept JSON or anything. */
+function prefersHtml(accept: string | undefined): boolean {
   return (accept ?? '').split(',').some((range) => /^\s*text\/html\s*(;|$)/i.test(range));
 }

@@ -1,7 +1,7 @@
-import { answerSchema, oneOf, text } from '../../http/schema.js';
+import { answerSchema, enumOf, text } from '../../http/schema.js';
 import { declareOperations } from '../../http/operation-row.js';
 
-/** An error of any operation. */
+/** The schema of the error answer of any operation. */
 export const errorSchema = {
   name: 'Error',
   schema: {
@@ -12,17 +12,17 @@ export const errorSchema = {
   example: { dataset_id: ['This field is required.'] },
 };
 
-/** A message for people: the answer of an operation without a resource. */
-export const confirmation = answerSchema('Detail', 'A message for people.', {
+/** A message for users: the answer of an operation that has no resource. */
+export const detailSchema = answerSchema('Detail', 'A message for people.', {
   detail: { type: text, example: 'The credentials are valid: ada@acme.org.' },
 });
 
-const health = answerSchema('Health', 'Whether the server can work.', {
-  status: { type: oneOf('ok', 'degraded'), example: 'ok' },
+const healthSchema = answerSchema('Health', 'Whether the server can work.', {
+  status: { type: enumOf('ok', 'degraded'), example: 'ok' },
   detail: { type: text, example: 'The server can work.' },
 });
 
-export const serviceSchemas = [errorSchema, confirmation, health];
+export const serviceSchemas = [errorSchema, detailSchema, healthSchema];
 
 const get = 'GET' as const;
 
@@ -39,17 +39,17 @@ export const rootOperations = declareOperations('root', 'Service', {
     paths: ['/'],
     summary:
       'Confirms that the credentials are valid; a browser gets a page that says what this is.',
-    answer: confirmation,
+    answer: detailSchema,
   },
 });
 
-/** The operations that tell about the service. */
+/** The operations that describe the service. */
 export const serviceOperations = declareOperations('', 'Service', {
   health: {
     method: get,
     paths: ['/health'],
     summary: 'Reports whether the server can work.',
-    answer: health,
+    answer: healthSchema,
   },
   openapi: {
     method: get,

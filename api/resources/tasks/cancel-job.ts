@@ -1,23 +1,26 @@
 import type { JobRow } from '../../../engine/catalog/jobs.js';
-import { isActive } from '../../../engine/catalog/task-row.js';
+import { isActiveStatus } from '../../../engine/catalog/task-row.js';
 import { Form } from '../../http/form.js';
 import type { AppContext } from '../../http/app-context.js';
 import type { ApiRequest } from '../../http/request.js';
 
-/** Whether a PUT or PATCH cancels: by `status`, or by a path that ends in `/cancel`. Any other status is a 400 (contract 15.4). */
+/**
+ * Whether a PUT or PATCH request cancels a job: by `status`, or by a path that ends in `/cancel`. Any other status is a 400 (contract
+ * 15.4).
+ */
 export function isCancelRequest(body: unknown, request: ApiRequest): boolean {
   const form = new Form(body);
   const status = form.text('status');
   if (status !== undefined && status !== 'canceled') {
     form.fail('status', 'The status can only be set to "canceled".');
   }
-  form.done();
+  form.throwIfInvalid();
   return status === 'canceled' || (request.url.split('?', 1)[0] ?? '').endsWith('/cancel');
 }
 
-/** Ends a job that is about to be deleted; one that has ended meanwhile needs nothing. */
-export async function endJob(context: AppContext, job: JobRow): Promise<void> {
-  if (!isActive(job.status)) return;
+/** Ends a job that is about to be deleted; does nothing if the job has ended meanwhile. */
+export async function cancelJobIfActive(context: AppContext, job: JobRow): Promise<void> {
+  if (!isActiveStatus(job.status)) return;
   await cancelJob(context, job).catch((error: unknown) => {
     if ((error as { code?: unknown }).code !== 'invalid') throw error;
   });

@@ -19,13 +19,13 @@ import { presenterFor, type Presenter } from '../presenter.js';
 import type { JobContext } from './job.js';
 import { task, taskTypes } from './task.js';
 
-type DatasetOfJob = Pick<JobContext, 'dataset' | 'vaultId'>;
+type JobDatasetContext = Pick<JobContext, 'dataset' | 'vaultId'>;
 
-/** Looks up what the answers for jobs and tasks show besides their row; one per request. */
+/** Looks up what the answers for jobs and tasks show besides their row. There is one per request. */
 export class JobPresenter {
-  readonly #datasets = new Map<number, Promise<DatasetOfJob>>();
+  readonly #datasets = new Map<number, Promise<JobDatasetContext>>();
   readonly #presenter: Presenter;
-  /** Reads and shows the resource of a task. */
+  /** For each kind of job, reads the job of a task and returns its view. */
   readonly #views: Readonly<Record<JobResourceKind, (id: number) => Promise<object | null>>> = {
     import: async (id) =>
       this.#view(await this.#presenter.tables.imports.get(id), (row) => this.ofImport(row)),
@@ -53,7 +53,7 @@ export class JobPresenter {
     const commits = await this.#presenter.tables.commits.ofImport(row.id);
     return importResource.view(row, {
       ...(await this.#context(row)),
-      commits: await this.each(commits, (one) => this.ofCommit(one)),
+      commits: await this.presentEach(commits, (one) => this.ofCommit(one)),
       sourceObject: await this.#presenter.objectSummary(row.objectId),
     });
   }
@@ -67,7 +67,7 @@ export class JobPresenter {
     const { dataset: source } = await this.#datasetOnce(row.sourceId);
     return migrationResource.view(row, {
       ...(await this.#context(row)),
-      commits: await this.each(commits, (one) => this.ofCommit(one)),
+      commits: await this.presentEach(commits, (one) => this.ofCommit(one)),
       source: (await this.#mayRead(row.sourceId)) ? source : null,
     });
   }
@@ -92,7 +92,7 @@ export class JobPresenter {
     return objectCopy.view(row, { user, origin: this.#presenter.origin });
   }
 
-  /** A task, with the resource that it runs if `isComplete`. */
+  /** Returns the view of a task; if `isComplete`, with the job that it runs. */
   async ofTask(row: TaskRow, isComplete = false): Promise<object> {
     const { targetObjectId, sourceObjectId } = row;
     // A user may be allowed to read the target of a migration but not its source.
@@ -109,14 +109,21 @@ export class JobPresenter {
     });
   }
 
-  /** The views of rows, one after another: the catalogue has one connection, so nothing is gained by asking at once. */
-  async each<R>(rows: readonly R[], view: (row: R) => Promise<object>): Promise<readonly object[]> {
+  /**
+   * Returns the views of rows, made one after another: concurrent requests would gain nothing, because the catalogue has one connection.
+   */
+  async presentEach<R>(
+    rows: readonly R[],
+    view: (row: R) => Promise<object>,
+  ): Promise<readonly object[]> {
     const views: object[] = [];
     for (const row of rows) views.push(await view(row));
     return views;
   }
 
-  /** The resource that a task runs, null once it has been deleted; for a task without a resource its parameters, its error and its result. */
+  /**
+   * Returns the view of the job that a task runs, null if it has been deleted; for a task without a job, its parameters, error and result.
+   */
   async #job({ kind, resourceId, params, errorMessage, result }: TaskRow): Promise<object | null> {
     if (taskTypes.get(kind)?.background) {
       return { class_name: 'BackgroundTask', params, error_message: errorMessage, result };
@@ -141,13 +148,13 @@ export class JobPresenter {
     return object !== undefined && (await permissionOn(tables, caller, object.vaultId)) !== null;
   }
 
-  #datasetOnce(id: number): Promise<DatasetOfJob> {
+  #datasetOnce(id: number): Promise<JobDatasetContext> {
     const found = this.#datasets.get(id) ?? this.#dataset(id);
     this.#datasets.set(id, found);
     return found;
   }
 
-  async #dataset(id: number): Promise<DatasetOfJob> {
+  async #dataset(id: number): Promise<JobDatasetContext> {
     const { tables } = this.#presenter;
     const row = await tables.datasets.get(id);
     const object = row && (await tables.objects.get(id));

@@ -3,14 +3,14 @@ import { viewerOf, type AccessRows } from '../../../engine/catalog/access.js';
 import type { Tables } from '../../../engine/catalog/catalog.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { JobFilter } from '../../../engine/catalog/jobs.js';
-import type { Listed } from '../../../engine/catalog/list-page.js';
+import type { ListedRows } from '../../../engine/catalog/list-page.js';
 import type { Permission } from '../../../engine/catalog/permission.js';
 import type { JobResourceKind } from '../../../engine/catalog/task-row.js';
-import { notFound } from '../../../engine/core/errors.js';
+import { notFoundError } from '../../../engine/core/errors.js';
 import { Access, CurrentCaller, Resource } from '../../http/access.js';
 import { AppContext } from '../../http/app-context.js';
 import { Form } from '../../http/form.js';
-import { anyOf, paramIds, oneId, omitUndefined } from '../../http/list-query.js';
+import { choiceParams, paramIds, idParam, omitUndefined } from '../../http/list-query.js';
 import { Operation } from '../../http/operation.js';
 import type { OperationRow } from '../../http/operation-row.js';
 import type { Page } from '../../../engine/catalog/list-page.js';
@@ -25,16 +25,16 @@ import { JobPresenter } from './job-presenter.js';
 import { taskStatuses } from './job.js';
 import type { JobAction } from './jobs.operations.js';
 
-/** The kinds of job on a dataset, whose permissions apply to them. */
+/** The kinds of job that belong to a dataset; its permissions decide who may access the job. */
 type DatasetJobKind = Exclude<JobResourceKind, 'copy'>;
 
-/** The parts that lists and answers of a kind of job need. */
+/** What the lists and answers of a kind of job need. */
 export interface JobListDescription<K extends DatasetJobKind> {
   readonly kind: K;
   readonly operations: Readonly<Record<'list' | 'get', OperationRow>>;
   table(tables: Tables): {
     get(id: number): Promise<AccessRows[K] | undefined>;
-    list(filter: JobFilter, page: Page): Promise<Listed<AccessRows[K]>>;
+    list(filter: JobFilter, page: Page): Promise<ListedRows<AccessRows[K]>>;
   };
   view(presenter: JobPresenter, row: AccessRows[K]): Promise<object>;
 }
@@ -44,23 +44,23 @@ export interface JobControllerDescription<K extends DatasetJobKind> extends JobL
   /** The permission that cancelling needs; write when absent. */
   readonly cancelPermission?: Permission;
   readonly operations: Readonly<Record<JobAction, OperationRow> & { create?: OperationRow }>;
-  /** Changes a job by what a request gives besides cancellation. `read` notes mistakes in the form. */
+  /** Describes how a request may change a job, besides cancelling it. `read` notes mistakes in the form. */
   readonly update?: {
-    /** Returns the keys of the request without effect, which clients send back unchanged. */
+    /** Returns the keys of the request that have no effect, because clients send them back unchanged. */
     ignored(form: Form): readonly string[];
     read(form: Form): object;
     write(tables: Tables, id: number, patch: object): Promise<AccessRows[K] | undefined>;
   };
 }
 
-/** The base class of job controllers, whose context their own handlers use. */
+/** The base class of job controllers; the handlers of a subclass use its `context`. */
 type JobControllerClass<Row> = new (context: AppContext) => {
   readonly context: AppContext;
   view(row: Row, request: ApiRequest): Promise<object>;
   page(filter: JobFilter, query: QueryParams, request: ApiRequest): Promise<object>;
 };
 
-/** The class from which the controller of a kind of job inherits that is only read: the account-wide list, and get. */
+/** Returns the base class for the controller of a kind of job that clients only read: the account-wide list, and get. */
 export function jobListController<K extends DatasetJobKind>(
   job: JobListDescription<K>,
 ): JobControllerClass<AccessRows[K]> {
@@ -91,7 +91,7 @@ export function jobListController<K extends DatasetJobKind>(
       const { taskId, id } = row;
       const hasWaited =
         taskId !== null && (await waitAsPreferred(this.context, taskId, request, reply));
-      // Permissions may have changed meanwhile.
+      // The caller's permissions may have changed during the wait.
       const shown = hasWaited
         ? await requireResource(this.context.catalog, caller, job.kind, id, 'read')
         : row;
@@ -106,21 +106,21 @@ export function jobListController<K extends DatasetJobKind>(
       const presenter = new JobPresenter(this.context, request);
       return answerList<Row>(request, query, {
         rows: (page) => job.table(this.context.catalog).list(filter, page),
-        views: (rows) => presenter.each(rows, (row) => job.view(presenter, row)),
+        views: (rows) => presenter.presentEach(rows, (row) => job.view(presenter, row)),
       });
     }
   }
   return JobListController;
 }
 
-/** The class from which the controller of a kind of job inherits: two lists, get, and cancellation by PUT and PATCH. */
+/** Returns the base class for the controller of a kind of job: two lists, get, and cancellation by PUT and PATCH. */
 export function jobController<K extends DatasetJobKind>(
   job: JobControllerDescription<K>,
 ): JobControllerClass<AccessRows[K]> {
   type Row = AccessRows[K];
   const { kind, operations, cancelPermission } = job;
-  const changeable = keysOf(operations.patch);
-  const fixedKeys = keysOf(operations.create).filter((key) => !changeable.includes(key));
+  const changeable = bodyKeysOf(operations.patch);
+  const fixedKeys = bodyKeysOf(operations.create).filter((key) => !changeable.includes(key));
 
   @Controller()
   class JobController extends jobListController<K>(job) {
@@ -158,7 +158,7 @@ export function jobController<K extends DatasetJobKind>(
       const form = new Form(body);
       const patch = job.update?.read(form) ?? {};
       await this.#refuseChanges(form, row, request);
-      form.done();
+      form.throwIfInvalid();
       reportIgnored(this.context, request, reply, job.update?.ignored(form) ?? []);
       if (isCancel) await cancelJob(this.context, row);
       const { catalog } = this.context;
@@ -166,11 +166,11 @@ export function jobController<K extends DatasetJobKind>(
         job.update && Object.keys(patch).length > 0
           ? await job.update.write(catalog, row.id, patch)
           : await job.table(catalog).get(row.id);
-      if (!changedRow) throw notFound(); // deleted meanwhile
+      if (!changedRow) throw notFoundError(); // the job was deleted meanwhile
       return this.view(changedRow, request);
     }
 
-    /** Notes a mistake for every key that was given when the job was created, and that a request would change. */
+    /** Notes a mistake for every key that is fixed when the job is created and to which the request gives another value. */
     async #refuseChanges(form: Form, row: Row, request: ApiRequest): Promise<void> {
       const givenFixedKeys = fixedKeys.filter((key) => form.raw(key) !== undefined);
       if (givenFixedKeys.length === 0) return;
@@ -188,20 +188,20 @@ export function jobController<K extends DatasetJobKind>(
 }
 
 /** The keys that the body of an operation may have. */
-function keysOf(operation: OperationRow | undefined): readonly string[] {
+function bodyKeysOf(operation: OperationRow | undefined): readonly string[] {
   const body = operation?.body;
   return typeof body === 'object' ? Object.keys(body.schema['properties'] as object) : [];
 }
 
-/** The filters of the account-wide lists. */
+/** Reads the filter of the account-wide list of a kind of job. */
 function jobFilter(query: QueryParams, caller: Caller): JobFilter {
   return {
     viewer: viewerOf(caller),
     ...omitUndefined<JobFilter>({
       ids: paramIds(query, 'id'),
-      datasetId: oneId(query, 'dataset_id'),
-      vaultId: oneId(query, 'vault_id'),
-      statuses: anyOf(query, 'status', taskStatuses),
+      datasetId: idParam(query, 'dataset_id'),
+      vaultId: idParam(query, 'vault_id'),
+      statuses: choiceParams(query, 'status', taskStatuses),
       userIds: paramIds(query, 'user_id') ?? paramIds(query, 'user'),
     }),
   };

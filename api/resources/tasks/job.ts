@@ -9,12 +9,12 @@ import {
   jsonObject,
   nullable,
   nullableText,
-  oneOf,
-  readBy,
+  enumOf,
+  withReader,
   reference,
   type ValueType,
 } from '../../http/schema.js';
-import { createdAndUpdated, userField, type WithUser } from '../common-fields.js';
+import { timestampFields, userField, type WithUser } from '../common-fields.js';
 import { dataset } from '../datasets/dataset.js';
 
 /** The data that the views of imports, exports and commits show and their rows do not have. */
@@ -35,7 +35,7 @@ export const taskStatuses: readonly TaskStatus[] = [
   'canceled',
 ];
 
-const timestamps: ValueType = {
+const timestampsType: ValueType = {
   schema: {
     type: 'array',
     items: { type: 'array', items: { type: 'string' }, minItems: 3, maxItems: 3 },
@@ -43,17 +43,17 @@ const timestamps: ValueType = {
 };
 
 /** The key of a request that cancels. */
-export const cancelKey = {
-  status: { type: oneOf('canceled'), description: 'canceled: cancels it.', example: 'canceled' },
+export const cancelProperty = {
+  status: { type: enumOf('canceled'), description: 'canceled: cancels it.', example: 'canceled' },
 };
 
 /** The body of a request that cancels. */
-export const cancel = bodySchema('Cancel', 'Cancels the work.', {
-  status: { ...cancelKey.status, required: true },
+export const cancelBody = bodySchema('Cancel', 'Cancels the work.', {
+  status: { ...cancelProperty.status, required: true },
 });
 
 /** The priority of a task: a lower number runs first. */
-export const priorityType = readBy(integer, (form, key) => {
+export const priorityType = withReader(integer, (form, key) => {
   const number = form.integer(key);
   if (number === undefined || Math.abs(number) <= 1_000_000) return number;
   return form.fail(key, 'Must be between -1,000,000 and 1,000,000.');
@@ -63,7 +63,7 @@ export const priorityType = readBy(integer, (form, key) => {
 export const jobFields: Readonly<Record<string, ResourceField<JobRow, JobContext>>> = {
   id: { type: id, example: 5107 },
   task_id: { type: nullable(id), example: 5108 },
-  status: { type: oneOf(...taskStatuses), example: 'completed' },
+  status: { type: enumOf(...taskStatuses), example: 'completed' },
   error_message: { type: nullableText, example: null },
   dataset: {
     type: nullable(reference('Dataset')),
@@ -79,7 +79,7 @@ export const jobFields: Readonly<Record<string, ResourceField<JobRow, JobContext
     example: { progress: { processed_records: 1204 } },
   },
   timestamps: {
-    type: timestamps,
+    type: timestampsType,
     description: 'The changes of status: previous status, new status, time.',
     example: [
       ['queued', 'running', '2026-03-02T09:15:01.000Z'],
@@ -89,11 +89,11 @@ export const jobFields: Readonly<Record<string, ResourceField<JobRow, JobContext
   },
   user: userField,
   user_id: { type: id, example: 3 },
-  ...createdAndUpdated,
+  ...timestampFields,
 };
 
-/** The field of imports and migrations with the address of their rejected records. */
-export function rejectedUrl(
+/** Returns the field of imports and migrations that has the address of their rejected records. */
+export function rejectedUrlField(
   path: 'dataset_imports' | 'dataset_migrations',
 ): ResourceField<JobRow, JobContext> {
   return {

@@ -4,31 +4,31 @@ import {
   type OperationDeclaration,
   type OperationRow,
 } from '../../http/operation-row.js';
-import { repeatingSchema, type NamedSchema } from '../../http/schema.js';
+import { withReadOnlyKeys, type NamedSchema } from '../../http/schema.js';
 import { commit } from '../commits/commit.js';
 import { rollbackBody, rollbackCheck } from '../commits/rollback-check.js';
 import { datasetPaths } from '../datasets/datasets.operations.js';
 import { exportProvenance, exportResource, signedDownload } from '../exports/export.js';
-import { importChange, importResource } from '../imports/import.js';
+import { importChangeBody, importResource } from '../imports/import.js';
 import { migrationResource } from '../migrations/migration.js';
-import { cancel } from './job.js';
+import { cancelBody } from './job.js';
 import { task } from './task.js';
 
 interface JobNames {
-  /** `imports`, as in `/v2/dataset_imports`. */
+  /** The name of the kind of job in paths: `imports` in `/v2/dataset_imports`. */
   readonly name: string;
   readonly tag: string;
   readonly noun: string;
   readonly answer: NamedSchema;
   readonly body: NamedSchema;
-  /** Added to the summary of PUT and PATCH. */
+  /** A note that is added to the summary of PUT and PATCH. */
   readonly note?: string;
-  /** The summary of the list of a dataset. */
+  /** The summary of the operation that lists the jobs of one dataset. */
   readonly ofDataset?: string;
 }
 
 /** The query parameters of the account-wide lists. */
-export const jobFilters = {
+export const jobFilterParams = {
   id: 'One or several ids, separated by commas.',
   status: 'One or several statuses, separated by commas.',
   dataset_id: 'Dataset.',
@@ -41,19 +41,19 @@ export const jobFilters = {
 /** The operations that imports, exports, migrations and commits have in common. */
 export type JobAction = 'list' | 'ofDataset' | 'get' | 'put' | 'patch';
 
-/** Declares the common operations of a kind of job, and `more`. */
+/** Declares the common operations of a kind of job, and the operations `more`. */
 function jobOperations<K extends string>(
   { name, tag, noun, answer, body, note = '', ofDataset }: JobNames,
   more: Readonly<Record<K, OperationDeclaration>>,
 ): Readonly<Record<JobAction | K, OperationRow>> {
   const path = `/v2/dataset_${name}`;
-  const change = repeatingSchema(body, answer);
+  const change = withReadOnlyKeys(body, answer);
   const common: Readonly<Record<JobAction, OperationDeclaration>> = {
     list: {
       method: 'GET',
       paths: [path],
       summary: `Lists the ${name} of all datasets that the user may read.`,
-      query: jobFilters,
+      query: jobFilterParams,
       answer: { listOf: answer },
     },
     ofDataset: {
@@ -66,7 +66,7 @@ function jobOperations<K extends string>(
     get: { method: 'GET', paths: [`${path}/:id`], summary: `Returns ${noun}.`, answer },
     put: {
       method: 'PUT',
-      // The specification spells the cancel path with `datasets_`.
+      // The specification spells the path of cancellation with `datasets_`.
       paths: [`${path}/:id`, `${path}/:id/cancel`, `/v2/datasets_${name}/:id/cancel`],
       summary: `Cancels ${noun}${note}.`,
       body: change,
@@ -83,7 +83,9 @@ function jobOperations<K extends string>(
   return declareOperations(name, tag, { ...common, ...more });
 }
 
-const redirect = { redirect: 'false or empty: answer the address as JSON instead of a redirect.' };
+const redirectParam = {
+  redirect: 'false or empty: answer the address as JSON instead of a redirect.',
+};
 
 /** The HTTP operations on imports. */
 export const importOperations = jobOperations(
@@ -92,7 +94,7 @@ export const importOperations = jobOperations(
     tag: 'Imports',
     noun: 'an import',
     answer: importResource.schema,
-    body: importChange,
+    body: importChangeBody,
     note: ', or changes its description, metadata and tags',
   },
   {
@@ -115,7 +117,7 @@ export const importOperations = jobOperations(
       paths: ['/v2/dataset_imports/:id/rejected'],
       summary:
         'Redirects (302) to the records that an import rejected, with the reasons; 404 without any.',
-      query: redirect,
+      query: redirectParam,
       answer: signedDownload,
     },
   },
@@ -128,7 +130,7 @@ export const exportOperations = jobOperations(
     tag: 'Exports',
     noun: 'an export',
     answer: exportResource.schema,
-    body: cancel,
+    body: cancelBody,
   },
   {
     create: {
@@ -156,7 +158,7 @@ export const exportOperations = jobOperations(
       method: 'GET',
       paths: ['/v2/dataset_exports/:id/download'],
       summary: 'Redirects (302) to the file of an export.',
-      query: redirect,
+      query: redirectParam,
       answer: signedDownload,
     },
   },
@@ -169,7 +171,7 @@ export const migrationOperations = jobOperations(
     tag: 'Migrations',
     noun: 'a migration',
     answer: migrationResource.schema,
-    body: cancel,
+    body: cancelBody,
     ofDataset: 'Lists the migrations whose source is the dataset.',
   },
   {
@@ -192,13 +194,13 @@ export const migrationOperations = jobOperations(
       paths: ['/v2/dataset_migrations/:id/rejected'],
       summary:
         'Redirects (302) to the records that a migration rejected, with the reasons; 404 without any.',
-      query: redirect,
+      query: redirectParam,
       answer: signedDownload,
     },
   },
 );
 
-const rollbackQuery = { mode: 'records or strict; records unless given.' };
+const rollbackParams = { mode: 'records or strict; records unless given.' };
 
 /** The HTTP operations on commits. */
 export const commitOperations = jobOperations(
@@ -207,7 +209,7 @@ export const commitOperations = jobOperations(
     tag: 'Commits',
     noun: 'a commit',
     answer: commit.schema,
-    body: cancel,
+    body: cancelBody,
     note: '; 400 once it has completed',
   },
   {
@@ -223,7 +225,7 @@ export const commitOperations = jobOperations(
       paths: ['/v2/dataset_commits/:id/download'],
       summary:
         'Redirects (302) to the records of a commit, in JSON lines: those that it wrote, or those that it removed. Waits until the file is written.',
-      query: redirect,
+      query: redirectParam,
       answer: signedDownload,
     },
     checkRollback: {
@@ -231,7 +233,7 @@ export const commitOperations = jobOperations(
       paths: ['/v2/dataset_commits/:id/rollback'],
       summary:
         'Tells whether a commit can be rolled back, and which later commits stand in the way.',
-      query: rollbackQuery,
+      query: rollbackParams,
       answer: rollbackCheck,
     },
     rollback: {
@@ -239,7 +241,7 @@ export const commitOperations = jobOperations(
       paths: ['/v2/dataset_commits/:id/rollback'],
       summary:
         'Rolls a commit back by a new commit: records that it added go, records that it removed come back. 400 with the check if that is blocked.',
-      query: rollbackQuery,
+      query: rollbackParams,
       body: rollbackBody,
       status: 201,
       answer: commit.schema,
@@ -247,7 +249,7 @@ export const commitOperations = jobOperations(
   },
 );
 
-const oneTask: [string] = ['/v2/tasks/:id'];
+const taskPath: [string] = ['/v2/tasks/:id'];
 
 /** The HTTP operations on tasks. */
 export const taskOperations = declareOperations('tasks', 'Tasks', {
@@ -273,23 +275,23 @@ export const taskOperations = declareOperations('tasks', 'Tasks', {
   },
   get: {
     method: 'GET',
-    paths: oneTask,
+    paths: taskPath,
     summary:
       'Returns a task with the import, export, migration, commit, snapshot or restore that it runs.',
     answer: task.schema,
   },
   put: {
     method: 'PUT',
-    paths: oneTask,
+    paths: taskPath,
     summary: 'Cancels a task.',
-    body: repeatingSchema(cancel, task.schema),
+    body: withReadOnlyKeys(cancelBody, task.schema),
     answer: task.schema,
   },
   patch: {
     method: 'PATCH',
-    paths: oneTask,
+    paths: taskPath,
     summary: 'Cancels a task.',
-    body: repeatingSchema(cancel, task.schema),
+    body: withReadOnlyKeys(cancelBody, task.schema),
     answer: task.schema,
   },
 });

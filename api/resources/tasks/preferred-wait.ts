@@ -1,15 +1,15 @@
 import type { AppContext } from '../../http/app-context.js';
 import { abortOnDisconnect, type ApiReply, type ApiRequest } from '../../http/request.js';
-import { preferenceOf, reportApplied } from '../../http/preferences.js';
+import { preferenceOf, reportAppliedPreference } from '../../http/preferences.js';
 
-/** The longest wait, in seconds: proxies give a request up after a minute. */
-const mostSeconds = 50;
+/** The longest wait, in seconds; proxies abandon a request after a minute. */
+const maxWaitSeconds = 50;
 
 /**
- * Waits for the end of a task as long as a request prefers, with `Prefer: wait=<seconds>` (RFC 7240, section 4.3), so that its client need not ask again
- * and again. Returns false at once if it does not.
- *
- * Choice: a request for a job or a task with `Prefer: wait=<seconds>` is answered when the task has ended, after that time, or after 50 seconds.
+ * Waits for the end of a task as long as the request prefers by `Prefer: wait=<seconds>` (RFC 7240, section 4.3), so that the client need
+ * not poll. Returns false at once if the request has no such preference.
+ * Choice: a request for a job or a task with `Prefer: wait=<seconds>` is answered when the task has ended, or after that time, or after 50
+ * seconds.
  */
 export async function waitAsPreferred(
   { scheduler }: AppContext,
@@ -19,12 +19,12 @@ export async function waitAsPreferred(
 ): Promise<boolean> {
   const preferredSeconds = preferenceOf(request, 'wait');
   if (preferredSeconds === undefined || !/^\d{1,9}$/.test(preferredSeconds)) return false;
-  const seconds = Math.min(mostSeconds, Number(preferredSeconds));
-  reportApplied(reply, `wait=${seconds}`);
+  const seconds = Math.min(maxWaitSeconds, Number(preferredSeconds));
+  reportAppliedPreference(reply, `wait=${seconds}`);
   const isOver = AbortSignal.timeout(1000 * seconds);
   const signal = AbortSignal.any([isOver, abortOnDisconnect(request, reply)]);
   await scheduler.wait(taskId, signal).catch((error: unknown) => {
-    // What has become of the row is looked up afterwards.
+    // The caller reads the row again afterwards, and finds out whether it was deleted.
     if (!signal.aborted && (error as { code?: unknown }).code !== 'not-found') throw error;
   });
   return true;

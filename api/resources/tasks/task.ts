@@ -1,19 +1,19 @@
 import { jobs } from '../../../scheduler/jobs/index.js';
 import type { Job } from '../../../scheduler/jobs/job.js';
-import { isActive, type TaskRow } from '../../../engine/catalog/task-row.js';
-import { constant, declareResource } from '../../http/resource.js';
+import { isActiveStatus, type TaskRow } from '../../../engine/catalog/task-row.js';
+import { constantField, declareResource } from '../../http/resource.js';
 import {
   boolean,
   id,
   integer,
   jsonObject,
   nullable,
-  oneOf,
+  enumOf,
   reference,
   strings,
   text,
 } from '../../http/schema.js';
-import { createdAndUpdated, ownerFields, type WithUser } from '../common-fields.js';
+import { timestampFields, ownerFields, type WithUser } from '../common-fields.js';
 import { objectSummary } from '../objects/object.js';
 import { vaultSummary } from '../vaults/vault.js';
 import { taskStatuses } from './job.js';
@@ -31,7 +31,7 @@ export interface TaskContext extends WithUser {
 
 type TaskType = Pick<Job, 'type' | 'displayName' | 'background' | 'requiresIdleTarget'>;
 
-/** The declaration of each kind of task; `type` is `<anything>.<class name>` (contract 15.1). */
+/** The declaration of each kind of task; `type` has the form `<anything>.<class name>` (contract 15.1). */
 export const taskTypes: ReadonlyMap<string, TaskType> = new Map<string, TaskType>([
   ...jobs.map((job) => [job.kind, job] as const),
   ['commit', { type: 'datasets.DatasetCommit', displayName: 'Dataset Commit' }] as const,
@@ -46,7 +46,7 @@ export const task = declareResource<TaskRow, TaskContext>({
   description:
     'A task of the queue: the work of an import, an export, a migration, a commit, a snapshot, a restore or a verification.',
   fields: {
-    class_name: constant('ECSTask'),
+    class_name: constantField('ECSTask'),
     id: { type: id, example: 5108 },
     url: {
       type: text,
@@ -69,7 +69,7 @@ export const task = declareResource<TaskRow, TaskContext>({
       description: 'The import, export, commit, snapshot or restore that the task runs.',
       example: 5107,
     },
-    status: { type: oneOf(...taskStatuses), example: 'running' },
+    status: { type: enumOf(...taskStatuses), example: 'running' },
     description: { type: text, example: 'Validate and transform uploaded file' },
     priority: { type: integer, description: 'A lower number runs first.', example: 0 },
     parent_id: {
@@ -81,7 +81,7 @@ export const task = declareResource<TaskRow, TaskContext>({
       type: strings,
       example: ['cancel'],
       show: ({ kind, status }) => {
-        if (isActive(status)) return ['cancel'];
+        if (isActiveStatus(status)) return ['cancel'];
         return kind === 'commit' && status === 'completed' ? ['rollback'] : [];
       },
     },
@@ -107,17 +107,17 @@ export const task = declareResource<TaskRow, TaskContext>({
       example: null,
       show: (_, { sourceVault }) => sourceVault,
     },
-    require_idle_source: constant(false),
+    require_idle_source: constantField(false),
     require_idle_target: {
       type: boolean,
       description: 'It begins when no other task works on its target.',
       example: false,
       show: ({ kind }) => taskTypes.get(kind)?.requiresIdleTarget === true,
     },
-    schedule_info: constant(null),
-    cron_schedule: constant(null),
+    schedule_info: constantField(null),
+    cron_schedule: constantField(null),
     ...ownerFields,
-    ...createdAndUpdated,
+    ...timestampFields,
     task_object: {
       type: nullable(jsonObject),
       description: 'What the task runs; only in the answer for a single task.',

@@ -2,18 +2,18 @@ import { Body, Controller, Query, Req, Res } from '@nestjs/common';
 import { viewerOf } from '../../../engine/catalog/access.js';
 import { taskClasses, type TaskClass, type TaskRow } from '../../../engine/catalog/task-row.js';
 import type { TaskFilter, TaskOrdering } from '../../../engine/catalog/tasks.js';
-import { invalid, notFound } from '../../../engine/core/errors.js';
+import { invalidError, notFoundError } from '../../../engine/core/errors.js';
 import { Access, Resource, CurrentCaller } from '../../http/access.js';
 import { isCancelRequest } from './cancel-job.js';
 import { JobPresenter } from './job-presenter.js';
 import { taskStatuses } from './job.js';
 import { taskTypes } from './task.js';
 import {
-  anyOf,
+  choiceParams,
   paramIds,
-  oneId,
+  idParam,
   omitUndefined,
-  value,
+  firstParamValue,
   paramValues,
 } from '../../http/list-query.js';
 import { Operation } from '../../http/operation.js';
@@ -24,7 +24,7 @@ import { requireResource } from '../../http/require-resource.js';
 import type { ApiReply, ApiRequest, Caller } from '../../http/request.js';
 import { waitAsPreferred } from './preferred-wait.js';
 
-/** Tasks: what clients wait for (contract 15). */
+/** Tasks, which show clients the progress of their jobs (contract 15). */
 @Controller()
 export class TasksController {
   constructor(private readonly context: AppContext) {}
@@ -40,7 +40,7 @@ export class TasksController {
     return answerList<TaskRow>(request, query, {
       defaultLimit: 10, // contract 3.2
       rows: (page) => this.context.catalog.tasks.list(taskFilter(query, caller), page),
-      views: (rows) => presenter.each(rows, (row) => presenter.ofTask(row)),
+      views: (rows) => presenter.presentEach(rows, (row) => presenter.ofTask(row)),
     });
   }
 
@@ -53,7 +53,7 @@ export class TasksController {
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
     const hasWaited = await waitAsPreferred(this.context, task.id, request, reply);
-    // Permissions may have changed meanwhile.
+    // The caller's permissions may have changed during the wait.
     const shown = hasWaited
       ? await requireResource(this.context.catalog, caller, 'task', task.id, 'read')
       : task;
@@ -79,7 +79,7 @@ export class TasksController {
   ): Promise<object> {
     if (isCancelRequest(body, request)) await this.context.scheduler.cancel(task.id);
     const row = await this.context.catalog.tasks.get(task.id);
-    if (!row) throw notFound(); // deleted meanwhile
+    if (!row) throw notFoundError(); // the task was deleted meanwhile
     return new JobPresenter(this.context, request).ofTask(row, true);
   }
 }
@@ -89,19 +89,19 @@ function taskFilter(query: QueryParams, caller: Caller): TaskFilter {
     viewer: viewerOf(caller),
     ...omitUndefined<TaskFilter>({
       ids: paramIds(query, 'id'),
-      statuses: anyOf(query, 'status', taskStatuses),
+      statuses: choiceParams(query, 'status', taskStatuses),
       kinds: kindsParam(query),
       classes: classesParam(query, caller),
-      targetObjectId: oneId(query, 'target_object_id'),
-      sourceObjectId: oneId(query, 'source_object_id'),
-      parentId: oneId(query, 'parent_task_id'),
+      targetObjectId: idParam(query, 'target_object_id'),
+      sourceObjectId: idParam(query, 'source_object_id'),
+      parentId: idParam(query, 'parent_task_id'),
       userIds: paramIds(query, 'user_id') ?? paramIds(query, 'user'),
       ordering: orderingParam(query),
     }),
   };
 }
 
-/** A list filtered by a type that no task has is empty. */
+/** Returns the kinds of task that `task_type` names; empty if it names only unknown types. */
 function kindsParam(query: QueryParams): readonly string[] | undefined {
   const requestedTypes = paramValues(query, 'task_type').flatMap((text) => text.split(','));
   if (requestedTypes.length === 0) return undefined;
@@ -111,18 +111,18 @@ function kindsParam(query: QueryParams): readonly string[] | undefined {
 }
 
 /**
- * Choice: tasks that the server starts for itself, merges of segments, vacuums, checkpoints of logs, tables of uploaded files, and verifications that a request waits for, are of the class
- * `background`. They are in no list unless an administrator of the account asks for `class=background`; for members they do
- * not exist.
+ * Choice: tasks that the server starts for itself have the class `background`: compactions, vacuums, checkpoints, tables of uploaded files,
+ * and verifications for which a request waits. They are in no list unless an administrator of the account asks for `class=background`; for
+ * other users they do not exist.
  */
 function classesParam(query: QueryParams, caller: Caller): readonly TaskClass[] | undefined {
-  const wantedClasses = anyOf(query, 'class', taskClasses);
+  const wantedClasses = choiceParams(query, 'class', taskClasses);
   return caller.user.role === 'member'
     ? wantedClasses?.filter((one) => one !== 'background')
     : wantedClasses;
 }
 
-const orderings = new Map<string, TaskOrdering>([
+const orderingByParam = new Map<string, TaskOrdering>([
   ['id', 'id'],
   ['created_at', 'createdAt'],
   ['updated_at', 'updatedAt'],
@@ -131,13 +131,13 @@ const orderings = new Map<string, TaskOrdering>([
 ]);
 
 function orderingParam(query: QueryParams): TaskFilter['ordering'] {
-  const text = value(query, 'ordering');
+  const text = firstParamValue(query, 'ordering');
   if (text === undefined) return undefined;
   const isDescending = text.startsWith('-');
-  const orderBy = orderings.get(isDescending ? text.slice(1) : text);
+  const orderBy = orderingByParam.get(isDescending ? text.slice(1) : text);
   if (orderBy !== undefined) return { by: orderBy, isDescending };
-  throw invalid(
+  throw invalidError(
     'ordering',
-    `Use one of ${[...orderings.keys()].join(', ')}, with - in front for descending.`,
+    `Use one of ${[...orderingByParam.keys()].join(', ')}, with - in front for descending.`,
   );
 }

@@ -17,8 +17,8 @@ export const templateIdField = {
   show: null,
 } as const;
 
-/** The template that a request names, if any. One that is missing, or that the caller may not read, is an error of the form. */
-export async function namedTemplate(
+/** Returns the template that a request names, if any. If it is missing, or the caller may not read it, a mistake is noted in the form. */
+export async function readTemplate(
   tables: Tables,
   caller: Caller,
   form: Form,
@@ -34,7 +34,7 @@ export async function namedTemplate(
   }
 }
 
-/** The fields of the template that the request does not define, followed by the fields of the request. */
+/** Returns the fields of the template that the request does not define, followed by those of the request. */
 export function withTemplateFields(
   template: TemplateRow | undefined,
   given: readonly JsonObject[],

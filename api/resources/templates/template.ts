@@ -1,7 +1,7 @@
 import type { TemplateRow } from '../../../engine/catalog/templates.js';
 import type { JsonObject } from '../../../engine/core/types.js';
 import { Form, isObject } from '../../http/form.js';
-import { constant, declareResource } from '../../http/resource.js';
+import { constantField, declareResource } from '../../http/resource.js';
 import {
   boolean,
   filledText,
@@ -9,14 +9,14 @@ import {
   jsonObject,
   listOf,
   nullable,
-  oneOf,
-  readBy,
+  enumOf,
+  withReader,
   reference,
   text,
   type ValueType,
 } from '../../http/schema.js';
 import {
-  createdAndUpdated,
+  timestampFields,
   descriptionField,
   tagsField,
   userField,
@@ -31,16 +31,16 @@ export interface TemplateContext extends WithUser {
   readonly origin: string;
 }
 
-const writableWhen = { create: 'optional', update: true } as const;
+const optionallyWritable = { create: 'optional', update: true } as const;
 
-/** The fields of a template: a list, an object by name, or a single field. */
+/** Reads the fields of a template from a list, an object by name, or a single field. */
 function readFields(form: Form, key: string): readonly JsonObject[] | undefined {
   const rawValue = form.raw(key);
   if (rawValue === undefined || rawValue === null) return undefined;
   const isSingle = isObject(rawValue) && typeof rawValue['name'] === 'string';
   const fieldsForm = new Form({ [key]: isSingle ? [rawValue] : rawValue });
   const fields = readImportFields(fieldsForm, key);
-  form.absorbInto(key, fieldsForm, (_name, messages) => messages);
+  form.collectErrorsOfPart(key, fieldsForm, (_name, messages) => messages);
   return fields;
 }
 
@@ -51,7 +51,7 @@ function readVersion(form: Form, key: string): string | undefined {
 }
 
 function paramField(type: ValueType, description: string) {
-  return { ...writableWhen, type, description, example: {}, initial: {} };
+  return { ...optionallyWritable, type, description, example: {}, initial: {} };
 }
 
 /** A template (contract 13). */
@@ -59,7 +59,7 @@ export const template = declareResource<TemplateRow, TemplateContext>({
   name: 'DatasetTemplate',
   description: 'A template: definitions of fields and parameters, for datasets and imports.',
   fields: {
-    class_name: constant('DatasetTemplate'),
+    class_name: constantField('DatasetTemplate'),
     id: {
       type: nullable(id),
       description: 'null for the template of a dataset, which is not saved.',
@@ -73,20 +73,20 @@ export const template = declareResource<TemplateRow, TemplateContext>({
     name: { type: filledText, example: 'Somatic variants', create: 'required', update: true },
     description: { ...descriptionField, initial: null },
     version: {
-      ...writableWhen,
-      type: readBy(text, readVersion),
+      ...optionallyWritable,
+      type: withReader(text, readVersion),
       description: 'Without spaces.',
       example: '1.0.0',
       initial: '',
     },
     template_type: {
-      ...writableWhen,
-      type: oneOf('dataset', 'recipe', 'search'),
+      ...optionallyWritable,
+      type: enumOf('dataset', 'recipe', 'search'),
       example: 'dataset',
       initial: 'dataset',
     },
     is_public: {
-      ...writableWhen,
+      ...optionallyWritable,
       type: boolean,
       description: 'Whether users of every account may read it.',
       example: false,
@@ -94,8 +94,8 @@ export const template = declareResource<TemplateRow, TemplateContext>({
     },
     tags: { ...tagsField, initial: [] },
     fields: {
-      ...writableWhen,
-      type: readBy(listOf(reference('TargetFieldCreate')), readFields),
+      ...optionallyWritable,
+      type: withReader(listOf(reference('TargetFieldCreate')), readFields),
       description: 'Definitions of fields, as target_fields of an import.',
       example: [],
       initial: [],
@@ -118,7 +118,7 @@ export const template = declareResource<TemplateRow, TemplateContext>({
     account: { type: id, example: 1, show: ({ accountId }) => accountId },
     user: userField,
     user_id: { type: id, example: 3 },
-    ...createdAndUpdated,
+    ...timestampFields,
   },
   examples: {
     create: {

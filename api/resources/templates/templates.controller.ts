@@ -2,7 +2,7 @@ import { viewerOf } from '../../../engine/catalog/access.js';
 import type { SavedResourceFilter } from '../../../engine/catalog/saved-resource.js';
 import { crudController } from '../../http/crud.js';
 import { readBoolean, type Form } from '../../http/form.js';
-import { omitUndefined, value, paramValues } from '../../http/list-query.js';
+import { omitUndefined, firstParamValue, paramValues } from '../../http/list-query.js';
 import { crudOperations } from '../../http/operation-row.js';
 import type { QueryParams } from '../../http/page.js';
 import type { Caller } from '../../http/request.js';
@@ -45,13 +45,13 @@ export const TemplatesController = crudController<'template', TemplateContext, S
       );
     },
     resolve: (_context, caller, form, _values, row) =>
-      Promise.resolve({ isShared: sharedBy(form, caller) ?? row?.isShared ?? true }),
+      Promise.resolve({ isShared: readIsShared(form, caller) ?? row?.isShared ?? true }),
     delete: (context, { id }) => context.catalog.templates.delete(id),
   },
 );
 
 /** Whether `account_id` shares the template with the account; undefined if the request does not say. */
-function sharedBy(form: Form, { account }: Caller): boolean | undefined {
+function readIsShared(form: Form, { account }: Caller): boolean | undefined {
   if (!form.has('account_id')) return undefined;
   const rawAccountId = form.raw('account_id') ?? '';
   if (rawAccountId === '') return false;
@@ -61,13 +61,13 @@ function sharedBy(form: Form, { account }: Caller): boolean | undefined {
 }
 
 function templateFilter(query: QueryParams, caller: Caller): SavedResourceFilter {
-  const isPublic = value(query, 'is_public');
+  const isPublic = firstParamValue(query, 'is_public');
   const tags = paramValues(query, 'tags');
   return {
     viewer: viewerOf(caller),
     ...omitUndefined<SavedResourceFilter>({
-      name: value(query, 'name'),
-      templateType: value(query, 'template_type'),
+      name: firstParamValue(query, 'name'),
+      templateType: firstParamValue(query, 'template_type'),
       isPublic: isPublic === undefined ? undefined : (readBoolean(isPublic) ?? false),
       tags: tags.length === 0 ? undefined : tags.flatMap((tag) => tag.split(',')),
     }),

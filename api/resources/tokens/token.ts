@@ -1,19 +1,19 @@
 import type { TokenRow } from '../../../engine/catalog/tokens.js';
 import type { Form } from '../../http/form.js';
-import { constant, declareResource } from '../../http/resource.js';
-import { id, nullable, oneOf, readBy, text, timestamp } from '../../http/schema.js';
+import { constantField, declareResource } from '../../http/resource.js';
+import { id, nullable, enumOf, withReader, text, timestamp } from '../../http/schema.js';
 
 /** The data that the view of a token shows and its row does not have. */
 export interface TokenContext {
   readonly origin: string;
-  /** The id of the application that it was granted to. */
+  /** The id of the application to which the token was granted; null for other tokens. */
   readonly applicationId: number | null;
 }
 
 /** A token that was just created, with its secret. */
 export type CreatedToken = TokenRow & { readonly secret: string };
 
-/** Reads a time in the future; null for none. */
+/** Reads a time in the future; null if the token does not expire. */
 function readExpiry(form: Form, key: string): number | null | undefined {
   const givenText = form.text(key);
   if (givenText === undefined) return null;
@@ -32,7 +32,7 @@ export const token = declareResource<TokenRow, TokenContext>({
   name: 'Token',
   description: 'A credential of the user: a token, or an API key.',
   fields: {
-    class_name: constant('Token'),
+    class_name: constantField('Token'),
     id: { type: id, example: 7 },
     url: {
       type: text,
@@ -41,21 +41,21 @@ export const token = declareResource<TokenRow, TokenContext>({
     },
     name: { type: text, example: 'laptop', create: 'optional', update: true, initial: '' },
     kind: {
-      type: oneOf('token', 'api_key'),
+      type: enumOf('token', 'api_key'),
       description: 'token: 30 characters; api_key: 40, for clients that expect an API key. They have the same rights.', // prettier-ignore
       example: 'token',
       create: 'optional',
       initial: 'token',
     },
     scope: {
-      type: oneOf('read', 'read write'),
+      type: enumOf('read', 'read write'),
       description: 'read: requests that change nothing.',
       example: 'read',
       create: 'optional',
       initial: 'read write',
     },
     expires_at: {
-      type: readBy(nullable(timestamp), readExpiry),
+      type: withReader(nullable(timestamp), readExpiry),
       description: 'The time from which it is refused; null: never.',
       example: null,
       create: 'optional',

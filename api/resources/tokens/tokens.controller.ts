@@ -2,7 +2,7 @@ import { requireUserItself } from '../../../engine/catalog/access.js';
 import { recordAudit } from '../../../engine/catalog/audit-log.js';
 import { tokenSubject, type NewToken, type TokenFilter } from '../../../engine/catalog/tokens.js';
 import { crudController } from '../../http/crud.js';
-import { omitUndefined, value } from '../../http/list-query.js';
+import { omitUndefined, firstParamValue } from '../../http/list-query.js';
 import { crudOperations } from '../../http/operation-row.js';
 import { timestamp } from '../../http/schema.js';
 import { refuseChange } from '../unchangeable.js';
@@ -33,7 +33,7 @@ export const TokensController = crudController<'token', TokenContext, TokenFilte
   filter: (query, { user }) => ({
     userId: user.id,
     isRevoked: false,
-    ...omitUndefined<TokenFilter>({ name: value(query, 'name') }),
+    ...omitUndefined<TokenFilter>({ name: firstParamValue(query, 'name') }),
   }),
   contexts: ({ catalog }, { origin }, rows) =>
     Promise.all(
@@ -43,7 +43,7 @@ export const TokensController = crudController<'token', TokenContext, TokenFilte
       }),
     ),
   create: async ({ catalog, signingKey }, { caller, form, values }): Promise<CreatedToken> => {
-    form.done();
+    form.throwIfInvalid();
     requireUserItself(caller);
     const newToken = { ...(values as NewToken), userId: caller.user.id };
     return catalog.transaction(async (tx) => {

@@ -5,14 +5,14 @@ import type { FileVersionRow } from '../../../engine/catalog/file-versions.js';
 import type { MultipartUploadRow } from '../../../engine/catalog/multipart-uploads.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
-import { AppError, invalid, notFound } from '../../../engine/core/errors.js';
-import { list, makeFolder, moveFile, openFile, removeTree, syncFolder } from '../../../engine/core/files.js'; // prettier-ignore
+import { AppError, invalidError, notFoundError } from '../../../engine/core/errors.js';
+import { listFolder, makeFolder, moveFile, openFile, removeTree, syncFolder } from '../../../engine/core/files.js'; // prettier-ignore
 import { writeStream } from '../../../engine/core/file-writer.js';
 import { withDatasetLock } from '../../../scheduler/queue/dataset-lock.js';
 import type { AppContext, ServerLimits } from '../../http/app-context.js';
 import type { ApiRequest } from '../../http/request.js';
 import { partTarget } from '../downloads/signed-addresses.js';
-import { publishUpload, receiveBody, removeQuietly, uploadScratch } from './receive-upload.js';
+import { publishUpload, receiveBody, removeQuietly, uploadScratchPath } from './receive-upload.js';
 
 /** Begins an upload in parts if the announced size of a version of a file requires it (contract 6.5). */
 export async function beginMultipart(
@@ -33,7 +33,7 @@ export async function beginMultipart(
   });
 }
 
-/** A part of a file, as answers show it; part numbers count from 1, and `end_byte` is the position of the last byte. */
+/** A part of an upload, as answers show it; part numbers count from 1, and `end_byte` is the position of the last byte. */
 export interface PresignedPart {
   readonly part_number: number;
   readonly start_byte: number;
@@ -45,7 +45,10 @@ export interface PresignedPart {
   readonly etag: string | null;
 }
 
-/** The parts of an upload with these numbers, by default all, with new addresses. Throws a 400 for a number that the file does not have. */
+/**
+ * Returns the parts of an upload with these numbers, by default all, with new addresses. Throws a 400 for a number that the upload does not
+ * have.
+ */
 export async function presignedParts(
   { data, signer }: AppContext,
   upload: MultipartUploadRow,
@@ -53,7 +56,7 @@ export async function presignedParts(
   numbers?: readonly number[],
 ): Promise<readonly PresignedPart[]> {
   const stored = new Map<number, string>();
-  for (const { name } of await list(data.partsOf(upload))) {
+  for (const { name } of await listFolder(data.uploadPartsOf(upload))) {
     const [number, md5] = name.split('-');
     stored.set(Number(number), md5!);
   }
@@ -61,7 +64,7 @@ export async function presignedParts(
   return (numbers ?? all).map((number) => {
     const range = partRange(upload, number);
     if (range === undefined)
-      throw invalid('part_numbers', `The file has no part ${number}; its parts are 1 to ${all.length}.`); // prettier-ignore
+      throw invalidError('part_numbers', `The file has no part ${number}; its parts are 1 to ${all.length}.`); // prettier-ignore
     return {
       part_number: number,
       start_byte: range.start,
@@ -94,8 +97,8 @@ export interface SignedPart {
 }
 
 /**
- * Receives a part and stores it durably; a part that is sent again with other bytes replaces the earlier one. Returns its MD5 in hex. A 404 if the
- * upload has been completed or aborted.
+ * Receives a part and stores it durably; a part that is sent again with other bytes replaces the earlier one. Returns its MD5 in hex.
+ * Throws a 404 if the upload has been completed or aborted.
  */
 export async function receivePart(
   context: AppContext,
@@ -104,40 +107,40 @@ export async function receivePart(
   contentMd5: string | undefined,
 ): Promise<string> {
   const { catalog, data } = context;
-  const upload = openUpload(await catalog.multipartUploads.get(id, revision));
+  const upload = requireOpenUpload(await catalog.multipartUploads.get(id, revision));
   const range = partRange(upload, number);
-  if (range === undefined) throw notFound();
+  if (range === undefined) throw notFoundError();
   const announced = { size: range.bytes, md5: null };
   return receiveBody(context, id, body, announced, contentMd5, (scratchPath, { md5 }) =>
     withDatasetLock(id, async () => {
-      const folder = data.partsOf(upload);
+      const folder = data.uploadPartsOf(upload);
       const otherParts = await storedParts(context, upload, number);
       await catalog.transaction(async (tx) => {
-        openUpload(await tx.multipartUploads.get(id, revision)); // it may have ended meanwhile
+        requireOpenUpload(await tx.multipartUploads.get(id, revision)); // the upload may have ended meanwhile
         await makeFolder(folder);
-        await moveFile(scratchPath, data.part(upload, number, md5));
+        await moveFile(scratchPath, data.uploadPart(upload, number, md5));
         await syncFolder(folder);
         await tx.multipartUploads.touch(upload);
       });
       crashpoint('part.stored');
       for (const other of otherParts.filter((one) => one !== md5))
-        await removeQuietly(data.part(upload, number, other));
+        await removeQuietly(data.uploadPart(upload, number, other));
     }),
   );
 }
 
-/** The MD5s of the files of a part: more than one only after a crash. */
+/** Returns the MD5s of the stored files of a part; only after a crash can there be more than one file. */
 async function storedParts(
   { data }: AppContext,
   upload: MultipartUploadRow,
   number: number,
 ): Promise<readonly string[]> {
-  const names = (await list(data.partsOf(upload))).map(({ name }) => name.split('-'));
+  const names = (await listFolder(data.uploadPartsOf(upload))).map(({ name }) => name.split('-'));
   return names.flatMap(([part, md5]) => (Number(part) === number ? [md5!] : []));
 }
 
-function openUpload(upload: MultipartUploadRow | undefined): MultipartUploadRow {
-  if (upload === undefined || upload.isComplete) throw notFound();
+function requireOpenUpload(upload: MultipartUploadRow | undefined): MultipartUploadRow {
+  if (upload === undefined || upload.isComplete) throw notFoundError();
   return upload;
 }
 
@@ -149,8 +152,8 @@ export interface UploadedPart {
 }
 
 /**
- * Joins the parts of an upload for a user, and makes them the content of the version if its size and MD5 are those announced. Throws a 400 that names the
- * parts that are missing or differ; these can be sent again. An upload that is complete stays as it is.
+ * Joins the parts of an upload for a user. The result becomes the content of the version if its size and MD5 are those announced. Throws a
+ * 400 that names the parts that are missing or differ; these can be sent again. Does nothing if the upload is already complete.
  */
 export async function completeMultipart(
   context: AppContext,
@@ -162,10 +165,10 @@ export async function completeMultipart(
   await withDatasetLock(id, async () => {
     const upload = await catalog.multipartUploads.get(id, revision);
     const version = await catalog.fileVersions.get(id, revision);
-    if (upload === undefined || version === undefined) throw notFound(); // aborted or deleted meanwhile
+    if (upload === undefined || version === undefined) throw notFoundError(); // the upload or the version was deleted meanwhile
     if (upload.isComplete) return;
-    const names = await checkedParts(context, upload, parts);
-    const scratchPath = uploadScratch(context, id);
+    const names = await verifyParts(context, upload, parts);
+    const scratchPath = uploadScratchPath(context, id);
     try {
       const writtenFile = await writeStream(scratchPath, joinFiles(names));
       if (writtenFile.bytes !== upload.bytes)
@@ -183,13 +186,13 @@ export async function completeMultipart(
     crashpoint('multipart.published');
     await removeParts(context, upload);
   }).catch(async (error: unknown) => {
-    if ((await catalog.objects.get(id)) === undefined) throw notFound(); // deleted meanwhile
+    if ((await catalog.objects.get(id)) === undefined) throw notFoundError(); // the object was deleted meanwhile
     throw error;
   });
 }
 
-/** The files of all parts, in order. */
-async function checkedParts(
+/** Returns the paths of the files of all parts, in the order of the parts. */
+async function verifyParts(
   context: AppContext,
   upload: MultipartUploadRow,
   parts: readonly UploadedPart[],
@@ -198,20 +201,25 @@ async function checkedParts(
   const count = partCount(upload);
   const unknown = parts.find(({ number }) => number < 1 || number > count);
   if (unknown !== undefined)
-    throw invalid('parts', `The file has no part ${unknown.number}; its parts are 1 to ${count}.`);
-  if (givenEtags.size < parts.length) throw invalid('parts', 'A part is named twice.');
-  const stored = new Set((await list(context.data.partsOf(upload))).map(({ name }) => name));
+    throw invalidError(
+      'parts',
+      `The file has no part ${unknown.number}; its parts are 1 to ${count}.`,
+    );
+  if (givenEtags.size < parts.length) throw invalidError('parts', 'A part is named twice.');
+  const stored = new Set(
+    (await listFolder(context.data.uploadPartsOf(upload))).map(({ name }) => name),
+  );
   const numbers = Array.from({ length: count }, (_, i) => i + 1);
   const missing = numbers.filter((number) => !givenEtags.has(number));
   if (missing.length > 0)
-    throw invalid(
+    throw invalidError(
       'parts',
       `The file has ${count} parts; name these, too: ${listNumbers(missing)}.`,
     );
   const wrong = numbers.filter((number) => !stored.has(`${number}-${givenEtags.get(number)}`));
   if (wrong.length > 0)
-    throw invalid('parts', `These parts have not arrived with the etag given; send them again: ${listNumbers(wrong)}.`); // prettier-ignore
-  return numbers.map((number) => context.data.part(upload, number, givenEtags.get(number)!));
+    throw invalidError('parts', `These parts have not arrived with the etag given; send them again: ${listNumbers(wrong)}.`); // prettier-ignore
+  return numbers.map((number) => context.data.uploadPart(upload, number, givenEtags.get(number)!));
 }
 
 function listNumbers(numbers: readonly number[]): string {
@@ -231,7 +239,10 @@ async function* joinFiles(paths: readonly string[]): AsyncGenerator<Uint8Array> 
   }
 }
 
-/** Ends the upload in parts of a file that was begun last, and removes its parts; the version stays without content. Throws a 400 if there is none to end. */
+/**
+ * Aborts the most recent open upload in parts of a file and removes its parts; the version stays without content. Throws a 400 if no upload
+ * is open.
+ */
 export async function abortMultipart(context: AppContext, id: number): Promise<void> {
   await withDatasetLock(id, async () => {
     const endedUpload = await context.catalog.transaction(async (tx) => {
@@ -245,7 +256,7 @@ export async function abortMultipart(context: AppContext, id: number): Promise<v
   });
 }
 
-/** Removes the parts of a version, ignoring errors: the next start removes what is left. */
+/** Removes the parts of a version, ignoring errors: the next start of the server removes parts that remain. */
 async function removeParts({ data }: AppContext, upload: MultipartUploadRow): Promise<void> {
-  await removeTree(data.partsOf(upload)).catch(() => undefined);
+  await removeTree(data.uploadPartsOf(upload)).catch(() => undefined);
 }

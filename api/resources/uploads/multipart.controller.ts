@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import type { MultipartUploadRow } from '../../../engine/catalog/multipart-uploads.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
-import { notFound } from '../../../engine/core/errors.js';
+import { notFoundError } from '../../../engine/core/errors.js';
 import { stringifyJson } from '../../../engine/core/json.js';
 import { Access, CurrentCaller, Resource } from '../../http/access.js';
 import { AppContext } from '../../http/app-context.js';
@@ -29,14 +29,14 @@ import {
   type UploadedPart,
 } from './multipart-upload.js';
 
-const uploadId = {
+const uploadIdProperty = {
   type: text,
   description: 'As in the answer that created the file.',
   example: '6f0e8c1e-5d2b-4f5e-9c1a-0d8f3a6b7c21',
   required: true,
 };
-const uploadKey = { type: text, description: 'The `upload_key`.', example: '4811' };
-const example = {
+const uploadKeyProperty = { type: text, description: 'The `upload_key`.', example: '4811' };
+const examplePart = {
   part_number: 1,
   start_byte: 0,
   end_byte: 67_108_863,
@@ -45,9 +45,9 @@ const example = {
   etag: null,
 };
 
-const completion = bodySchema('MultipartComplete', 'Completes an upload in parts.', {
-  upload_id: uploadId,
-  physical_object_id: uploadKey,
+const completionBody = bodySchema('MultipartComplete', 'Completes an upload in parts.', {
+  upload_id: uploadIdProperty,
+  physical_object_id: uploadKeyProperty,
   parts: {
     type: jsonObjects,
     description: 'The number and the `ETag` of every part.',
@@ -60,8 +60,8 @@ const completedAnswer = answerSchema('MultipartCompleted', 'That an upload in pa
   object_id: { type: integer, example: 4811 },
 });
 const refresh = bodySchema('PresignedUrlsCreate', 'Asks for new addresses of parts.', {
-  upload_id: uploadId,
-  key: uploadKey,
+  upload_id: uploadIdProperty,
+  key: uploadKeyProperty,
   total_size: { type: integer, description: 'The size of the file.', example: 7_000_000_000 },
   part_numbers: { type: integers, description: 'All parts when absent.', example: [1] },
 });
@@ -69,12 +69,12 @@ const refreshedAnswer = answerSchema('PresignedUrls', 'Addresses of the parts of
   presigned_urls: {
     type: jsonObjects,
     description: '`etag` is the MD5 of a part that has arrived, else null.',
-    example: [example],
+    example: [examplePart],
   },
 });
 
-/** The schemas of bodies and answers. */
-export const multipartSchemas = [completion, completedAnswer, refresh, refreshedAnswer];
+/** The schemas of the bodies and answers of uploads in parts. */
+export const multipartSchemas = [completionBody, completedAnswer, refresh, refreshedAnswer];
 
 /** Uploads in parts. */
 export const multipartOperations = declareOperations('multipart', 'Objects', {
@@ -89,7 +89,7 @@ export const multipartOperations = declareOperations('multipart', 'Objects', {
     method: 'POST',
     paths: ['/v2/complete_multi_part'],
     summary: 'Joins the parts of a file. Answers when the file is available.',
-    body: completion,
+    body: completionBody,
     answer: completedAnswer,
   },
   abort: {
@@ -102,10 +102,10 @@ export const multipartOperations = declareOperations('multipart', 'Objects', {
 
 /**
  * Uploads in parts (contract 6.5).
- *
- * Choice: files of 5 GiB and more, or of `--multipart-mb`, are uploaded in parts of at most 64 MiB, or larger ones where these would be more than 10,000. The `ETag` of a part is its MD5. An
- * upload to which nothing has been sent for seven days is given up. While the parts of a file are joined for more than 20 seconds, the answer is begun with status 200 and a blank is sent
- * from time to time, because one client waits for no more than 80 seconds; if the parts turn out to be wrong then, the connection is closed before the answer.
+ * Choice: files of 5 GiB and more, or of `--multipart-mb` and more, are uploaded in parts of at most 64 MiB, or of larger parts if there
+ * would otherwise be more than 10,000. The `ETag` of a part is its MD5. An upload to which nothing has been sent for seven days is aborted.
+ * If joining the parts takes more than 20 seconds, the answer begins with status 200 and sends blanks from time to time, because one client
+ * waits at most 80 seconds; if the parts then prove wrong, the connection is closed before the answer is complete.
  */
 @Controller()
 export class MultipartController {
@@ -127,7 +127,7 @@ export class MultipartController {
     const early = await Promise.race([done, setTimeout(keepAliveMs, undefined, { ref: false })]);
     if (early !== undefined) return early;
     reply.header('Content-Type', 'application/json');
-    return Readable.from(answerAfterBlanks(done, keepAliveMs), { objectMode: false });
+    return Readable.from(streamKeepAliveAnswer(done, keepAliveMs), { objectMode: false });
   }
 
   @Operation(multipartOperations.refresh)
@@ -141,10 +141,10 @@ export class MultipartController {
     const numbers = readNumbers(form);
     const size = form.integer('total_size');
     const upload = await this.#uploadNamed(form, 'key', caller);
-    if (upload.isComplete) throw notFound();
+    if (upload.isComplete) throw notFoundError();
     if (size !== undefined && size !== upload.bytes)
       form.fail('total_size', `The file was announced with ${upload.bytes} bytes, not ${size}.`);
-    form.done();
+    form.throwIfInvalid();
     return { presigned_urls: await presignedParts(this.context, upload, request, numbers) };
   }
 
@@ -155,27 +155,27 @@ export class MultipartController {
     return presenterFor(this.context, request).object(row);
   }
 
-  /** The upload that a form names by its id, and perhaps by its key as well. */
+  /** Returns the upload that a form names by its id, and possibly also by its key. */
   async #uploadNamed(form: Form, keyName: string, caller: Caller): Promise<MultipartUploadRow> {
     const givenUploadId = form.requiredText('upload_id');
     const key = form.text(keyName);
-    form.done();
+    form.throwIfInvalid();
     const upload = await this.context.catalog.multipartUploads.byUploadId(givenUploadId);
-    if (upload === undefined) throw notFound();
+    if (upload === undefined) throw notFoundError();
     await requireResource(this.context.catalog, caller, 'object', upload.id, 'write');
     if (key !== undefined && readId(key) !== upload.id)
       form.fail(keyName, `The upload has the key ${upload.id}, not ${JSON.stringify(key.slice(0, 50))}.`); // prettier-ignore
-    form.done();
+    form.throwIfInvalid();
     return upload;
   }
 }
 
-/** The text of an answer, after a blank for every `everyMs` that it takes. Throws the error of `done`. */
-async function* answerAfterBlanks(
+/** Yields the text of an answer, preceded by a blank for every `everyMs` that passes before `done` resolves. Throws the error of `done`. */
+async function* streamKeepAliveAnswer(
   done: Promise<object>,
   everyMs: number,
 ): AsyncGenerator<Uint8Array> {
-  done.catch(() => undefined); // the client has left, so nobody awaits this promise
+  done.catch(() => undefined); // if the client has left, nobody awaits this promise
   for (;;) {
     yield Buffer.from(' ');
     const answer = await Promise.race([done, setTimeout(everyMs, undefined, { ref: false })]);

@@ -3,11 +3,11 @@ import type { IncomingMessage } from 'node:http';
 import type { Tables } from '../../../engine/catalog/catalog.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
-import { AppError, notFound } from '../../../engine/core/errors.js';
+import { AppError, notFoundError } from '../../../engine/core/errors.js';
 import { linkFile, removeFile, syncFolder } from '../../../engine/core/files.js';
 import { writeStream, type WrittenFile } from '../../../engine/core/file-writer.js';
 import type { AppContext } from '../../http/app-context.js';
-import { requireOfUser } from '../../http/require-resource.js';
+import { requireResourceOfUser } from '../../http/require-resource.js';
 
 /** The object, the number of the version and the user in a signed upload URL. */
 export interface SignedUpload {
@@ -17,9 +17,9 @@ export interface SignedUpload {
 }
 
 /**
- * Streams a body to disk and makes it the content of the version for which the address was signed, if its size and MD5 are those announced in the request or with
- * the version. Returns the MD5 in hex. A failed upload leaves no file and changes nothing (threat D8). What is sent again to an address that was used becomes another
- * version.
+ * Streams a body to disk and makes it the content of the version for which the address was signed, if its size and MD5 are those announced
+ * in the request or with the version. Returns the MD5 in hex. A failed upload leaves no file and changes nothing (threat D8). If the
+ * address was used before, the content becomes a further version.
  */
 export async function receiveUpload(
   context: AppContext,
@@ -28,10 +28,10 @@ export async function receiveUpload(
   contentMd5: string | undefined,
 ): Promise<string> {
   const object = await context.catalog.objects.get(target.id);
-  if (object?.objectType !== 'file') throw notFound();
+  if (object?.objectType !== 'file') throw notFoundError();
   const version = await context.catalog.fileVersions.get(target.id, target.revision);
   if ((await context.catalog.fileVersions.numberFor(object, target.revision)) === undefined)
-    throw notFound();
+    throw notFoundError();
   const announced = version?.availability === 'unverified' ? version : { size: null, md5: null };
   return receiveBody(context, object.id, body, announced, contentMd5, (scratchPath, written) =>
     publishUpload(context, target, scratchPath, written),
@@ -39,8 +39,8 @@ export async function receiveUpload(
 }
 
 /**
- * Streams a body to a file in the scratch folder, checks its size and MD5, and calls `publish`, which links or moves the file to where it belongs.
- * Returns the MD5 in hex.
+ * Streams a body to a file in the scratch folder, checks its size and MD5, and calls `publish`, which links or moves the file to its final
+ * path. Returns the MD5 in hex.
  */
 export async function receiveBody(
   context: AppContext,
@@ -51,13 +51,13 @@ export async function receiveBody(
   publish: (scratchPath: string, written: WrittenFile) => Promise<unknown>,
 ): Promise<string> {
   const expected = expectedContent(announced, body.headers['content-length'], contentMd5);
-  const scratchPath = uploadScratch(context, objectId);
+  const scratchPath = uploadScratchPath(context, objectId);
   try {
     const limit = expected.bytes;
-    const options = limit === undefined ? {} : { maxBytes: limit, tooLarge: tooLarge(limit) };
+    const options = limit === undefined ? {} : { maxBytes: limit, tooLarge: tooLargeError(limit) };
     const writtenFile = await writeStream(scratchPath, body, options).catch((error: unknown) => {
       // The client closed the connection, which is not an error of the server.
-      throw error instanceof AppError ? error : interruptedUpload(error);
+      throw error instanceof AppError ? error : interruptedUploadError(error);
     });
     checkContent(writtenFile, expected);
     crashpoint('upload.partial');
@@ -70,16 +70,16 @@ export async function receiveBody(
 }
 
 /** A new path in the scratch folder for the bytes of a file; the next start of the server removes files that remain there. */
-export function uploadScratch({ data }: AppContext, objectId: number): string {
+export function uploadScratchPath({ data }: AppContext, objectId: number): string {
   return data.path('scratch', `upload-${objectId}-${randomUUID()}`);
 }
 
-/** Removes a file, ignoring errors: the sweep at the next start removes what is left. */
+/** Removes a file, ignoring errors: the sweep at the next start removes files that remain. */
 export async function removeQuietly(path: string): Promise<void> {
   await removeFile(path).catch(() => undefined);
 }
 
-/** The size and MD5 in hex that were announced; null where they were not. */
+/** The announced size and MD5 in hex; null if not announced. */
 export type AnnouncedContent = Pick<ObjectRow, 'size' | 'md5'>;
 
 interface ExpectedContent {
@@ -108,17 +108,17 @@ function expectedContent(
 function contentMd5Hex(contentMd5: string | undefined): string | null {
   if (contentMd5 === undefined) return null;
   const text = contentMd5.trim();
-  if (/^[0-9a-fA-F]{32}$/.test(text)) return text.toLowerCase(); // some clients send hex
+  if (/^[0-9a-fA-F]{32}$/.test(text)) return text.toLowerCase(); // some clients send the MD5 in hex
   const bytes = Buffer.from(text, 'base64');
   if (bytes.byteLength === 16) return bytes.toString('hex');
   throw new AppError('invalid', 'Content-MD5 must be the base64 text of 16 bytes');
 }
 
-function tooLarge(bytes: number): () => AppError {
+function tooLargeError(bytes: number): () => AppError {
   return () => new AppError('invalid', `the body has more than the ${bytes} bytes announced`);
 }
 
-function interruptedUpload(cause: unknown): AppError {
+function interruptedUploadError(cause: unknown): AppError {
   return new AppError('invalid', 'the upload broke off', undefined, cause);
 }
 
@@ -132,12 +132,14 @@ function checkContent(written: WrittenFile, expected: ExpectedContent): void {
   throw new AppError('invalid', `the body's md5 is ${written.md5}, but ${wrong} was announced`);
 }
 
-/** The file that gets a content, and the version for which it was announced; without one it becomes another version, which replaces none. */
+/**
+ * The file that gets a content, and the version for which the content was announced. Without `revision`, the content becomes a new version.
+ */
 export interface ContentTarget extends Pick<SignedUpload, 'id' | 'userId'> {
   readonly revision?: number;
 }
 
-/** Uploaded content in the scratch folder; without `mimetype`, the file keeps its own. */
+/** Uploaded content in the scratch folder; without `mimetype`, the file keeps its present media type. */
 export interface UploadedContent {
   readonly bytes: number | null;
   readonly md5: string | null;
@@ -145,11 +147,11 @@ export interface UploadedContent {
 }
 
 /**
- * Makes a file of the scratch folder the content of a version of a file, and removes it there; `also` is done in the same transaction. Each upload has a scratch file of
- * its own; of concurrent uploads to one address, the last to finish becomes the content. Returns the number of the version. Throws 404 or 403 if the user has lost the permission to write since the
- * upload began (threat A4).
- *
- * Choice: bytes that are sent again to an address that was used add no version if they are the current content, because clients repeat uploads whose answer got lost.
+ * Makes a file of the scratch folder the content of a version of a file, and removes it from the scratch folder; `also` runs in the same
+ * transaction. Each upload has its own scratch file; of concurrent uploads to one address, the last to finish becomes the content. Returns
+ * the number of the version. Throws 404 or 403 if the user has lost the permission to write since the upload began (threat A4).
+ * Choice: bytes that are sent again to a used upload address add no version if they equal the current content, because clients repeat
+ * uploads whose answer was lost.
  */
 export async function publishUpload(
   context: AppContext,
@@ -160,16 +162,16 @@ export async function publishUpload(
 ): Promise<number> {
   let linked: string | undefined;
   const publishedFile = context.catalog.transaction(async (tx) => {
-    const object = await requireOfUser(tx, userId, 'object', id, 'write');
+    const object = await requireResourceOfUser(tx, userId, 'object', id, 'write');
     const { bytes: size, ...described } = content;
     const next = object.lastRevision + 1;
     const isAdded = announced === undefined;
     const revision = isAdded ? next : await tx.fileVersions.numberFor(object, announced);
-    if (revision === undefined) throw notFound(); // deleted meanwhile
+    if (revision === undefined) throw notFoundError(); // the version was deleted meanwhile
     const isSame = object.revision > 0 && object.md5 === content.md5 && object.size === size;
     if (!isAdded && revision !== announced && isSame) return { revision: object.revision };
     const path = context.data.object(id, revision);
-    await linkFile(scratchPath, path); // the name in the scratch folder shows a restart that this was not completed
+    await linkFile(scratchPath, path); // until the scratch file is removed, a restart sees that the upload was not completed
     linked = path;
     await syncFolder(context.data.objects);
     crashpoint('upload.renamed');

@@ -2,7 +2,7 @@ import { Controller, Headers, Param, Query, Req, Res } from '@nestjs/common';
 import { Public } from '../../http/access.js';
 import { readId } from '../../http/form.js';
 import { Operation } from '../../http/operation.js';
-import { requireSigned, signedUser } from '../downloads/signed-addresses.js';
+import { requireSignedUrl, userIdOfSignedUrl } from '../downloads/signed-addresses.js';
 import { uploadOperations } from '../objects/objects.operations.js';
 import { AppContext } from '../../http/app-context.js';
 import type { QueryParams } from '../../http/page.js';
@@ -27,7 +27,7 @@ export class UploadsController {
     const target = {
       id: readId(id) ?? 0,
       revision: readId(revision) ?? 0,
-      userId: signedUser(request),
+      userId: userIdOfSignedUrl(request),
     };
     return this.receive(id, request, reply, () =>
       receiveUpload(this.context, target, request.raw, contentMd5),
@@ -44,14 +44,14 @@ export class UploadsController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<string> {
-    const revision = readId(query['version']) ?? 1; // addresses of first versions have none
+    const revision = readId(query['version']) ?? 1; // the address for a first version has no `version`
     const target = { id: readId(id) ?? 0, revision, number: readId(number) ?? 0 };
     return this.receive(id, request, reply, () =>
       receivePart(this.context, target, request.raw, contentMd5),
     );
   }
 
-  /** Checks the signed address of an object, and answers with the MD5 of what `work` has received. */
+  /** Checks the signed address of an object; `work` receives the body and returns its MD5, which becomes the `ETag` of the answer. */
   private async receive(
     id: string,
     request: ApiRequest,
@@ -59,7 +59,7 @@ export class UploadsController {
     work: () => Promise<string>,
   ): Promise<string> {
     try {
-      await requireSigned(this.context, request, 'object', id, 'write');
+      await requireSignedUrl(this.context, request, 'object', id, 'write');
       reply.header('ETag', `"${await work()}"`);
     } catch (error) {
       // The rest of the request body stays unread, so the connection cannot be reused.

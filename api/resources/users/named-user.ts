@@ -3,10 +3,10 @@ import type { UserRow } from '../../../engine/catalog/users.js';
 import type { Form } from '../../http/form.js';
 
 /**
- * The active user of an account whom `user_id` or `email` of a request names; undefined where it gives neither. One who is not there is a
- * mistake in the form.
+ * Returns the active user of an account whom `user_id` or `email` of a request names; undefined if it has neither key. If there is no such
+ * user, a mistake is noted in the form.
  */
-export async function namedUser(
+export async function readUser(
   tables: Tables,
   form: Form,
   accountId: number,

@@ -1,12 +1,12 @@
 import type { AccountRow } from '../../../engine/catalog/accounts.js';
 import { fullName, type UserRow } from '../../../engine/catalog/users.js';
-import { constant, declareResource, type ResourceField } from '../../http/resource.js';
+import { constantField, declareResource, type ResourceField } from '../../http/resource.js';
 import {
   boolean,
   filledText,
   id,
   nullable,
-  oneOf,
+  enumOf,
   text,
   timestamp,
   type ValueType,
@@ -15,16 +15,16 @@ import {
 type UserFields<Context> = Readonly<Record<string, ResourceField<UserRow, Context>>>;
 
 const summaryFields: UserFields<object> = {
-  class_name: constant('User'),
+  class_name: constantField('User'),
   id: { type: id, example: 3 },
   email: { type: text, example: 'ada@acme.org' },
   first_name: { type: text, example: 'Ada' },
   last_name: { type: text, example: 'Okafor' },
   full_name: { type: text, example: 'Ada Okafor', show: (user) => fullName(user) },
   is_active: { type: boolean, example: true },
-  is_staff: constant(false),
-  role: { type: oneOf('member', 'admin', 'primary_owner'), example: 'member' },
-  title: constant(''),
+  is_staff: constantField(false),
+  role: { type: enumOf('member', 'admin', 'primary_owner'), example: 'member' },
+  title: constantField(''),
 };
 
 /** The user inside another resource (contract 4.1). */
@@ -34,7 +34,7 @@ export const userSummary = declareResource<UserRow>({
   fields: summaryFields,
 });
 
-const account: ValueType = {
+const accountType: ValueType = {
   schema: {
     type: 'object',
     properties: { id: id.schema, domain: text.schema, name: text.schema },
@@ -59,7 +59,7 @@ const userFields: UserFields<UserContext> = {
     description:
       'member, or admin: administers the account. An account has one primary_owner, its first user.',
     create: 'optional',
-    createType: oneOf('member', 'admin'),
+    createType: enumOf('member', 'admin'),
     update: true,
   },
   is_active: {
@@ -73,22 +73,22 @@ const userFields: UserFields<UserContext> = {
     example: 'ada',
     show: ({ email }) => email.split('@', 1)[0] ?? email,
   },
-  is_verified: constant(true),
+  is_verified: constantField(true),
   date_joined: { type: timestamp, example: '2026-01-12T08:00:00.000Z', property: 'createdAt' },
-  password_days_remaining: constant(null),
+  password_days_remaining: constantField(null),
   url: {
     type: text,
     example: 'http://localhost:7878/v1/users/3',
     show: (row, { origin }) => `${origin}/v1/users/${row.id}`,
   },
   account: {
-    type: account,
+    type: accountType,
     example: { id: 1, domain: 'acme', name: 'Acme Genomics' },
     show: (_, { account: row }) => ({ id: row.id, domain: row.domain, name: row.name }),
   },
 };
 
-/** A user with the account (contract 4.1). */
+/** A user with their account (contract 4.1). */
 export const user = declareResource<UserRow, UserContext>({
   name: 'User',
   description: 'A user of the account.',
@@ -99,7 +99,7 @@ export const user = declareResource<UserRow, UserContext>({
   },
 });
 
-/** A user who was just created, or who accepted an invitation. */
+/** A user who was just created or has accepted an invitation, with a token. */
 export const createdUser = declareResource<
   UserRow,
   UserContext & { readonly token: string | null }

@@ -6,7 +6,7 @@ import type { UserFilter, UserRow } from '../../../engine/catalog/users.js';
 import { Access, CurrentCaller, Resource } from '../../http/access.js';
 import { AppContext } from '../../http/app-context.js';
 import { Form, readBoolean } from '../../http/form.js';
-import { anyOf, omitUndefined, value } from '../../http/list-query.js';
+import { choiceParams, omitUndefined, firstParamValue } from '../../http/list-query.js';
 import { CreateOperation, Operation } from '../../http/operation.js';
 import { declareOperations, pagingParams, updateDescription } from '../../http/operation-row.js';
 import { answerList, type QueryParams } from '../../http/page.js';
@@ -96,11 +96,11 @@ export class UsersController {
     @Req() request: ApiRequest,
   ): Promise<object> {
     requireAdministrator(caller);
-    const isActive = value(query, 'is_active');
+    const isActive = firstParamValue(query, 'is_active');
     const filter = omitUndefined<UserFilter>({
       accountId: caller.account.id,
-      email: value(query, 'email'),
-      role: anyOf(query, 'role', ['member', 'admin', 'primary_owner'])?.[0],
+      email: firstParamValue(query, 'email'),
+      role: choiceParams(query, 'role', ['member', 'admin', 'primary_owner'])?.[0],
       isActive: isActive === undefined ? undefined : (readBoolean(isActive) ?? false),
     });
     return answerList<UserRow>(request, query, {
@@ -126,7 +126,7 @@ export class UsersController {
     requireUserItself(caller);
     const form = new Form(body);
     const { email = '', ...values } = user.readCreate(form);
-    form.done();
+    form.throwIfInvalid();
     const { account } = caller;
     const newUser = {
       ...values,
@@ -167,7 +167,7 @@ export class UsersController {
     const form = new Form(body);
     const values = user.readUpdate(form);
     refuseChange(form, 'email', email, 'The address of a user cannot be changed.');
-    form.done();
+    form.throwIfInvalid();
     const changedUser = await this.context.catalog.transaction((tx) =>
       changeUser(tx, caller.user, id, values),
     );

@@ -6,7 +6,7 @@ import type {
   VaultPermissionRow,
 } from '../../../engine/catalog/vault-permissions.js';
 import type { VaultRow } from '../../../engine/catalog/vaults.js';
-import { invalid, notFound } from '../../../engine/core/errors.js';
+import { invalidError, notFoundError } from '../../../engine/core/errors.js';
 import { Access, CurrentCaller, Resource } from '../../http/access.js';
 import { AppContext } from '../../http/app-context.js';
 import { Form, readId } from '../../http/form.js';
@@ -14,13 +14,14 @@ import { Operation } from '../../http/operation.js';
 import { declareOperations, pagingParams } from '../../http/operation-row.js';
 import { answerList, type QueryParams } from '../../http/page.js';
 import type { ApiRequest, Caller } from '../../http/request.js';
-import { namedUser } from '../users/named-user.js';
+import { readUser } from '../users/named-user.js';
 import { permissionGrant, vaultPermission } from './vault-permission.js';
 import { permissionNames } from './vault.js';
 
 /**
- * The HTTP operations on permissions of a vault. Choice: the interface has none, so a vault has the list `permissions`, of which PUT sets one by
- * its user or group and DELETE revokes one by its id. Only who administers the vault sees the list. /
+ * The HTTP operations on permissions of a vault.
+ * Choice: the contract has no operations on permissions, so a vault has a list `permissions`. PUT sets the permission of a user or group,
+ * and DELETE revokes a permission by its id. Only administrators of the vault see the list.
  */
 export const permissionOperations = declareOperations('vaultPermissions', 'Vaults', {
   list: {
@@ -45,7 +46,7 @@ export const permissionOperations = declareOperations('vaultPermissions', 'Vault
   },
 });
 
-/** Permissions of vaults; who may change them is decided as for the vault itself. */
+/** Permissions of vaults; whoever may administer a vault may change its permissions. */
 @Controller()
 export class PermissionsController {
   constructor(private readonly context: AppContext) {}
@@ -76,7 +77,7 @@ export class PermissionsController {
     if (form.raw('permission') === undefined) form.fail('permission', 'This field is required.');
     return this.context.catalog.transaction(async (tx) => {
       const holder = await readHolder(tx, form, vault);
-      form.done();
+      form.throwIfInvalid();
       const row = await shareVault(tx, user, vault, holder!, permission!);
       return permissionView(tx, row!);
     });
@@ -91,7 +92,7 @@ export class PermissionsController {
   ): Promise<object> {
     return this.context.catalog.transaction(async (tx) => {
       const row = await tx.vaultPermissions.get(readId(id) ?? 0);
-      if (row?.vaultId !== vault.id) throw notFound();
+      if (row?.vaultId !== vault.id) throw notFoundError();
       const shownPermission = await permissionView(tx, row);
       const { userId, groupId } = row;
       await shareVault(tx, user, vault, userId === null ? { groupId: groupId! } : { userId }, null);
@@ -100,7 +101,7 @@ export class PermissionsController {
   }
 }
 
-/** The user or the group that the request names, which must be of the vault's account. */
+/** Returns the user or the group that the request names; it must belong to the account of the vault. */
 async function readHolder(
   tx: Tables,
   form: Form,
@@ -109,7 +110,7 @@ async function readHolder(
   const keys = ['user_id', 'email', 'group_id'] as const;
   const givenKeys = keys.filter((key) => (form.raw(key) ?? '') !== '');
   if (givenKeys.length !== 1)
-    throw invalid(givenKeys[1] ?? 'user_id', 'Give one of user_id, email and group_id.');
+    throw invalidError(givenKeys[1] ?? 'user_id', 'Give one of user_id, email and group_id.');
   if (givenKeys[0] === 'group_id') {
     const groupId = form.id('group_id', 'Must be the id of a group.');
     if (groupId === undefined) return undefined;
@@ -117,7 +118,7 @@ async function readHolder(
     if (group?.accountId === vault.accountId) return { groupId };
     return form.fail('group_id', `The account has no group ${groupId}.`);
   }
-  const user = await namedUser(tx, form, vault.accountId);
+  const user = await readUser(tx, form, vault.accountId);
   if (user === undefined) return undefined;
   if (user.id === vault.userId) {
     return form.fail(

@@ -8,26 +8,34 @@ import { declareOperations } from '../../http/operation-row.js';
 import type { Caller } from '../../http/request.js';
 import { answerSchema, id, integer, listOf, objectOf, text } from '../../http/schema.js';
 
-const counts = {
+const usageCounts = {
   datasets: { type: integer },
   records: { type: integer },
   dataset_bytes: { type: integer },
   files: { type: integer },
   file_bytes: { type: integer },
 };
-const example = { datasets: 3, records: 69_302, dataset_bytes: 4_718_592, files: 12, file_bytes: 104_857_600 }; // prettier-ignore
+const exampleUsage = { datasets: 3, records: 69_302, dataset_bytes: 4_718_592, files: 12, file_bytes: 104_857_600 }; // prettier-ignore
 
-const usage = answerSchema('Usage', 'What the account stores, as far as the user may read it.', {
-  total: { type: objectOf(counts), description: 'All vaults together.', example },
-  vaults: {
-    type: listOf(objectOf({ vault_id: { type: id }, name: { type: text }, ...counts })),
-    description: 'By vault, in the order of their names.',
-    example: [{ vault_id: 12, name: 'Cardiomyopathy families', ...example }],
+const usageSchema = answerSchema(
+  'Usage',
+  'What the account stores, as far as the user may read it.',
+  {
+    total: {
+      type: objectOf(usageCounts),
+      description: 'All vaults together.',
+      example: exampleUsage,
+    },
+    vaults: {
+      type: listOf(objectOf({ vault_id: { type: id }, name: { type: text }, ...usageCounts })),
+      description: 'By vault, in the order of their names.',
+      example: [{ vault_id: 12, name: 'Cardiomyopathy families', ...exampleUsage }],
+    },
   },
-});
+);
 
-/** The schemas of the answers of these operations. */
-export const usageSchemas = [usage];
+/** The schemas of the answers of the operations on usage. */
+export const usageSchemas = [usageSchema];
 
 /** The storage that accounts use. */
 export const usageOperations = declareOperations('usage', 'Vaults', {
@@ -35,15 +43,15 @@ export const usageOperations = declareOperations('usage', 'Vaults', {
     method: 'GET',
     paths: ['/v2/usage'],
     summary: 'Tells how many records and bytes the vaults of the account hold.',
-    answer: usage,
+    answer: usageSchema,
   },
 });
 
 /**
- * What an account stores.
- *
- * Choice: usage is counted over the vaults of the account that the user may read, from the catalogue: bytes of datasets are those of their newest
- * version (`GET /v2/datasets/{id}/disk_use` has earlier ones), a copy of a file, which shares its bytes, counts like any other, and so does every version of a file that is stored.
+ * The storage that an account uses.
+ * Choice: usage is counted from the catalogue, over the vaults of the account that the user may read. The bytes of a dataset are those of
+ * its newest version (`GET /v2/datasets/{id}/disk_use` has earlier ones). Every stored version of a file counts, and so does a copy of a
+ * file, although it shares its bytes.
  */
 @Controller()
 export class UsageController {
@@ -55,13 +63,13 @@ export class UsageController {
     const all = await this.context.catalog.vaults.usage(viewerOf(caller));
     const vaults = all.filter(({ accountId }) => accountId === caller.account.id);
     return {
-      total: viewOf(vaults),
-      vaults: vaults.map((one) => ({ vault_id: one.id, name: one.name, ...viewOf([one]) })),
+      total: usageView(vaults),
+      vaults: vaults.map((one) => ({ vault_id: one.id, name: one.name, ...usageView([one]) })),
     };
   }
 }
 
-function viewOf(vaults: readonly VaultUsage[]): object {
+function usageView(vaults: readonly VaultUsage[]): object {
   const sum = (key: 'datasets' | 'records' | 'datasetBytes' | 'files' | 'fileBytes'): number =>
     vaults.reduce((total, one) => total + one[key], 0);
   return {

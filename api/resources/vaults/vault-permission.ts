@@ -2,9 +2,9 @@ import type { GroupRow } from '../../../engine/catalog/groups.js';
 import { permissionOfLevel } from '../../../engine/catalog/permission.js';
 import type { UserRow } from '../../../engine/catalog/users.js';
 import type { VaultPermissionRow } from '../../../engine/catalog/vault-permissions.js';
-import { constant, declareResource } from '../../http/resource.js';
-import { bodySchema, id, nullable, oneOf, reference, text } from '../../http/schema.js';
-import { createdAndUpdated } from '../common-fields.js';
+import { constantField, declareResource } from '../../http/resource.js';
+import { bodySchema, id, nullable, enumOf, reference, text } from '../../http/schema.js';
+import { timestampFields } from '../common-fields.js';
 import { groupSummary } from '../groups/group.js';
 import { userSummary } from '../users/user.js';
 import { permissionNames } from './vault.js';
@@ -20,11 +20,11 @@ export const vaultPermission = declareResource<VaultPermissionRow, PermissionCon
   name: 'VaultPermission',
   description: 'A permission that a user or a group was given on a vault.',
   fields: {
-    class_name: constant('VaultPermission'),
+    class_name: constantField('VaultPermission'),
     id: { type: id, example: 5 },
     vault_id: { type: id, example: 12 },
     permission: {
-      type: oneOf(...permissionNames),
+      type: enumOf(...permissionNames),
       description: 'A higher one includes the lower ones.',
       example: 'read',
       show: ({ level }) => permissionOfLevel(level),
@@ -41,7 +41,7 @@ export const vaultPermission = declareResource<VaultPermissionRow, PermissionCon
       example: null,
       show: (_, { group }) => (group ? groupSummary.view(group, {}) : null),
     },
-    ...createdAndUpdated,
+    ...timestampFields,
   },
 });
 
@@ -50,7 +50,7 @@ export const permissionGrant = bodySchema(
   'VaultPermissionGrant',
   'A user, by id or address, or a group, and the permission that they get.',
   {
-    permission: { type: oneOf(...permissionNames), required: true, example: 'read' },
+    permission: { type: enumOf(...permissionNames), required: true, example: 'read' },
     user_id: { type: id, description: 'A user of the account.' },
     email: { type: text, description: 'The address of a user of the account.', example: 'ada@acme.org' }, // prettier-ignore
     group_id: { type: id, description: 'A group of the account.' },

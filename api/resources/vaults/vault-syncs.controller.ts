@@ -4,10 +4,10 @@ import { Operation } from '../../http/operation.js';
 import { declareOperations, pagingParams } from '../../http/operation-row.js';
 import { answerList, type QueryParams } from '../../http/page.js';
 import type { ApiRequest } from '../../http/request.js';
-import { answerSchema, id, oneOf, text, timestamp } from '../../http/schema.js';
+import { answerSchema, id, enumOf, text, timestamp } from '../../http/schema.js';
 
-const vaultSync = answerSchema('VaultSyncTask', 'The synchronisation of a vault.', {
-  class_name: { type: oneOf('VaultSyncTask'), example: 'VaultSyncTask' },
+const vaultSyncSchema = answerSchema('VaultSyncTask', 'The synchronisation of a vault.', {
+  class_name: { type: enumOf('VaultSyncTask'), example: 'VaultSyncTask' },
   id: { type: id, example: 5107 },
   status: { type: text, example: 'completed' },
   vault_id: { type: id, example: 12 },
@@ -16,8 +16,8 @@ const vaultSync = answerSchema('VaultSyncTask', 'The synchronisation of a vault.
   updated_at: { type: timestamp, example: '2026-03-02T09:20:41.000Z' },
 });
 
-/** The schemas of the answers of these operations. */
-export const vaultSyncSchemas = [vaultSync];
+/** The schemas of the answers of the operations on synchronisations. */
+export const vaultSyncSchemas = [vaultSyncSchema];
 
 /** The list of synchronisations. */
 export const vaultSyncOperations = declareOperations('vaultSyncs', 'Vaults', {
@@ -26,14 +26,14 @@ export const vaultSyncOperations = declareOperations('vaultSyncs', 'Vaults', {
     paths: ['/v2/vault_sync_tasks'],
     summary: 'Lists the synchronisations of vaults: there are none.',
     query: pagingParams,
-    answer: { listOf: vaultSync },
+    answer: { listOf: vaultSyncSchema },
   },
 });
 
 /**
- * Synchronisations of vaults with storage elsewhere (contract 5.5).
- *
- * Choice: vaults are kept by this server alone, so the list of synchronisations is empty, and starting one is a 501 that says so.
+ * Synchronisations of vaults with external storage (contract 5.5).
+ * Choice: vaults exist only on this server, so the list of synchronisations is empty, and a request to start one is answered with 501 and
+ * this reason.
  */
 @Controller()
 export class VaultSyncsController {

@@ -3,16 +3,29 @@ import { checkVaultName } from '../../../engine/catalog/names.js';
 import type { Permission } from '../../../engine/catalog/permission.js';
 import type { UserRow } from '../../../engine/catalog/users.js';
 import type { VaultRow } from '../../../engine/catalog/vaults.js';
-import { constant, declareResource, emptyField, type ResourceField } from '../../http/resource.js';
-import { boolean, id, nullable, oneOf, readBy, text, type ValueType } from '../../http/schema.js';
 import {
-  createdAndUpdated,
+  constantField,
+  declareResource,
+  emptyField,
+  type ResourceField,
+} from '../../http/resource.js';
+import {
+  boolean,
+  id,
+  nullable,
+  enumOf,
+  withReader,
+  text,
+  type ValueType,
+} from '../../http/schema.js';
+import {
+  timestampFields,
   descriptionField,
   metadataField,
   ownerFields,
   tagsField,
 } from '../common-fields.js';
-import { checkedName } from '../checked-name.js';
+import { readCheckedName } from '../checked-name.js';
 import { readStorageClass, storageClass } from '../storage-class.js';
 
 /** The data that the view of a vault inside another resource shows and its row does not have. */
@@ -28,16 +41,16 @@ export interface VaultContext extends VaultSummaryContext {
   readonly user: UserRow | undefined;
   readonly hasChildren: boolean;
   readonly hasFolderChildren: boolean;
-  /** Whether the vault is being deleted; the answer then shows it as it was, without permissions. */
+  /** Whether the vault is being deleted; the answer shows its state before the deletion, without permissions. */
   readonly isDeleted: boolean;
 }
 
 /** The provider of all vaults, as clients expect it. */
-export const provider = 'EDP';
+export const vaultProvider = 'EDP';
 
-/** The permissions, the lowest first. */
+/** The permissions, from lowest to highest. */
 export const permissionNames: readonly Permission[] = ['read', 'write', 'admin'];
-const versioning = ['disabled', 'enabled', 'suspended'] as const;
+const versioningStates = ['disabled', 'enabled', 'suspended'] as const;
 
 /** The permissions of a user in a vault, as three flags. */
 export const permissionFlags: ValueType = {
@@ -49,10 +62,10 @@ export const permissionFlags: ValueType = {
   },
 };
 
-const name: ResourceField<VaultRow, unknown> = {
-  // A null in an update is no change.
-  type: readBy(text, (form, key) =>
-    form.raw(key) === undefined ? undefined : checkedName(form, key, checkVaultName),
+const nameField: ResourceField<VaultRow, unknown> = {
+  // In an update, null leaves the name unchanged.
+  type: withReader(text, (form, key) =>
+    form.raw(key) === undefined ? undefined : readCheckedName(form, key, checkVaultName),
   ),
   description: 'Unique in the account, without `/` and `:`.',
   example: 'Cardiomyopathy families',
@@ -61,18 +74,18 @@ const name: ResourceField<VaultRow, unknown> = {
 };
 
 const summaryFields: Readonly<Record<string, ResourceField<VaultRow, VaultSummaryContext>>> = {
-  class_name: constant('Vault'),
+  class_name: constantField('Vault'),
   id: { type: id, example: 12 },
-  name,
+  name: nameField,
   full_path: {
     type: text,
     description: '`domain:vault`',
     example: 'acme:Cardiomyopathy families',
     show: (vault, { account }) => `${account.domain}:${vault.name}`,
   },
-  provider: constant(provider),
+  provider: constantField(vaultProvider),
   vault_type: {
-    type: oneOf('user', 'general'),
+    type: enumOf('user', 'general'),
     description: 'user: the personal vault of a user.',
     example: 'general',
   },
@@ -80,11 +93,11 @@ const summaryFields: Readonly<Record<string, ResourceField<VaultRow, VaultSummar
     type: permissionFlags,
     description: 'What the caller may do.',
     example: { read: true, write: true, admin: true },
-    show: (_, { permission }) => flagsOf(permission),
+    show: (_, { permission }) => permissionFlagsOf(permission),
   },
   is_deleted: { type: boolean, example: false, show: () => false },
   is_public: { type: boolean, example: false },
-  ...createdAndUpdated,
+  ...timestampFields,
   url: {
     type: text,
     example: 'http://localhost:7878/v2/vaults/12',
@@ -92,8 +105,8 @@ const summaryFields: Readonly<Record<string, ResourceField<VaultRow, VaultSummar
   },
 };
 
-/** The flags of a permission; all are false for null. */
-export function flagsOf(permission: Permission | null): object {
+/** Returns the flags of a permission; for null, all are false. */
+export function permissionFlagsOf(permission: Permission | null): object {
   const level = permission === null ? 0 : permissionNames.indexOf(permission) + 1;
   return { read: level >= 1, write: level >= 2, admin: level >= 3 };
 }
@@ -128,7 +141,7 @@ export const vaultFields: Readonly<Record<string, ResourceField<VaultRow, VaultC
   metadata: metadataField,
   tags: tagsField,
   default_storage_class: {
-    type: nullable(readBy(storageClass, readStorageClass)),
+    type: nullable(withReader(storageClass, readStorageClass)),
     description:
       'The storage class of new datasets; null: Standard. With Archive they are archived when Archive is set on them again.',
     example: 'Standard',
@@ -142,16 +155,18 @@ export const vaultFields: Readonly<Record<string, ResourceField<VaultRow, VaultC
     example: true,
     show: (_, { hasFolderChildren }) => hasFolderChildren,
   },
-  require_unique_paths: constant(true),
+  require_unique_paths: constantField(true),
   versioning: {
-    type: readBy(oneOf(...versioning), (form, key) => form.choice(key, versioning)),
+    type: withReader(enumOf(...versioningStates), (form, key) =>
+      form.choice(key, versioningStates),
+    ),
     description:
       'enabled: a file that is uploaded under the name of another becomes a version of that. disabled and suspended: it gets another name; versions that there are stay.',
     example: 'disabled',
     create: 'optional',
     update: true,
   },
-  last_synced: constant(null),
+  last_synced: constantField(null),
   vault_properties: emptyField({}),
 };
 

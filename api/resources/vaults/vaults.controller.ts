@@ -5,16 +5,22 @@ import type { Viewer } from '../../../engine/catalog/permission.js';
 import { transferVault, vaultSubject } from '../../../engine/catalog/share-vault.js';
 import type { NewVault, VaultFilter, VaultRow } from '../../../engine/catalog/vaults.js';
 import { crudController } from '../../http/crud.js';
-import { anyOf, paramIds, omitUndefined, oneId, value } from '../../http/list-query.js';
+import {
+  choiceParams,
+  paramIds,
+  omitUndefined,
+  idParam,
+  firstParamValue,
+} from '../../http/list-query.js';
 import { crudOperations } from '../../http/operation-row.js';
 import type { QueryParams } from '../../http/page.js';
 import type { Caller } from '../../http/request.js';
 import { requireResource } from '../../http/require-resource.js';
 import { removeFiles } from '../objects/remove-files.js';
-import { searchedFilter } from '../search/list-search.js';
+import { readSearchFilter } from '../search/list-search.js';
 import { presenterFor } from '../presenter.js';
-import { namedUser } from '../users/named-user.js';
-import { provider, vault, type VaultContext } from './vault.js';
+import { readUser } from '../users/named-user.js';
+import { vaultProvider, vault, type VaultContext } from './vault.js';
 
 /** The HTTP operations on vaults. */
 export const vaultOperations = crudOperations('vaults', {
@@ -55,16 +61,16 @@ export const VaultsController = crudController<'vault', VaultContext, VaultFilte
   filter: vaultFilter,
   list: async (context, caller, params, page) => {
     const { query, ...rest } = vaultFilter(params, caller);
-    const searchFilter = await searchedFilter(context, caller, 'vaults', query);
+    const searchFilter = await readSearchFilter(context, caller, 'vaults', query);
     return context.catalog.vaults.list({ ...rest, ...searchFilter }, page);
   },
   contexts: (context, request, rows, options) =>
     presenterFor(context, request).vaultContexts(rows, {
       ...options,
-      viewer: viewerWithout(request.query as QueryParams, request.caller!),
+      viewer: viewerExcludingGroup(request.query as QueryParams, request.caller!),
     }),
   create: async ({ catalog }, { caller, form, values }) => {
-    form.done();
+    form.throwIfInvalid();
     const owner = { userId: caller.user.id, accountId: caller.account.id };
     return catalog.transaction(async (tx) => {
       const row = await tx.vaults.create({ ...(values as NewVault), ...owner });
@@ -74,12 +80,12 @@ export const VaultsController = crudController<'vault', VaultContext, VaultFilte
   },
   update: async ({ catalog }, { caller, form, values }, { id, accountId }) => {
     const ownerId = form.id('user_id', 'Must be the id of a user.');
-    form.done();
+    form.throwIfInvalid();
     return catalog.transaction(async (tx) => {
       let before = await tx.vaults.get(id);
       if (before !== undefined && ownerId !== undefined && ownerId !== before.userId) {
-        const owner = await namedUser(tx, form, accountId);
-        form.done();
+        const owner = await readUser(tx, form, accountId);
+        form.throwIfInvalid();
         before = await transferVault(tx, caller.user, before, owner!);
       }
       const row = await tx.vaults.update(id, values);
@@ -105,30 +111,30 @@ async function auditPublication(tx: Tables, { user }: Caller, row: VaultRow): Pr
 }
 
 function vaultFilter(query: QueryParams, caller: Caller): VaultFilter {
-  const type = anyOf(query, 'vault_type', ['user', 'personal', 'general'])?.[0];
-  const wantedProvider = value(query, 'provider');
-  // All vaults have the same provider; any other matches none.
-  const noIds = wantedProvider !== undefined && wantedProvider !== provider ? [0] : undefined;
+  const type = choiceParams(query, 'vault_type', ['user', 'personal', 'general'])?.[0];
+  const wantedProvider = firstParamValue(query, 'provider');
+  // All vaults have the same provider, so a filter by any other provider matches none.
+  const noIds = wantedProvider !== undefined && wantedProvider !== vaultProvider ? [0] : undefined;
   return {
-    viewer: viewerWithout(query, caller),
+    viewer: viewerExcludingGroup(query, caller),
     ...omitUndefined<VaultFilter>({
       ids: noIds ?? paramIds(query, 'id'),
       accountIds: paramIds(query, 'account_id'),
       userIds: paramIds(query, 'user_id'),
-      name: value(query, 'name'),
-      fullPath: value(query, 'full_path'),
-      accountDomain: value(query, 'account_domain'),
+      name: firstParamValue(query, 'name'),
+      fullPath: firstParamValue(query, 'full_path'),
+      accountDomain: firstParamValue(query, 'account_domain'),
       vaultType: type === undefined ? undefined : type === 'general' ? 'general' : 'user',
-      tag: value(query, 'tags', 'tag'),
-      storageClass: value(query, 'storage_class'),
-      query: value(query, 'query', 'q'),
-      permission: anyOf(query, 'permission', ['read', 'write', 'admin'])?.[0],
+      tag: firstParamValue(query, 'tags', 'tag'),
+      storageClass: firstParamValue(query, 'storage_class'),
+      query: firstParamValue(query, 'query', 'q'),
+      permission: choiceParams(query, 'permission', ['read', 'write', 'admin'])?.[0],
     }),
   };
 }
 
-/** The caller, without the group that the query string excludes. */
-function viewerWithout(query: QueryParams, caller: Caller): Viewer {
-  const excludedGroupId = oneId(query, 'exclude_group_id');
+/** Returns the viewer of a list of vaults; if the query string excludes a group, its vaults are left out. */
+function viewerExcludingGroup(query: QueryParams, caller: Caller): Viewer {
+  const excludedGroupId = idParam(query, 'exclude_group_id');
   return { ...viewerOf(caller), ...(excludedGroupId !== undefined && { excludedGroupId }) };
 }

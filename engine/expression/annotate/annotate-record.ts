@@ -6,9 +6,9 @@ import { typeName } from '../values/type-name.js';
 import { PyDict, PyList } from '../values/values.js';
 import type { ExpressionHost, PyValue, Runtime } from '../values/values.js';
 import { castResult, castRuntime } from './cast.js';
-import { compileFields, compileNamed, variableNames } from './fields.js';
+import { compileFields, compileFieldExpression, variableNames } from './fields.js';
 import type { AnnotationField, CompiledField } from './fields.js';
-import { copyValue, plainValue } from './plain.js';
+import { copyValue, toPlainValue } from './plain.js';
 
 /** The options of an annotation, which apply to each record. */
 export interface AnnotationRequest {
@@ -25,7 +25,7 @@ export interface AnnotationRequest {
   readonly targetDataset?: string;
 }
 
-/** The records that one record became, the number of their fields that failed, and the first failures. */
+/** The records that one record became, the number of fields that failed, and the first errors. */
 export interface AnnotatedRecord {
   readonly records: readonly PyDict[];
   readonly fieldErrors: number;
@@ -38,24 +38,26 @@ export class Annotation {
   readonly #fields: readonly CompiledField[];
   readonly #pre: Expression | undefined;
   readonly #post: Expression | undefined;
-  /** The fields whose expressions call dataset functions, and the fields that these expressions read. */
+  /** The fields whose expressions call dataset functions, and the fields on which these expressions depend. */
   readonly #ahead: readonly CompiledField[];
   readonly #postAhead: Expression | undefined;
   readonly #values: readonly (PyValue | undefined)[];
   readonly #declared: readonly string[];
 
-  /** Throws an `AppError` for a syntax error, which names the field, and for a circle of fields. */
+  /** Throws an `AppError` for a syntax error, which names the field, and for fields that depend on each other in a circle. */
   constructor(request: AnnotationRequest) {
     this.#request = request;
     const dataNames = Array.from(request.data?.map.keys() ?? [], String);
     const options = { variables: variableNames(dataNames) };
     this.#fields = compileFields(request.fields, dataNames);
     const compile = (name: string, text: string | undefined) =>
-      text === undefined || text.trim() === '' ? undefined : compileNamed(name, text, options);
+      text === undefined || text.trim() === ''
+        ? undefined
+        : compileFieldExpression(name, text, options);
     this.#pre = compile('pre_annotation_expression', request.preExpression);
     this.#post = compile('post_annotation_expression', request.postExpression);
     this.#postAhead = this.#post?.datasetCalls ? this.#post : undefined;
-    this.#ahead = this.#postAhead ? this.#fields : fieldsAhead(this.#fields);
+    this.#ahead = this.#postAhead ? this.#fields : fieldsToPrefetch(this.#fields);
     this.#values = [
       null,
       request.sourceFilename ?? null,
@@ -77,8 +79,8 @@ export class Annotation {
     return names;
   }
 
-  /** The expressions that `callAhead` evaluates. */
-  get expressionsAhead(): readonly Expression[] {
+  /** The expressions that `prefetchCalls` evaluates to find calls of dataset functions. */
+  get prefetchExpressions(): readonly Expression[] {
     return definedItems([
       this.#pre,
       ...this.#ahead.map(({ expression }) => expression),
@@ -86,7 +88,7 @@ export class Annotation {
     ]);
   }
 
-  /** Annotates one record. An error concerns one field and is no error of the call. */
+  /** Annotates one record. An error in the expression of a field is reported in the result and not thrown. */
   annotate(input: PyDict, host: ExpressionHost = {}): AnnotatedRecord {
     const records: PyDict[] = [];
     let fieldErrors = 0;
@@ -104,15 +106,15 @@ export class Annotation {
     return { records, fieldErrors, firstError };
   }
 
-  /** Evaluates a record until its calls of dataset functions are known; no result is kept. */
-  callAhead(input: PyDict, host: ExpressionHost): void {
+  /** Evaluates a record only to determine its calls of dataset functions; the results are dropped. */
+  prefetchCalls(input: PyDict, host: ExpressionHost): void {
     for (const record of this.#reshape(this.#pre, 'pre', input, null, host)) {
       this.#runFields(record, null, host, this.#ahead);
       if (this.#postAhead) this.#reshape(this.#postAhead, 'post', record, null, host);
     }
   }
 
-  /** Computes the fields of a record. Errors are noted in `errors`; null: they are of no interest. */
+  /** Computes the fields of a record. Errors are noted in `errors`, or ignored if that is null. */
   #runFields(
     record: PyDict,
     errors: Map<string, string> | null,
@@ -140,12 +142,15 @@ export class Annotation {
       }
       setItem(record, name, result);
     }
-    // Fields of the schema that no field computes are not added to the record.
+    // Fields of the dataset that the input lacks and no expression computes are removed again.
     for (const name of missing)
       if (!this.#request.fields.some((field) => field.name === name)) deleteItem(record, name);
   }
 
-  /** The records that a record-level expression makes of one; after an error, which is noted in `errors`, it passes unchanged. */
+  /**
+   * Returns the records that a record-level expression makes of one record. After an error, which is noted in `errors`, returns the record
+   * unchanged.
+   */
   #reshape(
     expression: Expression | undefined,
     stage: 'pre' | 'post',
@@ -183,11 +188,11 @@ function noteError(
   error: unknown,
 ): void {
   const expressionError = expressionErrorOf(error);
-  errors?.set(name, (expression?.failure(expressionError) ?? expressionError).text);
+  errors?.set(name, (expression?.locateError(expressionError) ?? expressionError).text);
 }
 
-/** The fields whose expressions call dataset functions, and the fields that these expressions read. */
-function fieldsAhead(fields: readonly CompiledField[]): readonly CompiledField[] {
+/** Returns the fields whose expressions call dataset functions, and the fields on which these expressions depend. */
+function fieldsToPrefetch(fields: readonly CompiledField[]): readonly CompiledField[] {
   const found: CompiledField[] = [];
   for (const one of fields.toReversed()) {
     const isRead = found.some(({ expression }) => {
@@ -205,7 +210,7 @@ function definedItems<T>(values: readonly (T | undefined)[]): readonly T[] {
 
 function recordsOf(runtime: Runtime, value: PyValue, stage: 'pre' | 'post'): PyDict[] {
   if (value === null) return [];
-  const plainResult = plainValue(runtime, value);
+  const plainResult = toPlainValue(runtime, value);
   const items = plainResult instanceof PyList ? plainResult.items : [plainResult];
   return items.map((item) => {
     if (!(item instanceof PyDict))
@@ -217,7 +222,7 @@ function recordsOf(runtime: Runtime, value: PyValue, stage: 'pre' | 'post'): PyD
   });
 }
 
-/** A copy of a record in depth: expressions cannot change the caller's data. */
+/** Returns a deep copy of a record, so that expressions cannot change the caller's data. */
 function copyRecord(record: PyDict): PyDict {
   const copy = copyValue(record) as PyDict;
   copy.isRecord = true;

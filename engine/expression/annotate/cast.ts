@@ -4,12 +4,12 @@ import { asInt } from '../values/integers.js';
 import { Budget, defaultLimits } from '../values/limits.js';
 import { stripWhiteSpace } from '../values/characters.js';
 import { reprOf, strOf } from '../values/repr.js';
-import { isTrue } from '../values/truth.js';
+import { isTruthy } from '../values/truth.js';
 import { Float, PyDict, PyList } from '../values/values.js';
 import type { PyValue, Runtime } from '../values/values.js';
-import { plainValue } from './plain.js';
+import { toPlainValue } from './plain.js';
 
-/** The types that a result is cast to. */
+/** The types to which a result can be cast. */
 export const castTypes = [
   'auto',
   'blob',
@@ -24,10 +24,10 @@ export const castTypes = [
   'text',
 ] as const;
 
-/** The type that a result is cast to; `auto` leaves it as it is. */
+/** The type to which a result is cast; `auto` leaves it unchanged. */
 export type CastType = (typeof castTypes)[number];
 
-/** The runtime for casting values that no expression made; start its budget for each value. */
+/** The runtime for casting values that are not the result of an expression; start its budget for each value. */
 export const castRuntime: Runtime = {
   budget: new Budget(defaultLimits, () => performance.now()),
   host: {},
@@ -43,37 +43,37 @@ export function castResult(
   type: CastType,
   isList: boolean | null,
 ): PyValue {
-  let plainResult = plainValue(runtime, value);
+  let plainResult = toPlainValue(runtime, value);
   if (isList === false) {
     while (plainResult instanceof PyList) plainResult = plainResult.items[0] ?? null;
-    return castOne(runtime, plainResult, type);
+    return castScalar(runtime, plainResult, type);
   }
   if (plainResult instanceof PyList)
     return new PyList(plainResult.items.map((item) => castElement(runtime, item, type)));
-  const castValue = castOne(runtime, plainResult, type);
+  const castValue = castScalar(runtime, plainResult, type);
   return isList === true ? new PyList([castValue]) : castValue;
 }
 
-/** An element that is a list itself counts by its first element, but for `auto`. */
+/** If an element is itself a list, its first element is cast instead, except for `auto`. */
 function castElement(runtime: Runtime, item: PyValue, type: CastType): PyValue {
   let element = item;
   if (type !== 'auto') while (element instanceof PyList) element = element.items[0] ?? null;
-  return castOne(runtime, element, type);
+  return castScalar(runtime, element, type);
 }
 
-function castOne(runtime: Runtime, value: PyValue, type: CastType): PyValue {
+function castScalar(runtime: Runtime, value: PyValue, type: CastType): PyValue {
   if (value === null) return null;
-  return casts[type](runtime, value, type);
+  return castByType[type](runtime, value, type);
 }
 
 type ResultCast = (runtime: Runtime, value: PyValue, type: CastType) => PyValue;
 
-const casts: Readonly<Record<CastType, ResultCast>> = {
+const castByType: Readonly<Record<CastType, ResultCast>> = {
   auto: (_runtime, value) => value,
   blob: strOf,
   string: strOf,
   text: strOf,
-  boolean: (_runtime, value) => isTrue(value),
+  boolean: (_runtime, value) => isTruthy(value),
   integer: (runtime, value, type) => castInteger(runtime, value, type, 31n),
   long: (runtime, value, type) => castInteger(runtime, value, type, 63n),
   double: castFloat,
@@ -110,7 +110,7 @@ function integerOf(runtime: Runtime, value: PyValue): number | bigint | undefine
   try {
     return asInt(makeInt(runtime, value, undefined));
   } catch (error) {
-    if (!isConversion(error)) throw error;
+    if (!isConversionError(error)) throw error;
   }
   if (typeof value !== 'string' || !/^[-+]?\d*\.?\d*$/.test(stripWhiteSpace(value)))
     return undefined;
@@ -124,13 +124,13 @@ function castFloat(runtime: Runtime, value: PyValue, type: CastType): PyValue {
     const float = makeFloat(runtime, value);
     return Number.isNaN(float.value) ? null : float;
   } catch (error) {
-    if (!isConversion(error)) throw error;
+    if (!isConversionError(error)) throw error;
     throw invalidValue(runtime, value, type);
   }
 }
 
 /** Whether an error says that a value cannot be converted; false for an exceeded limit. */
-function isConversion(error: unknown): boolean {
+function isConversionError(error: unknown): boolean {
   return (
     error instanceof ExpressionError &&
     ['ValueError', 'TypeError', 'OverflowError'].includes(error.exception)

@@ -6,7 +6,7 @@ import type { ExpressionLimits } from '../values/limits.js';
 import type { PyValue } from '../values/values.js';
 import type { CastType } from './cast.js';
 
-/** A field of an annotation. `expression` is a text, or a constant value; null and `''` keep the input's value. */
+/** A field of an annotation. `expression` is a text, or a constant value; with null or `''` the field keeps its value in the input. */
 export interface AnnotationField {
   readonly name: string;
   readonly expression: string | { readonly constant: PyValue } | null;
@@ -17,7 +17,7 @@ export interface AnnotationField {
   readonly isTransient: boolean;
 }
 
-/** The variables of an annotation besides `record`, which stand before those of the caller's `data`. */
+/** The variables of an annotation besides `record`; they precede those of the caller's `data`. */
 export const annotationVariables = [
   'value',
   'source_filename',
@@ -25,7 +25,7 @@ export const annotationVariables = [
   'target_dataset',
 ] as const;
 
-/** A field whose expression is compiled. Without an expression and a constant it keeps the input's value. */
+/** A field with its compiled expression. A field without an expression or constant keeps its value in the input. */
 export interface CompiledField {
   readonly field: AnnotationField;
   readonly expression: Expression | undefined;
@@ -45,18 +45,21 @@ export function compileFields(
       return { field, expression: undefined, constant: undefined };
     if (typeof expression !== 'string')
       return { field, expression: undefined, constant: expression.constant };
-    const compiled = compileNamed(field.name, expression, { ...options, variables });
+    const compiled = compileFieldExpression(field.name, expression, { ...options, variables });
     return { field, expression: compiled, constant: undefined };
   });
 }
 
-/** The names of all variables in the order of their values; the names of an annotation win over those of `data`. */
+/**
+ * Returns the names of all variables in the order of their values. If a name in `data` equals one of an annotation's variables, the latter
+ * has precedence.
+ */
 export function variableNames(dataNames: readonly string[]): string[] {
   return [...annotationVariables, ...dataNames];
 }
 
-/** Compiles an expression; its error is one of the request and names where it stands. */
-export function compileNamed(
+/** Compiles an expression; its error is an error of the request and names the key that contains it. */
+export function compileFieldExpression(
   name: string,
   text: string,
   options: Parameters<typeof compileExpression>[1] = {},
@@ -70,8 +73,8 @@ export function compileNamed(
 }
 
 /**
- * The order in which fields run (section 5.4): by `ordering`, then as listed, but each after the fields it depends on. Names that no
- * field has impose nothing. A cycle is an `invalid` error with the names of its fields.
+ * Returns the fields in the order in which they run (section 5.4): by `ordering`, then as listed, but each after the fields on which it
+ * depends. Names that no field has do not affect the order. A cycle is an `invalid` error with the names of its fields.
  */
 export function orderFields(fields: readonly AnnotationField[]): AnnotationField[] {
   const sorted = fields.toSorted((a, b) => a.ordering - b.ordering);
@@ -79,7 +82,7 @@ export function orderFields(fields: readonly AnnotationField[]): AnnotationField
   const orderedFields: AnnotationField[] = [];
   const states = new Map<AnnotationField, 'open' | 'done'>();
   for (const root of sorted) {
-    // The path from the root to a field, with the next dependency of each; long chains need no recursion.
+    // The path from the root to a field, with the next dependency of each field to visit; with it, long chains need no recursion.
     const path = [{ field: root, next: 0 }];
     while (path.length > 0) {
       const top = path.at(-1)!;
@@ -99,7 +102,7 @@ export function orderFields(fields: readonly AnnotationField[]): AnnotationField
       const otherField = byName.get(name);
       if (otherField === undefined || states.get(otherField) === 'done') continue;
       if (states.get(otherField) === 'open')
-        throw cycleOf(
+        throw cycleError(
           path.map(({ field }) => field.name),
           otherField.name,
         );
@@ -109,7 +112,7 @@ export function orderFields(fields: readonly AnnotationField[]): AnnotationField
   return orderedFields;
 }
 
-function cycleOf(path: readonly string[], name: string): AppError {
+function cycleError(path: readonly string[], name: string): AppError {
   const cycle = [...path.slice(path.indexOf(name)), name];
   const message = `Fields depend on each other in a circle: ${cycle.join(' → ')}`;
   return new AppError('invalid', message, { [name]: [message] });

@@ -4,8 +4,8 @@ import { Float, PyDict, PyList } from '../values/values.js';
 import type { PyValue } from '../values/values.js';
 
 /**
- * The JSON text of a plain value: ints with all digits, floats always with a point or an exponent, infinities as the texts `Infinity` and
- * `-Infinity`, NaN as null (specification of expressions, section 5.3). Throws the error of a limit for a text of more than `maxBytes`.
+ * Returns the JSON text of a plain value: ints with all digits, floats always with a point or an exponent, infinities as the texts
+ * `Infinity` and `-Infinity`, NaN as null (specification of expressions, section 5.3). Throws if the text has more than `maxBytes` bytes.
  */
 export function jsonOfValue(value: PyValue, maxBytes: number): string {
   const writer = new JsonTextWriter(maxBytes);

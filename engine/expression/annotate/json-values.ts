@@ -5,14 +5,14 @@ import { Float, PyDict, PyList } from '../values/values.js';
 import type { PyValue } from '../values/values.js';
 
 /**
- * Reads JSON as values of the language: a number with a point or an exponent is a float, any other one an int of full precision, and
- * objects keep the order of all their keys (specification of expressions, section 4.3). Throws a `JsonError`.
+ * Reads JSON as values of the expression language: a number with a point or an exponent is a float, any other number is an int of full
+ * precision, and objects keep the order of all their keys (specification of expressions, section 4.3). Throws a `JsonError`.
  */
 export function valueOfJson(text: string): PyValue {
-  return new JsonValueReader(text).document();
+  return new JsonValueReader(text).parseDocument();
 }
 
-const number = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?/y;
+const numberPattern = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?/y;
 const constantWords: Readonly<Record<string, PyValue>> = {
   null: null,
   true: true,
@@ -32,7 +32,7 @@ class JsonValueReader {
     this.#text = text;
   }
 
-  document(): PyValue {
+  parseDocument(): PyValue {
     const value = this.#value();
     this.#space();
     if (this.#at < this.#text.length) throw this.#error('unexpected text behind the value');
@@ -45,7 +45,7 @@ class JsonValueReader {
     if (character === '"') return this.#string();
     if (character === '{') return this.#nested(() => this.#object());
     if (character === '[') return this.#nested(() => this.#array());
-    const found = this.#match(number);
+    const found = this.#match(numberPattern);
     if (found === undefined) return this.#word();
     const [digits, fraction, exponent] = found;
     if (fraction !== undefined || exponent !== undefined) return new Float(Number(digits));
@@ -95,7 +95,7 @@ class JsonValueReader {
   #string(): string {
     const start = this.#at;
     let end = this.#text[start] === '"' ? start : -1;
-    // A regular expression would overflow its stack for a text of megabytes.
+    // The end of the string is searched in a loop, because a regular expression would overflow its stack for a text of megabytes.
     if (end >= 0)
       do end = this.#text.indexOf('"', end + 1);
       while (end >= 0 && this.#isEscaped(end));

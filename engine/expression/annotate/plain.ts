@@ -17,16 +17,16 @@ import {
 import type { PyValue, Runtime } from '../values/values.js';
 
 /**
- * Makes a result plain (specification of expressions, section 5.1): only None, booleans, numbers, texts, lists and dicts with texts as
- * keys are left. Iterators are drained. Functions and types are a TypeError. The input is not changed.
+ * Makes a result plain (specification of expressions, section 5.1): afterwards it consists only of None, booleans, numbers, texts, lists,
+ * and dicts with texts as keys. Iterators are drained. Functions and types are a TypeError. The input is not changed.
  */
-export function plainValue(runtime: Runtime, value: PyValue): PyValue {
+export function toPlainValue(runtime: Runtime, value: PyValue): PyValue {
   if (typeof value !== 'object' || value === null || value instanceof Float) return value;
   if (value instanceof PyDict) {
     const dict = new PyDict();
-    runtime.budget.elements(value.map.size);
+    runtime.budget.chargeElements(value.map.size);
     for (const [key, item] of value.map)
-      dict.map.set(plainKey(originalKey(value, key)), plainValue(runtime, item));
+      dict.map.set(toPlainKey(originalKey(value, key)), toPlainValue(runtime, item));
     return dict;
   }
   const isSequence =
@@ -38,26 +38,26 @@ export function plainValue(runtime: Runtime, value: PyValue): PyValue {
     value instanceof PyIterator;
   if (!isSequence) throw typeError(`a result of type ${typeName(value)} cannot be stored`);
   const items = itemsIn(runtime, value);
-  runtime.budget.elements(items.length);
-  const plainItems = items.map((item) => plainValue(runtime, item));
+  runtime.budget.chargeElements(items.length);
+  const plainItems = items.map((item) => toPlainValue(runtime, item));
   return new PyList(value instanceof PySet ? sortedItems(runtime, plainItems) : plainItems);
 }
 
-/** Members in ascending order where they have one, else in the order of insertion. */
+/** Returns the members of a set in ascending order; if they cannot be ordered, in the order of insertion. */
 function sortedItems(runtime: Runtime, items: readonly PyValue[]): PyValue[] {
   try {
     return items.toSorted((a, b) =>
       isOrdered(runtime, '<', a, b) ? -1 : isOrdered(runtime, '<', b, a) ? 1 : 0,
     );
   } catch (error) {
-    // Members that Python cannot order stay in insertion order.
+    // Python cannot order these members, so they stay in the order of insertion.
     if (error instanceof ExpressionError && error.exception === 'TypeError') return items.slice();
     throw error;
   }
 }
 
-/** A key as Python's `json` writes it. */
-function plainKey(key: PyValue): string {
+/** Returns a key as Python's `json` module writes it. */
+function toPlainKey(key: PyValue): string {
   if (typeof key === 'string') return key;
   if (key === null) return 'null';
   if (typeof key === 'boolean') return key ? 'true' : 'false';
@@ -69,7 +69,7 @@ function plainKey(key: PyValue): string {
   throw typeError(`keys must be str, int, float, bool or None, not ${typeName(key)}`);
 }
 
-/** A copy of a value in depth, as far as it can be changed. */
+/** Returns a deep copy of the mutable parts of a value. */
 export function copyValue(value: PyValue): PyValue {
   if (typeof value !== 'object' || value === null || value instanceof Float) return value;
   if (value instanceof PyList) return new PyList(value.items.map(copyValue));

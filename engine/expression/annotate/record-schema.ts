@@ -8,8 +8,8 @@ type FieldPath = readonly string[];
 type FieldTree = Map<string, FieldTree>;
 
 /**
- * Records as the fields of their dataset say: JSON leaves out members of objects that are null and does not tell 1.0 from 1, expressions see
- * both.
+ * Makes records match the fields of their dataset: JSON omits members of objects that are null and does not distinguish 1.0 from 1, but
+ * expressions need both.
  */
 export class RecordSchema {
   readonly #objects: FieldTree = new Map();
@@ -18,24 +18,24 @@ export class RecordSchema {
   /** `paths` are the paths of all fields, `floats` the paths of fields whose numbers are floats. */
   constructor(paths: readonly FieldPath[], floats: readonly FieldPath[]) {
     this.#floats = floats;
-    for (const path of paths) if (path.length > 1) treeAt(this.#objects, path);
+    for (const path of paths) if (path.length > 1) addPathToTree(this.#objects, path);
   }
 
-  /** Changes a record of JSON into what expressions see. */
-  complete(record: PyDict): void {
-    for (const path of this.#floats) withFloats(record, path);
+  /** Changes a record read from JSON into the form that expressions see. */
+  toExpressionForm(record: PyDict): void {
+    for (const path of this.#floats) convertToFloats(record, path);
     for (const [name, members] of this.#objects)
-      eachObject(record.map.get(name), members, fillMember);
+      forEachObject(record.map.get(name), members, fillMember);
   }
 
-  /** Removes the members that are null again, as records of a dataset are written. Fields that expressions have computed stay. */
-  reduce(record: PyDict, computed: ReadonlySet<string>): void {
+  /** Removes members that are null, as in the records of a dataset. Fields that expressions have computed stay unchanged. */
+  toStoredForm(record: PyDict, computed: ReadonlySet<string>): void {
     for (const [name, members] of this.#objects)
-      if (!computed.has(name)) eachObject(record.map.get(name), members, clearMember);
+      if (!computed.has(name)) forEachObject(record.map.get(name), members, clearMember);
   }
 }
 
-function treeAt(root: FieldTree, path: FieldPath): void {
+function addPathToTree(root: FieldTree, path: FieldPath): void {
   let tree = root;
   for (const name of path) {
     const innerTree: FieldTree = tree.get(name) ?? new Map();
@@ -44,15 +44,15 @@ function treeAt(root: FieldTree, path: FieldPath): void {
   }
 }
 
-function eachObject(
+function forEachObject(
   value: PyValue | undefined,
   members: FieldTree,
   change: (object: PyDict, name: string) => void,
 ): void {
-  if (value instanceof PyList) for (const item of value.items) eachObject(item, members, change);
+  if (value instanceof PyList) for (const item of value.items) forEachObject(item, members, change);
   if (!(value instanceof PyDict)) return;
   for (const [name, inside] of members) {
-    if (inside.size > 0) eachObject(value.map.get(name), inside, change);
+    if (inside.size > 0) forEachObject(value.map.get(name), inside, change);
     change(value, name);
   }
 }
@@ -65,15 +65,16 @@ function clearMember(object: PyDict, name: string): void {
   if (object.map.get(name) === null) object.map.delete(name);
 }
 
-/** Turns the numbers at a path, through lists of any depth, into floats; returns the value. */
-export function withFloats(value: PyValue, path: FieldPath, depth = 0): PyValue {
+/** Turns the numbers at a path, including those in lists of any depth, into floats; returns the value. */
+export function convertToFloats(value: PyValue, path: FieldPath, depth = 0): PyValue {
   if (value instanceof PyList) {
     for (let i = 0; i < value.items.length; i++)
-      value.items[i] = withFloats(value.items[i]!, path, depth);
+      value.items[i] = convertToFloats(value.items[i]!, path, depth);
   } else if (depth < path.length) {
     const name = path[depth]!;
     const member = value instanceof PyDict ? value.map.get(name) : undefined;
-    if (member !== undefined) (value as PyDict).map.set(name, withFloats(member, path, depth + 1));
+    if (member !== undefined)
+      (value as PyDict).map.set(name, convertToFloats(member, path, depth + 1));
   } else if (typeof value === 'number' || typeof value === 'bigint')
     return new Float(Number(value));
   return value;

@@ -6,7 +6,7 @@ export interface BuiltinDeclaration {
   readonly example: string;
 }
 
-const rows: readonly (readonly [signature: string, text: string, example: string])[] = [
+const builtinRows: readonly (readonly [signature: string, text: string, example: string])[] = [
   [
     'bool(object=False)',
     'Whether a value is true: not 0, not empty, not None.',
@@ -100,7 +100,7 @@ const rows: readonly (readonly [signature: string, text: string, example: string
 ];
 
 /** All built-in functions and types: those of Python, with the same meaning. */
-export const builtinDeclarations: readonly BuiltinDeclaration[] = rows.map(
+export const builtinDeclarations: readonly BuiltinDeclaration[] = builtinRows.map(
   ([signature, text, example]) => {
     const name = signature.slice(0, signature.indexOf('('));
     return { name, signature, text, example };

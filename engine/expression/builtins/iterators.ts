@@ -1,25 +1,25 @@
 import { ExpressionError, typeError, valueError } from '../values/errors.js';
-import { callOne, invalidKeyword, callValue } from '../values/call.js';
+import { callWithOneArgument, invalidKeywordError, callValue } from '../values/call.js';
 import { isOrdered } from '../values/comparison.js';
 import { itemsOf, keysOf } from '../values/dict.js';
 import { toIndex } from '../values/integers.js';
 import { copyItems, iterate, itemsIn } from '../values/iteration.js';
-import { exactly, namedArguments, range, anyArguments } from '../values/native.js';
+import { exactArguments, namedArguments, argumentRange, anyArguments } from '../values/native.js';
 import type { NativeDeclaration } from '../values/native.js';
-import { isTrue } from '../values/truth.js';
+import { isTruthy } from '../values/truth.js';
 import { typeName } from '../values/type-name.js';
 import { DictView, PyDict, PyIterator, PyList, PyRange, PyTuple } from '../values/values.js';
 import type { Keywords, PyValue, Runtime } from '../values/values.js';
 import { add } from '../operators/arithmetic.js';
 import { sortItems } from '../methods/sorting.js';
 
-/** Whether one item, or each item, is true; stops at the first that decides. */
+/** `any` or `all`: returns `stopsAt` as soon as the truth of an item equals it. */
 function quantifierFunction(stopsAt: boolean): NativeDeclaration {
-  return exactly(1, (runtime, values: PyValue) => {
+  return exactArguments(1, (runtime, values: PyValue) => {
     const iterator = iterate(runtime, values);
     for (let item = iterator.next(); item !== undefined; item = iterator.next()) {
       runtime.budget.charge(1);
-      if (isTrue(item) === stopsAt) return stopsAt;
+      if (isTruthy(item) === stopsAt) return stopsAt;
     }
     return !stopsAt;
   });
@@ -46,7 +46,8 @@ function extremeFunction(name: 'max' | 'min'): NativeDeclaration {
     const key = keywords?.get('key') ?? null;
     const missing = keywords?.get('default');
     for (const one of keywords?.keys() ?? [])
-      if (one !== 'key' && one !== 'default') throw invalidKeyword(one, name, ['key', 'default']);
+      if (one !== 'key' && one !== 'default')
+        throw invalidKeywordError(one, name, ['key', 'default']);
     if (args.length === 0) throw typeError(`${name} expected at least 1 argument, got 0`);
     if (args.length > 1 && missing !== undefined)
       throw typeError(`Cannot specify a default for ${name}() with multiple positional arguments`);
@@ -56,7 +57,7 @@ function extremeFunction(name: 'max' | 'min'): NativeDeclaration {
     let bestKey: PyValue = null;
     for (let item = iterator.next(); item !== undefined; item = iterator.next()) {
       runtime.budget.charge(1);
-      const itemKey = key === null ? item : callOne(runtime, key, item);
+      const itemKey = key === null ? item : callWithOneArgument(runtime, key, item);
       if (best !== undefined && !isOrdered(runtime, operator, itemKey, bestKey)) continue;
       best = item;
       bestKey = itemKey;
@@ -85,12 +86,12 @@ function zip(
   keywords: Keywords | undefined,
 ): PyIterator {
   for (const name of keywords?.keys() ?? [])
-    if (name !== 'strict') throw invalidKeyword(name, 'zip', ['strict']);
-  const isStrict = isTrue(keywords?.get('strict') ?? false);
+    if (name !== 'strict') throw invalidKeywordError(name, 'zip', ['strict']);
+  const isStrict = isTruthy(keywords?.get('strict') ?? false);
   const iterators = args.map((one) => iterate(runtime, one));
   return new PyIterator('zip', () => {
     if (iterators.length === 0) return undefined;
-    // A tuple is charged as one item here, however many items it has.
+    // A tuple costs as much as one item per iterator, however many items it has.
     runtime.budget.charge(iterators.length);
     const items: PyValue[] = [];
     for (const [i, iterator] of iterators.entries()) {
@@ -128,7 +129,7 @@ function map(
   if (iterators.length === 1)
     return new PyIterator('map', () => {
       const item = only!.next();
-      return item === undefined ? undefined : callOne(runtime, mapper, item);
+      return item === undefined ? undefined : callWithOneArgument(runtime, mapper, item);
     });
   return new PyIterator('map', () => {
     runtime.budget.charge(iterators.length);
@@ -147,7 +148,7 @@ function filter(runtime: Runtime, test: PyValue, values: PyValue): PyIterator {
   return new PyIterator('filter', () => {
     for (let item = iterator.next(); item !== undefined; item = iterator.next()) {
       runtime.budget.charge(1);
-      if (isTrue(test === null ? item : callOne(runtime, test, item))) return item;
+      if (isTruthy(test === null ? item : callWithOneArgument(runtime, test, item))) return item;
     }
     return undefined;
   });
@@ -206,13 +207,13 @@ export const iteratorFunctions: Readonly<Record<string, NativeDeclaration>> = {
   all: quantifierFunction(false),
   any: quantifierFunction(true),
   enumerate: namedArguments(1, 2, ['iterable', 'start'], enumerate),
-  filter: range(2, 2, filter),
-  iter: range(1, 1, (runtime, value: PyValue) => iterate(runtime, value)),
+  filter: argumentRange(2, 2, filter),
+  iter: argumentRange(1, 1, (runtime, value: PyValue) => iterate(runtime, value)),
   map: anyArguments(map),
   max: extremeFunction('max'),
   min: extremeFunction('min'),
-  next: range(1, 2, next),
-  reversed: range(1, 1, reversed),
+  next: argumentRange(1, 2, next),
+  reversed: argumentRange(1, 1, reversed),
   sorted: namedArguments(
     1,
     1,
@@ -220,7 +221,7 @@ export const iteratorFunctions: Readonly<Record<string, NativeDeclaration>> = {
     (runtime, values: PyValue, key, isReversed) => {
       const items = copyItems(runtime, values);
       return new PyList(
-        sortItems(runtime, items, key ?? null, isReversed !== undefined && isTrue(isReversed)),
+        sortItems(runtime, items, key ?? null, isReversed !== undefined && isTruthy(isReversed)),
       );
     },
     'range',

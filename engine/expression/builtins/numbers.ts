@@ -1,18 +1,18 @@
-import { overflowError, typeError, valueError, zeroDivision } from '../values/errors.js';
+import { overflowError, typeError, valueError, zeroDivisionError } from '../values/errors.js';
 import { asciiDigits, stripWhiteSpace } from '../values/characters.js';
 import { sliceText } from '../values/code-points.js';
-import { divideHalfEven, exactParts, fixedText } from '../values/float-text.js';
+import { divideHalfEven, mantissaAndPower, fixedText } from '../values/float-text.js';
 import {
   asInt,
   bitLength,
   floatToInt,
   intToFloat,
-  maxDigits,
+  maxIntegerDigits,
   toIndex,
   toInt,
 } from '../values/integers.js';
 import type { PyInt } from '../values/integers.js';
-import { exactly, namedArguments, range } from '../values/native.js';
+import { exactArguments, namedArguments, argumentRange } from '../values/native.js';
 import type { NativeDeclaration } from '../values/native.js';
 import { reprOf } from '../values/repr.js';
 import { typeName } from '../values/type-name.js';
@@ -47,7 +47,7 @@ export function makeInt(
   );
 }
 
-const prefixes: Readonly<Record<string, number>> = { x: 16, o: 8, b: 2 };
+const radixByPrefix: Readonly<Record<string, number>> = { x: 16, o: 8, b: 2 };
 
 function parseInteger(runtime: Runtime, text: string, base: number): PyInt {
   if (base === 10 && text.length < 16) {
@@ -69,7 +69,7 @@ function parseInteger(runtime: Runtime, text: string, base: number): PyInt {
   let digits = body!;
   let radix = base;
   if (prefix !== undefined) {
-    const prefixRadix = prefixes[prefix.toLowerCase()]!;
+    const prefixRadix = radixByPrefix[prefix.toLowerCase()]!;
     if (base === 0 || base === prefixRadix) radix = prefixRadix;
     else digits = `0${prefix}${digits}`;
     if (radix === prefixRadix) digits = digits.replace(/^_/, '');
@@ -81,11 +81,11 @@ function parseInteger(runtime: Runtime, text: string, base: number): PyInt {
   digits = digits.replaceAll('_', '').toLowerCase();
   for (const one of digits) if (Number.parseInt(one, 36) >= radix) throw failed();
   const isOfPowerOfTwo = (radix & (radix - 1)) === 0;
-  if (!isOfPowerOfTwo && digits.length > maxDigits)
+  if (!isOfPowerOfTwo && digits.length > maxIntegerDigits)
     throw valueError(
       `Exceeds the limit (4300 digits) for integer string conversion: value has ${digits.length} digits; use sys.set_int_max_str_digits() to increase the limit`,
     );
-  runtime.budget.integer(Math.floor((digits.length - 1) * Math.log2(radix)));
+  runtime.budget.chargeInteger(Math.floor((digits.length - 1) * Math.log2(radix)));
   const value = readDigits(digits, radix);
   return toInt(sign === '-' ? -value : value);
 }
@@ -138,7 +138,7 @@ function round(_runtime: Runtime, x: PyValue, digits: PyValue | undefined): PyVa
   if (int === undefined) throw typeError(`type ${typeName(x)} doesn't define __round__ method`);
   if (places === undefined || places >= 0) return int;
   const count = -Number(places);
-  if (count > maxDigits * 5) return 0;
+  if (count > maxIntegerDigits * 5) return 0;
   const unit = 10n ** BigInt(count);
   const size = BigInt(int) < 0n ? -BigInt(int) : BigInt(int);
   const roundedInt = divideHalfEven(size, unit) * unit;
@@ -160,7 +160,7 @@ function roundFloat(value: number, places: number): number {
   let roundedSize: number;
   if (places >= 0) roundedSize = Number(fixedText(size, places));
   else {
-    const { mantissa, power } = exactParts(size);
+    const { mantissa, power } = mantissaAndPower(size);
     const unit = 10n ** BigInt(-places);
     const quotient =
       power >= 0
@@ -172,10 +172,10 @@ function roundFloat(value: number, places: number): number {
   return value < 0 ? -roundedSize : roundedSize;
 }
 
-function inBase(base: 2 | 8 | 16, prefix: string): NativeDeclaration {
-  return exactly(1, (runtime, x: PyValue) => {
+function baseFunction(base: 2 | 8 | 16, prefix: string): NativeDeclaration {
+  return exactArguments(1, (runtime, x: PyValue) => {
     const int = toIndex(x);
-    runtime.budget.text(bitLength(int) + 3);
+    runtime.budget.chargeText(bitLength(int) + 3);
     const digits = (int < 0 ? -BigInt(int) : int).toString(base);
     return `${int < 0 ? '-' : ''}${prefix}${digits}`;
   });
@@ -183,24 +183,27 @@ function inBase(base: 2 | 8 | 16, prefix: string): NativeDeclaration {
 
 /** The built-in functions of numbers. */
 export const numberFunctions: Readonly<Record<string, NativeDeclaration>> = {
-  abs: exactly(1, absolute),
-  bin: inBase(2, '0b'),
-  oct: inBase(8, '0o'),
-  hex: inBase(16, '0x'),
-  divmod: range(2, 2, (runtime, a: PyValue, b: PyValue) => divideWithRest(runtime, a, b)),
+  abs: exactArguments(1, absolute),
+  bin: baseFunction(2, '0b'),
+  oct: baseFunction(8, '0o'),
+  hex: baseFunction(16, '0x'),
+  divmod: argumentRange(2, 2, (runtime, a: PyValue, b: PyValue) =>
+    divideWithRemainder(runtime, a, b),
+  ),
   pow: namedArguments(2, 3, ['base', 'exp', 'mod'], (runtime, a: PyValue, b: PyValue, c) =>
     c === undefined || c === null ? power(runtime, a, b) : modularPower(runtime, a, b, c),
   ),
   round: namedArguments(1, 2, ['number', 'ndigits'], round),
 };
 
-function divideWithRest(runtime: Runtime, a: PyValue, b: PyValue): PyTuple {
+function divideWithRemainder(runtime: Runtime, a: PyValue, b: PyValue): PyTuple {
   const areNumbers = [a, b].every((one) => one instanceof Float || asInt(one) !== undefined);
   if (!areNumbers)
     throw typeError(
       `unsupported operand type(s) for divmod(): '${typeName(a)}' and '${typeName(b)}'`,
     );
   const isFloat = a instanceof Float || b instanceof Float;
-  if (isFloat && Number(asInt(b) ?? (b as Float).value) === 0) throw zeroDivision('float divmod()');
+  if (isFloat && Number(asInt(b) ?? (b as Float).value) === 0)
+    throw zeroDivisionError('float divmod()');
   return new PyTuple([floorDivide(runtime, a, b), modulo(runtime, a, b)]);
 }

@@ -3,10 +3,10 @@ import { codePointLength } from '../values/code-points.js';
 import { setItem, setOf } from '../values/dict.js';
 import { asInt, toIndex, toSize } from '../values/integers.js';
 import { copyItems, itemsIn } from '../values/iteration.js';
-import { exactly, namedArguments, range, anyArguments } from '../values/native.js';
+import { exactArguments, namedArguments, argumentRange, anyArguments } from '../values/native.js';
 import type { NativeDeclaration } from '../values/native.js';
 import { asciiOf, reprOf, strOf } from '../values/repr.js';
-import { isTrue } from '../values/truth.js';
+import { isTruthy } from '../values/truth.js';
 import { typeName } from '../values/type-name.js';
 import {
   Float,
@@ -41,10 +41,10 @@ function makeRange(
 }
 
 function makeSet(isFrozen: boolean): NativeDeclaration {
-  return range(0, 1, (runtime, values) => {
+  return argumentRange(0, 1, (runtime, values) => {
     if (values === undefined) return new PySet(isFrozen);
     const items = itemsIn(runtime, values);
-    runtime.budget.elements(items.length);
+    runtime.budget.chargeElements(items.length);
     return setOf(items, isFrozen);
   });
 }
@@ -57,8 +57,13 @@ const makeDict: NativeDeclaration = anyArguments((runtime, args, keywords) => {
   return dict;
 });
 
-const makeSlice: NativeDeclaration = range(1, 3, (_runtime, first: PyValue, second, third) =>
-  second === undefined ? new PySlice(null, first, null) : new PySlice(first, second, third ?? null),
+const makeSlice: NativeDeclaration = argumentRange(
+  1,
+  3,
+  (_runtime, first: PyValue, second, third) =>
+    second === undefined
+      ? new PySlice(null, first, null)
+      : new PySlice(first, second, third ?? null),
 );
 
 /** A type: how its values are made, and which values it includes. */
@@ -68,9 +73,9 @@ interface TypeDeclaration {
   readonly statics?: Readonly<Record<string, NativeDeclaration>>;
 }
 
-const declarations: Readonly<Record<string, TypeDeclaration>> = {
+const typeDeclarations: Readonly<Record<string, TypeDeclaration>> = {
   bool: {
-    construct: range(0, 1, (_runtime, value) => value !== undefined && isTrue(value)),
+    construct: argumentRange(0, 1, (_runtime, value) => value !== undefined && isTruthy(value)),
     includes: (value) => typeof value === 'boolean',
   },
   dict: {
@@ -78,7 +83,7 @@ const declarations: Readonly<Record<string, TypeDeclaration>> = {
     includes: (value) => value instanceof PyDict,
     statics: { fromkeys: fromKeys },
   },
-  float: { construct: range(0, 1, makeFloat), includes: (value) => value instanceof Float },
+  float: { construct: argumentRange(0, 1, makeFloat), includes: (value) => value instanceof Float },
   frozenset: {
     construct: makeSet(true),
     includes: (value) => value instanceof PySet && value.isFrozen,
@@ -88,14 +93,17 @@ const declarations: Readonly<Record<string, TypeDeclaration>> = {
     includes: (value) => asInt(value) !== undefined,
   },
   list: {
-    construct: range(
+    construct: argumentRange(
       0,
       1,
       (runtime, values) => new PyList(values === undefined ? [] : copyItems(runtime, values)),
     ),
     includes: (value) => value instanceof PyList,
   },
-  range: { construct: range(1, 3, makeRange), includes: (value) => value instanceof PyRange },
+  range: {
+    construct: argumentRange(1, 3, makeRange),
+    includes: (value) => value instanceof PyRange,
+  },
   set: {
     construct: makeSet(false),
     includes: (value) => value instanceof PySet && !value.isFrozen,
@@ -106,10 +114,10 @@ const declarations: Readonly<Record<string, TypeDeclaration>> = {
       value === undefined ? '' : strOf(runtime, value),
     ),
     includes: (value) => typeof value === 'string',
-    statics: { maketrans: range(1, 3, makeTranslation) },
+    statics: { maketrans: argumentRange(1, 3, makeTranslation) },
   },
   tuple: {
-    construct: range(0, 1, (runtime, values) => {
+    construct: argumentRange(0, 1, (runtime, values) => {
       if (values instanceof PyTuple) return values;
       return new PyTuple(values === undefined ? [] : copyItems(runtime, values));
     }),
@@ -130,7 +138,7 @@ function isInstance(value: PyValue, type: PyValue): boolean {
   throw typeError('isinstance() arg 2 must be a type, a tuple of types, or a union');
 }
 
-function codeOf(value: PyValue): number {
+function codePointOf(value: PyValue): number {
   if (typeof value !== 'string')
     throw typeError(`ord() expected string of length 1, but ${typeName(value)} found`);
   const length = codePointLength(value);
@@ -148,23 +156,25 @@ function characterOf(value: PyValue): string {
 }
 
 const textFunctions: Readonly<Record<string, NativeDeclaration>> = {
-  ascii: exactly(1, (runtime, value: PyValue) => asciiOf(runtime, value)),
-  chr: exactly(1, (_runtime, value: PyValue) => characterOf(value)),
-  format: range(1, 2, (runtime, value: PyValue, spec) => {
+  ascii: exactArguments(1, (runtime, value: PyValue) => asciiOf(runtime, value)),
+  chr: exactArguments(1, (_runtime, value: PyValue) => characterOf(value)),
+  format: argumentRange(1, 2, (runtime, value: PyValue, spec) => {
     if (spec === undefined) return strOf(runtime, value);
     if (typeof spec !== 'string')
       throw typeError(`format() argument 2 must be str, not ${typeName(spec)}`);
     return formatValue(runtime, value, spec);
   }),
-  isinstance: range(2, 2, (_runtime, value: PyValue, type: PyValue) => isInstance(value, type)),
-  len: exactly(1, (_runtime, value: PyValue) => lengthOf(value, codePointLength)),
-  ord: exactly(1, (_runtime, value: PyValue) => codeOf(value)),
-  repr: exactly(1, (runtime, value: PyValue) => reprOf(runtime, value)),
+  isinstance: argumentRange(2, 2, (_runtime, value: PyValue, type: PyValue) =>
+    isInstance(value, type),
+  ),
+  len: exactArguments(1, (_runtime, value: PyValue) => lengthOf(value, codePointLength)),
+  ord: exactArguments(1, (_runtime, value: PyValue) => codePointOf(value)),
+  repr: exactArguments(1, (runtime, value: PyValue) => reprOf(runtime, value)),
 };
 
 /** The built-in functions and types of the language by name. */
 export const builtins: ReadonlyMap<string, Native | PyType> = new Map<string, Native | PyType>([
-  ...Object.entries(declarations).map(
+  ...Object.entries(typeDeclarations).map(
     ([name, declaration]) => [name, makeType(name, declaration)] as const,
   ),
   ...Object.entries({ ...numberFunctions, ...iteratorFunctions, ...textFunctions }).map(

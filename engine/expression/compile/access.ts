@@ -1,43 +1,58 @@
-import { noField, noRecordField } from '../formatting/str-format.js';
+import { missingFieldError, missingRecordFieldError } from '../formatting/str-format.js';
 import { getAttribute } from '../operators/attributes.js';
 import { keyError, subscript } from '../operators/subscript.js';
 import type { SyntaxNode } from '../syntax/tree.js';
 import { methodOfType, methodsOfType } from '../methods/tables.js';
-import { suggestNear } from '../values/errors.js';
-import { codePointLength, isPlain } from '../values/code-points.js';
+import { suggestSimilar } from '../values/errors.js';
+import { codePointLength, hasNoSurrogates } from '../values/code-points.js';
 import { PyDict, PyList } from '../values/values.js';
-import type { Code, PyValue } from '../values/values.js';
+import type { CompiledNode, PyValue } from '../values/values.js';
 import { valueAt } from '../library/paths.js';
-import { getPath, pathOf } from './record-fields.js';
+import { getPath, readPathOf } from './record-fields.js';
 import type { NodeCompiler, NameScope } from './scope.js';
 import { compileSplitPart } from './split-part.js';
 
-/** The index in `state.fields` of the value that a node reads of the record; undefined for other nodes. */
-function slotOf(compiler: NodeCompiler, node: SyntaxNode, scope: NameScope): number | undefined {
-  const path = pathOf(node);
-  if (path === undefined || compiler.meaning('record', scope).kind !== 'record') return undefined;
+/** Returns the index in `state.fields` of the value that a node reads from the record; undefined for other nodes. */
+function fieldSlotOf(
+  compiler: NodeCompiler,
+  node: SyntaxNode,
+  scope: NameScope,
+): number | undefined {
+  const path = readPathOf(node);
+  if (path === undefined || compiler.resolveName('record', scope).kind !== 'record')
+    return undefined;
   return compiler.pathIndex(path);
 }
 
-/** Reads a field of the record where the record itself is not at hand; undefined if `object` is not the record, or the record is. */
+/**
+ * Returns a function that reads a field if only fields of the record are loaded; undefined if `object` is not the record, or the whole
+ * record is loaded.
+ */
 function fieldReader(
   compiler: NodeCompiler,
   object: SyntaxNode | undefined,
   name: string,
   scope: NameScope,
 ): (() => PyValue | undefined) | undefined {
-  if (object?.kind !== 'name' || compiler.meaning(object.name, scope).kind !== 'record')
+  if (object?.kind !== 'name' || compiler.resolveName(object.name, scope).kind !== 'record')
     return undefined;
   if (!compiler.readsPaths) return undefined;
   const { state } = compiler;
   const index = compiler.pathIndex([name]);
-  if (index === undefined) return () => state.source.lookUp(name);
+  if (index === undefined) return () => state.recordFields.lookUp(name);
   const { fields } = state;
   return () => fields[index];
 }
 
-/** Code that reads a value of the record from its slot; what is not there is left to the general way, which knows the error. */
-function slotOr(compiler: NodeCompiler, index: number | undefined, general: Code): Code {
+/**
+ * Returns code that reads a value of the record from its slot in `state.fields`. A value that is missing is left to `general`, which throws
+ * the right error.
+ */
+function readSlotOrElse(
+  compiler: NodeCompiler,
+  index: number | undefined,
+  general: CompiledNode,
+): CompiledNode {
   if (index === undefined) return general;
   const { fields } = compiler.state;
   return (frame) => fields[index] ?? (fields[index] === null ? null : general(frame));
@@ -48,24 +63,28 @@ export function compileAttribute(
   compiler: NodeCompiler,
   node: SyntaxNode & { readonly kind: 'attribute' },
   scope: NameScope,
-): Code {
-  return slotOr(compiler, slotOf(compiler, node, scope), generalAttribute(compiler, node, scope));
+): CompiledNode {
+  return readSlotOrElse(
+    compiler,
+    fieldSlotOf(compiler, node, scope),
+    compileGeneralAttribute(compiler, node, scope),
+  );
 }
 
-function generalAttribute(
+function compileGeneralAttribute(
   compiler: NodeCompiler,
   { object: objectNode, name }: SyntaxNode & { readonly kind: 'attribute' },
   scope: NameScope,
-): Code {
+): CompiledNode {
   const isMethod = methodOfType('dict', name) !== undefined;
   const field = isMethod ? undefined : fieldReader(compiler, objectNode, name, scope);
   if (field !== undefined)
     return () => {
       const value = field();
       if (value === undefined)
-        throw noRecordField(
+        throw missingRecordFieldError(
           name,
-          suggestNear(name, () => compiler.state.fieldNames()),
+          suggestSimilar(name, () => compiler.state.fieldNames()),
         );
       return value;
     };
@@ -74,7 +93,7 @@ function generalAttribute(
     const value = object(frame);
     if (value instanceof PyDict && !isMethod) {
       const member = value.map.get(name);
-      if (member === undefined) throw noField(value, name, methodsOfType('dict').keys());
+      if (member === undefined) throw missingFieldError(value, name, methodsOfType('dict').keys());
       return member;
     }
     return getAttribute(value, name);
@@ -86,15 +105,19 @@ export function compileSubscript(
   compiler: NodeCompiler,
   node: SyntaxNode & { readonly kind: 'subscript' },
   scope: NameScope,
-): Code {
-  return slotOr(compiler, slotOf(compiler, node, scope), generalSubscript(compiler, node, scope));
+): CompiledNode {
+  return readSlotOrElse(
+    compiler,
+    fieldSlotOf(compiler, node, scope),
+    compileGeneralSubscript(compiler, node, scope),
+  );
 }
 
-function generalSubscript(
+function compileGeneralSubscript(
   compiler: NodeCompiler,
   node: SyntaxNode & { readonly kind: 'subscript' },
   scope: NameScope,
-): Code {
+): CompiledNode {
   const { state } = compiler;
   const key = node.index.kind === 'constant' ? node.index.value : undefined;
   const field = typeof key === 'string' && fieldReader(compiler, node.object, key, scope);
@@ -130,13 +153,13 @@ function generalSubscript(
   };
 }
 
-/** A slice between two constants of a text needs no slice object. */
+/** Slicing a text between two constants creates no slice object. */
 function compileConstantSlice(
   compiler: NodeCompiler,
   node: SyntaxNode & { readonly kind: 'subscript' },
   scope: NameScope,
-  object: Code,
-): Code {
+  object: CompiledNode,
+): CompiledNode {
   const { state } = compiler;
   const slice = node.index as SyntaxNode & { readonly kind: 'slice' };
   const index = compiler.compile(slice, scope);
@@ -149,28 +172,28 @@ function compileConstantSlice(
   const isConstant = slice.step === undefined && start !== undefined && stop !== undefined;
   return (frame) => {
     const value = object(frame);
-    if (isConstant && typeof value === 'string' && isPlain(value)) {
+    if (isConstant && typeof value === 'string' && hasNoSurrogates(value)) {
       const end = Math.min(stop, codePointLength(value));
-      state.budget.text(Math.max(0, end - start));
+      state.budget.chargeText(Math.max(0, end - start));
       return value.slice(start, Math.max(start, end));
     }
     if (isConstant && value instanceof PyList) {
       const { items } = value;
       const from = start < 0 ? Math.max(0, start + items.length) : start;
       const to = stop < 0 ? stop + items.length : Math.min(stop, items.length);
-      state.budget.elements(Math.max(0, to - from));
+      state.budget.chargeElements(Math.max(0, to - from));
       return new PyList(items.slice(from, Math.max(from, to)));
     }
     return subscript(state, value, index(frame));
   };
 }
 
-/** Compiles `get(record, 'a.b', default)` where the record itself is not at hand; undefined for other calls. */
+/** Compiles `get(record, 'a.b', default)` if only fields of the record are loaded; undefined for other calls. */
 export function compilePath(
   compiler: NodeCompiler,
   node: SyntaxNode & { readonly kind: 'call' },
   scope: NameScope,
-): Code | undefined {
+): CompiledNode | undefined {
   const names = getPath(node);
   const [record, path, missing] = node.args.map(({ value }) => value);
   if (names === undefined || path?.kind !== 'constant' || node.args.length > 3) return undefined;
@@ -178,7 +201,7 @@ export function compilePath(
   if (field === undefined) return undefined;
   const { state } = compiler;
   const { fields } = state;
-  const noFallback: Code = () => null;
+  const noFallback: CompiledNode = () => null;
   const fallback = missing ? compiler.compile(missing, scope) : noFallback;
   const index = compiler.pathIndex(names);
   const stepsAfter = (count: number): ((value: PyValue) => PyValue | undefined) => {
@@ -201,16 +224,16 @@ export function compilePath(
   };
 }
 
-/** Compiles `record.a.get('b', default)` where the member is at hand; `general` is the call. */
+/** Compiles `record.a.get('b', default)` if the member is loaded by its path; `general` is the code of the call. */
 export function compileGet(
   compiler: NodeCompiler,
   node: SyntaxNode & { readonly kind: 'call' },
   scope: NameScope,
-  general: Code,
-): Code {
-  const index = slotOf(compiler, node, scope);
-  const isOfRecord = pathOf(node)?.length === 1;
+  general: CompiledNode,
+): CompiledNode {
+  const index = fieldSlotOf(compiler, node, scope);
+  const isOfRecord = readPathOf(node)?.length === 1;
   const fallbackNode = node.args[1]?.value;
   const missing = fallbackNode?.kind === 'constant' ? fallbackNode.value : null;
-  return slotOr(compiler, index, isOfRecord ? () => missing : general);
+  return readSlotOrElse(compiler, index, isOfRecord ? () => missing : general);
 }

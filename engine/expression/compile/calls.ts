@@ -18,7 +18,7 @@ import {
   PyType,
 } from '../values/values.js';
 import { PyRange, PySet, PyTuple } from '../values/values.js';
-import type { Code, ActivationFrame, Keywords, PyValue } from '../values/values.js';
+import type { CompiledNode, ActivationFrame, Keywords, PyValue } from '../values/values.js';
 import type { EvaluationState, NodeCompiler, NameScope } from './scope.js';
 
 /** Compiles a call. Calls of built-in functions and methods with plain arguments make no array of arguments. */
@@ -26,14 +26,14 @@ export function compileCall(
   compiler: NodeCompiler,
   node: SyntaxNode & { readonly kind: 'call' },
   scope: NameScope,
-): Code {
+): CompiledNode {
   const { callee, args } = node;
   if (callee.kind === 'attribute') {
     const general = compileMethodCall(compiler, callee, args, scope);
     return compileGet(compiler, node, scope, general);
   }
   if (callee.kind === 'name') {
-    const meaning = compiler.meaning(callee.name, scope);
+    const meaning = compiler.resolveName(callee.name, scope);
     if (meaning.kind === 'builtin') {
       const path = compilePath(compiler, node, scope);
       if (path !== undefined) return path;
@@ -62,17 +62,17 @@ export function compileCall(
   };
 }
 
-/** The codes of the arguments if all are positional and none is unpacked. */
+/** Returns the codes of the arguments if all are positional and none is unpacked. */
 function plainArguments(
   compiler: NodeCompiler,
   args: readonly Argument[],
   scope: NameScope,
-): readonly Code[] | undefined {
+): readonly CompiledNode[] | undefined {
   if (!args.every(({ kind }) => kind === 'positional')) return undefined;
   return args.map(({ value }) => compiler.compile(value, scope));
 }
 
-function isFixed(native: Native | undefined, count: number): native is Native {
+function takesExactCount(native: Native | undefined, count: number): native is Native {
   return (
     native !== undefined &&
     native.variadic === undefined &&
@@ -86,10 +86,10 @@ function compileNativeCall(
   native: Native,
   args: readonly Argument[],
   scope: NameScope,
-): Code {
+): CompiledNode {
   const { state } = compiler;
   const plainArgs = plainArguments(compiler, args, scope);
-  if (plainArgs !== undefined && isFixed(native, plainArgs.length)) {
+  if (plainArgs !== undefined && takesExactCount(native, plainArgs.length)) {
     const { code } = native;
     const [a, b, c] = plainArgs;
     if (a === undefined) return () => code(state);
@@ -113,7 +113,7 @@ function compileNativeCall(
   };
 }
 
-/** Arguments given by name, in the order of the parameters; undefined if that needs the call itself. */
+/** Returns the codes of arguments given by name, in the order of the parameters; undefined if only the call itself can assign them. */
 function argumentsByPosition(
   compiler: NodeCompiler,
   native: Native,
@@ -149,7 +149,7 @@ function compileMethodCall(
   callee: SyntaxNode & { readonly kind: 'attribute' },
   args: readonly Argument[],
   scope: NameScope,
-): Code {
+): CompiledNode {
   const { state } = compiler;
   const { name } = callee;
   const object = compiler.compile(callee.object, scope);
@@ -167,8 +167,8 @@ function compileMethodCall(
   if (plainArgs === undefined || plainArgs.length > 3) return (frame) => slow(object(frame), frame);
   const ofText = methodOfType('str', name);
   const ofDict = methodOfType('dict', name);
-  const fastText = isFixed(ofText, plainArgs.length) ? ofText.code : undefined;
-  const fastDict = isFixed(ofDict, plainArgs.length) ? ofDict.code : undefined;
+  const fastText = takesExactCount(ofText, plainArgs.length) ? ofText.code : undefined;
+  const fastDict = takesExactCount(ofDict, plainArgs.length) ? ofDict.code : undefined;
   const fast = (self: PyValue) =>
     typeof self === 'string' ? fastText : self instanceof PyDict ? fastDict : undefined;
   const [a, b, c] = plainArgs;
@@ -215,14 +215,14 @@ function compilePositional(
         continue;
       }
       const items = valuesToUnpack(state, value);
-      state.budget.elements(items.length);
+      state.budget.chargeElements(items.length);
       for (const item of items) values.push(item);
     }
     return values;
   };
 }
 
-/** The items of an argument that is unpacked by `*`. */
+/** Returns the items of an argument that is unpacked by `*`. */
 export function valuesToUnpack(state: EvaluationState, value: PyValue): readonly PyValue[] {
   const isIterable =
     typeof value === 'string' ||

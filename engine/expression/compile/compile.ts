@@ -1,5 +1,5 @@
 import type { SyntaxNode } from '../syntax/tree.js';
-import type { Code } from '../values/values.js';
+import type { CompiledNode } from '../values/values.js';
 import { compileAttribute, compileSubscript } from './access.js';
 import { compileCall } from './calls.js';
 import { compileComprehension } from './comprehensions.js';
@@ -15,13 +15,17 @@ import {
   compileBinary,
   compileComparison,
   compileConditional,
-  compileJunction,
+  compileAndOr,
   compileUnary,
 } from './operators.js';
 import type { NodeCompiler, NameScope } from './scope.js';
 
 /** Compiles a node to a closure. */
-export function compileNode(compiler: NodeCompiler, node: SyntaxNode, scope: NameScope): Code {
+export function compileNode(
+  compiler: NodeCompiler,
+  node: SyntaxNode,
+  scope: NameScope,
+): CompiledNode {
   switch (node.kind) {
     case 'constant': {
       const { value } = node;
@@ -43,7 +47,7 @@ export function compileNode(compiler: NodeCompiler, node: SyntaxNode, scope: Nam
       return compileBinary(compiler, node, scope);
     case 'and':
     case 'or':
-      return compileJunction(compiler, node, scope);
+      return compileAndOr(compiler, node, scope);
     case 'comparison':
       return compileComparison(compiler, node, scope);
     case 'conditional':

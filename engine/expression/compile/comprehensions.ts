@@ -1,4 +1,4 @@
-import { childrenOf, costOf } from '../syntax/children.js';
+import { childrenOf, stepCostOf } from '../syntax/children.js';
 import type { ComprehensionClause, SyntaxNode } from '../syntax/tree.js';
 import { addMember, setItem } from '../values/dict.js';
 import { iterate } from '../values/iteration.js';
@@ -11,7 +11,7 @@ import {
   PySet,
   PyTuple,
 } from '../values/values.js';
-import type { Code, PyValue } from '../values/values.js';
+import type { CompiledNode, PyValue } from '../values/values.js';
 import { compileTest } from './operators.js';
 import type { EvaluationState, NodeCompiler } from './scope.js';
 import { NameScope } from './scope.js';
@@ -19,12 +19,12 @@ import { compileTarget } from './targets.js';
 
 type ComprehensionNode = SyntaxNode & { readonly kind: 'comprehension' };
 
-/** A `for` clause of a comprehension. The iterable of the first clause is evaluated outside the comprehension. */
+/** A compiled `for` clause of a comprehension. The iterable of the first clause is evaluated outside the comprehension. */
 interface CompiledClause {
-  readonly iterable: Code;
+  readonly iterable: CompiledNode;
   readonly assign: (frame: ActivationFrame, value: PyValue) => void;
   readonly accepts: ((frame: ActivationFrame) => boolean) | undefined;
-  /** The cost of each item. */
+  /** The cost of each item, counted by the budget of the evaluation. */
   readonly cost: number;
 }
 
@@ -33,9 +33,9 @@ export function compileComprehension(
   compiler: NodeCompiler,
   node: ComprehensionNode,
   outer: NameScope,
-): Code {
+): CompiledNode {
   const { state } = compiler;
-  // A closure created inside keeps the frame of its execution, so the frame cannot be shared.
+  // A closure created inside the comprehension keeps the frame of its execution, so this frame must not be shared with the code around it.
   const sharesFrame = node.result !== 'generator' && !makesClosure(node);
   const scope = new NameScope(outer, sharesFrame);
   const iterable = compileIterable(compiler, node.clauses[0]!.iterable, outer);
@@ -56,17 +56,17 @@ export function compileComprehension(
       const isArray = source instanceof PyList || source instanceof PyTuple;
       const items = isArray ? source.items : undefined;
       const iterator = isArray ? undefined : iterate(state, source);
-      return generateSimply(state, clauses[0]!, items, iterator, enter(frame), element);
+      return generateFromOneClause(state, clauses[0]!, items, iterator, enter(frame), element);
     };
   if (node.result === 'generator')
     return (frame) => {
-      // As in Python, a value that cannot be iterated is an error before the first item is requested.
+      // As in Python, the generator throws for a value that cannot be iterated before its first item is requested.
       const source = iterate(state, iterable(frame));
       return generateItems(state, clauses, source, enter(frame), element);
     };
   if (node.result === 'list' && clauses.length === 1) {
     const { assign, accepts, cost } = clauses[0]!;
-    // The common case without a call per pass: measured at half the time.
+    // A list comprehension with one clause is the most common; without a call per pass it takes half as long.
     return (frame) => {
       const source = iterable(frame);
       const inner = enter(frame);
@@ -84,8 +84,8 @@ export function compileComprehension(
         const before = budget.memory;
         const changes = budget.mutations;
         const value = element(inner);
-        if (budget.memory - before > 1000) releaseValue(state, before, changes, value);
-        budget.grow(items.length);
+        if (budget.memory - before > 1000) releasePassMemory(state, before, changes, value);
+        budget.chargeOneElement(items.length);
         items.push(value);
       }
     };
@@ -99,8 +99,8 @@ export function compileComprehension(
         const before = state.budget.memory;
         const changes = state.budget.mutations;
         const value = element(inner);
-        if (state.budget.memory - before > 1000) releaseValue(state, before, changes, value);
-        state.budget.grow(items.length);
+        if (state.budget.memory - before > 1000) releasePassMemory(state, before, changes, value);
+        state.budget.chargeOneElement(items.length);
         items.push(value);
       });
       return new PyList(items);
@@ -111,7 +111,7 @@ export function compileComprehension(
       const set = new PySet(false);
       const inner = enter(frame);
       loopClause(state, clauses, 0, source, inner, () => {
-        state.budget.grow(set.map.size);
+        state.budget.chargeOneElement(set.map.size);
         addMember(set, element(inner));
       });
       return set;
@@ -121,7 +121,7 @@ export function compileComprehension(
     const dict = new PyDict();
     const inner = enter(frame);
     loopClause(state, clauses, 0, source, inner, () => {
-      state.budget.grow(dict.map.size);
+      state.budget.chargeOneElement(dict.map.size);
       const name = key!(inner);
       setItem(dict, name, element(inner));
     });
@@ -129,11 +129,11 @@ export function compileComprehension(
   };
 }
 
-/** Compiles the iterable of a `for`; if it cannot be iterated, the error names its position. */
-function compileIterable(compiler: NodeCompiler, node: SyntaxNode, scope: NameScope): Code {
+/** Compiles the iterable of a `for`; if its value cannot be iterated, the error has its position. */
+function compileIterable(compiler: NodeCompiler, node: SyntaxNode, scope: NameScope): CompiledNode {
   const code = compiler.compile(node, scope);
-  if (!compiler.locates) return code;
-  return compiler.located(node, (frame) => iterate(compiler.state, code(frame)));
+  if (!compiler.addsPositions) return code;
+  return compiler.withPosition(node, (frame) => iterate(compiler.state, code(frame)));
 }
 
 function makesClosure(root: ComprehensionNode): boolean {
@@ -151,18 +151,18 @@ function compileClauses(
   node: ComprehensionNode,
   scope: NameScope,
 ): readonly CompiledClause[] {
-  // Targets are compiled first: a name that a later clause assigns is local in all clauses.
+  // Targets are compiled before the clauses: a name that a later clause assigns is local in all clauses.
   const targets = node.clauses.map(({ target }) => compileTarget(compiler, target, scope));
   return node.clauses.map((clause, i) => {
     const isLast = i === node.clauses.length - 1;
-    const produced = isLast ? costOf(node.element) + (node.key ? costOf(node.key) : 0) : 0;
-    const cost = clause.conditions.reduce((sum, test) => sum + costOf(test), 1 + produced);
+    const produced = isLast ? stepCostOf(node.element) + (node.key ? stepCostOf(node.key) : 0) : 0;
+    const cost = clause.conditions.reduce((sum, test) => sum + stepCostOf(test), 1 + produced);
     const next = node.clauses[i + 1];
     return {
       iterable: i === 0 ? () => null : compileIterable(compiler, clause.iterable, scope),
       assign: targets[i]!,
       accepts: compileConditions(compiler, clause, scope),
-      cost: cost + (next ? costOf(next.iterable) : 0),
+      cost: cost + (next ? stepCostOf(next.iterable) : 0),
     };
   });
 }
@@ -177,7 +177,7 @@ function compileConditions(
   return (frame) => tests.every((test) => test(frame));
 }
 
-/** Runs the clauses from `level` on over the items of a value, and `produce` for each combination. */
+/** Runs the clauses from `level` on for each item of a value, and calls `produce` for each combination of items. */
 function loopClause(
   state: EvaluationState,
   clauses: readonly CompiledClause[],
@@ -197,7 +197,7 @@ function loopClause(
   };
   if (source instanceof PyList || source instanceof PyTuple) {
     const { items } = source;
-    // A list may grow while its items are visited.
+    // The length is read in each pass, because the list may grow while its items are visited.
     for (let i = 0; i < items.length; i++) visit(items[i]!);
     return;
   }
@@ -205,13 +205,13 @@ function loopClause(
   for (let item = iterator.next(); item !== undefined; item = iterator.next()) visit(item);
 }
 
-/** A generator: its clauses are iterators on a stack, and each `next` runs until the next element. */
+/** Returns a generator: its clauses are iterators on a stack, and each `next` runs until there is another element. */
 function generateItems(
   state: EvaluationState,
   clauses: readonly CompiledClause[],
   first: PyIterator,
   frame: ActivationFrame,
-  element: Code,
+  element: CompiledNode,
 ): PyIterator {
   const stack: PyIterator[] = [first];
   return new PyIterator('generator', () => {
@@ -235,7 +235,7 @@ function generateItems(
           continue;
         }
         const value = element(frame);
-        if (state.budget.memory - before > 1000) releaseValue(state, before, changes, value);
+        if (state.budget.memory - before > 1000) releasePassMemory(state, before, changes, value);
         return value;
       }
       return undefined;
@@ -246,21 +246,21 @@ function generateItems(
   });
 }
 
-/** A generator with one clause, over the items of a list or tuple or over an iterator. */
-function generateSimply(
+/** Returns a generator with one clause, over the items of a list or tuple or over an iterator. */
+function generateFromOneClause(
   state: EvaluationState,
   { assign, accepts, cost }: CompiledClause,
   items: readonly PyValue[] | undefined,
   iterator: PyIterator | undefined,
   frame: ActivationFrame,
-  element: Code,
+  element: CompiledNode,
 ): PyIterator {
   const { budget } = state;
   let isOpen = true;
   let next = 0;
   return new PyIterator('generator', () => {
     if (!isOpen) return undefined;
-    // An error ends a generator, too.
+    // A generator that throws an error has ended.
     isOpen = false;
     for (;;) {
       const item = items === undefined ? iterator!.next() : items[next++];
@@ -271,15 +271,18 @@ function generateSimply(
       const before = budget.memory;
       const changes = budget.mutations;
       const value = element(frame);
-      if (budget.memory - before > 1000) releaseValue(state, before, changes, value);
+      if (budget.memory - before > 1000) releasePassMemory(state, before, changes, value);
       isOpen = true;
       return value;
     }
   });
 }
 
-/** Gives back the memory of a pass of which only a simple value stays; a change of a collection may have kept more. */
-function releaseValue(
+/**
+ * Gives back the memory of a pass whose only result is a simple value; not if a collection was changed, because it may hold more of the
+ * memory.
+ */
+function releasePassMemory(
   state: EvaluationState,
   before: number,
   changes: number,

@@ -6,8 +6,8 @@ import { asciiOf, reprOf, strOf } from '../values/repr.js';
 import { typeName } from '../values/type-name.js';
 import { formatValue } from '../formatting/format-value.js';
 import { Float, PyDict, PyLambda, PyList, PySet, PySlice, PyTuple } from '../values/values.js';
-import type { Code, ActivationFrame, PyValue } from '../values/values.js';
-import { costOf } from '../syntax/children.js';
+import type { CompiledNode, ActivationFrame, PyValue } from '../values/values.js';
+import { stepCostOf } from '../syntax/children.js';
 import { valuesToUnpack } from './calls.js';
 import { NameScope } from './scope.js';
 import type { NodeCompiler } from './scope.js';
@@ -17,7 +17,7 @@ export function compileDisplay(
   compiler: NodeCompiler,
   node: SyntaxNode & { readonly kind: 'list' | 'tuple' | 'set' },
   scope: NameScope,
-): Code {
+): CompiledNode {
   const { state } = compiler;
   const items = compileItems(compiler, node.items, scope);
   if (node.kind === 'list') return (frame) => new PyList(items(frame));
@@ -25,7 +25,7 @@ export function compileDisplay(
     return (frame) => {
       const set = new PySet(false);
       for (const item of items(frame)) addMember(set, item);
-      state.budget.elements(set.map.size);
+      state.budget.chargeElements(set.map.size);
       return set;
     };
   const isConstant = node.items.every((item) => !item.isUnpacked && item.value.kind === 'constant');
@@ -63,7 +63,7 @@ function compileItems(
         continue;
       }
       const unpackedValues = valuesToUnpack(state, value);
-      state.budget.elements(values.length + unpackedValues.length);
+      state.budget.chargeElements(values.length + unpackedValues.length);
       for (const one of unpackedValues) values.push(one);
     }
     return values;
@@ -75,7 +75,7 @@ export function compileDict(
   compiler: NodeCompiler,
   items: readonly DictItem[],
   scope: NameScope,
-): Code {
+): CompiledNode {
   const { state } = compiler;
   const parts = items.map(({ key, value }) => ({
     key: key && compiler.compile(key, scope),
@@ -83,7 +83,7 @@ export function compileDict(
   }));
   return (frame) => {
     const dict = new PyDict();
-    // Neighbouring pairs are all evaluated before the first becomes an item.
+    // Adjacent pairs are all evaluated before the first of them becomes an item.
     const pairs: PyValue[] = [];
     const flush = () => {
       for (let i = 0; i < pairs.length; i += 2) setItem(dict, pairs[i]!, pairs[i + 1]!);
@@ -98,7 +98,7 @@ export function compileDict(
       const otherDict = value(frame);
       if (!(otherDict instanceof PyDict))
         throw typeError(`'${typeName(otherDict)}' object is not a mapping`);
-      state.budget.elements(dict.map.size + otherDict.map.size);
+      state.budget.chargeElements(dict.map.size + otherDict.map.size);
       updateDict(dict, otherDict);
     }
     flush();
@@ -114,18 +114,18 @@ export function compileTemplate(
 ): (frame: ActivationFrame) => string {
   const { state } = compiler;
   const codes = parts.map((part) => {
-    const code = compilePart(compiler, part, scope);
-    return part.kind === 'text' ? code : compiler.located(part.value, code);
+    const code = compileTemplatePart(compiler, part, scope);
+    return part.kind === 'text' ? code : compiler.withPosition(part.value, code);
   });
   return (frame) => {
     let text = '';
     for (const code of codes) text += code(frame);
-    state.budget.text(text.length);
+    state.budget.chargeText(text.length);
     return text;
   };
 }
 
-function compilePart(
+function compileTemplatePart(
   compiler: NodeCompiler,
   part: TemplatePart,
   scope: NameScope,
@@ -150,7 +150,7 @@ function compilePart(
   const places = /^\.(\d)f$/.exec(constant ?? '')?.[1];
   return (frame) => {
     const shownValue = value(frame);
-    // toFixed rounds like Python, unless the value may lie in the middle of two results; see fixedText.
+    // `toFixed` rounds like Python, unless the value may lie halfway between two results; see fixedText.
     if (places !== undefined && shownValue instanceof Float && conversion === '') {
       const count = Number(places);
       const isEasy = isEasilyFixed(Math.abs(shownValue.value), count);
@@ -166,20 +166,20 @@ export function compileSlice(
   compiler: NodeCompiler,
   node: SyntaxNode & { readonly kind: 'slice' },
   scope: NameScope,
-): Code {
-  const noValue: Code = () => null;
+): CompiledNode {
+  const noValue: CompiledNode = () => null;
   const [start, stop, step] = [node.start, node.stop, node.step].map((part) =>
     part ? compiler.compile(part, scope) : noValue,
-  ) as [Code, Code, Code];
+  ) as [CompiledNode, CompiledNode, CompiledNode];
   return (frame) => new PySlice(start(frame), stop(frame), step(frame));
 }
 
-/** Compiles a lambda: its parameters are the first slots of its frame, its defaults are evaluated where it stands. */
+/** Compiles a lambda: its parameters are the first slots of its frame, and its defaults are evaluated when the lambda is. */
 export function compileLambda(
   compiler: NodeCompiler,
   node: SyntaxNode & { readonly kind: 'lambda' },
   outer: NameScope,
-): Code {
+): CompiledNode {
   const scope = new NameScope(outer);
   const parametersOf = (...kinds: string[]) =>
     node.parameters.filter(({ kind }) => kinds.includes(kind));
@@ -188,7 +188,7 @@ export function compileLambda(
   const restParameters = parametersOf('rest');
   const keywords = parametersOf('keywords');
   for (const { name } of positional.concat(keywordOnly, restParameters, keywords))
-    scope.declare(name);
+    scope.declareName(name);
   const defaults = positional
     .concat(keywordOnly)
     .map(({ defaultValue }) => defaultValue && compiler.compile(defaultValue, outer));
@@ -203,7 +203,7 @@ export function compileLambda(
     },
     frameSize: scope.layout.size,
     body,
-    cost: 1 + costOf(node.body),
+    cost: 1 + stepCostOf(node.body),
   };
   return (frame) =>
     new PyLambda(

@@ -1,10 +1,10 @@
 import { ExpressionError } from '../values/errors.js';
-import type { Code, ActivationFrame } from '../values/values.js';
+import type { CompiledNode, ActivationFrame } from '../values/values.js';
 import type { NodeCompiler, NameScope, SlotAddress } from './scope.js';
 
-/** Compiles the reading of a name. As in Python, an undeclared name is a NameError only when it is read. */
-export function compileName(compiler: NodeCompiler, name: string, scope: NameScope): Code {
-  const meaning = compiler.meaning(name, scope);
+/** Compiles reading a name. As in Python, an undeclared name is a NameError only when it is read. */
+export function compileName(compiler: NodeCompiler, name: string, scope: NameScope): CompiledNode {
+  const meaning = compiler.resolveName(name, scope);
   const { state } = compiler;
   switch (meaning.kind) {
     case 'slot':
@@ -14,13 +14,13 @@ export function compileName(compiler: NodeCompiler, name: string, scope: NameSco
       const { index } = meaning;
       return () => {
         const value = variables[index];
-        if (value === undefined) throw undefinedName(name);
+        if (value === undefined) throw undefinedNameError(name);
         return value;
       };
     }
     case 'record':
       return () => {
-        if (state.record === undefined) throw undefinedName(name);
+        if (state.record === undefined) throw undefinedNameError(name);
         return state.record;
       };
     case 'builtin': {
@@ -29,17 +29,17 @@ export function compileName(compiler: NodeCompiler, name: string, scope: NameSco
     }
     case 'unknown':
       return () => {
-        throw undefinedName(name, () => compiler.suggestions(name, scope));
+        throw undefinedNameError(name, () => compiler.suggestions(name, scope));
       };
   }
 }
 
 /** The NameError for an undeclared name. */
-function undefinedName(name: string, suggest?: () => readonly string[]): ExpressionError {
+function undefinedNameError(name: string, suggest?: () => readonly string[]): ExpressionError {
   return new ExpressionError('NameError', `name '${name}' is not defined`, suggest);
 }
 
-function readSlot({ hops, slot }: SlotAddress, name: string): Code {
+function readSlot({ hops, slot }: SlotAddress, name: string): CompiledNode {
   if (hops === 0)
     return (frame) => {
       const value = frame.slots[slot];

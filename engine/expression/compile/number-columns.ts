@@ -7,24 +7,24 @@ import { memberPathOf, type MemberPath } from './record-fields.js';
 export type NumberKind = 'int' | 'float' | 'bool';
 
 /**
- * The numbers of many records; a bool is 0 or 1. NaN stands for a value that only the evaluation of its record has: None, an int beyond
- * 2^53, the result of an operation that fails, and NaN itself.
+ * The numbers of many records; a bool is 0 or 1. NaN stands for a value that only the evaluation of the single record can give: None, an
+ * int beyond 2^53, the result of an operation that fails, and NaN itself.
  */
 export interface NumberColumn {
   readonly kind: NumberKind;
   readonly values: Float64Array;
 }
 
-/** A column, or a number that is the same in all records. */
+/** A column of numbers, or a number that is the same in all records. */
 interface Operand {
   readonly kind: NumberKind;
   readonly values: Float64Array | number;
 }
 
 /**
- * Evaluates an expression for many records at once, operator by operator. Undefined unless it consists of numbers, arithmetic, comparisons,
- * `and`, `or`, `not` and conditionals over members of the record that are columns of numbers. It uses far fewer steps and less memory than
- * any limit allows, so none is counted.
+ * Evaluates an expression for many records at once, operator by operator. Returns undefined unless the expression consists of numbers,
+ * arithmetic, comparisons, `and`, `or`, `not` and conditionals over members of the record that are columns of numbers. Steps and memory are
+ * not counted, because far fewer are used than any limit allows.
  */
 export function evaluateNumbers(
   root: SyntaxNode,
@@ -40,7 +40,7 @@ export function evaluateNumbers(
   };
 }
 
-/** Gives a new copy of a column, which the evaluation may change. */
+/** Returns a new copy of a column, which the evaluation may change. */
 type ColumnOf = (path: MemberPath) => NumberColumn | undefined;
 
 function operandOf(node: SyntaxNode, columnOf: ColumnOf): Operand | undefined {
@@ -94,7 +94,7 @@ function constantOperand(value: unknown): Operand | undefined {
   return value instanceof Float ? { kind: 'float', values: value.value } : undefined;
 }
 
-/** An operation on two numbers. NaN, which is no int, means that the record is evaluated by itself. */
+/** An operation on two numbers. If the result is NaN, which no int is, the record is evaluated on its own. */
 type Operation = (a: number, b: number) => number;
 
 const intOperations: Partial<Record<BinaryOperator, Operation>> = {
@@ -138,7 +138,7 @@ function binaryColumn(operator: BinaryOperator, a: Operand, b: Operand): Operand
   const isInt = a.kind === 'int' && b.kind === 'int' && operator !== '/';
   const operation = (isInt ? intOperations : floatOperations)[operator];
   if (operation === undefined) return undefined;
-  // The operands are not used again, so one of their arrays can hold the result.
+  // The operands are not used again, so the array of one of them can hold the result.
   const targetArray = [a.values, b.values].find((values) => typeof values !== 'number');
   return { kind: isInt ? 'int' : 'float', values: combineColumns(operation, a, b, targetArray) };
 }
@@ -151,12 +151,12 @@ function unaryColumn(operator: '+' | '-' | '~' | 'not', a: Operand): Operand | u
   if (operator === '+') return a;
   return {
     kind: a.kind,
-    values: combineColumns(a.kind === 'int' ? negativeInt : negateNumber, a, zero),
+    values: combineColumns(a.kind === 'int' ? negateInt : negateFloat, a, zero),
   };
 }
 
-const negateNumber: Operation = (a) => -a;
-const negativeInt: Operation = (a) => 0 - a;
+const negateFloat: Operation = (a) => -a;
+const negateInt: Operation = (a) => 0 - a;
 
 function comparisonColumn(
   { first, rest }: SyntaxNode & { readonly kind: 'comparison' },
@@ -178,12 +178,12 @@ function comparisonColumn(
   return all;
 }
 
-/** `first and rest` or `first or rest`; undefined if they are of different kinds. */
+/** `first and rest` or `first or rest`; undefined if the operands are of different kinds of number. */
 function booleanOperation(kind: 'and' | 'or', first: Operand, rest: Operand): Operand | undefined {
   return kind === 'and' ? choiceColumn(first, rest, first) : choiceColumn(first, first, rest);
 }
 
-/** `a if test else b`. A record whose test or chosen value is NaN is evaluated by itself. */
+/** `a if test else b`. A record whose test or chosen value is NaN is evaluated on its own. */
 function choiceColumn(test: Operand, a: Operand, b: Operand): Operand | undefined {
   if (a.kind !== b.kind) return undefined;
   const tests = test.values;
@@ -202,7 +202,7 @@ function choiceColumn(test: Operand, a: Operand, b: Operand): Operand | undefine
   return { kind: a.kind, values };
 }
 
-/** The results of an operation on two operands; the array may be that of an operand. */
+/** Returns the results of an operation on two operands; the array of the result may be that of an operand. */
 function combineColumns(
   operation: Operation,
   { values: a }: Operand,

@@ -5,16 +5,16 @@ import {
   bitXor,
   invert,
   negate,
-  plus,
+  unaryPlus,
   shiftLeft,
   shiftRight,
 } from '../operators/bitwise.js';
-import { contains, isSame } from '../operators/membership.js';
+import { contains, isIdentical } from '../operators/membership.js';
 import { power } from '../operators/powers.js';
 import { isEqual, isOrdered } from '../values/comparison.js';
-import { isTrue } from '../values/truth.js';
+import { isTruthy } from '../values/truth.js';
 import { Float, PyTuple } from '../values/values.js';
-import type { Code, PyValue, Runtime } from '../values/values.js';
+import type { CompiledNode, PyValue, Runtime } from '../values/values.js';
 import type { BinaryOperator, ComparisonOperator, SyntaxNode } from '../syntax/tree.js';
 import type { NodeCompiler, NameScope } from './scope.js';
 
@@ -35,12 +35,15 @@ const binaryOperations: Readonly<Record<BinaryOperator, BinaryOperation>> = {
   '^': bitXor,
 };
 
-/** Compiles a binary operator. The common ones handle ints and floats in their own closures, which engines specialise by place. */
+/**
+ * Compiles a binary operator. The common operators handle ints and floats in closures of their own, so that the JavaScript engine can
+ * optimise each operator separately.
+ */
 export function compileBinary(
   compiler: NodeCompiler,
   node: SyntaxNode & { readonly kind: 'binary' },
   scope: NameScope,
-): Code {
+): CompiledNode {
   const { state } = compiler;
   const left = compiler.compile(node.left, scope);
   const right = compiler.compile(node.right, scope);
@@ -51,7 +54,7 @@ export function compileBinary(
         return (frame) => {
           const a = left(frame);
           if (typeof a !== 'string') return add(state, a, constant);
-          state.budget.text(a.length + constant.length);
+          state.budget.chargeText(a.length + constant.length);
           return a + constant;
         };
       return (frame) => {
@@ -93,18 +96,18 @@ export function compileBinary(
   }
 }
 
-/** Compiles a unary operator; the sign of a number literal belongs to the constant. */
+/** Compiles a unary operator; the sign of a number literal becomes part of the constant. */
 export function compileUnary(
   compiler: NodeCompiler,
   node: SyntaxNode & { readonly kind: 'unary' },
   scope: NameScope,
-): Code {
+): CompiledNode {
   const { state } = compiler;
   if (node.operator === 'not') {
     const test = compileTest(compiler, node.operand, scope);
     return (frame) => !test(frame);
   }
-  const operation = { '-': negate, '+': plus, '~': invert }[node.operator];
+  const operation = { '-': negate, '+': unaryPlus, '~': invert }[node.operator];
   if (node.operand.kind === 'constant' && node.operator === '-') {
     const { value } = node.operand;
     if (typeof value === 'number' || value instanceof Float) {
@@ -116,30 +119,30 @@ export function compileUnary(
   return (frame) => operation(state, operand(frame));
 }
 
-/** Compiles a node of which only the truth matters. */
+/** Compiles a node of whose value only the truth is needed. */
 export function compileTest(
   compiler: NodeCompiler,
   node: SyntaxNode,
   scope: NameScope,
-): (frame: Parameters<Code>[0]) => boolean {
+): (frame: Parameters<CompiledNode>[0]) => boolean {
   const code = compiler.compile(node, scope);
   return (frame) => {
     const value = code(frame);
-    return typeof value === 'boolean' ? value : isTrue(value);
+    return typeof value === 'boolean' ? value : isTruthy(value);
   };
 }
 
 /** Compiles `and` and `or`, which return the operand that decides. */
-export function compileJunction(
+export function compileAndOr(
   compiler: NodeCompiler,
   node: SyntaxNode & { readonly kind: 'and' | 'or' },
   scope: NameScope,
-): Code {
+): CompiledNode {
   const stopsAt = node.kind === 'or';
   const codes = node.operands.map((operand) => compiler.compile(operand, scope));
   return codes.reduceRight((rest, first) => (frame) => {
     const value = first(frame);
-    return isTrue(value) === stopsAt ? value : rest(frame);
+    return isTruthy(value) === stopsAt ? value : rest(frame);
   });
 }
 
@@ -148,7 +151,7 @@ export function compileConditional(
   compiler: NodeCompiler,
   node: SyntaxNode & { readonly kind: 'conditional' },
   scope: NameScope,
-): Code {
+): CompiledNode {
   const test = compileTest(compiler, node.test, scope);
   const value = compiler.compile(node.value, scope);
   const otherwiseCode = compiler.compile(node.otherwise, scope);
@@ -166,8 +169,8 @@ const comparisonOperations: Readonly<Record<ComparisonOperator, ComparisonOperat
   '>=': (runtime, a, b) => isOrdered(runtime, '>=', a, b),
   in: contains,
   'not in': (runtime, a, b) => !contains(runtime, a, b),
-  is: (_, a, b) => isSame(a, b),
-  'is not': (_, a, b) => !isSame(a, b),
+  is: (_, a, b) => isIdentical(a, b),
+  'is not': (_, a, b) => !isIdentical(a, b),
 };
 
 /** Compiles a comparison; in a chain each operand is evaluated once and the first false comparison decides. */
@@ -175,16 +178,22 @@ export function compileComparison(
   compiler: NodeCompiler,
   node: SyntaxNode & { readonly kind: 'comparison' },
   scope: NameScope,
-): Code {
+): CompiledNode {
   const { state } = compiler;
   const first = compiler.compile(node.first, scope);
   const restParts = node.rest.map((part) => ({
-    operation: compiler.located(part, comparisonOperations[part.operator]),
+    operation: compiler.withPosition(part, comparisonOperations[part.operator]),
     operand: compiler.compile(part.operand, scope),
   }));
   if (restParts.length === 1) {
     const [{ operator, operand }] = node.rest as [(typeof node.rest)[0]];
-    return compileOne(state, operator, first, restParts[0]!.operand, constantOf(operand));
+    return compileSingleComparison(
+      state,
+      operator,
+      first,
+      restParts[0]!.operand,
+      constantOf(operand),
+    );
   }
   return (frame) => {
     let a = first(frame);
@@ -197,7 +206,7 @@ export function compileComparison(
   };
 }
 
-/** The value of a constant or of a tuple of constant texts. */
+/** Returns the value of a constant or of a tuple of constant texts; undefined for other nodes. */
 function constantOf(node: SyntaxNode): PyValue | undefined {
   if (node.kind === 'constant') return node.value;
   const isConstant =
@@ -209,13 +218,13 @@ function constantOf(node: SyntaxNode): PyValue | undefined {
   );
 }
 
-function compileOne(
+function compileSingleComparison(
   state: Runtime,
   operator: ComparisonOperator,
-  left: Code,
-  right: Code,
+  left: CompiledNode,
+  right: CompiledNode,
   constant: PyValue | undefined,
-): Code {
+): CompiledNode {
   const operation = comparisonOperations[operator];
   switch (operator) {
     case '==':

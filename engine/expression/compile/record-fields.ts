@@ -6,29 +6,29 @@ import { methodOfType } from '../methods/tables.js';
 export type MemberPath = readonly string[];
 
 /** How an expression uses the record. */
-export interface RecordUse {
-  /** The paths that it names, none of which begins with another one. */
+export interface RecordUsage {
+  /** The paths of the record that the expression reads; no path begins with another one. */
   readonly paths: readonly MemberPath[];
   /** Whether the expression also uses the record as a whole. */
   readonly isWhole: boolean;
 }
 
 /**
- * Finds what an expression reads of the record: `record.x.y`, `record['x']['y']`, `record.x.get('y')` and `get(record, 'x.y')`. A
- * comprehension or lambda may use the name `record` for something else; the field is read for nothing then.
+ * Finds what an expression reads of the record: `record.x.y`, `record['x']['y']`, `record.x.get('y')` and `get(record, 'x.y')`. If a
+ * comprehension or lambda uses the name `record` for something else, the field is loaded needlessly.
  */
-export function recordUse(root: SyntaxNode): RecordUse {
+export function findRecordUsage(root: SyntaxNode): RecordUsage {
   const paths = new Map<string, MemberPath>();
   let isWhole = false;
   const open: SyntaxNode[] = [root];
   for (let node = open.pop(); node !== undefined; node = open.pop()) {
     isWhole ||= isRecord(node);
-    const path = pathOf(node);
+    const path = readPathOf(node);
     if (path !== undefined) {
       paths.set(pathKey(path), path);
       if (node.kind === 'call') for (const { value } of node.args.slice(1)) open.push(value);
     } else if (node.kind === 'call' && node.callee.kind === 'attribute') {
-      // A method is no member of the value that it is called on.
+      // The name of a method is not a member of the value on which it is called.
       open.push(node.callee.object, ...node.args.map(({ value }) => value));
     } else for (const child of childrenOf(node)) open.push(child);
   }
@@ -39,27 +39,30 @@ export function recordUse(root: SyntaxNode): RecordUse {
   return { paths: outermostPaths, isWhole };
 }
 
-/** A text that only this path has. */
+/** Returns a text that is different for different paths. */
 export function pathKey(path: MemberPath): string {
   return path.join('\0');
 }
 
-/** The path that a node reads, which may end with a call of `get`; undefined for other nodes. */
-export function pathOf(node: SyntaxNode): MemberPath | undefined {
-  return node.kind === 'call' ? (getPath(node) ?? methodPath(node)) : chainPath(node);
+/** Returns the path that a node reads, which may end with a call of `get`; undefined for other nodes. */
+export function readPathOf(node: SyntaxNode): MemberPath | undefined {
+  return node.kind === 'call' ? (getPath(node) ?? methodPath(node)) : memberChainPath(node);
 }
 
-/** The path whose value a node is, where there is one; undefined also for a call of the function `get`, which may go on behind it. */
+/**
+ * Returns the path of the record whose value a node returns; undefined if there is none, and for a call of the function `get`, whose path
+ * may be longer than its literal keys.
+ */
 export function memberPathOf(node: SyntaxNode): MemberPath | undefined {
-  return node.kind === 'call' ? methodPath(node) : chainPath(node);
+  return node.kind === 'call' ? methodPath(node) : memberChainPath(node);
 }
 
-/** The path of attributes and constant keys. */
-function chainPath(node: SyntaxNode): MemberPath | undefined {
+/** Returns the path that attributes and constant keys form. */
+function memberChainPath(node: SyntaxNode): MemberPath | undefined {
   const reversedKeys: string[] = [];
   let at = node;
   for (; at.kind === 'attribute' || at.kind === 'subscript'; at = at.object) {
-    const name = at.kind === 'attribute' ? attributeName(at) : textOf(at.index);
+    const name = at.kind === 'attribute' ? attributeName(at) : constantTextOf(at.index);
     if (name === undefined) return undefined;
     reversedKeys.push(name);
   }
@@ -70,8 +73,8 @@ function attributeName({ name }: SyntaxNode & { readonly kind: 'attribute' }): s
   return methodOfType('dict', name) === undefined ? name : undefined;
 }
 
-/** A constant text; those with a zero byte are left to the general way. */
-function textOf(node: SyntaxNode | undefined): string | undefined {
+/** Returns a constant text; undefined for other nodes, and for a text with a zero byte, which is left to the general code. */
+function constantTextOf(node: SyntaxNode | undefined): string | undefined {
   const value = node?.kind === 'constant' ? node.value : undefined;
   return typeof value === 'string' && !value.includes('\0') ? value : undefined;
 }
@@ -87,16 +90,16 @@ function methodPath({
 }: SyntaxNode & { readonly kind: 'call' }): MemberPath | undefined {
   if (callee.kind !== 'attribute' || callee.name !== 'get') return undefined;
   const [key, otherwise] = args;
-  const name = key?.kind === 'positional' ? textOf(key.value) : undefined;
+  const name = key?.kind === 'positional' ? constantTextOf(key.value) : undefined;
   const isPlain =
     otherwise === undefined ||
     (otherwise.kind === 'positional' && otherwise.value.kind === 'constant' && args.length === 2);
   if (name === undefined || !isPlain) return undefined;
-  const object = isRecord(callee.object) ? [] : chainPath(callee.object);
+  const object = isRecord(callee.object) ? [] : memberChainPath(callee.object);
   return object && [...object, name];
 }
 
-/** The first keys of `get(record, 'a.b')`, as far as they are names. */
+/** Returns the first keys of `get(record, 'a.b')`, as long as they are names. */
 export function getPath(node: SyntaxNode): MemberPath | undefined {
   if (node.kind !== 'call' || node.callee.kind !== 'name' || node.callee.name !== 'get')
     return undefined;
@@ -106,7 +109,7 @@ export function getPath(node: SyntaxNode): MemberPath | undefined {
     isRecord(object.value) &&
     path?.kind === 'positional' &&
     node.args.every(({ kind }) => kind === 'positional');
-  const text = isPath ? textOf(path.value) : undefined;
+  const text = isPath ? constantTextOf(path.value) : undefined;
   if (text === undefined) return undefined;
   const memberNames = /^(?:[A-Za-z_]\w*(?:\.(?=[A-Za-z_]\w*(?:[.[]|$))|(?=[.[]|$)))+/
     .exec(text)?.[0]

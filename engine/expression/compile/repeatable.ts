@@ -1,17 +1,17 @@
-import { declarations } from '../library/declarations.js';
+import { libraryDeclarations } from '../library/declarations.js';
 import { libraryFunctions } from '../library/library.js';
 import { childrenOf } from '../syntax/children.js';
 import type { SyntaxNode } from '../syntax/tree.js';
 import { memberPathOf, type MemberPath } from './record-fields.js';
 
 /** Methods that change a list, a set or an object. */
-const changingMethods: ReadonlySet<string> = new Set(
+const mutatingMethods: ReadonlySet<string> = new Set(
   'add append clear discard extend insert pop popitem remove reverse setdefault sort update'.split(
     ' ',
   ),
 );
 
-/** Functions of the library whose result depends on their arguments alone. */
+/** Functions of the library whose result depends only on their arguments. */
 const pureFunctions: ReadonlySet<string> = new Set(
   'get coerce_list concat split findall search search_groups sub error datetime_format explode melt tabulate'.split(
     ' ',
@@ -21,20 +21,20 @@ const pureFunctions: ReadonlySet<string> = new Set(
 /** Whether an expression has the same result whenever it reads the same values, and changes no value that it reads. */
 export function isRepeatable(root: SyntaxNode): boolean {
   return everyNode(root, (node) => {
-    if (node.kind === 'attribute') return !changingMethods.has(node.name);
+    if (node.kind === 'attribute') return !mutatingMethods.has(node.name);
     if (node.kind !== 'name') return true;
     return pureFunctions.has(node.name) || !libraryFunctions.has(node.name);
   });
 }
 
 const datasetFunctions: ReadonlySet<string> = new Set(
-  declarations
+  libraryDeclarations
     .filter(({ kind }) => kind === 'dataset')
     .map(({ signature }) => signature.slice(0, signature.indexOf('('))),
 );
 
 /** The number of calls of dataset functions in an expression. */
-export function datasetCalls(root: SyntaxNode): number {
+export function countDatasetCalls(root: SyntaxNode): number {
   let calls = 0;
   everyNode(root, (node) => {
     if (node.kind === 'name' && datasetFunctions.has(node.name)) calls += 1;
@@ -43,7 +43,7 @@ export function datasetCalls(root: SyntaxNode): number {
   return calls;
 }
 
-/** Whether an expression is nothing but a call of a function of datasets. */
+/** Whether an expression is a single call of a dataset function. */
 export function isDatasetCall(root: SyntaxNode): boolean {
   if (root.kind !== 'call') return false;
   const { callee } = root;
@@ -51,11 +51,12 @@ export function isDatasetCall(root: SyntaxNode): boolean {
 }
 
 /**
- * The path of the only value of the record in the arguments of the only call of a function of datasets, if every evaluation makes this call,
- * the value stands there as it is, alone or in lists, and the other arguments are constants or variables. Undefined for other expressions.
+ * Returns the path of the only value of the record in the arguments of the only call of a dataset function. It is defined if every
+ * evaluation makes this call, the value is passed unchanged, alone or in lists, and the other arguments are constants or variables;
+ * otherwise undefined.
  */
-export function calledPath(root: SyntaxNode): MemberPath | undefined {
-  const call = datasetCalls(root) === 1 ? certainCall(root) : undefined;
+export function findCallArgumentPath(root: SyntaxNode): MemberPath | undefined {
+  const call = countDatasetCalls(root) === 1 ? unconditionalDatasetCall(root) : undefined;
   if (call?.kind !== 'call') return undefined;
   const paths: MemberPath[] = [];
   const open: SyntaxNode[] = [];
@@ -75,18 +76,18 @@ export function calledPath(root: SyntaxNode): MemberPath | undefined {
   return paths.length === 1 ? paths[0] : undefined;
 }
 
-/** A call of a function of datasets that every evaluation makes, unless it fails before. */
-function certainCall(node: SyntaxNode): SyntaxNode | undefined {
+/** Returns a call of a dataset function that every evaluation makes, unless it fails before. */
+function unconditionalDatasetCall(node: SyntaxNode): SyntaxNode | undefined {
   if (isDatasetCall(node)) return node;
-  for (const child of certainChildren(node)) {
-    const call = certainCall(child);
+  for (const child of unconditionalChildren(node)) {
+    const call = unconditionalDatasetCall(child);
     if (call !== undefined) return call;
   }
   return undefined;
 }
 
 /** The child nodes that are evaluated whenever the node is; conditional children are left out. */
-function certainChildren(node: SyntaxNode): readonly SyntaxNode[] {
+function unconditionalChildren(node: SyntaxNode): readonly SyntaxNode[] {
   const children = childrenOf(node);
   switch (node.kind) {
     case 'comprehension':
@@ -103,10 +104,10 @@ function certainChildren(node: SyntaxNode): readonly SyntaxNode[] {
   }
 }
 
-/** Whether an expression leaves all values as they are: it calls no method that changes one, and no template. */
-export function changesNothing(root: SyntaxNode): boolean {
+/** Whether an expression changes no value: it neither calls a method that changes one nor uses the function `annotate`. */
+export function hasNoSideEffects(root: SyntaxNode): boolean {
   return everyNode(root, (node) =>
-    node.kind === 'attribute' ? !changingMethods.has(node.name) : !isName(node, 'annotate'),
+    node.kind === 'attribute' ? !mutatingMethods.has(node.name) : !isName(node, 'annotate'),
   );
 }
 
@@ -114,7 +115,7 @@ function isName(node: SyntaxNode, name: string): boolean {
   return node.kind === 'name' && node.name === name;
 }
 
-/** Whether a name occurs in an expression, in whatever meaning. */
+/** Whether a name occurs in an expression, with any meaning. */
 export function usesName(root: SyntaxNode, name: string): boolean {
   return !everyNode(root, (node) => !isName(node, name));
 }

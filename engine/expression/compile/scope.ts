@@ -1,5 +1,12 @@
 import type { Budget } from '../values/limits.js';
-import type { Code, ExpressionHost, Native, PyDict, PyType, PyValue } from '../values/values.js';
+import type {
+  CompiledNode,
+  ExpressionHost,
+  Native,
+  PyDict,
+  PyType,
+  PyValue,
+} from '../values/values.js';
 import type { MemberPath } from './record-fields.js';
 import type { SyntaxNode } from '../syntax/tree.js';
 import type { SyntaxPosition } from '../values/errors.js';
@@ -8,15 +15,15 @@ import type { SyntaxPosition } from '../values/errors.js';
 export class EvaluationState {
   readonly budget: Budget;
   host: ExpressionHost = {};
-  /** The values of the declared variables; undefined where the caller gives none. */
+  /** The values of the declared variables; undefined for a variable to which the caller gives no value. */
   readonly variables: (PyValue | undefined)[];
   /**
-   * The values at the paths that the expression reads, if it reads only paths; undefined for a missing value, and for one that has not been
+   * The values at the paths that the expression reads, if it reads only paths; undefined for a value that is missing or has not been
    * loaded.
    */
   readonly fields: (PyValue | undefined)[] = [];
-  /** The fields of the record, for paths without a value in `fields`. */
-  source: RecordFields = noFields;
+  /** The fields of the record, used for paths whose value in `fields` is undefined. */
+  recordFields: RecordFields = noFields;
   record: PyDict | undefined;
 
   constructor(budget: Budget, variables: number) {
@@ -26,18 +33,18 @@ export class EvaluationState {
 
   /** The names of the fields of the record. */
   fieldNames(): Iterable<unknown> {
-    return this.record?.map.keys() ?? this.source.names();
+    return this.record?.map.keys() ?? this.recordFields.names();
   }
 }
 
-/** The fields of a record that is not at hand as a whole. */
+/** The fields of a record that is not loaded as a whole. */
 export interface RecordFields {
   /** The value of a field; undefined if the record lacks it. */
   lookUp(name: string): PyValue | undefined;
   names(): Iterable<string>;
 }
 
-/** The fields where there is no record, or where the record itself is at hand. */
+/** The fields of no record; also used if the whole record is loaded. */
 export const noFields: RecordFields = { lookUp: () => undefined, names: () => [] };
 
 /** The number of slots of a frame; it grows while the code of the frame is compiled. */
@@ -45,13 +52,16 @@ interface FrameLayout {
   size: number;
 }
 
-/** The address of a variable: slot `slot` of the frame `hops` levels up. */
+/** The address of a variable: slot `slot` of the frame that is `hops` levels up. */
 export interface SlotAddress {
   readonly hops: number;
   readonly slot: number;
 }
 
-/** The names of the expression, of a comprehension or of a lambda. Comprehensions share the frame around them unless closures need one. */
+/**
+ * The names declared in an expression, a comprehension or a lambda. A comprehension shares the frame of the code around it unless closures
+ * need one of its own.
+ */
 export class NameScope {
   readonly #names = new Map<string, number>();
   readonly #parent: NameScope | undefined;
@@ -62,8 +72,8 @@ export class NameScope {
     this.layout = sharesFrame && parent ? parent.layout : { size: 0 };
   }
 
-  /** The slot of a name of this scope. */
-  declare(name: string): number {
+  /** Returns the slot of a name in this scope, which is reserved if the name is new. */
+  declareName(name: string): number {
     const knownName = this.#names.get(name);
     if (knownName !== undefined) return knownName;
     const slot = this.layout.size++;
@@ -72,7 +82,7 @@ export class NameScope {
   }
 
   /** Reserves a slot without a name. */
-  reserve(): number {
+  reserveSlot(): number {
     return this.layout.size++;
   }
 
@@ -91,27 +101,30 @@ export class NameScope {
 }
 
 /** The meaning of a name: a local variable, a variable of the caller, the record, a built-in function, or nothing. */
-export type NameMeaning =
+export type NameResolution =
   | { readonly kind: 'slot'; readonly address: SlotAddress }
   | { readonly kind: 'variable'; readonly index: number }
   | { readonly kind: 'record' }
   | { readonly kind: 'builtin'; readonly value: Native | PyType }
   | { readonly kind: 'unknown' };
 
-/** The functions that the compilers of the kinds of nodes need. */
+/** The functions of the compiler that the files for the different kinds of nodes need. */
 export interface NodeCompiler {
   readonly state: EvaluationState;
-  compile(node: SyntaxNode, scope: NameScope): Code;
-  meaning(name: string, scope: NameScope): NameMeaning;
+  compile(node: SyntaxNode, scope: NameScope): CompiledNode;
+  resolveName(name: string, scope: NameScope): NameResolution;
   /** Names that are similar to an unknown name. */
   suggestions(name: string, scope: NameScope): readonly string[];
-  /** Code whose errors have a position, if they do not have one yet; where errors are not located, the code as it is. */
-  located<A extends readonly unknown[], R>(
+  /**
+   * Returns code whose errors get this position, unless they already have one. If the compiler does not locate errors, returns the code
+   * unchanged.
+   */
+  withPosition<A extends readonly unknown[], R>(
     position: SyntaxPosition,
     code: (...args: A) => R,
   ): (...args: A) => R;
-  /** Whether the code locates errors: it then must not combine several nodes. */
-  readonly locates: boolean;
+  /** Whether the code locates errors. If so, code for several nodes must not be combined, because each has its own position. */
+  readonly addsPositions: boolean;
   /** Whether the expression reads only paths of the record, so that the record itself is not needed. */
   readonly readsPaths: boolean;
   /** The index of a path in `state.fields`; undefined if the expression does not read it. */

@@ -3,19 +3,19 @@ import { subscript } from '../operators/subscript.js';
 import type { SyntaxNode } from '../syntax/tree.js';
 import { callValue } from '../values/call.js';
 import { indexError } from '../values/errors.js';
-import type { Code } from '../values/values.js';
+import type { CompiledNode } from '../values/values.js';
 import type { NodeCompiler, NameScope } from './scope.js';
 
 /**
- * Compiles `text.split('separator')[index]` of constants, which makes no list: it finds the part, and counts what the list would have cost.
- * Undefined for other nodes.
+ * Compiles `text.split('separator')[index]` with constants. The code creates no list: it finds the part, and charges what the list would
+ * have cost. Undefined for other nodes.
  */
 export function compileSplitPart(
   compiler: NodeCompiler,
   { object, index }: SyntaxNode & { readonly kind: 'subscript' },
   scope: NameScope,
-): Code | undefined {
-  const at = compiler.locates ? undefined : constantIndex(index);
+): CompiledNode | undefined {
+  const at = compiler.addsPositions ? undefined : constantIndex(index);
   if (object.kind !== 'call' || object.callee.kind !== 'attribute' || at === undefined)
     return undefined;
   const { callee, args } = object;
@@ -32,13 +32,13 @@ export function compileSplitPart(
     if (typeof value !== 'string')
       return subscript(state, callValue(state, getAttribute(value, 'split'), [separator]), at);
     const { budget } = state;
-    budget.text(value.length);
-    budget.search(value.length, separator.length);
-    const count = countOf(value, separator) + 1;
-    budget.elements(count);
+    budget.chargeText(value.length);
+    budget.chargeSearch(value.length, separator.length);
+    const count = countParts(value, separator) + 1;
+    budget.chargeElements(count);
     const part = at < 0 ? at + count : at;
     if (part < 0 || part >= count) throw indexError('list index out of range');
-    return partOf(value, separator, part);
+    return partAt(value, separator, part);
   };
 }
 
@@ -50,7 +50,7 @@ function constantIndex(node: SyntaxNode): number | undefined {
   return isNegative ? 0 - value : value;
 }
 
-function countOf(text: string, separator: string): number {
+function countParts(text: string, separator: string): number {
   let count = 0;
   if (separator.length === 1 && text.length < 200) {
     const code = separator.charCodeAt(0);
@@ -63,8 +63,8 @@ function countOf(text: string, separator: string): number {
   return count;
 }
 
-/** Part number `part` of a text that has at least that many. */
-function partOf(text: string, separator: string, part: number): string {
+/** Returns part number `part` of a text that has at least so many parts. */
+function partAt(text: string, separator: string, part: number): string {
   let from = 0;
   for (let i = 0; i < part; i++) from = text.indexOf(separator, from) + separator.length;
   const end = text.indexOf(separator, from);

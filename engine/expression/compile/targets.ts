@@ -13,7 +13,7 @@ export function compileTarget(
   scope: NameScope,
 ): (frame: ActivationFrame, value: PyValue) => void {
   if (target.kind === 'name') {
-    const slot = scope.declare(target.name);
+    const slot = scope.declareName(target.name);
     return (frame, value) => {
       frame.slots[slot] = value;
     };
@@ -23,7 +23,7 @@ export function compileTarget(
   const targets = target.targets.map((one) => compileTarget(compiler, one, scope));
   const count = targets.length;
   if (starred >= 0)
-    return compiler.located(target, (frame: ActivationFrame, value: PyValue) => {
+    return compiler.withPosition(target, (frame: ActivationFrame, value: PyValue) => {
       const items = unpackTargets(state, value, count - 1, true);
       const minTargets = items.length - (count - 1);
       for (const [i, assign] of targets.entries()) {
@@ -32,7 +32,7 @@ export function compileTarget(
         else assign(frame, items[i + minTargets - 1]!);
       }
     });
-  return compiler.located(target, (frame: ActivationFrame, value: PyValue) => {
+  return compiler.withPosition(target, (frame: ActivationFrame, value: PyValue) => {
     const items =
       value instanceof PyTuple && value.items.length === count
         ? value.items

@@ -6,7 +6,7 @@ import {
 } from '../values/float-text.js';
 import type { Runtime } from '../values/values.js';
 
-/** The text of a positive double in a presentation of `%` and of format specifications. */
+/** Formats a positive double as a presentation type of `%` and of format specifications demands. */
 export function floatDigits(
   runtime: Runtime,
   value: number,
@@ -20,7 +20,7 @@ export function floatDigits(
     return (isUpper ? text.toUpperCase() : text) + (type === '%' ? '%' : '');
   }
   const places = precision ?? 6;
-  runtime.budget.text(places + 320);
+  runtime.budget.chargeText(places + 320);
   if (places > 100) runtime.budget.charge(places);
   const kind = type.toLowerCase();
   if (kind === 'f' || kind === '%') {
@@ -37,7 +37,7 @@ export function floatDigits(
   return generalFormat(value, Math.max(1, places), letter, isAlternate, 0);
 }
 
-/** The text of a positive double where no type is given: as `repr`, or with a precision much like `g`. */
+/** Formats a positive double without a presentation type: like `repr`, or with a precision, nearly like `g`. */
 export function untypedDigits(
   runtime: Runtime,
   value: number,
@@ -46,7 +46,7 @@ export function untypedDigits(
 ): string {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? 'nan' : 'inf';
   if (precision !== undefined) {
-    runtime.budget.text(precision + 320);
+    runtime.budget.chargeText(precision + 320);
     return generalFormat(value, Math.max(1, precision), 'e', isAlternate, 1);
   }
   if (value === 0) return '0.0';
@@ -55,16 +55,16 @@ export function untypedDigits(
   return positionalFormat(digits, exponent, true);
 }
 
-/** The number of digits of a double; all further digits are zeros. */
-const exactDigits = 1100;
+/** The maximum number of digits of the exact value of a double; all further digits are zeros. */
+const maxExactDigits = 1100;
 
 function fixedDigits(value: number, places: number): string {
-  if (places <= exactDigits) return fixedText(value, places);
-  return fixedText(value, exactDigits) + '0'.repeat(places - exactDigits);
+  if (places <= maxExactDigits) return fixedText(value, places);
+  return fixedText(value, maxExactDigits) + '0'.repeat(places - maxExactDigits);
 }
 
 function paddedDigits(value: number, count: number): { digits: string; exponent: number } {
-  const { digits, exponent } = significantDecimal(value, Math.min(count, exactDigits));
+  const { digits, exponent } = significantDecimal(value, Math.min(count, maxExactDigits));
   return { digits: digits.padEnd(count, '0'), exponent };
 }
 
@@ -79,7 +79,7 @@ function scientificFormat(
   return `${digits.charAt(0)}${point}${restOfDigits}${exponentText(exponent, letter)}`;
 }
 
-/** Digits with the point in its place; `needsFraction` appends `.0` to a whole number. */
+/** Returns the digits with the decimal point in its place; `needsFraction` appends `.0` to a whole number. */
 function positionalFormat(digits: string, exponent: number, needsFraction: boolean): string {
   if (exponent < 0) return `0.${'0'.repeat(-exponent - 1)}${digits}`;
   const wholeDigits = digits.slice(0, exponent + 1).padEnd(exponent + 1, '0');
@@ -93,7 +93,7 @@ function generalFormat(
   precision: number,
   letter: string,
   isAlternate: boolean,
-  /** 1 for a missing type, where a whole number gets `.0` and the exponent comes one digit earlier. */
+  /** 1 if there is no presentation type: a whole number then gets `.0`, and the exponent is used from one digit earlier. */
   untyped: 0 | 1,
 ): string {
   const { digits, exponent } = paddedDigits(value, precision);

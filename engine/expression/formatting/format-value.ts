@@ -10,7 +10,7 @@ import { floatDigits, untypedDigits } from './format-float.js';
 import { groupDigits, padText, parseSpec } from './spec.js';
 import type { FormatSpec } from './spec.js';
 
-/** The text of a value by a format specification, as `format()` of Python. */
+/** Formats a value by a format specification, like Python's `format()`. */
 export function formatValue(runtime: Runtime, value: PyValue, spec: string): string {
   if (spec === '') return strOf(runtime, value);
   if (typeof value === 'string') return formatText(runtime, value, parseSpec(spec, value));
@@ -24,7 +24,7 @@ export function formatValue(runtime: Runtime, value: PyValue, spec: string): str
 }
 
 function formatText(runtime: Runtime, text: string, spec: FormatSpec): string {
-  if (spec.type !== '' && spec.type !== 's') throw unknownCode(spec, text);
+  if (spec.type !== '' && spec.type !== 's') throw unknownFormatCodeError(spec, text);
   if (spec.sign !== '')
     throw valueError(
       spec.sign === ' '
@@ -35,23 +35,23 @@ function formatText(runtime: Runtime, text: string, spec: FormatSpec): string {
     throw valueError('Negative zero coercion (z) not allowed in string format specifier');
   if (spec.isAlternate)
     throw valueError('Alternate form (#) not allowed in string format specifier');
-  if (spec.grouping !== '') throw cannotGroup(spec.grouping, 's');
+  if (spec.grouping !== '') throw groupingError(spec.grouping, 's');
   if (spec.align === '=') throw valueError("'=' alignment not allowed in string format specifier");
   const isCut = spec.precision !== undefined && codePointLength(text) > spec.precision;
   return padText(runtime, spec, '', isCut ? sliceText(text, 0, spec.precision!) : text);
 }
 
-function unknownCode(spec: FormatSpec, value: PyValue): Error {
+function unknownFormatCodeError(spec: FormatSpec, value: PyValue): Error {
   const code = spec.type.codePointAt(0)!;
   const shownCode = code > 32 && code < 128 ? spec.type : `\\x${code.toString(16)}`;
   return valueError(`Unknown format code '${shownCode}' for object of type '${typeName(value)}'`);
 }
 
-function cannotGroup(grouping: string, type: string): Error {
+function groupingError(grouping: string, type: string): Error {
   return valueError(`Cannot specify '${grouping}' with '${type}'.`);
 }
 
-/** The base of each integer type, its prefix, and the size of its groups. */
+/** The base, the prefix and the group size of each integer type. */
 const integerTypes: Readonly<Record<string, { base: number; prefix: string; group: number }>> = {
   b: { base: 2, prefix: '0b', group: 4 },
   o: { base: 8, prefix: '0o', group: 4 },
@@ -66,7 +66,8 @@ function formatInt(runtime: Runtime, int: PyInt, spec: FormatSpec, value: PyValu
   if ('eEfFgG%'.includes(type)) return formatFloat(runtime, intToFloat(int), spec, value);
   if (type === 'c') return formatCharacter(runtime, int, spec);
   const form = integerTypes[type];
-  if (!Object.hasOwn(integerTypes, type) || form === undefined) throw unknownCode(spec, value);
+  if (!Object.hasOwn(integerTypes, type) || form === undefined)
+    throw unknownFormatCodeError(spec, value);
   if (spec.precision !== undefined)
     throw valueError('Precision not allowed in integer format specifier');
   if (spec.noNegativeZero)
@@ -77,7 +78,7 @@ function formatInt(runtime: Runtime, int: PyInt, spec: FormatSpec, value: PyValu
   let digits = form.base === 10 ? intText(size, runtime.budget) : size.toString(form.base);
   if (type === 'X') digits = digits.toUpperCase();
   const head = signOf(isNegative, spec) + (spec.isAlternate ? form.prefix : '');
-  return finishFormat(runtime, spec, head, digits, '', form.group);
+  return padFormattedNumber(runtime, spec, head, digits, '', form.group);
 }
 
 function formatCharacter(runtime: Runtime, int: PyInt, spec: FormatSpec): string {
@@ -95,7 +96,7 @@ function formatCharacter(runtime: Runtime, int: PyInt, spec: FormatSpec): string
 
 function formatFloat(runtime: Runtime, number: number, spec: FormatSpec, value: PyValue): string {
   const { type } = spec;
-  if (type !== '' && !'eEfFgGn%'.includes(type)) throw unknownCode(spec, value);
+  if (type !== '' && !'eEfFgGn%'.includes(type)) throw unknownFormatCodeError(spec, value);
   if ((spec.precision ?? 0) > 0x7fffffff) throw valueError('precision too big');
   const size = Math.abs(number);
   const text =
@@ -107,8 +108,8 @@ function formatFloat(runtime: Runtime, number: number, spec: FormatSpec, value: 
   const wholeDigits = /^\d*/.exec(text)![0];
   const head = signOf(isNegative, spec);
   return wholeDigits === ''
-    ? finishFormat(runtime, { ...spec, grouping: '' }, head, '', text, 3)
-    : finishFormat(runtime, spec, head, wholeDigits, text.slice(wholeDigits.length), 3);
+    ? padFormattedNumber(runtime, { ...spec, grouping: '' }, head, '', text, 3)
+    : padFormattedNumber(runtime, spec, head, wholeDigits, text.slice(wholeDigits.length), 3);
 }
 
 function signOf(isNegative: boolean, spec: FormatSpec): string {
@@ -116,8 +117,8 @@ function signOf(isNegative: boolean, spec: FormatSpec): string {
   return spec.sign === '-' ? '' : spec.sign;
 }
 
-/** Puts sign, digits and rest together; a `0` before the width fills with zeros, which are grouped, too. */
-function finishFormat(
+/** Joins sign, digits and the text after them; a `0` before the width fills with zeros, which are grouped as well. */
+function padFormattedNumber(
   runtime: Runtime,
   spec: FormatSpec,
   head: string,
@@ -127,7 +128,7 @@ function finishFormat(
 ): string {
   const fillsDigits = spec.fill === '0' && (spec.align === '=' || spec.align === '');
   if (fillsDigits && (spec.hasZero || spec.align === '=')) {
-    runtime.budget.text(spec.width);
+    runtime.budget.chargeText(spec.width);
     const minWidth = spec.width - head.length - rest.length;
     if (whole === '' && spec.grouping === '')
       return head + '0'.repeat(Math.max(0, minWidth)) + rest;

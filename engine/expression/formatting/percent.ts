@@ -14,7 +14,7 @@ export function formatPercent(runtime: Runtime, text: string, value: PyValue): s
   return new PercentFormatter(runtime, text, value).format();
 }
 
-interface Conversion {
+interface PercentConversion {
   readonly flags: string;
   readonly width: number;
   readonly precision: number | undefined;
@@ -47,7 +47,7 @@ class PercentFormatter {
       this.#position = at + 1;
       const converted = this.#conversion();
       result += converted;
-      this.#runtime.budget.grownText(result.length, converted.length);
+      this.#runtime.budget.chargeGrownText(result.length, converted.length);
     }
     const isLeftOver =
       this.#next < this.#args.length &&
@@ -58,7 +58,7 @@ class PercentFormatter {
   }
 
   #conversion(): string {
-    // Most conversions are a single letter.
+    // Most conversions are a single letter, so this case is tested first.
     const letter = this.#text[this.#position];
     if (letter === 's' || letter === 'd') {
       const value = this.#args[this.#next];
@@ -126,7 +126,7 @@ class PercentFormatter {
     return found;
   }
 
-  /** A width or precision; a negative one of `*` aligns to the left. */
+  /** Reads a width or precision; a negative width given by `*` aligns to the left. */
   #size(what: 'width' | 'precision'): readonly [number, boolean] {
     if (this.#text[this.#position] === '*') {
       this.#position += 1;
@@ -150,7 +150,7 @@ class PercentFormatter {
     return value;
   }
 
-  #pad(conversion: Conversion, value: PyValue): string {
+  #pad(conversion: PercentConversion, value: PyValue): string {
     const { flags, width } = conversion;
     const isText = 'srac'.includes(conversion.type);
     const [head, body] = isText
@@ -158,13 +158,13 @@ class PercentFormatter {
       : this.#numberOf(conversion, value);
     const missing = width - codePointLength(head) - codePointLength(body);
     if (missing <= 0) return head + body;
-    this.#runtime.budget.text(width);
+    this.#runtime.budget.chargeText(width);
     if (flags.includes('-')) return head + body + ' '.repeat(missing);
     if (flags.includes('0') && !isText) return head + '0'.repeat(missing) + body;
     return ' '.repeat(missing) + head + body;
   }
 
-  #textOf({ type, precision }: Conversion, value: PyValue): string {
+  #textOf({ type, precision }: PercentConversion, value: PyValue): string {
     if (type === 'c') return characterOf(value);
     const write = type === 's' ? strOf : type === 'r' ? reprOf : asciiOf;
     const text = write(this.#runtime, value);
@@ -173,7 +173,7 @@ class PercentFormatter {
       : sliceText(text, 0, precision);
   }
 
-  #numberOf(conversion: Conversion, value: PyValue): readonly [string, string] {
+  #numberOf(conversion: PercentConversion, value: PyValue): readonly [string, string] {
     const { type, flags, precision } = conversion;
     const isAlternate = flags.includes('#');
     if ('eEfFgG'.includes(type)) {
@@ -188,7 +188,7 @@ class PercentFormatter {
     const size = int < 0 ? -BigInt(int) : int;
     const plainDigits = base === 10 ? intText(size, this.#runtime.budget) : size.toString(base);
     const cased = type === 'X' ? plainDigits.toUpperCase() : plainDigits;
-    this.#runtime.budget.text(Math.max(precision ?? 0, cased.length));
+    this.#runtime.budget.chargeText(Math.max(precision ?? 0, cased.length));
     const prefix = isAlternate && base !== 10 ? `0${type}` : '';
     return [signFor(int < 0, flags) + prefix, cased.padStart(precision ?? 0, '0')];
   }

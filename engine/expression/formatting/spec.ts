@@ -17,15 +17,15 @@ export interface FormatSpec {
   readonly type: string;
 }
 
-const pattern =
+const formatSpecPattern =
   /^(?:(.)?([<>=^]))?([-+ ])?(z)?(#)?(0)?(\p{Nd}+)?([,_])?([,_])?(?:\.(\p{Nd}*))?(.)?(.*)$/su;
 
-/** The types that may have each separator. */
-const groupable: Readonly<Record<string, string>> = { ',': 'deEfFgG%', _: 'deEfFgG%boxX' };
+/** The presentation types that may be combined with each separator. */
+const groupableTypes: Readonly<Record<string, string>> = { ',': 'deEfFgG%', _: 'deEfFgG%boxX' };
 
-/** Parses a format specification for a value; throws the ValueError of CPython. */
+/** Parses a format specification for a value; throws the same ValueError as CPython. */
 export function parseSpec(spec: string, value: PyValue): FormatSpec {
-  const parts = pattern.exec(spec)!;
+  const parts = formatSpecPattern.exec(spec)!;
   const [, fill, align, sign, z, alternate, zero, width, grouping, second, precision, type, rest] =
     parts;
   if (second !== undefined)
@@ -38,7 +38,7 @@ export function parseSpec(spec: string, value: PyValue): FormatSpec {
   if (rest !== '')
     throw valueError(`Invalid format specifier '${spec}' for object of type '${typeName(value)}'`);
   const kind = type ?? (typeof value === 'string' ? 's' : undefined);
-  if (grouping !== undefined && kind !== undefined && !groupable[grouping]!.includes(kind))
+  if (grouping !== undefined && kind !== undefined && !groupableTypes[grouping]!.includes(kind))
     throw valueError(`Cannot specify '${grouping}' with '${kind}'.`);
   return {
     fill: fill ?? (zero === undefined ? ' ' : '0'),
@@ -47,14 +47,14 @@ export function parseSpec(spec: string, value: PyValue): FormatSpec {
     noNegativeZero: z !== undefined,
     isAlternate: alternate !== undefined,
     hasZero: zero !== undefined,
-    width: sizeOfDigits(width, 'width') ?? 0,
+    width: parseSize(width, 'width') ?? 0,
     grouping: grouping ?? '',
-    precision: sizeOfDigits(precision, 'precision'),
+    precision: parseSize(precision, 'precision'),
     type: type ?? '',
   };
 }
 
-function sizeOfDigits(digits: string | undefined, what: string): number | undefined {
+function parseSize(digits: string | undefined, what: string): number | undefined {
   if (digits === undefined) return undefined;
   const number = Number(digits);
   if (number > Number.MAX_SAFE_INTEGER && BigInt(digits) >= 1n << 63n)
@@ -66,12 +66,12 @@ function sizeOfDigits(digits: string | undefined, what: string): number | undefi
   return number;
 }
 
-/** Pads a text to the width of a specification. `head` is its sign and prefix, behind which `=` puts the fill. */
+/** Pads a text to the width of a specification. `head` is its sign and prefix, after which the alignment `=` inserts the fill. */
 export function padText(runtime: Runtime, spec: FormatSpec, head: string, body: string): string {
   const align = spec.align || '<';
   const missing = spec.width - codePointLength(head) - codePointLength(body);
   if (missing <= 0) return head + body;
-  runtime.budget.text(spec.width);
+  runtime.budget.chargeText(spec.width);
   const { fill } = spec;
   if (align === '<') return head + body + fill.repeat(missing);
   if (align === '>') return fill.repeat(missing) + head + body;
@@ -80,7 +80,7 @@ export function padText(runtime: Runtime, spec: FormatSpec, head: string, body: 
   return fill.repeat(leftFill) + head + body + fill.repeat(missing - leftFill);
 }
 
-/** Groups the digits of an integer part, filling it up with zeros to `least` characters. */
+/** Groups the digits of an integer part, and fills it with zeros to `least` characters. */
 export function groupDigits(digits: string, separator: string, size: number, least = 0): string {
   let digitsLeft = digits;
   if (separator === '') return digitsLeft.padStart(least, '0');
@@ -89,7 +89,7 @@ export function groupDigits(digits: string, separator: string, size: number, lea
   while (digitsLeft !== '' || length < least) {
     const group = digitsLeft.slice(-size);
     digitsLeft = digitsLeft.slice(0, -size);
-    // A group of zeros is as long as the width needs, but no separator stands first.
+    // The last group has as many zeros as the width needs, but the result must not begin with a separator.
     const room = least - length - (groups.length > 0 ? 1 : 0);
     const filledGroup =
       digitsLeft === '' ? group.padStart(Math.min(size, Math.max(room, 1)), '0') : group;

@@ -2,7 +2,7 @@ import {
   attributeError,
   ExpressionError,
   indexError,
-  suggestNear,
+  suggestSimilar,
   typeError,
   valueError,
 } from '../values/errors.js';
@@ -14,7 +14,7 @@ import type { Keywords, PyValue, Runtime } from '../values/values.js';
 import { subscript } from '../operators/subscript.js';
 import { formatValue } from './format-value.js';
 
-/** Where the fields of a format text get their values. */
+/** The values for the fields of a format text. */
 export interface FormatArguments {
   readonly positional: readonly PyValue[];
   /** The value of a named argument; undefined if there is no such argument. */
@@ -74,7 +74,7 @@ class TextFormatter {
       const end = fieldEnd(text, at + 1);
       const field = this.#field(text.slice(at + 1, end), depth);
       result += field;
-      this.#runtime.budget.grownText(result.length, field.length);
+      this.#runtime.budget.chargeGrownText(result.length, field.length);
       i = end + 1;
     }
     return result;
@@ -123,7 +123,7 @@ class TextFormatter {
       if (restOfName.startsWith('.')) {
         const attribute = /^[^.[]*/.exec(restOfName.slice(1))![0];
         if (attribute === '') throw valueError('Empty attribute in format string');
-        value = fieldOf(value, attribute);
+        value = attributeOf(value, attribute);
         restOfName = restOfName.slice(1 + attribute.length);
       } else if (restOfName.startsWith('[')) {
         const end = restOfName.indexOf(']');
@@ -165,29 +165,32 @@ class TextFormatter {
   }
 }
 
-/** An attribute in a format text is a field of a record or object, and nothing else. */
-function fieldOf(value: PyValue, name: string): PyValue {
+/** In a format text, an attribute can only be a field of a record or object. */
+function attributeOf(value: PyValue, name: string): PyValue {
   if (name.startsWith('__')) throw attributeError(`attribute '${name}' is not allowed`);
   if (!(value instanceof PyDict))
     throw attributeError(`'${typeName(value)}' object has no attribute '${name}'`);
   const field = getItem(value, name);
-  if (field === undefined) throw noField(value, name);
+  if (field === undefined) throw missingFieldError(value, name);
   return field;
 }
 
-/** The error of a field that the record does not have. */
-export function noRecordField(name: string, suggest: () => readonly string[]): ExpressionError {
+/** Returns the error for a field that the record does not have. */
+export function missingRecordFieldError(
+  name: string,
+  suggest: () => readonly string[],
+): ExpressionError {
   return attributeError(`record has no field '${name}'`, suggest);
 }
 
-/** The error of a field that a dict does not have; a record is called by its name. `methods` are what else it may have. */
-export function noField(
+/** Returns the error for a field that a dict does not have; its message calls the record by that name. `methods` are suggested as well. */
+export function missingFieldError(
   dict: PyDict,
   name: string,
   methods: Iterable<string> = [],
 ): ExpressionError {
-  const suggest = suggestNear(name, () => [...dict.map.keys(), ...methods]);
-  if (dict.isRecord) return noRecordField(name, suggest);
+  const suggest = suggestSimilar(name, () => [...dict.map.keys(), ...methods]);
+  if (dict.isRecord) return missingRecordFieldError(name, suggest);
   if (typeof name !== 'string') throw typeError('attribute name must be string');
   return attributeError(`'dict' object has no attribute '${name}'`, suggest);
 }
@@ -198,7 +201,7 @@ function nextBrace(text: string, from: number): number {
   return i;
 }
 
-/** The end of a field: its closing brace, with nested fields in between. */
+/** Returns the end of a field: the position of its closing brace, after any nested fields. */
 function fieldEnd(text: string, from: number): number {
   let depth = 1;
   let inBrackets = false;
@@ -213,7 +216,7 @@ function fieldEnd(text: string, from: number): number {
   throw valueError("expected '}' before end of string");
 }
 
-/** The end of the name in a field: the first `!` or `:` outside brackets. */
+/** Returns the end of the name in a field: the position of the first `!` or `:` outside brackets. */
 function nameEnd(field: string): number {
   let inBrackets = false;
   for (let i = 0; i < field.length; i++) {

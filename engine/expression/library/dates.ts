@@ -15,15 +15,15 @@ interface CalendarTime {
   readonly zone: string;
 }
 
-const months =
+const monthNames =
   'January February March April May June July August September October November December'.split(
     ' ',
   );
-const weekdays = 'Monday Tuesday Wednesday Thursday Friday Saturday Sunday'.split(' ');
+const weekdayNames = 'Monday Tuesday Wednesday Thursday Friday Saturday Sunday'.split(' ');
 const isoFormat = '%Y-%m-%dT%H:%M:%S';
 
-/** Texts without a format: the forms that are tried in this order. */
-const commonFormats = [
+/** The formats that are tried, in this order, for a text without a given format. */
+const inputFormats = [
   '%Y-%m-%dT%H:%M:%S.%f%z',
   '%Y-%m-%dT%H:%M:%S%z',
   '%Y-%m-%dT%H:%M:%S.%f',
@@ -52,10 +52,10 @@ export function formatDateTime(
   const text = strOf(runtime, value);
   if (text.length > 200) throw functionError('datetime_format() needs a date, not a long text');
   const format = output === undefined || output === null ? isoFormat : strOf(runtime, output);
-  const formats = input === undefined || input === null ? commonFormats : [strOf(runtime, input)];
+  const formats = input === undefined || input === null ? inputFormats : [strOf(runtime, input)];
   for (const one of formats) {
     const time = parseTime(text, one);
-    if (time !== undefined) return writeTime(runtime, time, format);
+    if (time !== undefined) return formatTime(runtime, time, format);
   }
   throw functionError(
     formats.length === 1
@@ -64,7 +64,7 @@ export function formatDateTime(
   );
 }
 
-/** The time of the host in a zone; `EST` is UTC-05:00 all year. */
+/** Returns the host's current time in a zone; `EST` is UTC-05:00 all year. */
 export function currentTime(
   runtime: Runtime,
   zone: PyValue | undefined,
@@ -74,10 +74,10 @@ export function currentTime(
   const name = zone === undefined || zone === null ? 'EST' : strOf(runtime, zone);
   const now = runtime.host.now ?? Date.now();
   const format = template === undefined || template === null ? standard : strOf(runtime, template);
-  return writeTime(runtime, inZone(now, name), format);
+  return formatTime(runtime, timeInZone(now, name), format);
 }
 
-function inZone(now: number, name: string): CalendarTime {
+function timeInZone(now: number, name: string): CalendarTime {
   let offset = -300;
   if (name !== 'EST') {
     try {
@@ -89,7 +89,7 @@ function inZone(now: number, name: string): CalendarTime {
       const [, sign, hours, minutes] = /([-+])(\d\d):(\d\d)/.exec(text) ?? [];
       offset = (sign === '-' ? -1 : 1) * (Number(hours ?? 0) * 60 + Number(minutes ?? 0));
     } catch {
-      // The only error is that of an unknown name.
+      // The only possible error is that the name of the zone is unknown.
       throw functionError(`unknown time zone '${name}'`);
     }
   }
@@ -107,7 +107,7 @@ function inZone(now: number, name: string): CalendarTime {
   };
 }
 
-/** The parts of a text by a format of `strptime`; undefined if it does not match or is no date. */
+/** Parses a text by a format of `strptime`; undefined if the text does not match or is not a date. */
 function parseTime(text: string, format: string): CalendarTime | undefined {
   const found = { year: 1900, month: 1, day: 1, hour: 0, minute: 0, second: 0, microsecond: 0 };
   let offset: number | undefined;
@@ -139,10 +139,10 @@ function parseTime(text: string, format: string): CalendarTime | undefined {
       const year = take(/^\d\d/);
       return set('year', year && String(Number(year) + (Number(year) < 69 ? 2000 : 1900)));
     },
-    b: () => set('month', String(takeName(months, 3) + 1)) && found.month > 0,
-    B: () => set('month', String(takeName(months) + 1)) && found.month > 0,
-    a: () => takeName(weekdays, 3) >= 0,
-    A: () => takeName(weekdays) >= 0,
+    b: () => set('month', String(takeName(monthNames, 3) + 1)) && found.month > 0,
+    B: () => set('month', String(takeName(monthNames) + 1)) && found.month > 0,
+    a: () => takeName(weekdayNames, 3) >= 0,
+    A: () => takeName(weekdayNames) >= 0,
     j: () => {
       const day = take(/^(36[0-6]|3[0-5]\d|[12]\d\d|0\d\d|\d\d|\d)/);
       const date = new Date(Date.UTC(found.year, 0, Number(day ?? 0)));
@@ -189,8 +189,8 @@ function parseTime(text: string, format: string): CalendarTime | undefined {
   return isDate ? { ...found, offset, zone } : undefined;
 }
 
-/** Writes a time by a format of `strftime`, with English names. */
-function writeTime(runtime: Runtime, time: CalendarTime, format: string): string {
+/** Formats a time by a format of `strftime`, with English names. */
+function formatTime(runtime: Runtime, time: CalendarTime, format: string): string {
   const pad = (value: number, width = 2) => String(value).padStart(width, '0');
   const date = new Date(Date.UTC(2000, time.month - 1, time.day));
   date.setUTCFullYear(time.year);
@@ -204,14 +204,14 @@ function writeTime(runtime: Runtime, time: CalendarTime, format: string): string
     return `${time.offset < 0 ? '-' : '+'}${pad(Math.floor(size / 60))}${pad(size % 60)}`;
   };
   const writers: Readonly<Record<string, () => string>> = {
-    a: () => weekdays[weekday]!.slice(0, 3),
-    A: () => weekdays[weekday]!,
+    a: () => weekdayNames[weekday]!.slice(0, 3),
+    A: () => weekdayNames[weekday]!,
     w: () => String((weekday + 1) % 7),
     u: () => String(weekday + 1),
     d: () => pad(time.day),
     e: () => String(time.day).padStart(2, ' '),
-    b: () => months[time.month - 1]!.slice(0, 3),
-    B: () => months[time.month - 1]!,
+    b: () => monthNames[time.month - 1]!.slice(0, 3),
+    B: () => monthNames[time.month - 1]!,
     m: () => pad(time.month),
     y: () => pad(time.year % 100),
     Y: () => String(time.year),
@@ -228,7 +228,7 @@ function writeTime(runtime: Runtime, time: CalendarTime, format: string): string
     T: () => `${pad(time.hour)}:${pad(time.minute)}:${pad(time.second)}`,
     '%': () => '%',
   };
-  runtime.budget.text(format.length * 5);
+  runtime.budget.chargeText(format.length * 5);
   return format.replaceAll(/%(.)/gs, (whole, directive: string) =>
     Object.hasOwn(writers, directive) ? writers[directive]!() : whole,
   );

@@ -1,17 +1,17 @@
-/** The documentation of a library function, and whether the host provides it. */
+/** The documentation of a library function, and the kind of host function if the host provides it. */
 export interface FunctionDeclaration {
   readonly signature: string;
   readonly text: string;
   readonly example: string;
-  /** `dataset` and `genome` functions fail with the errors of section 8 where the host does not offer them. */
+  /** If the host does not provide `dataset` or `genome` functions, they fail with the errors of section 8. */
   readonly kind?: 'dataset' | 'genome';
 }
 
-const flags = 'regex_ignorecase=None, regex_dotall=None, regex_multiline=None';
-const selection = 'entities=None, filters=None, query=None';
+const regexFlagParameters = 'regex_ignorecase=None, regex_dotall=None, regex_multiline=None';
+const selectionParameters = 'entities=None, filters=None, query=None';
 
 /** The functions of the library (specification of expressions, section 8), in the order of its tables. */
-export const declarations: readonly FunctionDeclaration[] = [
+export const libraryDeclarations: readonly FunctionDeclaration[] = [
   {
     signature: 'get(obj, path, default=None)',
     text: 'The value at a path in nested objects and lists, or the default if a step is missing.',
@@ -28,27 +28,27 @@ export const declarations: readonly FunctionDeclaration[] = [
     example: "concat([record.ref, record.alt], '/')",
   },
   {
-    signature: `split(value, delimiter=None, regex=None, strip=True, ${flags})`,
+    signature: `split(value, delimiter=None, regex=None, strip=True, ${regexFlagParameters})`,
     text: 'Splits a text at white space, at a delimiter or at the matches of a regular expression, and strips the parts.',
     example: "split(record.genes, ';')",
   },
   {
-    signature: `findall(pattern, string, ${flags})`,
+    signature: `findall(pattern, string, ${regexFlagParameters})`,
     text: 'All matches of a regular expression: texts, or tuples if the pattern has several groups.',
     example: "findall('[0-9]+', record.hgvs)",
   },
   {
-    signature: `search(pattern, string, ${flags})`,
+    signature: `search(pattern, string, ${regexFlagParameters})`,
     text: 'Whether a regular expression matches anywhere.',
     example: "search('^rs\\\\d+$', record.id)",
   },
   {
-    signature: `search_groups(pattern, string, ${flags})`,
+    signature: `search_groups(pattern, string, ${regexFlagParameters})`,
     text: 'The groups of the first match of a regular expression; an empty list without a match.',
     example: "search_groups('([A-Z])(\\\\d+)([A-Z])', record.aa)",
   },
   {
-    signature: `sub(pattern, repl, string, count=0, ${flags})`,
+    signature: `sub(pattern, repl, string, count=0, ${regexFlagParameters})`,
     text: 'Replaces the matches of a regular expression; `\\1` and `\\g<name>` stand for its groups.',
     example: "sub('^chr', '', record.chromosome)",
   },
@@ -94,31 +94,31 @@ export const declarations: readonly FunctionDeclaration[] = [
     example: 'annotate(record, template=42)',
   },
   {
-    signature: `dataset_query(dataset, fields=None, limit=1, ${selection}, ordering=None)`,
+    signature: `dataset_query(dataset, fields=None, limit=1, ${selectionParameters}, ordering=None)`,
     text: 'The records of a dataset that a query finds; one, unless a limit is given.',
     example: "dataset_query('demo:shared:/cohort', filters=[('age', 47)])",
     kind: 'dataset',
   },
   {
-    signature: `dataset_count(dataset, ${selection})`,
+    signature: `dataset_count(dataset, ${selectionParameters})`,
     text: 'The number of records that a query finds.',
     example: "dataset_count('demo:shared:/cohort', entities=[('gene', record.gene)])",
     kind: 'dataset',
   },
   {
-    signature: `dataset_field_values(dataset, field, limit=10, ${selection})`,
+    signature: `dataset_field_values(dataset, field, limit=10, ${selectionParameters})`,
     text: 'The values of a field in the order of the records, without empty ones.',
     example: "dataset_field_values('demo:shared:/cohort', 'effect')",
     kind: 'dataset',
   },
   {
-    signature: `dataset_field_top_terms(dataset, field, limit=10, ${selection})`,
+    signature: `dataset_field_top_terms(dataset, field, limit=10, ${selectionParameters})`,
     text: 'The most frequent values of a field, with their counts.',
     example: "dataset_field_top_terms('demo:shared:/cohort', 'gene', limit=3)",
     kind: 'dataset',
   },
   {
-    signature: `dataset_field_terms_count(dataset, field, ${selection})`,
+    signature: `dataset_field_terms_count(dataset, field, ${selectionParameters})`,
     text: 'The number of different values of a field.',
     example: "dataset_field_terms_count('demo:shared:/cohort', 'effect')",
     kind: 'dataset',
@@ -130,13 +130,13 @@ export const declarations: readonly FunctionDeclaration[] = [
     kind: 'dataset',
   },
   {
-    signature: `dataset_field_stats(dataset, field, ${selection})`,
+    signature: `dataset_field_stats(dataset, field, ${selectionParameters})`,
     text: 'Count, minimum, maximum, mean and sum of a field of numbers.',
     example: "dataset_field_stats('demo:shared:/cohort', 'age')['avg']",
     kind: 'dataset',
   },
   {
-    signature: `dataset_field_percentiles(dataset, field, percents=[1, 5, 25, 50, 75, 95, 99], ${selection})`,
+    signature: `dataset_field_percentiles(dataset, field, percents=[1, 5, 25, 50, 75, 95, 99], ${selectionParameters})`,
     text: 'Percentiles of a field of numbers.',
     example: "dataset_field_percentiles('demo:shared:/cohort', 'age', [50])",
     kind: 'dataset',

@@ -5,9 +5,9 @@ import { strOf } from '../values/repr.js';
 import { Native } from '../values/values.js';
 import type { NativeCode, PyValue, Runtime } from '../values/values.js';
 import { currentTime, formatDateTime } from './dates.js';
-import { declarations } from './declarations.js';
+import { libraryDeclarations } from './declarations.js';
 import { valueAt } from './paths.js';
-import { findAll, searchGroups, searchIn, substitute } from './patterns.js';
+import { findAll, searchGroups, regexSearch, substitute } from './patterns.js';
 import { coerceList, concat, explode, melt, splitText, tabulate } from './records.js';
 import { entityIds, normalizeAminoAcidChange, normalizeVariant } from './variants.js';
 
@@ -20,8 +20,8 @@ export interface LibraryFunction {
   readonly native: Native;
 }
 
-/** The functions that are implemented here. Those of `declarations` that are missing are the host's. */
-const implementations: Readonly<Record<string, NativeCode>> = {
+/** The library functions that are implemented here. The other functions of `declarations` are implemented by the host. */
+const functionImplementations: Readonly<Record<string, NativeCode>> = {
   get: (runtime, object: PyValue, path: PyValue, missing) => {
     const value = valueAt(runtime, object, path);
     return value === undefined ? (missing ?? null) : value;
@@ -30,7 +30,7 @@ const implementations: Readonly<Record<string, NativeCode>> = {
   concat,
   split: splitText,
   findall: findAll,
-  search: searchIn,
+  search: regexSearch,
   search_groups: searchGroups,
   sub: substitute,
   datetime_format: formatDateTime,
@@ -55,14 +55,14 @@ const implementations: Readonly<Record<string, NativeCode>> = {
   normalize_aa_change: normalizeAminoAcidChange,
 };
 
-/** A function that the host implements; without one it fails as its kind does. */
+/** Returns a function that the host implements. If the host does not, it fails with the error for its kind. */
 function hostFunction(name: string, kind: 'dataset' | 'genome' | 'host'): NativeCode {
   return (runtime, ...args) => {
     const implementation = runtime.host.functions?.get(name);
-    if (kind === 'dataset') runtime.budget.datasetCall();
+    if (kind === 'dataset') runtime.budget.countDatasetCall();
     if (implementation === undefined) throw missingFunction(runtime, name, kind, args);
     try {
-      return runtime.budget.outsideTime(() => implementation(runtime, args));
+      return runtime.budget.runOutsideTimeLimit(() => implementation(runtime, args));
     } catch (error) {
       if (kind === 'dataset' && error instanceof AppError)
         throw new ExpressionError('DatasetError', `Dataset query failed: ${error.message}`);
@@ -101,10 +101,10 @@ function parametersOf(signature: string): { readonly names: string[]; readonly m
 
 /** The functions of the library by name. */
 export const libraryFunctions: ReadonlyMap<string, LibraryFunction> = new Map(
-  declarations.map(({ signature, text, example, kind }) => {
+  libraryDeclarations.map(({ signature, text, example, kind }) => {
     const name = signature.slice(0, signature.indexOf('('));
     const { names, min } = parametersOf(signature);
-    const code = implementations[name] ?? hostFunction(name, kind ?? 'host');
+    const code = functionImplementations[name] ?? hostFunction(name, kind ?? 'host');
     const native = new Native(name, { min, max: names.length, names, wording: 'clinic' }, code);
     return [name, { name, signature, text, example, native }];
   }),

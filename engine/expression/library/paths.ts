@@ -4,10 +4,10 @@ import { itemsIn } from '../values/iteration.js';
 import { PyDict, PyList, PyTuple } from '../values/values.js';
 import type { PyValue, Runtime } from '../values/values.js';
 
-/** The value at a path in nested dicts and lists; undefined if a step is missing. */
+/** Returns the value at a path in nested dicts and lists; undefined if a step is missing. */
 export function valueAt(runtime: Runtime, object: PyValue, path: PyValue): PyValue | undefined {
   let value: PyValue | undefined = object;
-  for (const step of stepsOf(runtime, path)) {
+  for (const step of pathStepsOf(runtime, path)) {
     value = value === undefined ? undefined : stepInto(value, step);
     if (value === undefined) return undefined;
   }
@@ -29,18 +29,18 @@ function stepInto(value: PyValue, step: PyValue): PyValue | undefined {
 }
 
 /** The steps of a path: a list of keys, an int, or text with `.` between the keys, `[n]` for lists and `\.` for a dot. */
-function stepsOf(runtime: Runtime, path: PyValue): readonly PyValue[] {
+function pathStepsOf(runtime: Runtime, path: PyValue): readonly PyValue[] {
   if (path instanceof PyList || path instanceof PyTuple) return itemsIn(runtime, path);
   if (typeof path !== 'string') return [path];
-  const cachedSteps = stepsOfText.get(path);
+  const cachedSteps = stepsByPathText.get(path);
   if (cachedSteps !== undefined) return cachedSteps;
   const steps = parsePath(path);
-  if (stepsOfText.size > 1000) stepsOfText.clear();
-  stepsOfText.set(path, steps);
+  if (stepsByPathText.size > 1000) stepsByPathText.clear();
+  stepsByPathText.set(path, steps);
   return steps;
 }
 
-const stepsOfText = new Map<string, readonly PyValue[]>();
+const stepsByPathText = new Map<string, readonly PyValue[]>();
 
 function parsePath(path: string): PyValue[] {
   const steps: PyValue[] = [];

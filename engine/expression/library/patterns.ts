@@ -1,4 +1,4 @@
-import { RecentMap } from '../../core/recent-map.js';
+import { LruCache } from '../../core/recent-map.js';
 import { RegexMatcher } from '../regex/matcher.js';
 import type { MatchSlots } from '../regex/matcher.js';
 import { parseRegex, regexError } from '../regex/parse.js';
@@ -6,7 +6,7 @@ import { compileRegex } from '../regex/program.js';
 import type { RegexProgram } from '../regex/program.js';
 import { functionError, typeError } from '../values/errors.js';
 import { toSize } from '../values/integers.js';
-import { isTrue } from '../values/truth.js';
+import { isTruthy } from '../values/truth.js';
 import { typeName } from '../values/type-name.js';
 import { PyList, PyTuple } from '../values/values.js';
 import type { PyValue, Runtime } from '../values/values.js';
@@ -16,13 +16,13 @@ export const flagNames = ['regex_ignorecase', 'regex_dotall', 'regex_multiline']
 
 type FlagArgument = PyValue | undefined;
 
-export function searchIn(
+export function regexSearch(
   runtime: Runtime,
   pattern: PyValue,
   text: PyValue,
   ...flags: readonly FlagArgument[]
 ): PyValue {
-  const matcher = matcherOf(runtime, pattern, text, flags);
+  const matcher = bindMatcher(runtime, pattern, text, flags);
   return matcher.matcher.search(0, false) !== undefined;
 }
 
@@ -32,9 +32,9 @@ export function searchGroups(
   text: PyValue,
   ...flags: readonly FlagArgument[]
 ): PyValue {
-  const { matcher, program, subject } = matcherOf(runtime, pattern, text, flags);
+  const { matcher, program, subject } = bindMatcher(runtime, pattern, text, flags);
   const found = matcher.search(0, false);
-  // Choice: without a match, the result is an empty list.
+  // Choice: a search with a regular expression that finds no match returns an empty list.
   return new PyList(found === undefined ? [] : groupsOf(program, subject, found));
 }
 
@@ -44,10 +44,10 @@ export function findAll(
   text: PyValue,
   ...flags: readonly FlagArgument[]
 ): PyValue {
-  const { program, subject } = matcherOf(runtime, pattern, text, flags);
+  const { program, subject } = bindMatcher(runtime, pattern, text, flags);
   const items: PyValue[] = [];
   for (const found of allMatches(runtime, program, subject)) {
-    runtime.budget.grow(items.length);
+    runtime.budget.chargeOneElement(items.length);
     if (program.groups === 0) items.push(subject.slice(found[0], found[1]));
     else {
       const groups = groupsOf(program, subject, found).map((group) => group ?? '');
@@ -67,7 +67,7 @@ export function substitute(
 ): PyValue {
   if (typeof replacement !== 'string')
     throw functionError(`sub() needs a text as replacement, not ${typeName(replacement)}`);
-  const { program, subject } = matcherOf(runtime, pattern, text, flags);
+  const { program, subject } = bindMatcher(runtime, pattern, text, flags);
   const parts = replacementParts(replacement, program);
   const maxCount = count === undefined || count === null ? 0 : toSize(count);
   let result = '';
@@ -81,25 +81,25 @@ export function substitute(
     for (const part of parts)
       result +=
         typeof part === 'string' ? part : subject.slice(found[2 * part]!, found[2 * part + 1]!);
-    runtime.budget.grownText(result.length, result.length - before);
+    runtime.budget.chargeGrownText(result.length, result.length - before);
     from = found[1]!;
   }
-  runtime.budget.grownText(result.length + subject.length - from, subject.length - from);
+  runtime.budget.chargeGrownText(result.length + subject.length - from, subject.length - from);
   return result + subject.slice(from);
 }
 
-/** Splits a text at the matches of a pattern; the groups of the pattern become parts, too. */
+/** Splits a text at the matches of a pattern; the groups of the pattern become parts of the result, too. */
 export function splitByPattern(
   runtime: Runtime,
   pattern: PyValue,
   text: string,
   flags: readonly FlagArgument[],
 ): (string | null)[] {
-  const { program } = matcherOf(runtime, pattern, text, flags);
+  const { program } = bindMatcher(runtime, pattern, text, flags);
   const parts: (string | null)[] = [];
   let from = 0;
   for (const found of allMatches(runtime, program, text)) {
-    runtime.budget.grow(parts.length);
+    runtime.budget.chargeOneElement(parts.length);
     parts.push(text.slice(from, found[0]));
     for (const group of groupsOf(program, text, found)) parts.push(group);
     from = found[1]!;
@@ -108,7 +108,9 @@ export function splitByPattern(
   return parts;
 }
 
-/** All matches from left to right; an empty match may directly follow another match, but no position has two. */
+/**
+ * Yields all matches from left to right; an empty match may directly follow another match, but no two matches begin at the same position.
+ */
 function* allMatches(
   runtime: Runtime,
   program: RegexProgram,
@@ -140,7 +142,7 @@ interface BoundMatcher {
   readonly subject: string;
 }
 
-function matcherOf(
+function bindMatcher(
   runtime: Runtime,
   pattern: PyValue,
   text: PyValue,
@@ -150,9 +152,9 @@ function matcherOf(
     throw typeError('first argument must be string or compiled pattern');
   if (typeof text !== 'string')
     throw typeError(`expected string or bytes-like object, got '${typeName(text)}'`);
-  const [ignoreCase, dotAll, multiline] = flags.map((flag) => flag !== undefined && isTrue(flag));
+  const [ignoreCase, dotAll, multiline] = flags.map((flag) => flag !== undefined && isTruthy(flag));
   const key = `${ignoreCase ? 'i' : ''}${dotAll ? 's' : ''}${multiline ? 'm' : ''}:${pattern}`;
-  let program = programs.get(key);
+  let program = programCache.get(key);
   if (program === undefined) {
     runtime.budget.charge(pattern.length);
     const parsed = parseRegex(pattern, {
@@ -162,15 +164,15 @@ function matcherOf(
       verbose: false,
     });
     program = compileRegex(parsed);
-    programs.set(key, program);
+    programCache.set(key, program);
   }
   return { matcher: new RegexMatcher(program, text, runtime.budget), program, subject: text };
 }
 
-/** The programs of the patterns used last. */
-const programs = new RecentMap<string, RegexProgram>(200);
+/** The programs of the most recently used patterns. */
+const programCache = new LruCache<string, RegexProgram>(200);
 
-/** The parts of a replacement: texts and numbers of groups. */
+/** Divides a replacement into texts and numbers of groups. */
 function replacementParts(text: string, program: RegexProgram): (string | number)[] {
   const parts: (string | number)[] = [];
   const letters: Readonly<Record<string, string>> = {

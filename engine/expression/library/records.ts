@@ -3,7 +3,7 @@ import { functionError, typeError } from '../values/errors.js';
 import { copyItems, itemsIn } from '../values/iteration.js';
 import { stripWhiteSpace } from '../values/characters.js';
 import { strOf } from '../values/repr.js';
-import { isTrue } from '../values/truth.js';
+import { isTruthy } from '../values/truth.js';
 import { typeName } from '../values/type-name.js';
 import { PyDict, PyList, PySet, PyTuple } from '../values/values.js';
 import type { PyValue, Runtime } from '../values/values.js';
@@ -31,13 +31,13 @@ export function concat(runtime: Runtime, values: PyValue, delimiter: PyValue | u
     }
     const text = strOf(runtime, value);
     length += text.length;
-    runtime.budget.grownText(length, text.length);
+    runtime.budget.chargeGrownText(length, text.length);
     texts.push(text);
   };
   if (typeof values === 'string') add(values);
   else for (const value of itemsIn(runtime, values)) add(value);
   const separator = delimiter === undefined || delimiter === null ? '' : strOf(runtime, delimiter);
-  runtime.budget.text(length + separator.length * texts.length);
+  runtime.budget.chargeText(length + separator.length * texts.length);
   return texts.join(separator);
 }
 
@@ -55,7 +55,7 @@ export function splitText(
     regex === undefined || regex === null
       ? itemsIn(runtime, methodOfType('str', 'split')!.code(runtime, value, delimiter ?? null))
       : splitByPattern(runtime, regex, value, flags);
-  const isStripped = strip === undefined || isTrue(strip);
+  const isStripped = strip === undefined || isTruthy(strip);
   return new PyList(
     parts.map((part) => (isStripped && typeof part === 'string' ? stripWhiteSpace(part) : part)),
   );
@@ -67,8 +67,8 @@ function recordArgument(name: string, value: PyValue): PyDict {
   return value;
 }
 
-/** The names of an argument of field names; one text is one name. */
-function namesIn(runtime: Runtime, name: string, value: PyValue): string[] {
+/** Returns the names in an argument that lists fields; a text is a single name. */
+function fieldNamesArgument(runtime: Runtime, name: string, value: PyValue): string[] {
   const values = typeof value === 'string' ? [value] : itemsIn(runtime, value);
   return values.map((one) => {
     if (typeof one !== 'string')
@@ -77,10 +77,13 @@ function namesIn(runtime: Runtime, name: string, value: PyValue): string[] {
   });
 }
 
-/** One record per element of the named lists, which are iterated in parallel. Choice: at the end of `_id`, `-` precedes the index. */
+/**
+ * Returns one record per element of the named lists, which are iterated in parallel.
+ * Choice: `explode` appends the index of the element to `_id`, after a `-`.
+ */
 export function explode(runtime: Runtime, value: PyValue, fields: PyValue): PyValue {
   const record = recordArgument('explode', value);
-  const names = namesIn(runtime, 'explode', fields);
+  const names = fieldNamesArgument(runtime, 'explode', fields);
   const columns = names.map((name) => {
     const column = getItem(record, name) ?? null;
     const isList = column instanceof PyList || column instanceof PyTuple;
@@ -88,7 +91,7 @@ export function explode(runtime: Runtime, value: PyValue, fields: PyValue): PyVa
   });
   const lists = columns.flatMap(({ items }) => (items === undefined ? [] : [items.length]));
   const length = Math.max(1, ...lists);
-  runtime.budget.elements(length * (record.map.size + 1));
+  runtime.budget.chargeElements(length * (record.map.size + 1));
   const id = getItem(record, '_id');
   const records: PyValue[] = [];
   for (let i = 0; i < length; i++) {
@@ -110,15 +113,15 @@ export function melt(
   meltsLists: PyValue | undefined,
 ): PyValue {
   const record = recordArgument('melt', value);
-  const names = namesIn(runtime, 'melt', fields);
+  const names = fieldNamesArgument(runtime, 'melt', fields);
   const key = strOf(runtime, keyField ?? 'key');
   const target = strOf(runtime, valueField ?? 'value');
   const records: PyValue[] = [];
   for (const name of names) {
     const melted = getItem(record, name) ?? null;
-    const isList = melted instanceof PyList && meltsLists !== undefined && isTrue(meltsLists);
+    const isList = melted instanceof PyList && meltsLists !== undefined && isTruthy(meltsLists);
     for (const one of isList ? melted.items : [melted]) {
-      runtime.budget.elements(record.map.size + 2);
+      runtime.budget.chargeElements(record.map.size + 2);
       const copy = new PyDict();
       for (const field of keysOf(record))
         if (!names.includes(field as string)) setItem(copy, field, getItem(record, field)!);
@@ -141,10 +144,10 @@ export function tabulate(
     fields === undefined || fields === null
       ? keysOf(dictOf(rows.flatMap((row) => keysOf(row).map((key) => [key as string, null]))))
       : itemsIn(runtime, fields);
-  const isShown = header === undefined || isTrue(header);
+  const isShown = header === undefined || isTruthy(header);
   const table: PyValue[] = isShown ? [new PyList(columns.slice())] : [];
   for (const row of rows) {
-    runtime.budget.elements(columns.length);
+    runtime.budget.chargeElements(columns.length);
     table.push(
       new PyList(
         columns.map((column) => getItem(row, column) ?? valueAt(runtime, row, column) ?? null),

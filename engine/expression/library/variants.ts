@@ -5,32 +5,35 @@ import type { PyValue, Runtime } from '../values/values.js';
 
 const variantPattern = /^(GRCH3[78])-(\w+)-(\d{1,10})-(\d{1,10})-([ACGTN]*|-)$/i;
 const regionPattern = /^(GRCH3[78])-(\w+)-(\d{1,10})-(\d{1,10})$/i;
-const chromosome = /^(?:[1-9]|1\d|2[0-2]|X|Y|MT)$/;
+const chromosomePattern = /^(?:[1-9]|1\d|2[0-2]|X|Y|MT)$/;
 
-/** The identifiers of the entity types that need no reference data. Choice: VCF-like text without a build is GRCH38. */
+/**
+ * Returns the identifiers of the entity types that need no reference data.
+ * Choice: VCF-like text without a build is GRCH38.
+ */
 export function entityIds(runtime: Runtime, type: PyValue, entity: PyValue): PyValue {
   if (entity === null) return new PyList([]);
   const text = strOf(runtime, entity).trim();
   switch (strOf(runtime, type)) {
     case 'variant':
-      return listOf(variantId(text));
+      return idList(variantId(text));
     case 'genomic_region':
     case 'region':
-      return listOf(regionId(text));
+      return idList(regionId(text));
     case 'literature':
     case 'pubmed':
-      return listOf(/^(?:PMID:?\s*)?(\d{1,9})$/i.exec(text)?.[1]);
+      return idList(/^(?:PMID:?\s*)?(\d{1,9})$/i.exec(text)?.[1]);
     case 'gene':
-      return listOf(/^[A-Za-z][A-Za-z0-9.-]{0,24}$/.test(text) ? text.toUpperCase() : undefined);
+      return idList(/^[A-Za-z][A-Za-z0-9.-]{0,24}$/.test(text) ? text.toUpperCase() : undefined);
     case 'sample':
     case 'dataset':
-      return listOf(text === '' ? undefined : text);
+      return idList(text === '' ? undefined : text);
     default:
       return new PyList([]);
   }
 }
 
-function listOf(id: string | undefined): PyList {
+function idList(id: string | undefined): PyList {
   return new PyList(id === undefined ? [] : [id]);
 }
 
@@ -62,7 +65,7 @@ function variantText(
 function chromosomeName(name: string): string | undefined {
   const plainName = name.toUpperCase().replace(/^CHR/, '');
   const mappedName = plainName === 'M' ? 'MT' : plainName;
-  return chromosome.test(mappedName) ? mappedName : undefined;
+  return chromosomePattern.test(mappedName) ? mappedName : undefined;
 }
 
 function regionId(text: string): string | undefined {
@@ -75,8 +78,9 @@ function regionId(text: string): string | undefined {
 }
 
 /**
- * A variant in its form of identifier. With the reference bases (`BUILD-CHROM-START-STOP-REF-ALT` or VCF-like text) bases that both
- * alleles share are trimmed, first from the end, then from the start; shifting to the left would need the reference sequence.
+ * Returns a variant in the form of an identifier. If the reference bases are given (`BUILD-CHROM-START-STOP-REF-ALT` or VCF-like text),
+ * bases that both alleles share are trimmed, first from the end, then from the start. The variant is not shifted to the left, which would
+ * need the reference sequence.
  */
 export function normalizeVariant(runtime: Runtime, variant: PyValue): PyValue {
   if (variant === null) return null;
@@ -145,7 +149,7 @@ const aminoAcids: Readonly<Record<string, string>> = {
   '*': 'Ter',
   X: 'Xaa',
 };
-const byName = new Map(
+const aminoAcidCodeByName = new Map(
   Object.entries(aminoAcids).flatMap(([letter, name]) => [
     [letter, name] as const,
     [name.toUpperCase(), name] as const,
@@ -172,7 +176,7 @@ export function normalizeAminoAcidChange(
         ? wholeNotation.replace(/(\d)(del|dup|ins|fs)/i, '$1=$2')
         : wholeNotation,
     );
-  const name = (part: string | undefined) => byName.get((part ?? '').toUpperCase());
+  const name = (part: string | undefined) => aminoAcidCodeByName.get((part ?? '').toUpperCase());
   const first = name(parts?.[1]);
   if (!parts || first === undefined)
     throw functionError(`Not an amino acid change: '${text.slice(0, 100)}'`);

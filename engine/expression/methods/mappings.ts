@@ -1,21 +1,21 @@
 import { ExpressionError, typeError, valueError } from '../values/errors.js';
 import { copyDict, deleteItem, getItem, itemsOf, setItem, updateDict } from '../values/dict.js';
 import { itemsIn } from '../values/iteration.js';
-import { exactly, range, anyArguments } from '../values/native.js';
+import { exactArguments, argumentRange, anyArguments } from '../values/native.js';
 import type { NativeDeclaration } from '../values/native.js';
 import { DictView, PyDict, PyIterator, PyList, PyRange, PySet, PyTuple } from '../values/values.js';
 import type { PyValue, Runtime } from '../values/values.js';
 import { keyError } from '../operators/subscript.js';
 
-/** Adds the items of a dict or of pairs to a dict, as `dict.update` and `dict()`. */
+/** Adds the items of a dict or of an iterable of pairs to a dict, like `dict.update` and `dict()`. */
 export function addItems(runtime: Runtime, dict: PyDict, source: PyValue): void {
   if (source instanceof PyDict) {
-    runtime.budget.elements(dict.map.size + source.map.size);
+    runtime.budget.chargeElements(dict.map.size + source.map.size);
     updateDict(dict, source);
     return;
   }
   const pairs = itemsIn(runtime, source);
-  runtime.budget.elements(dict.map.size + pairs.length);
+  runtime.budget.chargeElements(dict.map.size + pairs.length);
   for (const [i, pair] of pairs.entries()) {
     if (!isSequence(pair))
       throw typeError(`cannot convert dictionary update sequence element #${i} to a sequence`);
@@ -42,10 +42,10 @@ function isSequence(value: PyValue): boolean {
 }
 
 /** Evaluates `dict.fromkeys(keys, value)`. */
-export const fromKeys: NativeDeclaration = range(1, 2, (runtime, keys: PyValue, value) => {
+export const fromKeys: NativeDeclaration = argumentRange(1, 2, (runtime, keys: PyValue, value) => {
   const dict = new PyDict();
   const items = itemsIn(runtime, keys);
-  runtime.budget.elements(items.length);
+  runtime.budget.chargeElements(items.length);
   for (const key of items) setItem(dict, key, value ?? null);
   return dict;
 });
@@ -56,34 +56,34 @@ function countMutation(runtime: Runtime): void {
 
 /** The methods of `dict`. */
 export const dictMethods: Readonly<Record<string, NativeDeclaration>> = {
-  clear: exactly(0, (runtime, dict: PyDict) => {
+  clear: exactArguments(0, (runtime, dict: PyDict) => {
     dict.map.clear();
     dict.originals = undefined;
     countMutation(runtime);
     return null;
   }),
-  copy: exactly(0, (runtime, dict: PyDict) => {
-    runtime.budget.elements(dict.map.size);
+  copy: exactArguments(0, (runtime, dict: PyDict) => {
+    runtime.budget.chargeElements(dict.map.size);
     return copyDict(dict);
   }),
-  fromkeys: range(1, 2, (runtime, _dict: PyDict, keys: PyValue, value) =>
+  fromkeys: argumentRange(1, 2, (runtime, _dict: PyDict, keys: PyValue, value) =>
     fromKeys('fromkeys').code(runtime, keys, value),
   ),
-  get: range(1, 2, (_runtime, dict: PyDict, key: PyValue, missing) => {
+  get: argumentRange(1, 2, (_runtime, dict: PyDict, key: PyValue, missing) => {
     const value = getItem(dict, key);
     return value === undefined ? (missing ?? null) : value;
   }),
-  items: exactly(0, (_runtime, dict: PyDict) => new DictView(dict, 'items')),
-  keys: exactly(0, (_runtime, dict: PyDict) => new DictView(dict, 'keys')),
-  values: exactly(0, (_runtime, dict: PyDict) => new DictView(dict, 'values')),
-  pop: range(1, 2, (runtime, dict: PyDict, key: PyValue, missing) => {
+  items: exactArguments(0, (_runtime, dict: PyDict) => new DictView(dict, 'items')),
+  keys: exactArguments(0, (_runtime, dict: PyDict) => new DictView(dict, 'keys')),
+  values: exactArguments(0, (_runtime, dict: PyDict) => new DictView(dict, 'values')),
+  pop: argumentRange(1, 2, (runtime, dict: PyDict, key: PyValue, missing) => {
     const value = deleteItem(dict, key);
     if (value === undefined && missing === undefined)
       throw keyError(runtime, key, () => dict.map.keys());
     countMutation(runtime);
     return value === undefined ? missing! : value;
   }),
-  popitem: exactly(0, (runtime, dict: PyDict) => {
+  popitem: exactArguments(0, (runtime, dict: PyDict) => {
     const last = itemsOf(dict).at(-1);
     if (last === undefined)
       throw new ExpressionError('KeyError', "'popitem(): dictionary is empty'");
@@ -92,10 +92,10 @@ export const dictMethods: Readonly<Record<string, NativeDeclaration>> = {
     countMutation(runtime);
     return last;
   }),
-  setdefault: range(1, 2, (runtime, dict: PyDict, key: PyValue, missing) => {
+  setdefault: argumentRange(1, 2, (runtime, dict: PyDict, key: PyValue, missing) => {
     const value = getItem(dict, key);
     if (value !== undefined) return value;
-    runtime.budget.grow(dict.map.size);
+    runtime.budget.chargeOneElement(dict.map.size);
     setItem(dict, key, missing ?? null);
     countMutation(runtime);
     return missing ?? null;

@@ -2,23 +2,23 @@ import { indexError, valueError } from '../values/errors.js';
 import { isSameOrEqual } from '../values/comparison.js';
 import { toClippedSize, toSize } from '../values/integers.js';
 import { copyItems } from '../values/iteration.js';
-import { exactly, namedArguments, range } from '../values/native.js';
+import { exactArguments, namedArguments, argumentRange } from '../values/native.js';
 import type { NativeDeclaration } from '../values/native.js';
 import { reprOf } from '../values/repr.js';
-import { isTrue } from '../values/truth.js';
+import { isTruthy } from '../values/truth.js';
 import { PyList, PyRange, PyTuple } from '../values/values.js';
 import type { PyValue, Runtime } from '../values/values.js';
 import { contains } from '../operators/membership.js';
 import { sortItems } from './sorting.js';
 
-function countOf(runtime: Runtime, { items }: PyList | PyTuple, value: PyValue): number {
+function countEqualItems(runtime: Runtime, { items }: PyList | PyTuple, value: PyValue): number {
   runtime.budget.charge(items.length >>> 2);
   let count = 0;
   for (const item of items) if (isSameOrEqual(runtime, item, value)) count += 1;
   return count;
 }
 
-function indexIn(
+function indexOfItem(
   runtime: Runtime,
   items: readonly PyValue[],
   value: PyValue,
@@ -53,45 +53,45 @@ function pop(runtime: Runtime, list: PyList, index: PyValue | undefined): PyValu
   return items.splice(at, 1)[0]!;
 }
 
-/** The methods of `list`. Those that change it return what they return in Python. */
+/** The methods of `list`. Methods that change the list return the same as in Python. */
 export const listMethods: Readonly<Record<string, NativeDeclaration>> = {
-  append: exactly(1, (runtime, list: PyList, value: PyValue) => {
-    runtime.budget.grow(list.items.length);
+  append: exactArguments(1, (runtime, list: PyList, value: PyValue) => {
+    runtime.budget.chargeOneElement(list.items.length);
     list.items.push(value);
     return countMutation(runtime);
   }),
-  clear: exactly(0, (runtime, list: PyList) => {
+  clear: exactArguments(0, (runtime, list: PyList) => {
     list.items.length = 0;
     return countMutation(runtime);
   }),
-  copy: exactly(0, (runtime, list: PyList) => new PyList(copyItems(runtime, list))),
-  count: exactly(1, countOf),
-  extend: exactly(1, (runtime, list: PyList, values: PyValue) => {
+  copy: exactArguments(0, (runtime, list: PyList) => new PyList(copyItems(runtime, list))),
+  count: exactArguments(1, countEqualItems),
+  extend: exactArguments(1, (runtime, list: PyList, values: PyValue) => {
     const items = copyItems(runtime, values);
-    runtime.budget.elements(list.items.length + items.length);
+    runtime.budget.chargeElements(list.items.length + items.length);
     for (const item of items) list.items.push(item);
     return countMutation(runtime);
   }),
-  index: range(1, 3, (runtime, list: PyList, value: PyValue, start, stop) => {
-    const at = indexIn(runtime, list.items, value, start, stop);
+  index: argumentRange(1, 3, (runtime, list: PyList, value: PyValue, start, stop) => {
+    const at = indexOfItem(runtime, list.items, value, start, stop);
     if (at < 0) throw valueError(`${reprOf(runtime, value)} is not in list`);
     return at;
   }),
-  insert: range(2, 2, (runtime, list: PyList, index: PyValue, value: PyValue) => {
+  insert: argumentRange(2, 2, (runtime, list: PyList, index: PyValue, value: PyValue) => {
     const at = toSize(index);
-    runtime.budget.grow(list.items.length);
+    runtime.budget.chargeOneElement(list.items.length);
     runtime.budget.charge(list.items.length >>> 4);
     list.items.splice(at, 0, value);
     return countMutation(runtime);
   }),
-  pop: range(0, 1, pop),
-  remove: exactly(1, (runtime, list: PyList, value: PyValue) => {
-    const at = indexIn(runtime, list.items, value, undefined, undefined);
+  pop: argumentRange(0, 1, pop),
+  remove: exactArguments(1, (runtime, list: PyList, value: PyValue) => {
+    const at = indexOfItem(runtime, list.items, value, undefined, undefined);
     if (at < 0) throw valueError('list.remove(x): x not in list');
     list.items.splice(at, 1);
     return countMutation(runtime);
   }),
-  reverse: exactly(0, (runtime, list: PyList) => {
+  reverse: exactArguments(0, (runtime, list: PyList) => {
     runtime.budget.charge(list.items.length >>> 4);
     list.items.reverse();
     return countMutation(runtime);
@@ -101,7 +101,7 @@ export const listMethods: Readonly<Record<string, NativeDeclaration>> = {
       runtime,
       list.items.slice(),
       key ?? null,
-      isReversed !== undefined && isTrue(isReversed),
+      isReversed !== undefined && isTruthy(isReversed),
     );
     for (const [i, item] of sorted.entries()) list.items[i] = item;
     return countMutation(runtime);
@@ -110,9 +110,9 @@ export const listMethods: Readonly<Record<string, NativeDeclaration>> = {
 
 /** The methods of `tuple`. */
 export const tupleMethods: Readonly<Record<string, NativeDeclaration>> = {
-  count: exactly(1, countOf),
-  index: range(1, 3, (runtime, tuple: PyTuple, value: PyValue, start, stop) => {
-    const at = indexIn(runtime, tuple.items, value, start, stop);
+  count: exactArguments(1, countEqualItems),
+  index: argumentRange(1, 3, (runtime, tuple: PyTuple, value: PyValue, start, stop) => {
+    const at = indexOfItem(runtime, tuple.items, value, start, stop);
     if (at < 0) throw valueError('tuple.index(x): x not in tuple');
     return at;
   }),
@@ -120,10 +120,10 @@ export const tupleMethods: Readonly<Record<string, NativeDeclaration>> = {
 
 /** The methods of `range`. */
 export const rangeMethods: Readonly<Record<string, NativeDeclaration>> = {
-  count: exactly(1, (runtime, self: PyRange, value: PyValue) =>
+  count: exactArguments(1, (runtime, self: PyRange, value: PyValue) =>
     contains(runtime, value, self) ? 1 : 0,
   ),
-  index: exactly(1, (runtime, self: PyRange, value: PyValue) => {
+  index: exactArguments(1, (runtime, self: PyRange, value: PyValue) => {
     if (!contains(runtime, value, self))
       throw valueError(
         typeof value === 'number'

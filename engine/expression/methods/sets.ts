@@ -3,18 +3,18 @@ import { isSubset } from '../values/comparison.js';
 import { addMember, setOf } from '../values/dict.js';
 import { mapKey } from '../values/hashing.js';
 import { itemsIn } from '../values/iteration.js';
-import { exactly, anyArguments } from '../values/native.js';
+import { exactArguments, anyArguments } from '../values/native.js';
 import type { NativeDeclaration } from '../values/native.js';
 import { PySet } from '../values/values.js';
 import type { PyValue, Runtime } from '../values/values.js';
 import { difference, intersection, union } from '../operators/sets.js';
 import { keyError } from '../operators/subscript.js';
 
-/** An argument of a set's method as a set: any iterable will do. */
+/** Converts the argument of a set's method to a set; any iterable is allowed. */
 function setOperand(runtime: Runtime, value: PyValue): PySet {
   if (value instanceof PySet) return value;
   const items = itemsIn(runtime, value);
-  runtime.budget.elements(items.length);
+  runtime.budget.chargeElements(items.length);
   return setOf(items);
 }
 
@@ -23,7 +23,7 @@ function setCombination(join: (a: PySet, b: PySet) => PySet): NativeDeclaration 
     let result = union(self as PySet, new PySet(false));
     for (const other of others) {
       const set = setOperand(runtime, other);
-      runtime.budget.elements(result.map.size + set.map.size);
+      runtime.budget.chargeElements(result.map.size + set.map.size);
       result = join(result, set);
     }
     return result;
@@ -37,27 +37,27 @@ function countMutation(runtime: Runtime): null {
 
 /** The methods of `set` and `frozenset`. */
 const commonMethods: Readonly<Record<string, NativeDeclaration>> = {
-  copy: exactly(0, (runtime, set: PySet) => {
-    runtime.budget.elements(set.map.size);
+  copy: exactArguments(0, (runtime, set: PySet) => {
+    runtime.budget.chargeElements(set.map.size);
     return union(set, new PySet(false));
   }),
   difference: setCombination(difference),
   intersection: setCombination(intersection),
   union: setCombination(union),
-  symmetric_difference: exactly(1, (runtime, set: PySet, other: PyValue) => {
+  symmetric_difference: exactArguments(1, (runtime, set: PySet, other: PyValue) => {
     const right = setOperand(runtime, other);
-    runtime.budget.elements(set.map.size + right.map.size);
+    runtime.budget.chargeElements(set.map.size + right.map.size);
     return union(difference(set, right), difference(right, set));
   }),
-  isdisjoint: exactly(1, (runtime, set: PySet, other: PyValue) => {
+  isdisjoint: exactArguments(1, (runtime, set: PySet, other: PyValue) => {
     const right = setOperand(runtime, other);
     for (const key of right.map.keys()) if (set.map.has(key)) return false;
     return true;
   }),
-  issubset: exactly(1, (runtime, set: PySet, other: PyValue) =>
+  issubset: exactArguments(1, (runtime, set: PySet, other: PyValue) =>
     isSubset(runtime, set, setOperand(runtime, other)),
   ),
-  issuperset: exactly(1, (runtime, set: PySet, other: PyValue) =>
+  issuperset: exactArguments(1, (runtime, set: PySet, other: PyValue) =>
     isSubset(runtime, setOperand(runtime, other), set),
   ),
 };
@@ -68,20 +68,20 @@ export const frozenSetMethods = commonMethods;
 /** The methods of `set`. */
 export const setMethods: Readonly<Record<string, NativeDeclaration>> = {
   ...commonMethods,
-  add: exactly(1, (runtime, set: PySet, value: PyValue) => {
-    runtime.budget.grow(set.map.size);
+  add: exactArguments(1, (runtime, set: PySet, value: PyValue) => {
+    runtime.budget.chargeOneElement(set.map.size);
     addMember(set, value);
     return countMutation(runtime);
   }),
-  clear: exactly(0, (runtime, set: PySet) => {
+  clear: exactArguments(0, (runtime, set: PySet) => {
     set.map.clear();
     return countMutation(runtime);
   }),
-  discard: exactly(1, (runtime, set: PySet, value: PyValue) => {
+  discard: exactArguments(1, (runtime, set: PySet, value: PyValue) => {
     set.map.delete(mapKey(value));
     return countMutation(runtime);
   }),
-  pop: exactly(0, (runtime, set: PySet) => {
+  pop: exactArguments(0, (runtime, set: PySet) => {
     for (const [key, value] of set.map) {
       set.map.delete(key);
       countMutation(runtime);
@@ -89,7 +89,7 @@ export const setMethods: Readonly<Record<string, NativeDeclaration>> = {
     }
     throw new ExpressionError('KeyError', "'pop from an empty set'");
   }),
-  remove: exactly(1, (runtime, set: PySet, value: PyValue) => {
+  remove: exactArguments(1, (runtime, set: PySet, value: PyValue) => {
     if (!set.map.delete(mapKey(value))) throw keyError(runtime, value, () => set.map.keys());
     return countMutation(runtime);
   }),
@@ -97,7 +97,7 @@ export const setMethods: Readonly<Record<string, NativeDeclaration>> = {
     const set = self as PySet;
     for (const other of others)
       for (const item of itemsIn(runtime, other)) {
-        runtime.budget.grow(set.map.size);
+        runtime.budget.chargeOneElement(set.map.size);
         runtime.budget.charge(1);
         addMember(set, item);
       }

@@ -1,9 +1,9 @@
 import { compareCodePoints } from '../../core/code-points.js';
-import { callOne } from '../values/call.js';
+import { callWithOneArgument } from '../values/call.js';
 import { isOrdered } from '../values/comparison.js';
 import type { PyValue, Runtime } from '../values/values.js';
 
-/** Sorts an array in place as `sorted` of Python: stable, also when reversed, by `<` of the keys. */
+/** Sorts an array in place like Python's `sorted`: stable, also when reversed, by `<` of the keys. */
 export function sortItems(
   runtime: Runtime,
   items: PyValue[],
@@ -13,8 +13,8 @@ export function sortItems(
   const { length } = items;
   runtime.budget.charge(length * Math.ceil(Math.log2(length + 1)));
   if (key === null) return sortBy(items, comparisonOf(runtime, items), isReversed, (item) => item);
-  runtime.budget.elements(length);
-  const pairs = items.map((item) => ({ item, key: callOne(runtime, key, item) }));
+  runtime.budget.chargeElements(length);
+  const pairs = items.map((item) => ({ item, key: callWithOneArgument(runtime, key, item) }));
   const compare = comparisonOf(
     runtime,
     pairs.map((pair) => pair.key),
@@ -32,22 +32,25 @@ function sortBy<T>(
   isReversed: boolean,
   keyOf: (item: T) => PyValue,
 ): T[] {
-  // Reversed twice, equal items keep their order.
+  // The items are reversed before and after sorting, so that equal items keep their order.
   if (isReversed) items.reverse();
   const compareItems = (a: T, b: T): number => compare(keyOf(a), keyOf(b));
-  if (items.length < shortList) sortShort(items, compareItems);
+  if (items.length < maxShortListLength) sortShortList(items, compareItems);
   else items.sort(compareItems);
   return isReversed ? items.reverse() : items;
 }
 
-/** Lists of fewer items are sorted here. Longer ones are compared by the engine's sort in the same order as by CPython's, which it follows. */
-const shortList = 64;
+/**
+ * Lists with fewer items are sorted by `sortShortList`. For longer lists, the JavaScript engine's sort makes the comparisons in the same order
+ * as CPython, because both use the same algorithm.
+ */
+const maxShortListLength = 64;
 
 /**
- * Sorts a short list by the comparisons that CPython makes (`list.sort`), because their order decides which two values the error names that have no
- * order: it finds the run at the beginning, which it turns around if it descends, and inserts each following item by binary search.
+ * Sorts a short list with the comparisons that CPython's `list.sort` makes, because their order decides which two incomparable values the
+ * error names. It finds the run at the beginning, reverses it if it descends, and inserts each following item by binary search.
  */
-function sortShort<T>(items: T[], compare: (a: T, b: T) => number): void {
+function sortShortList<T>(items: T[], compare: (a: T, b: T) => number): void {
   let run = Math.min(items.length, 2);
   if (run < 2) return;
   const descends = compare(items[1]!, items[0]!) < 0;
@@ -68,11 +71,11 @@ function sortShort<T>(items: T[], compare: (a: T, b: T) => number): void {
   }
 }
 
-/** The order of the keys: one comparison where all are texts or small ints, else by `<` of Python. */
+/** Returns the order of the keys: a direct comparison if all are texts or all are small ints, else Python's `<`. */
 function comparisonOf(runtime: Runtime, keys: readonly PyValue[]): ValueOrder {
   if (keys.every((key) => typeof key === 'string'))
     return (a, b) => compareCodePoints(a as string, b as string);
   if (keys.every((key) => typeof key === 'number')) return (a, b) => (a as number) - (b as number);
-  // Sorting needs only the result of `<`.
+  // The sort only needs the result of `<`, so 0 also stands for greater.
   return (a, b) => (isOrdered(runtime, '<', a, b) ? -1 : 0);
 }

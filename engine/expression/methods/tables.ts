@@ -1,8 +1,8 @@
 import { overflowError, valueError } from '../values/errors.js';
-import { exactParts } from '../values/float-text.js';
+import { mantissaAndPower } from '../values/float-text.js';
 import { bitLength, toInt } from '../values/integers.js';
 import type { PyInt } from '../values/integers.js';
-import { exactly, nativeTable } from '../values/native.js';
+import { exactArguments, nativeTable } from '../values/native.js';
 import { Float, PyDict, PyList, PyRange, PySet, PyTuple } from '../values/values.js';
 import type { Native, PyValue } from '../values/values.js';
 import { dictMethods } from './mappings.js';
@@ -16,7 +16,7 @@ import { splitMethods } from './text-split.js';
 function floatRatio(value: number): PyTuple {
   if (Number.isNaN(value)) throw valueError('cannot convert NaN to integer ratio');
   if (!Number.isFinite(value)) throw overflowError('cannot convert Infinity to integer ratio');
-  const parts = exactParts(Math.abs(value));
+  const parts = mantissaAndPower(Math.abs(value));
   let { mantissa, power } = parts;
   if (mantissa === 0n) return new PyTuple([0, 1]);
   while (power < 0 && (mantissa & 1n) === 0n) {
@@ -35,9 +35,9 @@ function bitCount(value: PyInt): number {
 
 const intMethods = nativeTable(
   {
-    bit_length: exactly(0, (_runtime, value: PyInt) => bitLength(value)),
-    bit_count: exactly(0, (_runtime, value: PyInt) => bitCount(value)),
-    as_integer_ratio: exactly(
+    bit_length: exactArguments(0, (_runtime, value: PyInt) => bitLength(value)),
+    bit_count: exactArguments(0, (_runtime, value: PyInt) => bitCount(value)),
+    as_integer_ratio: exactArguments(
       0,
       (_runtime, value: PyInt) => new PyTuple([toInt(BigInt(value)), 1]),
     ),
@@ -45,7 +45,7 @@ const intMethods = nativeTable(
   'int',
 );
 
-const tables: Readonly<Record<string, ReadonlyMap<string, Native>>> = {
+const methodsByType: Readonly<Record<string, ReadonlyMap<string, Native>>> = {
   str: nativeTable({ ...caseMethods, ...changeMethods, ...searchMethods, ...splitMethods }, 'str'),
   list: nativeTable(listMethods, 'list'),
   tuple: nativeTable(tupleMethods, 'tuple'),
@@ -56,8 +56,8 @@ const tables: Readonly<Record<string, ReadonlyMap<string, Native>>> = {
   int: intMethods,
   float: nativeTable(
     {
-      is_integer: exactly(0, (_runtime, { value }: Float) => Number.isInteger(value)),
-      as_integer_ratio: exactly(0, (_runtime, { value }: Float) => floatRatio(value)),
+      is_integer: exactArguments(0, (_runtime, { value }: Float) => Number.isInteger(value)),
+      as_integer_ratio: exactArguments(0, (_runtime, { value }: Float) => floatRatio(value)),
     },
     'float',
   ),
@@ -67,7 +67,7 @@ const noMethods: ReadonlyMap<string, Native> = new Map();
 
 /** The methods of a type by name; none for a type that has no methods. */
 export function methodsOfType(type: string): ReadonlyMap<string, Native> {
-  return Object.hasOwn(tables, type) ? tables[type]! : noMethods;
+  return Object.hasOwn(methodsByType, type) ? methodsByType[type]! : noMethods;
 }
 
 /** A method of a type. */
@@ -75,16 +75,16 @@ export function methodOfType(type: string, name: string): Native | undefined {
   return methodsOfType(type).get(name);
 }
 
-/** The methods of a value by name: the only attributes that a value has, apart from the keys of a dict. */
+/** Returns the methods of a value by name: the only attributes that a value has, except for the keys of a dict. */
 export function methodsOf(value: PyValue): ReadonlyMap<string, Native> | undefined {
-  if (typeof value === 'string') return tables['str'];
+  if (typeof value === 'string') return methodsByType['str'];
   if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean')
     return intMethods;
-  if (value instanceof PyDict) return tables['dict'];
-  if (value instanceof PyList) return tables['list'];
-  if (value instanceof PyTuple) return tables['tuple'];
-  if (value instanceof PySet) return tables[value.isFrozen ? 'frozenset' : 'set'];
-  if (value instanceof Float) return tables['float'];
-  if (value instanceof PyRange) return tables['range'];
+  if (value instanceof PyDict) return methodsByType['dict'];
+  if (value instanceof PyList) return methodsByType['list'];
+  if (value instanceof PyTuple) return methodsByType['tuple'];
+  if (value instanceof PySet) return methodsByType[value.isFrozen ? 'frozenset' : 'set'];
+  if (value instanceof Float) return methodsByType['float'];
+  if (value instanceof PyRange) return methodsByType['range'];
   return undefined;
 }

@@ -1,24 +1,24 @@
 import { isPrintable, isWhiteSpace } from '../values/characters.js';
-import { exactly } from '../values/native.js';
+import { exactArguments } from '../values/native.js';
 import type { NativeDeclaration } from '../values/native.js';
 import type { Runtime } from '../values/values.js';
 
-const ascii = /^[\x20-\x7e\t\n\r]*$/;
-const upperCase = /\p{Uppercase}/u;
-const lowerCase = /\p{Lowercase}/u;
-const titleCase = /\p{Lt}/u;
-/** Digits that are no decimal digits: superscripts, circled digits and the like. */
-const otherDigit =
+const asciiPattern = /^[\x20-\x7e\t\n\r]*$/;
+const upperCasePattern = /\p{Uppercase}/u;
+const lowerCasePattern = /\p{Lowercase}/u;
+const titleCasePattern = /\p{Lt}/u;
+/** Digits that are not decimal digits: superscripts, circled digits and the like. */
+const nonDecimalDigitPattern =
   /[\u00b2\u00b3\u00b9\u1369-\u1371\u19da\u2070\u2074-\u2079\u2080-\u2089\u2460-\u2468\u2474-\u247c\u2488-\u2490\u24ea\u24f5-\u24fd\u24ff\u2776-\u277e\u2780-\u2788\u278a-\u2792]/;
 /** Chinese characters that are numbers. */
-const hanNumber = /[\u3400-\u9fff]/;
-const hanNumbers = new Set(
+const hanCharacterPattern = /[\u3400-\u9fff]/;
+const hanNumerals = new Set(
   '㐅㒃㠪㭍一七万三九二五亖亿什仟仨伍佰億兆兩八六十千卄卅卌叁参參叄四壱壹夀幺廾廿弌弍弎弐拾捌柒漆玖百肆萬貮貳贰阡陆陌陸零',
 );
 
-/** The case folding of a text: it keeps what only differs in letter case alike. */
+/** Returns the case-folded text: texts that differ only in letter case have the same. */
 function caseFold(text: string): string {
-  if (ascii.test(text)) return text.toLowerCase();
+  if (asciiPattern.test(text)) return text.toLowerCase();
   let foldedText = '';
   for (const one of text) {
     if (one === '\u0131') foldedText += one;
@@ -44,7 +44,7 @@ const digraphs: Readonly<Record<string, string>> = {
   '\u01f3': '\u01f2',
 };
 
-function titleOf(letter: string): string {
+function titleCaseOf(letter: string): string {
   const digraph = digraphs[letter];
   if (digraph !== undefined) return digraph;
   const [first = '', ...rest] = Array.from(letter.toUpperCase());
@@ -52,11 +52,11 @@ function titleOf(letter: string): string {
 }
 
 function isCased(one: string): boolean {
-  return upperCase.test(one) || lowerCase.test(one) || titleCase.test(one);
+  return upperCasePattern.test(one) || lowerCasePattern.test(one) || titleCasePattern.test(one);
 }
 
-/** The small letter of a letter in a text: a sigma at the end of a word is another one. */
-function lowerAt(text: string, at: number, letter: string): string {
+/** Returns the lower case of a letter in a text; a sigma at the end of a word has a different one. */
+function lowerCaseAt(text: string, at: number, letter: string): string {
   if (letter !== 'Σ') return letter.toLowerCase();
   const isLast = /[\p{L}\p{Lt}][\p{Case_Ignorable}]*$/u.test(text.slice(Math.max(0, at - 50), at));
   const isFollowed = /^\p{Case_Ignorable}*\p{Cased}/u.test(text.slice(at + 1, at + 50));
@@ -68,7 +68,7 @@ function title(text: string): string {
   let isInside = false;
   let at = 0;
   for (const one of text) {
-    result += isInside ? lowerAt(text, at, one) : titleOf(one);
+    result += isInside ? lowerCaseAt(text, at, one) : titleCaseOf(one);
     isInside = isCased(one);
     at += one.length;
   }
@@ -79,8 +79,8 @@ function swapCase(text: string): string {
   let result = '';
   let at = 0;
   for (const one of text) {
-    if (upperCase.test(one)) result += lowerAt(text, at, one);
-    else result += lowerCase.test(one) ? one.toUpperCase() : one;
+    if (upperCasePattern.test(one)) result += lowerCaseAt(text, at, one);
+    else result += lowerCasePattern.test(one) ? one.toUpperCase() : one;
     at += one.length;
   }
   return result;
@@ -89,20 +89,20 @@ function swapCase(text: string): string {
 function capitalize(text: string): string {
   if (text === '') return '';
   const first = String.fromCodePoint(text.codePointAt(0)!);
-  return titleOf(first) + text.slice(first.length).toLowerCase();
+  return titleCaseOf(first) + text.slice(first.length).toLowerCase();
 }
 
 /** Declares a method whose result is about as long as its text. */
 function lengthPreservingMethod(change: (text: string) => string): NativeDeclaration {
-  return exactly(0, (runtime: Runtime, text: string) => {
-    runtime.budget.text(text.length);
+  return exactArguments(0, (runtime: Runtime, text: string) => {
+    runtime.budget.chargeText(text.length);
     return change(text);
   });
 }
 
 /** A method that tests each character; `whenEmpty` is its result for no characters. */
 function characterTest(test: (one: string) => boolean, whenEmpty = false): NativeDeclaration {
-  return exactly(0, (runtime: Runtime, text: string) => {
+  return exactArguments(0, (runtime: Runtime, text: string) => {
     runtime.budget.charge(text.length >>> 4);
     if (text === '') return whenEmpty;
     for (const one of text) if (!test(one)) return false;
@@ -110,12 +110,12 @@ function characterTest(test: (one: string) => boolean, whenEmpty = false): Nativ
   });
 }
 
-function isCase(wanted: RegExp, other: RegExp): NativeDeclaration {
-  return exactly(0, (runtime: Runtime, text: string) => {
+function caseTest(wanted: RegExp, other: RegExp): NativeDeclaration {
+  return exactArguments(0, (runtime: Runtime, text: string) => {
     runtime.budget.charge(text.length >>> 4);
     let found = false;
     for (const one of text) {
-      if (other.test(one) || titleCase.test(one)) return false;
+      if (other.test(one) || titleCasePattern.test(one)) return false;
       found ||= wanted.test(one);
     }
     return found;
@@ -126,11 +126,11 @@ function isTitle(text: string): boolean {
   let found = false;
   let isInside = false;
   for (const one of text) {
-    if (upperCase.test(one) || titleCase.test(one)) {
+    if (upperCasePattern.test(one) || titleCasePattern.test(one)) {
       if (isInside) return false;
       isInside = true;
       found = true;
-    } else if (lowerCase.test(one)) {
+    } else if (lowerCasePattern.test(one)) {
       if (!isInside) return false;
       found = true;
     } else isInside = false;
@@ -138,9 +138,9 @@ function isTitle(text: string): boolean {
   return found;
 }
 
-const isDigit = (one: string) => /\p{Nd}/u.test(one) || otherDigit.test(one);
+const isDigit = (one: string) => /\p{Nd}/u.test(one) || nonDecimalDigitPattern.test(one);
 const isNumeric = (one: string) =>
-  /\p{N}/u.test(one) || (hanNumber.test(one) && hanNumbers.has(one));
+  /\p{N}/u.test(one) || (hanCharacterPattern.test(one) && hanNumerals.has(one));
 
 /** The methods of `str` about letter case and kinds of characters. */
 export const caseMethods: Readonly<Record<string, NativeDeclaration>> = {
@@ -158,13 +158,13 @@ export const caseMethods: Readonly<Record<string, NativeDeclaration>> = {
   isspace: characterTest((one) => isWhiteSpace(one.codePointAt(0)!)),
   isprintable: characterTest((one) => isPrintable(one.codePointAt(0)!), true),
   isascii: characterTest((one) => one <= '\x7f', true),
-  isupper: isCase(upperCase, lowerCase),
-  islower: isCase(lowerCase, upperCase),
-  istitle: exactly(0, (runtime, text: string) => {
+  isupper: caseTest(upperCasePattern, lowerCasePattern),
+  islower: caseTest(lowerCasePattern, upperCasePattern),
+  istitle: exactArguments(0, (runtime, text: string) => {
     runtime.budget.charge(text.length >>> 4);
     return isTitle(text);
   }),
-  isidentifier: exactly(0, (runtime, text: string) => {
+  isidentifier: exactArguments(0, (runtime, text: string) => {
     runtime.budget.charge(text.length >>> 4);
     return /^[\p{XID_Start}_]\p{XID_Continue}*$/u.test(text);
   }),

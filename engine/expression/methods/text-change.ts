@@ -1,8 +1,8 @@
 import { ExpressionError, typeError, valueError } from '../values/errors.js';
-import { codePointLength, pointsOf } from '../values/code-points.js';
+import { codePointLength, codePointsOf } from '../values/code-points.js';
 import { getItem, itemsOf, setItem } from '../values/dict.js';
 import { asInt, toSize } from '../values/integers.js';
-import { exactly, namedArguments, range, anyArguments } from '../values/native.js';
+import { exactArguments, namedArguments, argumentRange, anyArguments } from '../values/native.js';
 import type { NativeDeclaration } from '../values/native.js';
 import { typeName } from '../values/type-name.js';
 import { PyDict } from '../values/values.js';
@@ -27,12 +27,12 @@ function replace(
   const replacement = textArgument('replace', 2, to);
   const maxCount = count === undefined ? -1 : toSize(count);
   if (maxCount === 0) return text;
-  if (oldText === '') return interleave(runtime, text, replacement, maxCount);
-  runtime.budget.search(text.length, oldText.length);
+  if (oldText === '') return insertBetweenCharacters(runtime, text, replacement, maxCount);
+  runtime.budget.chargeSearch(text.length, oldText.length);
   const first = text.indexOf(oldText);
   if (first < 0) return text;
   if (text.indexOf(oldText, first + oldText.length) < 0) {
-    runtime.budget.text(text.length + replacement.length - oldText.length);
+    runtime.budget.chargeText(text.length + replacement.length - oldText.length);
     return text.slice(0, first) + replacement + text.slice(first + oldText.length);
   }
   const parts: string[] = [];
@@ -43,16 +43,23 @@ function replace(
     at = found + oldText.length;
   }
   parts.push(text.slice(at));
-  runtime.budget.text(text.length + (parts.length - 1) * (replacement.length - oldText.length));
+  runtime.budget.chargeText(
+    text.length + (parts.length - 1) * (replacement.length - oldText.length),
+  );
   runtime.budget.charge(parts.length >>> 2);
   return parts.join(replacement);
 }
 
-/** `replace('', x)`: before each character and at the end. */
-function interleave(runtime: Runtime, text: string, replacement: string, most: number): string {
-  const points = pointsOf(text);
+/** Returns the result of `replace('', x)`: `x` is inserted before each character and at the end. */
+function insertBetweenCharacters(
+  runtime: Runtime,
+  text: string,
+  replacement: string,
+  most: number,
+): string {
+  const points = codePointsOf(text);
   const maxReplacements = most < 0 ? points.length + 1 : Math.min(most, points.length + 1);
-  runtime.budget.text(text.length + maxReplacements * replacement.length);
+  runtime.budget.chargeText(text.length + maxReplacements * replacement.length);
   let result = '';
   for (let i = 0; i < points.length; i++)
     result += (i < maxReplacements ? replacement : '') + points[i]!;
@@ -69,12 +76,12 @@ function fillCharacter(value: PyValue | undefined): string {
 }
 
 function justificationMethod(place: (missing: number, width: number) => number): NativeDeclaration {
-  return range(1, 2, (runtime, text: string, width: PyValue, fill) => {
+  return argumentRange(1, 2, (runtime, text: string, width: PyValue, fill) => {
     const size = toSize(width);
     const character = fillCharacter(fill);
     const missing = size - codePointLength(text);
     if (missing <= 0) return text;
-    runtime.budget.text(size * character.length);
+    runtime.budget.chargeText(size * character.length);
     const leftPadding = place(missing, size);
     return character.repeat(leftPadding) + text + character.repeat(missing - leftPadding);
   });
@@ -84,7 +91,7 @@ function zeroFill(runtime: Runtime, text: string, width: PyValue): string {
   const size = toSize(width);
   const missing = size - codePointLength(text);
   if (missing <= 0) return text;
-  runtime.budget.text(size);
+  runtime.budget.chargeText(size);
   const hasSign = text.startsWith('+') || text.startsWith('-');
   return hasSign
     ? text.charAt(0) + '0'.repeat(missing) + text.slice(1)
@@ -98,7 +105,7 @@ function expandTabs(runtime: Runtime, text: string, size: number): string {
   for (const one of text) {
     if (one === '\t') {
       const blanks = size > 0 ? size - (column % size) : 0;
-      runtime.budget.grownText(result.length + blanks, blanks);
+      runtime.budget.chargeGrownText(result.length + blanks, blanks);
       result += ' '.repeat(blanks);
       column += blanks;
       continue;
@@ -111,7 +118,7 @@ function expandTabs(runtime: Runtime, text: string, size: number): string {
 
 function translate(runtime: Runtime, text: string, table: PyValue): string {
   let result = '';
-  runtime.budget.text(text.length);
+  runtime.budget.chargeText(text.length);
   runtime.budget.charge(text.length >>> 2);
   const translations = new Map<string, string>();
   for (const one of text) {
@@ -121,7 +128,7 @@ function translate(runtime: Runtime, text: string, table: PyValue): string {
       translations.set(one, translation);
     }
     if (translation.length > 1)
-      runtime.budget.grownText(result.length + translation.length, translation.length - 1);
+      runtime.budget.chargeGrownText(result.length + translation.length, translation.length - 1);
     result += translation;
   }
   return result;
@@ -163,9 +170,9 @@ export function makeTranslation(
   }
   if (typeof x !== 'string')
     throw typeError('first maketrans argument must be a string if there is a second argument');
-  const to = pointsOf(makeTransArgument(2, y));
-  const removedPoints = z === undefined ? [] : pointsOf(makeTransArgument(3, z));
-  const from = pointsOf(x);
+  const to = codePointsOf(makeTransArgument(2, y));
+  const removedPoints = z === undefined ? [] : codePointsOf(makeTransArgument(3, z));
+  const from = codePointsOf(x);
   if (from.length !== to.length)
     throw valueError('the first two maketrans arguments must have equal length');
   for (const [i, one] of from.entries())
@@ -191,33 +198,33 @@ function translationKey(key: PyValue): PyValue {
   return int;
 }
 
-/** The methods of `str` that make a changed text. */
+/** The methods of `str` that return a changed text. */
 export const changeMethods: Readonly<Record<string, NativeDeclaration>> = {
-  replace: range(2, 3, replace),
-  removeprefix: exactly(1, (runtime, text: string, prefix: PyValue) => {
+  replace: argumentRange(2, 3, replace),
+  removeprefix: exactArguments(1, (runtime, text: string, prefix: PyValue) => {
     if (typeof prefix !== 'string')
       throw typeError(`removeprefix() argument must be str, not ${typeName(prefix)}`);
-    runtime.budget.text(text.length);
+    runtime.budget.chargeText(text.length);
     return text.startsWith(prefix) ? text.slice(prefix.length) : text;
   }),
-  removesuffix: exactly(1, (runtime, text: string, suffix: PyValue) => {
+  removesuffix: exactArguments(1, (runtime, text: string, suffix: PyValue) => {
     if (typeof suffix !== 'string')
       throw typeError(`removesuffix() argument must be str, not ${typeName(suffix)}`);
-    runtime.budget.text(text.length);
+    runtime.budget.chargeText(text.length);
     return suffix !== '' && text.endsWith(suffix) ? text.slice(0, -suffix.length) : text;
   }),
   ljust: justificationMethod(() => 0),
   rjust: justificationMethod((missing) => missing),
   center: justificationMethod((missing, width) => (missing >> 1) + (missing & width & 1)),
-  zfill: exactly(1, zeroFill),
+  zfill: exactArguments(1, zeroFill),
   expandtabs: namedArguments(0, 1, ['tabsize'], (runtime, text: string, size) =>
     expandTabs(runtime, text, size === undefined ? 8 : toSize(size)),
   ),
-  translate: exactly(1, translate),
+  translate: exactArguments(1, translate),
   format: anyArguments((runtime, [text, ...args], keywords) =>
     formatText(runtime, text as string, args, keywords),
   ),
-  format_map: exactly(1, (runtime, text: string, mapping: PyValue) =>
+  format_map: exactArguments(1, (runtime, text: string, mapping: PyValue) =>
     formatMap(runtime, text, mapping),
   ),
 };

@@ -1,13 +1,13 @@
 import { typeError, valueError } from '../values/errors.js';
-import { codePointLength, pointOffset, unitOffset } from '../values/code-points.js';
+import { codePointLength, codePointOffset, codeUnitOffset } from '../values/code-points.js';
 import { asInt, toClippedSize } from '../values/integers.js';
-import { exactly, range } from '../values/native.js';
+import { exactArguments, argumentRange } from '../values/native.js';
 import type { NativeDeclaration } from '../values/native.js';
 import { typeName } from '../values/type-name.js';
 import { PyTuple } from '../values/values.js';
 import type { PyValue, Runtime } from '../values/values.js';
 
-/** A position argument: None and a missing one are the default, a negative one counts from the end. */
+/** Reads a position argument: None and a missing one have the default, a negative position counts from the end. */
 function positionArgument(value: PyValue | undefined, missing: number, length: number): number {
   if (value === undefined || value === null) return missing;
   if (asInt(value) === undefined)
@@ -16,8 +16,8 @@ function positionArgument(value: PyValue | undefined, missing: number, length: n
   return at < 0 ? Math.max(0, at + length) : at;
 }
 
-/** A part of a text as code units; undefined if it begins behind the end or ends before it begins. */
-function unitRange(
+/** Returns a part of a text as code units; undefined if it begins after the end of the text or ends before it begins. */
+function codeUnitRange(
   text: string,
   start: PyValue | undefined,
   end: PyValue | undefined,
@@ -27,16 +27,16 @@ function unitRange(
   const from = positionArgument(start, 0, length);
   const to = Math.min(positionArgument(end, length, length), length);
   if (from > to) return undefined;
-  return [unitOffset(text, from), unitOffset(text, to)];
+  return [codeUnitOffset(text, from), codeUnitOffset(text, to)];
 }
 
-/** A text argument of `find` and the like. */
+/** Reads the text argument of methods such as `find`. */
 function needleText(value: PyValue): string {
   if (typeof value !== 'string') throw typeError(`must be str, not ${typeName(value)}`);
   return value;
 }
 
-/** The position of a text in another in code points, or -1. */
+/** Returns the position of a text in another text in code points, or -1. */
 function locateText(
   runtime: Runtime,
   text: string,
@@ -46,16 +46,16 @@ function locateText(
   fromRight: boolean,
 ): number {
   const wantedText = needleText(value);
-  const bounds = unitRange(text, start, end);
+  const bounds = codeUnitRange(text, start, end);
   if (bounds === undefined) return -1;
-  runtime.budget.search(text.length, wantedText.length);
+  runtime.budget.chargeSearch(text.length, wantedText.length);
   const part = bounds[1] === text.length ? text : text.slice(0, bounds[1]);
   const at = fromRight ? part.lastIndexOf(wantedText) : part.indexOf(wantedText, bounds[0]);
-  return at < bounds[0] ? -1 : pointOffset(text, at);
+  return at < bounds[0] ? -1 : codePointOffset(text, at);
 }
 
 function finderMethod(fromRight: boolean, isStrict: boolean): NativeDeclaration {
-  return range(1, 3, (runtime, text: string, value: PyValue, start, end) => {
+  return argumentRange(1, 3, (runtime, text: string, value: PyValue, start, end) => {
     const at = locateText(runtime, text, value, start, end, fromRight);
     if (at < 0 && isStrict) throw valueError('substring not found');
     return at;
@@ -70,9 +70,9 @@ function count(
   end: PyValue | undefined,
 ): number {
   const wantedText = needleText(value);
-  const bounds = unitRange(text, start, end);
+  const bounds = codeUnitRange(text, start, end);
   if (bounds === undefined) return 0;
-  runtime.budget.search(text.length, wantedText.length);
+  runtime.budget.chargeSearch(text.length, wantedText.length);
   const part = text.slice(bounds[0], bounds[1]);
   if (wantedText === '') return codePointLength(part) + 1;
   let found = 0;
@@ -90,11 +90,11 @@ function affixTest(name: 'startswith' | 'endswith'): NativeDeclaration {
     if (affix.length > to - from) return false;
     return name === 'startswith' ? text.startsWith(affix, from) : text.endsWith(affix, to);
   };
-  return range(1, 3, (_runtime, text: string, affix: PyValue, start, end) => {
+  return argumentRange(1, 3, (_runtime, text: string, affix: PyValue, start, end) => {
     if (typeof affix === 'string' && start === undefined)
       return name === 'startswith' ? text.startsWith(affix) : text.endsWith(affix);
     const affixes = affix instanceof PyTuple ? affix.items : [affix];
-    const bounds = unitRange(text, start, end);
+    const bounds = codeUnitRange(text, start, end);
     for (const one of affixes) {
       if (typeof one !== 'string')
         throw typeError(
@@ -120,21 +120,21 @@ export const searchMethods: Readonly<Record<string, NativeDeclaration>> = {
   rfind: finderMethod(true, false),
   index: finderMethod(false, true),
   rindex: finderMethod(true, true),
-  count: range(1, 3, count),
+  count: argumentRange(1, 3, count),
   startswith: affixTest('startswith'),
   endswith: affixTest('endswith'),
-  partition: exactly(1, (runtime, text: string, value: PyValue) => {
+  partition: exactArguments(1, (runtime, text: string, value: PyValue) => {
     const mark = separatorText(value);
-    runtime.budget.text(text.length);
-    runtime.budget.search(text.length, mark.length);
+    runtime.budget.chargeText(text.length);
+    runtime.budget.chargeSearch(text.length, mark.length);
     const at = text.indexOf(mark);
     if (at < 0) return new PyTuple([text, '', '']);
     return new PyTuple([text.slice(0, at), mark, text.slice(at + mark.length)]);
   }),
-  rpartition: exactly(1, (runtime, text: string, value: PyValue) => {
+  rpartition: exactArguments(1, (runtime, text: string, value: PyValue) => {
     const mark = separatorText(value);
-    runtime.budget.text(text.length);
-    runtime.budget.search(text.length, mark.length);
+    runtime.budget.chargeText(text.length);
+    runtime.budget.chargeSearch(text.length, mark.length);
     const at = text.lastIndexOf(mark);
     if (at < 0) return new PyTuple(['', '', text]);
     return new PyTuple([text.slice(0, at), mark, text.slice(at + mark.length)]);

@@ -2,10 +2,10 @@ import { typeError, valueError } from '../values/errors.js';
 import { isWhiteSpace, stripWhiteSpace } from '../values/characters.js';
 import { toSize } from '../values/integers.js';
 import { itemsIn } from '../values/iteration.js';
-import { exactly, namedArguments, range } from '../values/native.js';
+import { exactArguments, namedArguments, argumentRange } from '../values/native.js';
 import type { NativeDeclaration } from '../values/native.js';
 import { typeName } from '../values/type-name.js';
-import { isTrue } from '../values/truth.js';
+import { isTruthy } from '../values/truth.js';
 import { DictView, PyDict, PyIterator, PyList, PyRange, PySet, PyTuple } from '../values/values.js';
 import type { PyValue, Runtime } from '../values/values.js';
 
@@ -42,16 +42,16 @@ function splitWhiteSpaceRight(text: string, most: number): string[] {
   return parts.reverse();
 }
 
-function trimmedRight(text: string): string {
+function trimWhiteSpaceRight(text: string): string {
   return stripWhiteSpace(`.${text}`).slice(1);
 }
 
-function trimmedLeft(text: string): string {
+function trimWhiteSpaceLeft(text: string): string {
   return stripWhiteSpace(`${text}.`).slice(0, -1);
 }
 
 function splitBy(text: string, separator: string, most: number): string[] {
-  // Longer lists are split faster by the engine.
+  // For longer texts and separators, the JavaScript engine's `split` is faster than the loop below.
   if (most < 0 && (separator.length > 1 || text.length > 200)) return text.split(separator);
   const parts: string[] = [];
   let from = 0;
@@ -68,7 +68,7 @@ function splitBy(text: string, separator: string, most: number): string[] {
 
 function splitByRight(text: string, separator: string, most: number): string[] {
   if (most < 0) {
-    // The last occurrences count, which differs from the first ones where they overlap.
+    // `rsplit` counts occurrences from the end; overlapping ones then differ from those found from the start.
     if (separator.length === 1) return text.split(separator);
   }
   const parts: string[] = [];
@@ -92,7 +92,7 @@ function split(
   fromRight: boolean,
 ): PyValue {
   const limit = most === undefined ? -1 : toSize(most);
-  runtime.budget.text(text.length);
+  runtime.budget.chargeText(text.length);
   let parts: string[];
   if (separator === undefined || separator === null)
     parts = fromRight ? splitWhiteSpaceRight(text, limit) : splitWhiteSpace(text, limit);
@@ -100,10 +100,10 @@ function split(
     throw typeError(`must be str or None, not ${typeName(separator)}`);
   else if (separator === '') throw valueError('empty separator');
   else {
-    runtime.budget.search(text.length, separator.length);
+    runtime.budget.chargeSearch(text.length, separator.length);
     parts = fromRight ? splitByRight(text, separator, limit) : splitBy(text, separator, limit);
   }
-  runtime.budget.elements(parts.length);
+  runtime.budget.chargeElements(parts.length);
   return new PyList(parts);
 }
 
@@ -140,9 +140,9 @@ function join(runtime: Runtime, separator: string, value: PyValue): string {
       throw typeError(`sequence item ${i}: expected str instance, ${typeName(item)} found`);
     length += item.length;
   }
-  runtime.budget.text(length);
+  runtime.budget.chargeText(length);
   runtime.budget.charge(items.length);
-  // A loop is faster for a few parts, and engines join long lists well.
+  // For a few parts, a loop is faster; for longer lists, the JavaScript engine's `join` is.
   if (items.length > 8) return items.join(separator);
   let text = items.length > 0 ? (items[0] as string) : '';
   for (let i = 1; i < items.length; i++) text += separator + (items[i] as string);
@@ -158,7 +158,7 @@ function strip(
 ): string {
   if (characters === undefined || characters === null) {
     if (left && right) return stripWhiteSpace(text);
-    return left ? trimmedLeft(text) : trimmedRight(text);
+    return left ? trimWhiteSpaceLeft(text) : trimWhiteSpaceRight(text);
   }
   if (typeof characters !== 'string') throw typeError(`${name} arg must be None or str`);
   const set = new Set(Array.from(characters));
@@ -181,13 +181,13 @@ function strip(
 }
 
 function stripMethod(name: string, left: boolean, right: boolean): NativeDeclaration {
-  return range(0, 1, (runtime, text: string, characters) => {
-    runtime.budget.text(text.length);
+  return argumentRange(0, 1, (runtime, text: string, characters) => {
+    runtime.budget.chargeText(text.length);
     return strip(text, characters, left, right, name);
   });
 }
 
-/** The methods of `str` that take a text apart or put it together. */
+/** The methods of `str` that split a text or join texts. */
 export const splitMethods: Readonly<Record<string, NativeDeclaration>> = {
   split: namedArguments(0, 2, ['sep', 'maxsplit'], (runtime, text: string, separator, most) =>
     split(runtime, text, separator, most, false),
@@ -196,12 +196,14 @@ export const splitMethods: Readonly<Record<string, NativeDeclaration>> = {
     split(runtime, text, separator, most, true),
   ),
   splitlines: namedArguments(0, 1, ['keepends'], (runtime, text: string, keepsEnds) => {
-    runtime.budget.text(text.length);
-    const lines = splitLines(text, keepsEnds !== undefined && isTrue(keepsEnds));
-    runtime.budget.elements(lines.length);
+    runtime.budget.chargeText(text.length);
+    const lines = splitLines(text, keepsEnds !== undefined && isTruthy(keepsEnds));
+    runtime.budget.chargeElements(lines.length);
     return new PyList(lines);
   }),
-  join: exactly(1, (runtime, separator: string, items: PyValue) => join(runtime, separator, items)),
+  join: exactArguments(1, (runtime, separator: string, items: PyValue) =>
+    join(runtime, separator, items),
+  ),
   strip: stripMethod('strip', true, true),
   lstrip: stripMethod('lstrip', true, false),
   rstrip: stripMethod('rstrip', false, true),

@@ -1,4 +1,4 @@
-import { overflowError, typeError, zeroDivision } from '../values/errors.js';
+import { overflowError, typeError, zeroDivisionError } from '../values/errors.js';
 import { asInt, bitLength, intToFloat, toInt } from '../values/integers.js';
 import type { PyInt } from '../values/integers.js';
 import { typeName } from '../values/type-name.js';
@@ -9,8 +9,8 @@ import { limitExceeded } from '../values/limits.js';
 import { setDifference } from './sets.js';
 import { floatFloorDivide, floatModulo, intFloorDivide, intModulo } from './division.js';
 
-/** The TypeError of two operands that an operator does not take. */
-export function unsupportedOperands(operator: string, a: PyValue, b: PyValue): Error {
+/** Returns the TypeError for two operands that an operator does not support. */
+export function unsupportedOperandsError(operator: string, a: PyValue, b: PyValue): Error {
   return typeError(
     `unsupported operand type(s) for ${operator}: '${typeName(a)}' and '${typeName(b)}'`,
   );
@@ -23,7 +23,7 @@ export function add(runtime: Runtime, a: PyValue, b: PyValue): PyValue {
     return Number.isSafeInteger(sum) ? sum : toInt(BigInt(a) + BigInt(b));
   }
   if (typeof a === 'string' && typeof b === 'string') {
-    runtime.budget.text(a.length + b.length);
+    runtime.budget.chargeText(a.length + b.length);
     return a + b;
   }
   const x = doubleIfFloat(a, b);
@@ -37,26 +37,28 @@ export function add(runtime: Runtime, a: PyValue, b: PyValue): PyValue {
   if (a instanceof PyList) {
     if (!(b instanceof PyList))
       throw typeError(`can only concatenate list (not "${typeName(b)}") to list`);
-    runtime.budget.elements(a.items.length + b.items.length);
+    runtime.budget.chargeElements(a.items.length + b.items.length);
     return new PyList(a.items.concat(b.items));
   }
   if (a instanceof PyTuple) {
     if (!(b instanceof PyTuple))
       throw typeError(`can only concatenate tuple (not "${typeName(b)}") to tuple`);
-    runtime.budget.elements(a.items.length + b.items.length);
+    runtime.budget.chargeElements(a.items.length + b.items.length);
     return new PyTuple(a.items.concat(b.items));
   }
   if (typeof a === 'string')
     throw typeError(`can only concatenate str (not "${typeName(b)}") to str`);
-  throw unsupportedOperands('+', a, b);
+  throw unsupportedOperandsError('+', a, b);
 }
 
 function addInts(runtime: Runtime, a: PyInt, b: PyInt): PyInt {
-  runtime.budget.integer(Math.max(bitLength(a), bitLength(b)) + 1);
+  runtime.budget.chargeInteger(Math.max(bitLength(a), bitLength(b)) + 1);
   return toInt(BigInt(a) + BigInt(b));
 }
 
-/** The double of a number if it or the other operand is a float, so that the operation is one of floats. */
+/**
+ * Returns the double of a number if this number or the other operand is a float, so that the operation is on floats; otherwise undefined.
+ */
 function doubleIfFloat(value: PyValue, other: PyValue): number | undefined {
   if (value instanceof Float) return value.value;
   if (!(other instanceof Float)) return undefined;
@@ -81,7 +83,7 @@ export function subtract(runtime: Runtime, a: PyValue, b: PyValue): PyValue {
   if (i !== undefined && j !== undefined) return addInts(runtime, i, -BigInt(j));
   const difference = setDifference(runtime, a, b);
   if (difference) return difference;
-  throw unsupportedOperands('-', a, b);
+  throw unsupportedOperandsError('-', a, b);
 }
 
 /** Evaluates `a * b`. */
@@ -98,40 +100,41 @@ export function multiply(runtime: Runtime, a: PyValue, b: PyValue): PyValue {
   const i = asInt(a);
   const j = asInt(b);
   if (i !== undefined && j !== undefined) {
-    runtime.budget.integer(bitLength(i) + bitLength(j));
+    runtime.budget.chargeInteger(bitLength(i) + bitLength(j));
     return toInt(BigInt(i) * BigInt(j));
   }
   const repeatedValue = repeat(runtime, a, b) ?? repeat(runtime, b, a);
   if (repeatedValue !== undefined) return repeatedValue;
-  throw unsupportedOperands('*', a, b);
+  throw unsupportedOperandsError('*', a, b);
 }
 
 /** Evaluates `a / b`. */
 export function divide(_runtime: Runtime, a: PyValue, b: PyValue): PyValue {
   if (typeof a === 'number' && typeof b === 'number') {
-    if (b === 0) throw zeroDivision('division by zero');
+    if (b === 0) throw zeroDivisionError('division by zero');
     return new Float(a / b);
   }
   const x = doubleIfFloat(a, b);
   const y = x === undefined ? undefined : doubleIfFloat(b, a);
   if (x !== undefined && y !== undefined) {
-    if (y === 0) throw zeroDivision('float division by zero');
+    if (y === 0) throw zeroDivisionError('float division by zero');
     return new Float(x / y);
   }
   const i = asInt(a);
   const j = asInt(b);
-  if (i === undefined || j === undefined) throw unsupportedOperands('/', a, b);
-  if (j === 0) throw zeroDivision('division by zero');
+  if (i === undefined || j === undefined) throw unsupportedOperandsError('/', a, b);
+  if (j === 0) throw zeroDivisionError('division by zero');
   return new Float(divideInts(i, j));
 }
 
-/** The quotient of two ints, rounded once. */
+/** Returns the quotient of two ints, rounded only once. */
 function divideInts(a: PyInt, b: PyInt): number {
   if (typeof a === 'number' && typeof b === 'number') return a / b;
   const isNegative = a < 0 !== b < 0;
   const x = BigInt(a) < 0n ? -BigInt(a) : BigInt(a);
   const y = BigInt(b) < 0n ? -BigInt(b) : BigInt(b);
-  // 66 bits of quotient and a sticky bit are more than a double keeps, but for subnormal ones.
+  // 66 bits of the quotient and a sticky bit are more than a double can hold, so the final rounding is exact; a subnormal result holds
+  // fewer bits.
   const shift = Math.min(1074 + 2, 66 - (bitLength(x) - bitLength(y)));
   const numerator = shift > 0 ? x << BigInt(shift) : x;
   const denominator = shift < 0 ? y << BigInt(-shift) : y;
@@ -152,18 +155,18 @@ export function floorDivide(runtime: Runtime, a: PyValue, b: PyValue): PyValue {
   const x = doubleIfFloat(a, b);
   const y = x === undefined ? undefined : doubleIfFloat(b, a);
   if (x !== undefined && y !== undefined) {
-    if (y === 0) throw zeroDivision('float floor division by zero');
+    if (y === 0) throw zeroDivisionError('float floor division by zero');
     return new Float(floatFloorDivide(x, y));
   }
   const i = asInt(a);
   const j = asInt(b);
-  if (i === undefined || j === undefined) throw unsupportedOperands('//', a, b);
-  if (j === 0) throw zeroDivision('integer division or modulo by zero');
-  runtime.budget.integer(bitLength(i));
+  if (i === undefined || j === undefined) throw unsupportedOperandsError('//', a, b);
+  if (j === 0) throw zeroDivisionError('integer division or modulo by zero');
+  runtime.budget.chargeInteger(bitLength(i));
   return intFloorDivide(i, j);
 }
 
-/** `a % b`: the remainder with the sign of the divisor, or the formatting of a text. */
+/** Evaluates `a % b`: the remainder with the sign of the divisor, or the formatting of a text. */
 export function modulo(runtime: Runtime, a: PyValue, b: PyValue): PyValue {
   if (typeof a === 'number' && typeof b === 'number' && b !== 0) {
     const remainder = a % b;
@@ -173,17 +176,17 @@ export function modulo(runtime: Runtime, a: PyValue, b: PyValue): PyValue {
   const x = doubleIfFloat(a, b);
   const y = x === undefined ? undefined : doubleIfFloat(b, a);
   if (x !== undefined && y !== undefined) {
-    if (y === 0) throw zeroDivision('float modulo');
+    if (y === 0) throw zeroDivisionError('float modulo');
     return new Float(floatModulo(x, y));
   }
   const i = asInt(a);
   const j = asInt(b);
-  if (i === undefined || j === undefined) throw unsupportedOperands('%', a, b);
-  if (j === 0) throw zeroDivision('integer modulo by zero');
+  if (i === undefined || j === undefined) throw unsupportedOperandsError('%', a, b);
+  if (j === 0) throw zeroDivisionError('integer modulo by zero');
   return intModulo(i, j);
 }
 
-/** A sequence repeated; undefined if the first value is no sequence. */
+/** Returns a sequence repeated `times` times; undefined if `sequence` is not one. */
 function repeat(runtime: Runtime, sequence: PyValue, times: PyValue): PyValue | undefined {
   const isSequence =
     typeof sequence === 'string' || sequence instanceof PyList || sequence instanceof PyTuple;
@@ -192,20 +195,20 @@ function repeat(runtime: Runtime, sequence: PyValue, times: PyValue): PyValue | 
   if (int === undefined)
     throw typeError(`can't multiply sequence by non-int of type '${typeName(times)}'`);
   const length = typeof sequence === 'string' ? sequence.length : sequence.items.length;
-  if (length === 0 || int <= 0) return repeatBy(sequence, 0);
+  if (length === 0 || int <= 0) return repeatSequence(sequence, 0);
   const { limits } = runtime.budget;
   if (typeof int === 'bigint')
     throw limitExceeded(
       typeof sequence === 'string'
         ? `a string of more than ${limits.stringLength} characters`
-        : `a collection of more than ${limits.elements} elements`,
+        : `a collection of more than ${limits.collectionLength} elements`,
     );
-  if (typeof sequence === 'string') runtime.budget.text(length * int);
-  else runtime.budget.elements(length * int);
-  return repeatBy(sequence, int);
+  if (typeof sequence === 'string') runtime.budget.chargeText(length * int);
+  else runtime.budget.chargeElements(length * int);
+  return repeatSequence(sequence, int);
 }
 
-function repeatBy(sequence: string | PyList | PyTuple, times: number): PyValue {
+function repeatSequence(sequence: string | PyList | PyTuple, times: number): PyValue {
   if (typeof sequence === 'string') return sequence.repeat(times);
   const items: PyValue[] = [];
   for (let i = 0; i < times; i++) for (const item of sequence.items.slice()) items.push(item);

@@ -1,20 +1,20 @@
 import { methodsOf } from '../methods/tables.js';
-import { noField } from '../formatting/str-format.js';
-import { attributeError, suggestNear } from '../values/errors.js';
+import { missingFieldError } from '../formatting/str-format.js';
+import { attributeError, suggestSimilar } from '../values/errors.js';
 import { typeName } from '../values/type-name.js';
 import { BoundMethod, PyDict, PyRange, PyType } from '../values/values.js';
 import type { PyValue } from '../values/values.js';
 
 /**
- * `value.name`: a method of the value's type, then a key of a dict, and nothing else (specification of expressions, section 4.4).
- * Functions, iterators and other types have no attributes.
+ * Evaluates `value.name`: a method of the value's type, else a key of a dict, and nothing else (specification of expressions, section 4.4).
+ * Functions, iterators and values of other types have no attributes.
  */
 export function getAttribute(value: PyValue, name: string): PyValue {
   const method = methodsOf(value)?.get(name);
   if (method !== undefined) return new BoundMethod(value, method);
   if (value instanceof PyDict) {
     const field = value.map.get(name);
-    if (field === undefined) throw noField(value, name, methodsOf(value)?.keys());
+    if (field === undefined) throw missingFieldError(value, name, methodsOf(value)?.keys());
     return field;
   }
   if (value instanceof PyRange && (name === 'start' || name === 'stop' || name === 'step'))
@@ -24,11 +24,11 @@ export function getAttribute(value: PyValue, name: string): PyValue {
     if (member !== undefined) return member;
     throw attributeError(
       `type object '${value.name}' has no attribute '${name}'`,
-      suggestNear(name, () => [...value.statics.keys(), ...value.methods.keys()]),
+      suggestSimilar(name, () => [...value.statics.keys(), ...value.methods.keys()]),
     );
   }
   throw attributeError(
     `'${typeName(value)}' object has no attribute '${name}'`,
-    suggestNear(name, () => methodsOf(value)?.keys() ?? []),
+    suggestSimilar(name, () => methodsOf(value)?.keys() ?? []),
   );
 }

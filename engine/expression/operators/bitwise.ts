@@ -5,7 +5,7 @@ import { limitExceeded } from '../values/limits.js';
 import { typeName } from '../values/type-name.js';
 import { Float } from '../values/values.js';
 import type { PyValue, Runtime } from '../values/values.js';
-import { unsupportedOperands } from './arithmetic.js';
+import { unsupportedOperandsError } from './arithmetic.js';
 import { setIntersection, setSymmetricDifference, setUnion } from './sets.js';
 
 /** Evaluates `a & b`. */
@@ -14,10 +14,10 @@ export function bitAnd(runtime: Runtime, a: PyValue, b: PyValue): PyValue {
   const i = asInt(a);
   const j = asInt(b);
   if (i !== undefined && j !== undefined)
-    return areSmall(i, j) ? Number(i) & Number(j) : toInt(BigInt(i) & BigInt(j));
+    return areInt32(i, j) ? Number(i) & Number(j) : toInt(BigInt(i) & BigInt(j));
   const result = setIntersection(runtime, a, b);
   if (result) return result;
-  throw unsupportedOperands('&', a, b);
+  throw unsupportedOperandsError('&', a, b);
 }
 
 /** Evaluates `a | b`. */
@@ -26,10 +26,10 @@ export function bitOr(runtime: Runtime, a: PyValue, b: PyValue): PyValue {
   const i = asInt(a);
   const j = asInt(b);
   if (i !== undefined && j !== undefined)
-    return areSmall(i, j) ? Number(i) | Number(j) : toInt(BigInt(i) | BigInt(j));
+    return areInt32(i, j) ? Number(i) | Number(j) : toInt(BigInt(i) | BigInt(j));
   const result = setUnion(runtime, a, b);
   if (result) return result;
-  throw unsupportedOperands('|', a, b);
+  throw unsupportedOperandsError('|', a, b);
 }
 
 /** Evaluates `a ^ b`. */
@@ -38,13 +38,13 @@ export function bitXor(runtime: Runtime, a: PyValue, b: PyValue): PyValue {
   const i = asInt(a);
   const j = asInt(b);
   if (i !== undefined && j !== undefined)
-    return areSmall(i, j) ? Number(i) ^ Number(j) : toInt(BigInt(i) ^ BigInt(j));
+    return areInt32(i, j) ? Number(i) ^ Number(j) : toInt(BigInt(i) ^ BigInt(j));
   const result = setSymmetricDifference(runtime, a, b);
   if (result) return result;
-  throw unsupportedOperands('^', a, b);
+  throw unsupportedOperandsError('^', a, b);
 }
 
-function areSmall(a: PyInt, b: PyInt): boolean {
+function areInt32(a: PyInt, b: PyInt): boolean {
   return (Number(a) | 0) === a && (Number(b) | 0) === b;
 }
 
@@ -52,12 +52,12 @@ function areSmall(a: PyInt, b: PyInt): boolean {
 export function shiftLeft(runtime: Runtime, a: PyValue, b: PyValue): PyValue {
   const i = asInt(a);
   const j = asInt(b);
-  if (i === undefined || j === undefined) throw unsupportedOperands('<<', a, b);
+  if (i === undefined || j === undefined) throw unsupportedOperandsError('<<', a, b);
   if (j < 0) throw valueError('negative shift count');
   if (i === 0) return 0;
   if (typeof j === 'bigint')
     throw limitExceeded(`an integer of more than ${runtime.budget.limits.integerBits} bits`);
-  runtime.budget.integer(bitLength(i) + j);
+  runtime.budget.chargeInteger(bitLength(i) + j);
   return toInt(BigInt(i) << BigInt(j));
 }
 
@@ -65,7 +65,7 @@ export function shiftLeft(runtime: Runtime, a: PyValue, b: PyValue): PyValue {
 export function shiftRight(_runtime: Runtime, a: PyValue, b: PyValue): PyValue {
   const i = asInt(a);
   const j = asInt(b);
-  if (i === undefined || j === undefined) throw unsupportedOperands('>>', a, b);
+  if (i === undefined || j === undefined) throw unsupportedOperandsError('>>', a, b);
   if (j < 0) throw valueError('negative shift count');
   if (j > bitLength(i)) return i < 0 ? -1 : 0;
   return toInt(BigInt(i) >> BigInt(j));
@@ -76,25 +76,25 @@ export function negate(_runtime: Runtime, a: PyValue): PyValue {
   if (typeof a === 'number') return 0 - a;
   if (a instanceof Float) return new Float(-a.value);
   const int = asInt(a);
-  if (int === undefined) throw badOperand('-', a);
+  if (int === undefined) throw badOperandError('-', a);
   return toInt(-BigInt(int));
 }
 
 /** Evaluates `+a`. */
-export function plus(_runtime: Runtime, a: PyValue): PyValue {
+export function unaryPlus(_runtime: Runtime, a: PyValue): PyValue {
   if (a instanceof Float) return a;
   const int = asInt(a);
-  if (int === undefined) throw badOperand('+', a);
+  if (int === undefined) throw badOperandError('+', a);
   return int;
 }
 
 /** Evaluates `~a`. */
 export function invert(_runtime: Runtime, a: PyValue): PyValue {
   const int = asInt(a);
-  if (int === undefined) throw badOperand('~', a);
+  if (int === undefined) throw badOperandError('~', a);
   return typeof int === 'number' ? -1 - int : toInt(-1n - int);
 }
 
-function badOperand(operator: string, value: PyValue): Error {
+function badOperandError(operator: string, value: PyValue): Error {
   return typeError(`bad operand type for unary ${operator}: '${typeName(value)}'`);
 }

@@ -4,9 +4,9 @@ import type { PyInt } from '../values/integers.js';
 /** The quotient of two ints, rounded down. The divisor is not zero. */
 export function intFloorDivide(a: PyInt, b: PyInt): PyInt {
   if (typeof a === 'number' && typeof b === 'number') {
-    // With operands below 2^53, a quotient that is no integer is too far from the next integer to be rounded to it.
+    // If the operands are below 2^53, a quotient that is not an integer is too far from the next integer to be rounded to it.
     if (Math.abs(a) + Math.abs(b) <= Number.MAX_SAFE_INTEGER) return Math.floor(a / b) + 0;
-    // The remainder is exact, and so is the division of a multiple.
+    // The remainder of doubles is exact, and so is the division of a multiple of the divisor.
     const remainder = a % b;
     const quotient = (a - remainder) / b;
     return remainder !== 0 && remainder < 0 !== b < 0 ? quotient - 1 : quotient + 0;
@@ -36,7 +36,7 @@ export function floatModulo(a: number, b: number): number {
   return remainder < 0 !== b < 0 ? remainder + b : remainder;
 }
 
-/** `a // b` of floats: computed from the exact remainder, as CPython does. */
+/** Evaluates `a // b` of floats, from the exact remainder as in CPython. */
 export function floatFloorDivide(a: number, b: number): number {
   let remainder = a % b;
   let quotient = (a - remainder) / b;

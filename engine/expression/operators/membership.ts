@@ -20,7 +20,7 @@ export function contains(runtime: Runtime, item: PyValue, container: PyValue): b
   if (typeof container === 'string') {
     if (typeof item !== 'string')
       throw typeError(`'in <string>' requires string as left operand, not ${typeName(item)}`);
-    runtime.budget.search(container.length, item.length);
+    runtime.budget.chargeSearch(container.length, item.length);
     return container.includes(item);
   }
   if (container instanceof PyDict) return container.map.has(mapKey(item));
@@ -29,8 +29,9 @@ export function contains(runtime: Runtime, item: PyValue, container: PyValue): b
     return container.map.has(mapKey(isSet ? frozenCopy(item) : item));
   }
   if (container instanceof PyList || container instanceof PyTuple)
-    return isAmong(runtime, item, container.items);
-  if (container instanceof PyRange && isWhole(item)) return isInRange(Number(item), container);
+    return isInItems(runtime, item, container.items);
+  if (container instanceof PyRange && isIntegerValue(item))
+    return isInRange(Number(item), container);
   if (container instanceof DictView && container.part === 'keys')
     return container.dict.map.has(mapKey(item));
   const canIterate =
@@ -47,14 +48,14 @@ export function contains(runtime: Runtime, item: PyValue, container: PyValue): b
 }
 
 /** Whether an array has a value that equals an item. */
-function isAmong(runtime: Runtime, item: PyValue, items: readonly PyValue[]): boolean {
+function isInItems(runtime: Runtime, item: PyValue, items: readonly PyValue[]): boolean {
   runtime.budget.charge(items.length >>> 2);
   if (typeof item === 'string') return items.includes(item);
   for (const one of items) if (isSameOrEqual(runtime, one, item)) return true;
   return false;
 }
 
-function isWhole(item: PyValue): boolean {
+function isIntegerValue(item: PyValue): boolean {
   return typeof item === 'number' || typeof item === 'boolean';
 }
 
@@ -69,8 +70,11 @@ function frozenCopy(set: PySet): PySet {
   return copy;
 }
 
-/** `a is b`. Choice: two equal ints, floats or texts are the same object, since none has an identity here. */
-export function isSame(a: PyValue, b: PyValue): boolean {
+/**
+ * Evaluates `a is b`.
+ * Choice: equal ints, floats or texts are the same object, because these values have no identity.
+ */
+export function isIdentical(a: PyValue, b: PyValue): boolean {
   if (a === b) return true;
   if (a instanceof Float && b instanceof Float) return Object.is(a.value, b.value);
   return a instanceof PyTuple && b instanceof PyTuple && a.items.length + b.items.length === 0;

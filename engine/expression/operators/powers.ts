@@ -1,25 +1,28 @@
-import { overflowError, typeError, valueError, zeroDivision } from '../values/errors.js';
+import { overflowError, typeError, valueError, zeroDivisionError } from '../values/errors.js';
 import { asDouble, asInt, bitLength, intToFloat, toInt } from '../values/integers.js';
 import type { PyInt } from '../values/integers.js';
 import { typeName } from '../values/type-name.js';
 import { Float } from '../values/values.js';
 import type { PyValue, Runtime } from '../values/values.js';
-import { unsupportedOperands } from './arithmetic.js';
+import { unsupportedOperandsError } from './arithmetic.js';
 import { intModulo } from './division.js';
 
-/** `a ** b`. A negative base with a fractional exponent has a complex result, which the language does not have: a ValueError. */
+/**
+ * Evaluates `a ** b`. A negative base with a fractional exponent would have a complex result, which the language does not have; this is a
+ * ValueError.
+ */
 export function power(runtime: Runtime, a: PyValue, b: PyValue): PyValue {
   const i = asInt(a);
   const j = asInt(b);
   if (i !== undefined && j !== undefined) return intPower(runtime, i, j);
   if (!(a instanceof Float || i !== undefined) || !(b instanceof Float || j !== undefined))
-    throw unsupportedOperands('** or pow()', a, b);
+    throw unsupportedOperandsError('** or pow()', a, b);
   return new Float(floatPower(asDouble(a)!, asDouble(b)!));
 }
 
 function intPower(runtime: Runtime, base: PyInt, exponent: PyInt): PyValue {
   if (exponent < 0) {
-    if (base === 0) throw zeroDivision('0.0 cannot be raised to a negative power');
+    if (base === 0) throw zeroDivisionError('0.0 cannot be raised to a negative power');
     return new Float(floatPower(intToFloat(base), intToFloat(exponent)));
   }
   if (base === 0 || base === 1) return exponent === 0 ? 1 : base;
@@ -28,14 +31,15 @@ function intPower(runtime: Runtime, base: PyInt, exponent: PyInt): PyValue {
     const result = base ** exponent;
     if (Number.isSafeInteger(result)) return result;
   }
-  runtime.budget.integer((bitLength(base) - 1) * Number(exponent) + 1);
+  runtime.budget.chargeInteger((bitLength(base) - 1) * Number(exponent) + 1);
   return toInt(BigInt(base) ** BigInt(exponent));
 }
 
 function floatPower(base: number, exponent: number): number {
   if (exponent === 0 || base === 1) return 1;
   if (Number.isNaN(base) || Number.isNaN(exponent)) return Number.NaN;
-  if (base === 0 && exponent < 0) throw zeroDivision('0.0 cannot be raised to a negative power');
+  if (base === 0 && exponent < 0)
+    throw zeroDivisionError('0.0 cannot be raised to a negative power');
   if (base === -1 && !Number.isFinite(exponent)) return 1;
   if (base < 0 && Number.isFinite(base) && Number.isFinite(exponent) && !Number.isInteger(exponent))
     throw valueError('complex numbers are not supported');
@@ -63,7 +67,7 @@ export function modularPower(runtime: Runtime, a: PyValue, b: PyValue, c: PyValu
   let bitsLeft = BigInt(exponent);
   let square = BigInt(intModulo(base, toInt(m)));
   if (bitsLeft < 0n) {
-    square = inverseModulo(square, m);
+    square = modularInverse(square, m);
     bitsLeft = -bitsLeft;
   }
   let result = 1n % m;
@@ -74,7 +78,7 @@ export function modularPower(runtime: Runtime, a: PyValue, b: PyValue, c: PyValu
   return intModulo(toInt(result), modulus);
 }
 
-function inverseModulo(value: bigint, modulus: bigint): bigint {
+function modularInverse(value: bigint, modulus: bigint): bigint {
   let [a, b, x, y] = [value % modulus, modulus, 1n, 0n];
   while (b !== 0n) {
     const quotient = a / b;

@@ -6,25 +6,25 @@ import type { PyValue, Runtime } from '../values/values.js';
 
 /** `a - b` of sets; undefined for other values. */
 export function setDifference(runtime: Runtime, a: PyValue, b: PyValue): PySet | undefined {
-  const pair = setsOf(runtime, a, b);
+  const pair = setOperands(runtime, a, b);
   return pair && difference(pair[0], pair[1]);
 }
 
 /** `a & b` of sets; undefined for other values. */
 export function setIntersection(runtime: Runtime, a: PyValue, b: PyValue): PySet | undefined {
-  const pair = setsOf(runtime, a, b);
+  const pair = setOperands(runtime, a, b);
   return pair && intersection(pair[0], pair[1]);
 }
 
 /** `a | b` of sets or of dicts; undefined for other values. */
 export function setUnion(runtime: Runtime, a: PyValue, b: PyValue): PySet | PyDict | undefined {
   if (a instanceof PyDict && b instanceof PyDict) {
-    runtime.budget.elements(a.map.size + b.map.size);
+    runtime.budget.chargeElements(a.map.size + b.map.size);
     const joinedDict = copyDict(a);
     updateDict(joinedDict, b);
     return joinedDict;
   }
-  const pair = setsOf(runtime, a, b);
+  const pair = setOperands(runtime, a, b);
   return pair && union(pair[0], pair[1]);
 }
 
@@ -34,7 +34,7 @@ export function setSymmetricDifference(
   a: PyValue,
   b: PyValue,
 ): PySet | undefined {
-  const pair = setsOf(runtime, a, b);
+  const pair = setOperands(runtime, a, b);
   return pair && union(difference(pair[0], pair[1]), difference(pair[1], pair[0]));
 }
 
@@ -60,17 +60,21 @@ export function union(a: PySet, b: PySet): PySet {
   return result;
 }
 
-/** Two values as sets; beside a view of the keys or items of a dict, any value with items is one. */
-function setsOf(runtime: Runtime, a: PyValue, b: PyValue): readonly [PySet, PySet] | undefined {
+/** Returns two operands as sets. If one of them is a view of the keys or items of a dict, the other may be any iterable. */
+function setOperands(
+  runtime: Runtime,
+  a: PyValue,
+  b: PyValue,
+): readonly [PySet, PySet] | undefined {
   if (isSetView(a) || isSetView(b)) {
     const [items, others] = [itemsIn(runtime, a), itemsIn(runtime, b)];
-    runtime.budget.elements(items.length + others.length);
+    runtime.budget.chargeElements(items.length + others.length);
     return [setOf(items), setOf(others)];
   }
   if (typeof a !== 'object' || typeof b !== 'object') return undefined;
   const x = asSet(a);
   const y = x && asSet(b);
   if (x === undefined || y === undefined) return undefined;
-  runtime.budget.elements(x.map.size + y.map.size);
+  runtime.budget.chargeElements(x.map.size + y.map.size);
   return [x, y];
 }

@@ -1,11 +1,11 @@
 import {
   ExpressionError,
   indexError,
-  suggestNear,
+  suggestSimilar,
   typeError,
   valueError,
 } from '../values/errors.js';
-import { isPlain, pointsOf } from '../values/code-points.js';
+import { hasNoSurrogates, codePointsOf } from '../values/code-points.js';
 import { mapKey } from '../values/hashing.js';
 import { asInt, toClippedSize } from '../values/integers.js';
 import { reprOf } from '../values/repr.js';
@@ -39,18 +39,18 @@ export function keyError(
   key: PyValue,
   keys: () => Iterable<unknown>,
 ): ExpressionError {
-  const suggest = typeof key === 'string' ? suggestNear(key, keys) : undefined;
+  const suggest = typeof key === 'string' ? suggestSimilar(key, keys) : undefined;
   return new ExpressionError('KeyError', reprOf(runtime, key), suggest);
 }
 
 function itemAt(kind: 'list' | 'tuple', items: readonly PyValue[], key: PyValue): PyValue {
-  const index = typeof key === 'number' ? key : indexOf(kind, key);
+  const index = typeof key === 'number' ? key : requireIndex(kind, key);
   const value = items[index < 0 ? index + items.length : index];
   if (value === undefined) throw indexError(`${kind} index out of range`);
   return value;
 }
 
-function indexOf(kind: string, key: PyValue): number {
+function requireIndex(kind: string, key: PyValue): number {
   const int = asInt(key);
   if (int === undefined)
     throw typeError(
@@ -66,13 +66,13 @@ function indexOf(kind: string, key: PyValue): number {
 
 function characterAt(runtime: Runtime, text: string, key: PyValue): PyValue {
   if (key instanceof PySlice) return sliceOfText(runtime, text, key);
-  const index = indexOf('string', key);
-  if (isPlain(text)) {
+  const index = requireIndex('string', key);
+  if (hasNoSurrogates(text)) {
     const character = text[index < 0 ? index + text.length : index];
     if (character === undefined) throw indexError('string index out of range');
     return character;
   }
-  const points = pointsOf(text);
+  const points = codePointsOf(text);
   runtime.budget.charge(points.length >>> 6);
   const character = points[index < 0 ? index + points.length : index];
   if (character === undefined) throw indexError('string index out of range');
@@ -80,13 +80,13 @@ function characterAt(runtime: Runtime, text: string, key: PyValue): PyValue {
 }
 
 function sliceOfText(runtime: Runtime, text: string, slice: PySlice): string {
-  const isOfUnits = isPlain(text);
-  const characters = isOfUnits ? text : pointsOf(text);
+  const isOfUnits = hasNoSurrogates(text);
+  const characters = isOfUnits ? text : codePointsOf(text);
   const { start, stop, step, length } = sliceBounds(slice, characters.length);
-  runtime.budget.text(length);
+  runtime.budget.chargeText(length);
   if (step === 1) {
     const end = Math.max(start, stop);
-    return isOfUnits ? text.slice(start, end) : pointsOf(text).slice(start, end).join('');
+    return isOfUnits ? text.slice(start, end) : codePointsOf(text).slice(start, end).join('');
   }
   runtime.budget.charge(length >>> 3);
   let result = '';
@@ -96,7 +96,7 @@ function sliceOfText(runtime: Runtime, text: string, slice: PySlice): string {
 
 function sliceItems(runtime: Runtime, items: readonly PyValue[], slice: PySlice): PyValue[] {
   const { start, stop, step, length } = sliceBounds(slice, items.length);
-  runtime.budget.elements(length);
+  runtime.budget.chargeElements(length);
   if (step === 1) return items.slice(start, Math.max(start, stop));
   const result: PyValue[] = [];
   for (let i = 0, at = start; i < length; i++, at += step) result.push(items[at]!);
@@ -112,7 +112,7 @@ function rangeItem(range: PyRange, key: PyValue): PyValue {
       range.step * step,
     );
   }
-  const index = indexOf('range', key);
+  const index = requireIndex('range', key);
   const at = index < 0 ? index + range.length : index;
   if (at < 0 || at >= range.length) throw indexError('range object index out of range');
   return range.start + at * range.step;
@@ -126,15 +126,15 @@ export interface SliceBounds {
   readonly length: number;
 }
 
-/** The bounds of a slice, as `slice.indices` of Python. */
+/** Returns the bounds of a slice, like Python's `slice.indices`. */
 export function sliceBounds(slice: PySlice, size: number): SliceBounds {
-  const step = slice.step === null ? 1 : boundOf(slice.step);
+  const step = slice.step === null ? 1 : sliceBoundOf(slice.step);
   if (step === 0) throw valueError('slice step cannot be zero');
   const lowestIndex = step > 0 ? 0 : -1;
   const highest = step > 0 ? size : size - 1;
   const clip = (value: PyValue, missing: number) => {
     if (value === null) return missing;
-    const at = boundOf(value);
+    const at = sliceBoundOf(value);
     return Math.min(Math.max(at < 0 ? at + size : at, lowestIndex), highest);
   };
   const start = clip(slice.start, step > 0 ? lowestIndex : highest);
@@ -143,7 +143,7 @@ export function sliceBounds(slice: PySlice, size: number): SliceBounds {
   return { start, stop, step, length };
 }
 
-function boundOf(value: PyValue): number {
+function sliceBoundOf(value: PyValue): number {
   if (typeof value === 'number') return value;
   if (asInt(value) === undefined)
     throw typeError('slice indices must be integers or None or have an __index__ method');

@@ -3,16 +3,16 @@ import { isWordCode } from './characters.js';
 import type { RegexProgram } from './program.js';
 import type { Assertion } from './tree.js';
 
-/** The bounds of the groups of a match, in code units; -1 for a group that did not take part. */
+/** The bounds of the groups of a match, in code units; -1 for a group that did not participate. */
 export type MatchSlots = readonly number[];
 
 /**
- * Matches a program against a text by backtracking that visits no pair of instruction and position twice: what failed once fails again,
- * since nothing but the two decides. So a search takes time in proportion to the lengths of pattern and text, whatever the pattern;
- * a look-around is a search of its own at each position. The first alternative wins, as in Python. Every eight visits are a step.
- *
- * In loops whose passes may match nothing, it also decides which of the passes around have matched nothing so far. A pass begins no
- * earlier than the one around it, so these are the innermost ones, and their number makes a state of the pair.
+ * Matches a program against a text by backtracking that never visits a pair of instruction and position twice: a pair that has failed fails
+ * again, because the rest of the match depends only on the pair. Therefore, a search takes time in proportion to the lengths of pattern and
+ * text, whatever the pattern; a look-around is a separate search at each position. The first alternative wins, as in Python. Every eight
+ * visits count as a step.
+ * In loops whose passes may match nothing, the rest also depends on which of the enclosing passes have matched nothing so far. A pass
+ * begins no earlier than the enclosing one, so these are the innermost passes; their number, with the pair, forms a state.
  */
 export class RegexMatcher {
   readonly #program: RegexProgram;
@@ -20,7 +20,7 @@ export class RegexMatcher {
   readonly #budget: Budget;
   readonly #visited: Uint32Array;
   readonly #width: number;
-  /** For each instruction, the index of its first state among the states of a position. */
+  /** For each instruction, the index of its first state among the states at one position. */
   readonly #states: Int32Array;
   #visits = 0;
 
@@ -33,12 +33,12 @@ export class RegexMatcher {
     for (const [i, loops] of program.loops.entries())
       this.#states[i + 1] = this.#states[i]! + loops.length + 1;
     const words = Math.ceil((this.#states.at(-1)! * this.#width) / 32);
-    budget.workspace(4 * words);
+    budget.chargeWorkspace(4 * words);
     budget.charge(words >>> 6);
     this.#visited = new Uint32Array(words);
   }
 
-  /** The first match that begins at `from` or later. With `mustAdvance` an empty match at `from` does not count. */
+  /** Finds the first match that begins at `from` or later. With `mustAdvance`, an empty match at `from` does not count. */
   search(from: number, mustAdvance: boolean): MatchSlots | undefined {
     const { firstCharacter } = this.#program;
     for (let start = from; start <= this.#text.length; start += this.#size(start)) {
@@ -50,7 +50,7 @@ export class RegexMatcher {
       }
       const found = this.#matchAt(start, mustAdvance && start === from, -1);
       if (found !== undefined) {
-        // States beyond the end of the match have failed; those at its end may be part of the match.
+        // States after the end of the match have failed and are kept; states at its end may belong to the match and are forgotten.
         this.#forget(found[1]!);
         return found;
       }
@@ -58,12 +58,12 @@ export class RegexMatcher {
     return undefined;
   }
 
-  /** Whether the program matches at a position; with `end` only up to there. */
+  /** Returns the match at a position, if there is one; with `end`, the match must end there. */
   #matchAt(start: number, mustAdvance: boolean, end: number): number[] | undefined {
     const { instructions, groups, loops } = this.#program;
     const text = this.#text;
     const slots: number[] = Array.from({ length: this.#program.slots }, () => -1);
-    // The backtracking stack: pairs of an instruction and a position to continue with, or of a slot (as -1 - slot) and its former value.
+    // The backtracking stack of pairs: an instruction and the position at which to continue, or a slot (as -1 - slot) and its former value.
     const stack: number[] = [0, start];
     while (stack.length > 0) {
       let at = stack.pop()!;
@@ -73,7 +73,10 @@ export class RegexMatcher {
         continue;
       }
       for (;;) {
-        if (this.#isVisited(this.#states[next]! + begunBefore(slots, loops[next]!, at), at)) break;
+        if (
+          this.#isVisited(this.#states[next]! + countLoopsBegunBefore(slots, loops[next]!, at), at)
+        )
+          break;
         const instruction = instructions[next]!;
         if (instruction.op === 'match') {
           if ((mustAdvance && at === start) || (end >= 0 && at !== end)) break;
@@ -98,7 +101,7 @@ export class RegexMatcher {
           slots[instruction.slot] = at;
           next += 1;
         } else if (instruction.op === 'assertion') {
-          if (!holdsAt(instruction.assertion, text, at)) break;
+          if (!assertionHoldsAt(instruction.assertion, text, at)) break;
           next += 1;
         } else {
           const found = this.#look(instruction.program, at, instruction.width);
@@ -152,14 +155,18 @@ export class RegexMatcher {
   }
 }
 
-/** The number of enclosing loop passes, from the outermost, that began before a position. */
-function begunBefore(slots: readonly number[], loops: readonly number[], at: number): number {
+/** Returns how many of the enclosing loop passes, counted from the outermost, began before a position. */
+function countLoopsBegunBefore(
+  slots: readonly number[],
+  loops: readonly number[],
+  at: number,
+): number {
   let count = 0;
   while (count < loops.length && slots[loops[count]!]! < at) count += 1;
   return count;
 }
 
-function holdsAt(assertion: Assertion, text: string, at: number): boolean {
+function assertionHoldsAt(assertion: Assertion, text: string, at: number): boolean {
   switch (assertion) {
     case 'text-start':
       return at === 0;
@@ -180,12 +187,12 @@ function holdsAt(assertion: Assertion, text: string, at: number): boolean {
 }
 
 function isBoundary(text: string, at: number): boolean {
-  const before = at > 0 && isWordCode(codeBefore(text, at));
+  const before = at > 0 && isWordCode(codePointBefore(text, at));
   const after = at < text.length && isWordCode(text.codePointAt(at)!);
   return before !== after;
 }
 
-function codeBefore(text: string, at: number): number {
+function codePointBefore(text: string, at: number): number {
   const pair = at > 1 ? text.codePointAt(at - 2)! : 0;
   return pair > 0xffff ? pair : text.charCodeAt(at - 1);
 }

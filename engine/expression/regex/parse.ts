@@ -1,6 +1,6 @@
 import { functionError } from '../values/errors.js';
 import type { ExpressionError } from '../values/errors.js';
-import { caseVariants, categories, foldCode } from './characters.js';
+import { caseVariants, categoryTests, foldCode } from './characters.js';
 import type { Assertion, ParsedRegex, RegexFlags, RegexNode } from './tree.js';
 
 /** The longest pattern, in characters. */
@@ -9,8 +9,8 @@ const maxDepth = 100;
 const maxRepeat = 1000;
 
 /**
- * Parses a regular expression of Python. Back-references, conditionals, atomic groups and possessive quantifiers are refused: they
- * cannot be matched in linear time, or nobody needs them here. Throws a `FunctionError`.
+ * Parses a regular expression of Python. Back-references, conditionals, atomic groups and possessive quantifiers are refused, because they
+ * cannot be matched in linear time or are not needed in expressions. Throws a `FunctionError`.
  */
 export function parseRegex(pattern: string, flags: RegexFlags): ParsedRegex {
   if (pattern.length > maxPatternLength)
@@ -23,8 +23,15 @@ export function regexError(reason: string): ExpressionError {
   return functionError(`Invalid regular expression: ${reason}`);
 }
 
-const escapes: Readonly<Record<string, number>> = { n: 10, t: 9, r: 13, f: 12, v: 11, a: 7 };
-const assertions: Readonly<Record<string, Assertion>> = {
+const characterEscapes: Readonly<Record<string, number>> = {
+  n: 10,
+  t: 9,
+  r: 13,
+  f: 12,
+  v: 11,
+  a: 7,
+};
+const assertionByEscape: Readonly<Record<string, Assertion>> = {
   A: 'text-start',
   Z: 'text-end',
   b: 'word-boundary',
@@ -137,12 +144,12 @@ class RegexParser {
     if (character !== '\\') return this.#literal(character.codePointAt(0)!);
     const next = this.#pattern[this.#at];
     if (next === undefined) throw this.#error('bad escape (end of pattern)');
-    const assertion = Object.hasOwn(assertions, next) ? assertions[next] : undefined;
+    const assertion = Object.hasOwn(assertionByEscape, next) ? assertionByEscape[next] : undefined;
     if (assertion !== undefined) {
       this.#at += 1;
       return { kind: 'assertion', assertion };
     }
-    const category = Object.hasOwn(categories, next) ? categories[next] : undefined;
+    const category = Object.hasOwn(categoryTests, next) ? categoryTests[next] : undefined;
     if (category !== undefined) {
       this.#at += 1;
       return { kind: 'class', test: category };
@@ -160,10 +167,10 @@ class RegexParser {
     return { kind: 'class', test: (one) => one === code || foldCode(one) === foldedCode };
   }
 
-  /** Parses the rest of an escape after the backslash; returns its code point. */
+  /** Parses what follows the backslash of an escape; returns its code point. */
   #escape(): number {
     const character = this.#take();
-    if (Object.hasOwn(escapes, character)) return escapes[character]!;
+    if (Object.hasOwn(characterEscapes, character)) return characterEscapes[character]!;
     const count = { x: 2, u: 4, U: 8 }[character];
     if (count !== undefined) {
       const digits = this.#pattern.slice(this.#at, this.#at + count);
@@ -275,9 +282,9 @@ class RegexParser {
     const character = this.#take();
     if (character !== '\\') return character.codePointAt(0)!;
     const next = this.#pattern[this.#at] ?? '';
-    if (Object.hasOwn(categories, next)) {
+    if (Object.hasOwn(categoryTests, next)) {
       this.#at += 1;
-      return categories[next]!;
+      return categoryTests[next]!;
     }
     if (next === 'b') {
       this.#at += 1;
@@ -321,7 +328,7 @@ class RegexParser {
   }
 }
 
-/** A test whose results for ASCII characters are cached. */
+/** Returns a test whose results for ASCII characters are cached. */
 function cacheByCode(test: (code: number) => boolean): (code: number) => boolean {
   const asciiResults = Array.from({ length: 128 }, (_, code) => test(code));
   return (code) => (code < 128 ? asciiResults[code]! : test(code));

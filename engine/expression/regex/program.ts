@@ -9,7 +9,7 @@ export type Instruction =
   | { readonly op: 'split'; first: number; second: number }
   | { readonly op: 'jump'; target: number }
   | { readonly op: 'save'; readonly slot: number }
-  /** Continues at `target` if the slot holds the current position, that is, if the pass that began there has matched nothing. */
+  /** Continues at `target` if the slot holds the current position, that is, if the loop pass that began there has matched nothing. */
   | { readonly op: 'progress'; readonly slot: number; target: number }
   | {
       readonly op: 'look';
@@ -21,8 +21,8 @@ export type Instruction =
   | { readonly op: 'match' };
 
 /**
- * A compiled regular expression. Slots 2n and 2n + 1 hold where group n begins and ends; those behind the groups hold where the current pass
- * of a loop began whose body may match nothing.
+ * A compiled regular expression. Slots 2n and 2n + 1 hold the begin and end of group n. The slots after those of the groups hold, for each
+ * loop whose body may match nothing, the position at which its current pass began.
  */
 export interface RegexProgram {
   readonly instructions: readonly Instruction[];
@@ -31,11 +31,11 @@ export interface RegexProgram {
   /** For each instruction, the slots of the enclosing loops whose passes may match nothing, from the outermost. */
   readonly loops: readonly (readonly number[])[];
   readonly names: ReadonlyMap<string, number>;
-  /** The character with which every match begins; undefined if it can be one of several. */
+  /** The character with which every match begins; undefined if matches can begin with different characters. */
   readonly firstCharacter: string | undefined;
 }
 
-/** Counted repetitions are copied, so a program may be much longer than its pattern. */
+/** The limit is needed because counted repetitions are copied, so a program may be much longer than its pattern. */
 const maxInstructions = 10_000;
 
 /** Compiles a parsed regular expression. */
@@ -50,7 +50,7 @@ function assembleProgram(
 ): RegexProgram {
   const assembler = new Assembler(groups, names);
   assembler.emit(root);
-  assembler.add({ op: 'match' });
+  assembler.addInstruction({ op: 'match' });
   const first = assembler.instructions[1];
   const firstCharacter =
     assembler.instructions[0]?.op === 'save' && first?.op === 'character'
@@ -74,7 +74,7 @@ class Assembler {
     this.slots = 2 * groups + 2;
   }
 
-  add<T extends Instruction>(instruction: T): T {
+  addInstruction<T extends Instruction>(instruction: T): T {
     if (this.instructions.length >= maxInstructions)
       throw regexError('the pattern is too large with its repetitions');
     this.instructions.push(instruction);
@@ -87,21 +87,21 @@ class Assembler {
       case 'empty':
         return;
       case 'character':
-        this.add({ op: 'character', code: node.code });
+        this.addInstruction({ op: 'character', code: node.code });
         return;
       case 'class':
-        this.add({ op: 'class', test: node.test });
+        this.addInstruction({ op: 'class', test: node.test });
         return;
       case 'assertion':
-        this.add({ op: 'assertion', assertion: node.assertion });
+        this.addInstruction({ op: 'assertion', assertion: node.assertion });
         return;
       case 'sequence':
         for (const part of node.parts) this.emit(part);
         return;
       case 'group':
-        this.add({ op: 'save', slot: 2 * node.index });
+        this.addInstruction({ op: 'save', slot: 2 * node.index });
         this.emit(node.body);
-        this.add({ op: 'save', slot: 2 * node.index + 1 });
+        this.addInstruction({ op: 'save', slot: 2 * node.index + 1 });
         return;
       case 'choice':
         this.#choice(node.parts);
@@ -110,10 +110,10 @@ class Assembler {
         this.#repeat(node);
         return;
       case 'look': {
-        const width = node.isBehind ? widthOf(node.body) : -1;
+        const width = node.isBehind ? fixedWidthOf(node.body) : -1;
         if (width === undefined) throw regexError('look-behind requires fixed-width pattern');
         const program = assembleProgram(node.body, this.#groups, this.#names);
-        this.add({ op: 'look', program, isNegative: node.isNegative, width });
+        this.addInstruction({ op: 'look', program, isNegative: node.isNegative, width });
       }
     }
   }
@@ -125,9 +125,13 @@ class Assembler {
         this.emit(part);
         break;
       }
-      const split = this.add({ op: 'split', first: this.instructions.length + 1, second: 0 });
+      const split = this.addInstruction({
+        op: 'split',
+        first: this.instructions.length + 1,
+        second: 0,
+      });
       this.emit(part);
-      ends.push(this.add({ op: 'jump', target: 0 }));
+      ends.push(this.addInstruction({ op: 'jump', target: 0 }));
       split.second = this.instructions.length;
     }
     for (const end of ends) end.target = this.instructions.length;
@@ -138,7 +142,7 @@ class Assembler {
     const splits: ((after: number) => void)[] = [];
     const passes: { target: number }[] = [];
     const option = () => {
-      const split = this.add({ op: 'split', first: 0, second: 0 });
+      const split = this.addInstruction({ op: 'split', first: 0, second: 0 });
       const innerStart = this.instructions.length;
       splits.push((after) => {
         split.first = isLazy ? after : innerStart;
@@ -151,10 +155,10 @@ class Assembler {
       if (!canBeEmpty(body)) return this.emit(body);
       const around = this.#open;
       const slot = this.slots++;
-      this.add({ op: 'save', slot });
+      this.addInstruction({ op: 'save', slot });
       this.#open = [...around, slot];
       this.emit(body);
-      passes.push(this.add({ op: 'progress', slot, target: 0 }));
+      passes.push(this.addInstruction({ op: 'progress', slot, target: 0 }));
       this.#open = around;
     };
     if (max === Infinity) {
@@ -162,7 +166,7 @@ class Assembler {
       pass();
       const after = this.instructions.length + 1;
       const [first, second] = isLazy ? [after, start] : [start, after];
-      this.add({ op: 'split', first, second });
+      this.addInstruction({ op: 'split', first, second });
     } else
       for (let i = min; i < max; i++) {
         option();
@@ -195,8 +199,8 @@ function canBeEmpty(node: RegexNode): boolean {
   }
 }
 
-/** The number of characters that a node always reads; undefined if it differs. */
-function widthOf(node: RegexNode): number | undefined {
+/** Returns the number of characters that a node always reads; undefined if the number varies. */
+function fixedWidthOf(node: RegexNode): number | undefined {
   switch (node.kind) {
     case 'character':
     case 'class':
@@ -206,21 +210,21 @@ function widthOf(node: RegexNode): number | undefined {
     case 'look':
       return 0;
     case 'group':
-      return widthOf(node.body);
+      return fixedWidthOf(node.body);
     case 'repeat': {
-      const width = widthOf(node.body);
+      const width = fixedWidthOf(node.body);
       return width === undefined || node.min !== node.max ? undefined : width * node.min;
     }
     case 'sequence': {
       let sum: number | undefined = 0;
       for (const part of node.parts) {
-        const width = widthOf(part);
+        const width = fixedWidthOf(part);
         sum = sum === undefined || width === undefined ? undefined : sum + width;
       }
       return sum;
     }
     case 'choice': {
-      const widths = node.parts.map(widthOf);
+      const widths = node.parts.map(fixedWidthOf);
       return widths.every((width) => width === widths[0]) ? widths[0] : undefined;
     }
   }

@@ -7,7 +7,7 @@ export function childrenOf(node: SyntaxNode): readonly SyntaxNode[] {
     case 'name':
       return [];
     case 'template':
-      return fieldsOf(node.parts);
+      return templateFieldNodes(node.parts);
     case 'list':
     case 'tuple':
     case 'set':
@@ -46,14 +46,14 @@ export function childrenOf(node: SyntaxNode): readonly SyntaxNode[] {
   }
 }
 
-function fieldsOf(parts: readonly TemplatePart[]): SyntaxNode[] {
+function templateFieldNodes(parts: readonly TemplatePart[]): SyntaxNode[] {
   return parts.flatMap((part) =>
-    part.kind === 'text' ? [] : [part.value].concat(fieldsOf(part.spec)),
+    part.kind === 'text' ? [] : [part.value].concat(templateFieldNodes(part.spec)),
   );
 }
 
-/** The number of nodes that run each time a node runs, without those inside comprehensions and lambdas, which have their own count. */
-export function costOf(node: SyntaxNode): number {
+/** Returns the number of nodes that run each time a node runs. Nodes inside comprehensions and lambdas are counted there. */
+export function stepCostOf(node: SyntaxNode): number {
   let cost = 0;
   const open = [node];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {

@@ -8,36 +8,36 @@ import type {
   AssignmentTarget,
 } from './tree.js';
 
-/** The functions of the parser that the grammar's parts in other files need. */
+/** The functions of the parser that other files of the grammar need. */
 export interface ExpressionParser {
   readonly cursor: TokenCursor;
   expression(): SyntaxNode;
   disjunction(): SyntaxNode;
   binary(): SyntaxNode;
   item(): DisplayItem;
-  /** Parses a part of the source, given by positions, as a whole expression. */
-  part(from: number, to: number): SyntaxNode;
+  /** Parses a range of positions of the source as a whole expression. */
+  parseTemplateField(from: number, to: number): SyntaxNode;
 }
 
-/** Parses the `for` and `if` of a comprehension. */
+/** Parses the `for` and `if` clauses of a comprehension. */
 export function parseClauses(parser: ExpressionParser): ComprehensionClause[] {
   const { cursor } = parser;
   const clauses: ComprehensionClause[] = [];
   while (cursor.accept('for')) {
     const target = parseTargets(parser);
     cursor.expect('in');
-    const iterable = cursor.nested(() => parser.disjunction());
+    const iterable = cursor.withNesting(() => parser.disjunction());
     const conditions: SyntaxNode[] = [];
-    while (cursor.accept('if')) conditions.push(cursor.nested(() => parser.disjunction()));
+    while (cursor.accept('if')) conditions.push(cursor.withNesting(() => parser.disjunction()));
     clauses.push({ target, iterable, conditions });
   }
   return clauses;
 }
 
-/** Parses the targets of a `for`: one, or several with commas, which unpack. */
+/** Parses the targets of a `for`: one target, or several separated by commas, to which the items are unpacked. */
 function parseTargets(parser: ExpressionParser): AssignmentTarget {
   const { cursor } = parser;
-  const position = cursor.here();
+  const position = cursor.currentPosition();
   const { at } = cursor.token;
   const targets: AssignmentTarget[] = [];
   let starred = -1;
@@ -51,7 +51,7 @@ function parseTargets(parser: ExpressionParser): AssignmentTarget {
     targets.push(parseTarget(parser));
     isTuple ||= cursor.isAt(',');
   } while (cursor.accept(','));
-  if (targets.length === 0) throw cursor.unexpected();
+  if (targets.length === 0) throw cursor.unexpectedTokenError();
   if (targets.length === 1 && !isTuple) {
     if (starred >= 0)
       throw cursor.source.error('starred assignment target must be in a list or tuple', at);
@@ -62,14 +62,14 @@ function parseTargets(parser: ExpressionParser): AssignmentTarget {
 
 function parseTarget(parser: ExpressionParser): AssignmentTarget {
   const { cursor } = parser;
-  const position = cursor.here();
+  const position = cursor.currentPosition();
   for (const [opening, closing] of [
     ['(', ')'],
     ['[', ']'],
   ] as const) {
     if (!cursor.accept(opening)) continue;
     if (cursor.accept(closing)) return { kind: 'unpack', targets: [], starred: -1, ...position };
-    const inner = cursor.nested(() => parseTargets(parser));
+    const inner = cursor.withNesting(() => parseTargets(parser));
     cursor.expect(closing);
     const isList = opening === '[' && inner.kind === 'name';
     return isList ? { kind: 'unpack', targets: [inner], starred: -1, ...position } : inner;
@@ -77,10 +77,10 @@ function parseTarget(parser: ExpressionParser): AssignmentTarget {
   const { at, text } = cursor.token;
   if (cursor.isName() && text.startsWith('__'))
     throw cursor.source.error(`the name '${text}' is not allowed`, at);
-  return { kind: 'name', name: cursor.name() };
+  return { kind: 'name', name: cursor.takeName() };
 }
 
-/** Parses the arguments of a call behind its opening parenthesis, with the closing one. */
+/** Parses the arguments of a call after its opening parenthesis, including the closing one. */
 export function parseArguments(parser: ExpressionParser): Argument[] {
   const { cursor } = parser;
   const args: Argument[] = [];
@@ -107,7 +107,7 @@ export function parseArguments(parser: ExpressionParser): Argument[] {
       argument.kind === 'positional' &&
       argument.value.kind === 'comprehension' &&
       !cursor.isAt(',');
-    if (isGenerator) throw cursor.unexpected();
+    if (isGenerator) throw cursor.unexpectedTokenError();
     cursor.expect(',');
   }
   return args;
@@ -117,8 +117,8 @@ function parseArgument(parser: ExpressionParser, isFirst: boolean): Argument {
   const { cursor } = parser;
   if (cursor.accept('*')) return { kind: 'unpacked', value: parser.expression() };
   if (cursor.accept('**')) return { kind: 'unpacked-keywords', value: parser.expression() };
-  if (cursor.isName() && cursor.following?.text === '=') {
-    const name = cursor.name();
+  if (cursor.isName() && cursor.followingToken?.text === '=') {
+    const name = cursor.takeName();
     if (name.startsWith('__'))
       throw cursor.source.error(`the name '${name}' is not allowed`, cursor.token.at);
     cursor.expect('=');
@@ -127,7 +127,7 @@ function parseArgument(parser: ExpressionParser, isFirst: boolean): Argument {
   const value = parser.expression();
   if (!cursor.isAt('for')) return { kind: 'positional', value };
   const { at } = cursor.token;
-  const position = cursor.here();
+  const position = cursor.currentPosition();
   const clauses = parseClauses(parser);
   if (!isFirst || cursor.isAt(','))
     throw cursor.source.error('Generator expression must be parenthesized', at);
@@ -145,7 +145,7 @@ function parseArgument(parser: ExpressionParser, isFirst: boolean): Argument {
 /** Parses a lambda. */
 export function parseLambda(parser: ExpressionParser): SyntaxNode {
   const { cursor } = parser;
-  const position = cursor.here();
+  const position = cursor.currentPosition();
   cursor.expect('lambda');
   const parameters = parseParameters(parser);
   cursor.expect(':');
@@ -171,7 +171,7 @@ function parseParameters(parser: ExpressionParser): Parameter[] {
   };
   while (!cursor.isAt(':')) {
     const { at } = cursor.token;
-    if (kind === 'keywords') throw cursor.unexpected();
+    if (kind === 'keywords') throw cursor.unexpectedTokenError();
     if (cursor.accept('/')) {
       const isMisplaced =
         kind !== 'positional' ||
@@ -181,15 +181,15 @@ function parseParameters(parser: ExpressionParser): Parameter[] {
       for (const [i, one] of parameters.entries())
         parameters[i] = { ...one, kind: 'positional-only' };
     } else if (cursor.accept('**')) {
-      add({ name: cursor.name(), kind: 'keywords', defaultValue: undefined }, at);
+      add({ name: cursor.takeName(), kind: 'keywords', defaultValue: undefined }, at);
       kind = 'keywords';
     } else if (cursor.accept('*')) {
       if (kind !== 'positional') throw cursor.source.error('invalid syntax', at);
       kind = 'keyword-only';
       hasBareStar = cursor.isAt(',');
-      if (!hasBareStar) add({ name: cursor.name(), kind: 'rest', defaultValue: undefined }, at);
+      if (!hasBareStar) add({ name: cursor.takeName(), kind: 'rest', defaultValue: undefined }, at);
     } else {
-      const name = cursor.name();
+      const name = cursor.takeName();
       const defaultValue = cursor.accept('=') ? parser.expression() : undefined;
       const before = parameters.at(-1);
       if (kind === 'positional' && defaultValue === undefined && before?.defaultValue)

@@ -17,19 +17,19 @@ import type {
 } from './tree.js';
 
 /**
- * Parses an expression (specification of expressions, sections 1 and 2). Operators are parsed by binding power: `binary(n)` takes all
- * operators that bind tighter than n. Below them stand comparison, `not`, `and`, `or` and the conditional, in this order, each a loop of
- * its own, since they make nodes with more than two operands. Throws syntax errors and the errors of limits.
+ * Parses an expression (specification of expressions, sections 1 and 2). Binary operators are parsed by binding power: `binary(n)` parses
+ * all operators that bind tighter than n. Comparisons, `not`, `and`, `or` and the conditional bind less tightly, in this order; each has a
+ * loop of its own, because its nodes have more than two operands. Throws syntax errors and errors of exceeded limits.
  */
 export function parseExpression(text: string): SyntaxNode {
   const source = new SourceText(text);
-  const node = new Parser(source, 0, text.length, 0).whole();
+  const node = new Parser(source, 0, text.length, 0).parseWholeText();
   checkDepth(node);
   return node;
 }
 
 /** The binding power of each binary operator. */
-const powers: Readonly<Record<string, number>> = {
+const bindingPowers: Readonly<Record<string, number>> = {
   '|': 1,
   '^': 2,
   '&': 3,
@@ -53,15 +53,15 @@ class Parser implements ExpressionParser {
   }
 
   /** Parses the whole text: one expression, or a tuple without parentheses. */
-  whole(): SyntaxNode {
+  parseWholeText(): SyntaxNode {
     const node = this.tuple('end');
-    if (this.cursor.token.kind !== 'end') throw this.cursor.unexpected();
+    if (this.cursor.token.kind !== 'end') throw this.cursor.unexpectedTokenError();
     return node;
   }
 
   /** Parses one expression, or several separated by commas as a tuple, up to a closing token. */
   tuple(closing: string): SyntaxNode {
-    const position = this.cursor.here();
+    const position = this.cursor.currentPosition();
     const first = this.item();
     if (!this.cursor.isAt(',')) {
       if (first.isUnpacked) throw this.cursor.source.error("can't use starred expression here", 0);
@@ -76,9 +76,9 @@ class Parser implements ExpressionParser {
   }
 
   expression(): SyntaxNode {
-    return this.cursor.nested(() => {
+    return this.cursor.withNesting(() => {
       if (this.cursor.isAt('lambda')) return parseLambda(this);
-      const position = this.cursor.here();
+      const position = this.cursor.currentPosition();
       const value = this.disjunction();
       if (!this.cursor.accept('if')) return value;
       const test = this.disjunction();
@@ -100,11 +100,12 @@ class Parser implements ExpressionParser {
     let left = this.#unary();
     for (;;) {
       const { kind, text } = this.cursor.token;
-      const operatorPower = kind === 'operator' && Object.hasOwn(powers, text) ? powers[text]! : 0;
+      const operatorPower =
+        kind === 'operator' && Object.hasOwn(bindingPowers, text) ? bindingPowers[text]! : 0;
       if (operatorPower <= power) return left;
-      const position = this.cursor.here();
+      const position = this.cursor.currentPosition();
       this.cursor.take();
-      const right = this.cursor.nested(() => this.binary(operatorPower));
+      const right = this.cursor.withNesting(() => this.binary(operatorPower));
       left = { kind: 'binary', operator: text as BinaryOperator, left, right, ...position };
     }
   }
@@ -114,13 +115,15 @@ class Parser implements ExpressionParser {
     return { value: this.expression(), isUnpacked: false };
   }
 
-  part(from: number, to: number): SyntaxNode {
+  parseTemplateField(from: number, to: number): SyntaxNode {
     const { cursor } = this;
-    return cursor.nested(() => new Parser(cursor.source, from, to, cursor.depth).whole());
+    return cursor.withNesting(() =>
+      new Parser(cursor.source, from, to, cursor.depth).parseWholeText(),
+    );
   }
 
   #junction(kind: 'and' | 'or', operand: () => SyntaxNode): SyntaxNode {
-    const position = this.cursor.here();
+    const position = this.cursor.currentPosition();
     const first = operand();
     if (!this.cursor.isAt(kind)) return first;
     const operands = [first];
@@ -129,9 +132,9 @@ class Parser implements ExpressionParser {
   }
 
   #negation(): SyntaxNode {
-    const position = this.cursor.here();
+    const position = this.cursor.currentPosition();
     if (!this.cursor.accept('not')) return this.#comparison();
-    const operand = this.cursor.nested(() => this.#negation());
+    const operand = this.cursor.withNesting(() => this.#negation());
     return { kind: 'unary', operator: 'not', operand, ...position };
   }
 
@@ -152,7 +155,7 @@ class Parser implements ExpressionParser {
   #comparisonOperator(): ComparisonOperator | undefined {
     const { text, kind } = this.cursor.token;
     if ((kind !== 'operator' && kind !== 'name') || !comparisons.has(text)) return undefined;
-    if (text === 'not' && this.cursor.following?.text !== 'in') return undefined;
+    if (text === 'not' && this.cursor.followingToken?.text !== 'in') return undefined;
     this.cursor.take();
     if (text === 'not') {
       this.cursor.expect('in');
@@ -163,16 +166,16 @@ class Parser implements ExpressionParser {
   }
 
   #unary(): SyntaxNode {
-    const position = this.cursor.here();
+    const position = this.cursor.currentPosition();
     for (const operator of ['-', '+', '~'] as const) {
       if (!this.cursor.accept(operator)) continue;
-      const operand = this.cursor.nested(() => this.#unary());
+      const operand = this.cursor.withNesting(() => this.#unary());
       return { kind: 'unary', operator, operand, ...position };
     }
     const base = this.#postfix();
     const { at } = this.cursor.token;
     if (!this.cursor.accept('**')) return base;
-    const right = this.cursor.nested(() => this.#unary());
+    const right = this.cursor.withNesting(() => this.#unary());
     const operatorPosition = this.cursor.source.position(at);
     return { kind: 'binary', operator: '**', left: base, right, ...operatorPosition };
   }
@@ -182,9 +185,9 @@ class Parser implements ExpressionParser {
     for (;;) {
       const openingAt = this.cursor.token.at;
       if (this.cursor.accept('.')) {
-        const position = this.cursor.here();
+        const position = this.cursor.currentPosition();
         const { at } = this.cursor.token;
-        const name = this.cursor.name();
+        const name = this.cursor.takeName();
         if (name.startsWith('__'))
           throw this.cursor.source.error(`the attribute '${name}' is not allowed`, at);
         node = { kind: 'attribute', object: node, name, ...position };
@@ -194,7 +197,7 @@ class Parser implements ExpressionParser {
         node = { kind: 'call', callee, args: parseArguments(this), line, column };
       } else if (this.cursor.accept('[')) {
         const object = node;
-        const index = this.cursor.nested(() => this.#index());
+        const index = this.cursor.withNesting(() => this.#index());
         this.cursor.expect(']');
         node = { kind: 'subscript', object, index, ...this.cursor.source.position(openingAt) };
       } else return node;
@@ -202,7 +205,7 @@ class Parser implements ExpressionParser {
   }
 
   #index(): SyntaxNode {
-    const position = this.cursor.here();
+    const position = this.cursor.currentPosition();
     const items = [this.#slice()];
     if (!this.cursor.isAt(',')) {
       if (items[0]!.isUnpacked) return { kind: 'tuple', items, ...position };
@@ -216,7 +219,7 @@ class Parser implements ExpressionParser {
   }
 
   #slice(): DisplayItem {
-    const position = this.cursor.here();
+    const position = this.cursor.currentPosition();
     const start = this.cursor.isAt(':') ? undefined : this.item();
     if (start?.isUnpacked === true || !this.cursor.accept(':')) return start!;
     const isOpen = () => this.cursor.isAt(':') || this.cursor.isAt(']') || this.cursor.isAt(',');
@@ -228,13 +231,13 @@ class Parser implements ExpressionParser {
   }
 
   #atom(): SyntaxNode {
-    const position = this.cursor.here();
+    const position = this.cursor.currentPosition();
     const { token } = this.cursor;
     const constant = (value: PyValue): SyntaxNode => {
       this.cursor.take();
       return { kind: 'constant', value, ...position };
     };
-    if (token.kind === 'number') return constant(numberOf(token.text));
+    if (token.kind === 'number') return constant(numberValueOf(token.text));
     if (token.kind === 'string') return parseStrings(this);
     if (token.text === 'None') return constant(null);
     if (token.text === 'True') return constant(true);
@@ -242,12 +245,12 @@ class Parser implements ExpressionParser {
     if (this.cursor.isName()) {
       if (token.text.startsWith('__'))
         throw this.cursor.source.error(`the name '${token.text}' is not allowed`, token.at);
-      return { kind: 'name', name: this.cursor.name(), ...position };
+      return { kind: 'name', name: this.cursor.takeName(), ...position };
     }
     if (this.cursor.accept('(')) return this.#parentheses(position);
     if (this.cursor.accept('[')) return this.#list(position);
     if (this.cursor.accept('{')) return this.#braces(position);
-    throw this.cursor.unexpected();
+    throw this.cursor.unexpectedTokenError();
   }
 
   #parentheses(position: { line: number; column: number }): SyntaxNode {
@@ -320,7 +323,7 @@ class Parser implements ExpressionParser {
     key: SyntaxNode | undefined,
     closing: string,
   ): SyntaxNode {
-    const position = this.cursor.here();
+    const position = this.cursor.currentPosition();
     if (element.isUnpacked)
       throw this.cursor.source.error(
         'iterable unpacking cannot be used in comprehension',
@@ -332,13 +335,13 @@ class Parser implements ExpressionParser {
   }
 }
 
-function numberOf(text: string): PyValue {
+function numberValueOf(text: string): PyValue {
   if (/^0[xXoObB]/.test(text)) return toInt(BigInt(text.toLowerCase()));
   if (/^\d+$/.test(text)) return toInt(BigInt(text));
   return new Float(Number(text));
 }
 
-/** The tree of a long chain is deep without any brackets. */
+/** Checks the depth of the tree, because a long chain of operators makes a deep tree without any brackets. */
 function checkDepth(root: SyntaxNode): void {
   const open: { node: SyntaxNode; depth: number }[] = [{ node: root, depth: 1 }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {

@@ -1,6 +1,6 @@
 import type { SourceText, SourceToken } from './tokenizer.js';
 
-/** A string literal taken apart. `content` is the text between the quotes, which begins at `at` in the source. */
+/** The parts of a string literal. `content` is the text between the quotes, which begins at `at` in the source. */
 export interface StringLiteral {
   readonly isTemplate: boolean;
   readonly isRaw: boolean;
@@ -8,7 +8,7 @@ export interface StringLiteral {
   readonly at: number;
 }
 
-/** Takes the prefix and the quotes off a string token. */
+/** Separates the prefix and the quotes of a string token from its content. */
 export function readStringToken(source: SourceText, token: SourceToken): StringLiteral {
   const [opening, prefix, quote] = /^([A-Za-z]*)('''|"""|'|")/.exec(token.text)!;
   const kind = prefix!.toLowerCase();
@@ -35,7 +35,7 @@ const simpleEscapes: Readonly<Record<string, string>> = {
   v: '\v',
 };
 
-/** The names that `\N{…}` knows: those of characters that expressions are likely to need. */
+/** The characters that `\N{…}` supports: those that expressions are likely to need. */
 const characterNames: Readonly<Record<string, string>> = {
   BULLET: '\u2022',
   'DEGREE SIGN': '\u00b0',
@@ -54,7 +54,7 @@ const characterNames: Readonly<Record<string, string>> = {
   SPACE: ' ',
 };
 
-/** Decodes the escapes of a literal's content, which begins at `at` in the source. An unknown escape stays as it is written. */
+/** Decodes the escapes in the content of a literal, which begins at `at` in the source. An unknown escape stays unchanged. */
 export function decodeEscapes(
   source: SourceText,
   content: string,

@@ -7,7 +7,7 @@ import type { SyntaxNode, TemplatePart } from './tree.js';
 /** Parses adjacent string literals, which become one text, or one template if an f-string is among them. */
 export function parseStrings(parser: ExpressionParser): SyntaxNode {
   const { cursor } = parser;
-  const position = cursor.here();
+  const position = cursor.currentPosition();
   const parts: TemplatePart[] = [];
   let isTemplate = false;
   while (cursor.token.kind === 'string') {
@@ -15,7 +15,7 @@ export function parseStrings(parser: ExpressionParser): SyntaxNode {
     isTemplate ||= literal.isTemplate;
     if (literal.isTemplate) {
       const reader = new TemplateReader(parser, literal);
-      for (const part of reader.parts(0)) parts.push(part);
+      for (const part of reader.readParts(0)) parts.push(part);
     } else {
       const text = decodeEscapes(cursor.source, literal.content, literal.at, literal.isRaw);
       parts.push({ kind: 'text', text });
@@ -53,8 +53,8 @@ class TemplateReader {
     this.#literal = literal;
   }
 
-  /** The parts up to the end, or in a format specification (`depth` > 0) up to its closing brace. */
-  parts(depth: number): TemplatePart[] {
+  /** Reads the parts up to the end, or in a format specification (`depth` > 0), up to its closing brace. */
+  readParts(depth: number): TemplatePart[] {
     const { content } = this.#literal;
     const parts: TemplatePart[] = [];
     let from = this.#at;
@@ -67,7 +67,7 @@ class TemplateReader {
     while (this.#at < content.length) {
       const character = content[this.#at]!;
       if (character === '\\' && !this.#literal.isRaw) {
-        // The braces of \N{…} are no field.
+        // The braces of \N{…} do not enclose a field.
         const name = /^\\N\{[^}]*\}/.exec(content.slice(this.#at));
         this.#at += name ? name[0].length : 2;
         if (!name && (content[this.#at - 1] === '{' || content[this.#at - 1] === '}'))
@@ -98,7 +98,7 @@ class TemplateReader {
     return joinTexts(parts);
   }
 
-  /** A field from its opening brace to behind its closing one; the debug form `{x=}` is a text and a field. */
+  /** Reads a field from its opening brace to its closing one; the debug form `{x=}` gives a text and a field. */
   #field(depth: number): TemplatePart[] {
     if (depth > 1) throw this.#error('f-string: expressions nested too deeply');
     const { content } = this.#literal;
@@ -111,7 +111,7 @@ class TemplateReader {
       throw this.#error('f-string expression part cannot include a backslash');
     if (text.includes('#')) throw this.#error("f-string expression part cannot include '#'");
     const start = this.#literal.at + from;
-    const value = this.#parser.part(start, this.#literal.at + to);
+    const value = this.#parser.parseTemplateField(start, this.#literal.at + to);
     this.#at = to;
     const parts: TemplatePart[] = [];
     if (content[this.#at] === '=') {
@@ -122,7 +122,7 @@ class TemplateReader {
     const conversion = this.#conversion();
     const hasSpec = content[this.#at] === ':';
     if (hasSpec) this.#at += 1;
-    const spec = hasSpec ? this.parts(depth + 1) : [];
+    const spec = hasSpec ? this.readParts(depth + 1) : [];
     if (content[this.#at] !== '}') throw this.#error("f-string: expecting '}'");
     this.#at += 1;
     const isDebug = parts.length > 0 && conversion === '' && !hasSpec;

@@ -28,7 +28,7 @@ export class TokenCursor {
     return this.#tokens[this.#next]!;
   }
 
-  get following(): SourceToken | undefined {
+  get followingToken(): SourceToken | undefined {
     return this.#tokens[this.#next + 1];
   }
 
@@ -57,12 +57,12 @@ export class TokenCursor {
 
   expect(text: string): void {
     if (this.accept(text)) return;
-    throw this.unexpected();
+    throw this.unexpectedTokenError();
   }
 
-  /** Takes a name that is no keyword. */
-  name(): string {
-    if (!this.isName()) throw this.unexpected();
+  /** Reads a name, which must not be a keyword. */
+  takeName(): string {
+    if (!this.isName()) throw this.unexpectedTokenError();
     return this.take().text;
   }
 
@@ -70,19 +70,19 @@ export class TokenCursor {
     return this.token.kind === 'name' && !keywords.has(this.token.text);
   }
 
-  here(): SyntaxPosition {
+  currentPosition(): SyntaxPosition {
     return this.source.position(this.token.at);
   }
 
-  unexpected(): Error {
+  unexpectedTokenError(): Error {
     const { token } = this;
     if (token.kind === 'operator' && (token.text === '=' || token.text.endsWith(':=')))
       return this.source.error('invalid syntax: an assignment is not an expression', token.at);
     return this.source.error('invalid syntax', token.at);
   }
 
-  /** Runs one level of nesting deeper. */
-  nested<T>(parse: () => T): T {
+  /** Runs `parse` one level of nesting deeper. */
+  withNesting<T>(parse: () => T): T {
     this.#depth += 1;
     if (this.#depth > maxNesting) throw limitExceeded(`nesting of more than ${maxNesting} levels`);
     const result = parse();

@@ -9,7 +9,7 @@ export interface SourceToken {
   readonly end: number;
 }
 
-/** The source of an expression with the positions of its lines. A part of an f-string has the positions of the whole source. */
+/** The source of an expression with the positions of its lines. A part of an f-string has positions in the whole source. */
 export class SourceText {
   readonly text: string;
   /** The offset of each line, and of the second code unit of each surrogate pair. */
@@ -36,7 +36,7 @@ export class SourceText {
   }
 }
 
-/** The number of ascending numbers that are at most `limit`. */
+/** Returns how many of the ascending numbers are at most `limit`. */
 function countUpTo(numbers: readonly number[], limit: number): number {
   let from = 0;
   let to = numbers.length;
@@ -48,10 +48,10 @@ function countUpTo(numbers: readonly number[], limit: number): number {
   return from;
 }
 
-const operators =
+const operatorPattern =
   /\*\*=|\/\/=|<<=|>>=|\.\.\.|!=|==|<=|>=|<>|->|:=|\+=|-=|\*=|\/=|%=|&=|\|=|\^=|@=|\*\*|\/\/|<<|>>|&&|\|\||\+\+|[-+*/%@~<>&|^()[\]{},:.=;!?`$]/y;
 const namePattern = /[\p{XID_Start}_]\p{XID_Continue}*/uy;
-const stringStart = /([A-Za-z]{0,2})('''|"""|'|")/y;
+const stringStartPattern = /([A-Za-z]{0,2})('''|"""|'|")/y;
 const numberPattern =
   /0[xX](?:_?[0-9a-fA-F])+|0[oO](?:_?[0-7])+|0[bB](?:_?[01])+|(?:\d(?:_?\d)*)?\.\d(?:_?\d)*(?:[eE][+-]?\d(?:_?\d)*)?|\d(?:_?\d)*\.?(?:[eE][+-]?\d(?:_?\d)*)?/y;
 
@@ -85,9 +85,9 @@ export function tokenize(source: SourceText, from = 0, to = source.text.length):
 
 function nextToken(source: SourceText, at: number, to: number): SourceToken {
   const { text } = source;
-  const openingQuote = matchAt(stringStart, text, at);
-  if (openingQuote && isPrefix(openingQuote[1]!)) {
-    const end = stringEnd(source, at, at + openingQuote[0].length, openingQuote[2]!, to);
+  const openingQuote = matchAt(stringStartPattern, text, at);
+  if (openingQuote && isStringPrefix(openingQuote[1]!)) {
+    const end = findStringEnd(source, at, at + openingQuote[0].length, openingQuote[2]!, to);
     return { kind: 'string', text: text.slice(at, end), at, end };
   }
   const name = matchAt(namePattern, text, at);
@@ -96,8 +96,8 @@ function nextToken(source: SourceText, at: number, to: number): SourceToken {
     return { kind: 'name', text: text.slice(at, end).normalize('NFKC'), at, end };
   }
   const number = matchAt(numberPattern, text, at);
-  if (number) return numberToken(source, at, number[0]);
-  const operator = matchAt(operators, text, at);
+  if (number) return readNumberToken(source, at, number[0]);
+  const operator = matchAt(operatorPattern, text, at);
   if (operator) {
     const end = Math.min(at + operator[0].length, to);
     return { kind: 'operator', text: text.slice(at, end), at, end };
@@ -113,11 +113,11 @@ function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | n
   return pattern.exec(text);
 }
 
-function isPrefix(prefix: string): boolean {
+function isStringPrefix(prefix: string): boolean {
   return /^(|r|u|f|b|rf|fr|br|rb)$/i.test(prefix);
 }
 
-function numberToken(source: SourceText, at: number, text: string): SourceToken {
+function readNumberToken(source: SourceText, at: number, text: string): SourceToken {
   const end = at + text.length;
   const following = source.text.slice(end, end + 1);
   if (/^0[\d_]*[1-9]/.test(text) && /^[\d_]+$/.test(text))
@@ -134,7 +134,7 @@ function numberToken(source: SourceText, at: number, text: string): SourceToken 
 }
 
 /** The end of a string literal whose content begins at `from`. */
-function stringEnd(
+function findStringEnd(
   source: SourceText,
   at: number,
   from: number,

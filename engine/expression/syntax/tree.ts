@@ -10,8 +10,8 @@ export type ComparisonOperator =
   '==' | '!=' | '<' | '<=' | '>' | '>=' | 'in' | 'not in' | 'is' | 'is not';
 
 /**
- * A node of the tree of an expression, as plain data. Its position is that of what an error of the node alone is about: the operator, the name of
- * an attribute or of a called function, the bracket of a subscript, the `for` of a comprehension, or else where it begins.
+ * A node of the tree of an expression, as plain data. Its position is the one to which an error of the node refers: the operator, the name
+ * of an attribute or called function, the bracket of a subscript, the `for` of a comprehension, and otherwise the beginning of the node.
  */
 export type SyntaxNode = SyntaxPosition & SyntaxNodeKinds;
 
@@ -47,7 +47,7 @@ type SyntaxNodeKinds =
   | {
       readonly kind: 'comprehension';
       readonly result: 'list' | 'set' | 'dict' | 'generator';
-      /** The key of a dict comprehension. */
+      /** The key, if this is a dict comprehension; otherwise undefined. */
       readonly key: SyntaxNode | undefined;
       readonly element: SyntaxNode;
       readonly clauses: readonly ComprehensionClause[];
@@ -67,19 +67,19 @@ type SyntaxNodeKinds =
     }
   | { readonly kind: 'attribute'; readonly object: SyntaxNode; readonly name: string };
 
-/** An operator of a comparison, which has its position, and the operand behind it. */
+/** An operator of a comparison, with its position, and the operand after it. */
 export interface ComparisonPart extends SyntaxPosition {
   readonly operator: ComparisonOperator;
   readonly operand: SyntaxNode;
 }
 
-/** An item of a display; `isUnpacked` is `*item`. */
+/** An item of a list, tuple or set display; with `isUnpacked`, it is written `*item`. */
 export interface DisplayItem {
   readonly value: SyntaxNode;
   readonly isUnpacked: boolean;
 }
 
-/** An item of a dict display; without a key it is `**value`. */
+/** An item of a dict display; an item without a key is written `**value`. */
 export interface DictItem {
   readonly key: SyntaxNode | undefined;
   readonly value: SyntaxNode;
@@ -92,7 +92,7 @@ export interface ComprehensionClause {
   readonly conditions: readonly SyntaxNode[];
 }
 
-/** The target of the assignments that a `for` makes. */
+/** The target to which a `for` assigns the items. */
 export type AssignmentTarget =
   | { readonly kind: 'name'; readonly name: string }
   | (SyntaxPosition & {

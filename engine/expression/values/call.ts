@@ -1,4 +1,4 @@
-import { suggestNear, typeError } from './errors.js';
+import { suggestSimilar, typeError } from './errors.js';
 import { setItem } from './dict.js';
 import { typeName } from './type-name.js';
 import {
@@ -12,7 +12,7 @@ import {
 } from './values.js';
 import type { Keywords, PyValue, Runtime } from './values.js';
 
-/** Calls a value with positional and keyword arguments; a value that is no function is a TypeError. */
+/** Calls a value with positional and keyword arguments; throws a TypeError if the value is not a function. */
 export function callValue(
   runtime: Runtime,
   callee: PyValue,
@@ -28,8 +28,8 @@ export function callValue(
 }
 
 /** Calls a value with one argument. */
-export function callOne(runtime: Runtime, callee: PyValue, arg: PyValue): PyValue {
-  if (callee instanceof PyLambda && isPlainCall(callee, 1)) {
+export function callWithOneArgument(runtime: Runtime, callee: PyValue, arg: PyValue): PyValue {
+  if (callee instanceof PyLambda && hasPlainParameters(callee, 1)) {
     const frame = enterLambda(runtime, callee);
     frame.slots[0] = arg;
     return leaveLambda(runtime, callee, frame);
@@ -37,13 +37,13 @@ export function callOne(runtime: Runtime, callee: PyValue, arg: PyValue): PyValu
   return callValue(runtime, callee, [arg]);
 }
 
-function isPlainCall(lambda: PyLambda, count: number): boolean {
+function hasPlainParameters(lambda: PyLambda, count: number): boolean {
   const { names, keywordOnly, hasRest, hasKeywords } = lambda.code.parameters;
   return names.length === count && !hasRest && !hasKeywords && keywordOnly.length === 0;
 }
 
 function enterLambda(runtime: Runtime, { code, up }: PyLambda): ActivationFrame {
-  runtime.budget.enter(code.cost);
+  runtime.budget.enterCall(code.cost);
   const slots: (PyValue | undefined)[] = [];
   for (let i = 0; i < code.frameSize; i++) slots.push(undefined);
   return new ActivationFrame(slots, up);
@@ -66,7 +66,7 @@ function callLambda(
   return leaveLambda(runtime, lambda, frame);
 }
 
-/** Puts the arguments of a call into the slots of its frame. */
+/** Stores the arguments of a call in the slots of its frame. */
 function bindParameters(
   { code: { parameters }, defaults }: PyLambda,
   slots: (PyValue | undefined)[],
@@ -93,27 +93,28 @@ function bindParameters(
     else
       throw typeError(
         `<lambda>() got an unexpected keyword argument '${name}'`,
-        suggestNear(name, () => names.concat(keywordOnly)),
+        suggestSimilar(name, () => names.concat(keywordOnly)),
       );
   }
-  if (args.length > count && !hasRest) throw tooMany(parameters.names, defaults, args.length);
+  if (args.length > count && !hasRest)
+    throw tooManyArgumentsError(parameters.names, defaults, args.length);
   const all = count + keywordOnly.length;
   const missing: string[] = [];
   for (let i = 0; i < count; i++) {
     if (slots[i] === undefined) slots[i] = defaults[i];
     if (slots[i] === undefined) missing.push(names[i]!);
   }
-  if (missing.length > 0) throw missingArguments(missing, 'positional');
+  if (missing.length > 0) throw missingArgumentsError(missing, 'positional');
   for (let i = count; i < all; i++) {
     if (slots[i] === undefined) slots[i] = defaults[i];
     if (slots[i] === undefined) missing.push(keywordOnly[i - count]!);
   }
-  if (missing.length > 0) throw missingArguments(missing, 'keyword-only');
+  if (missing.length > 0) throw missingArgumentsError(missing, 'keyword-only');
   if (hasRest) slots[all] = new PyTuple(args.slice(count));
   if (hasKeywords) slots[all + (hasRest ? 1 : 0)] = extra;
 }
 
-function tooMany(
+function tooManyArgumentsError(
   names: readonly string[],
   defaults: readonly (PyValue | undefined)[],
   given: number,
@@ -128,7 +129,7 @@ function tooMany(
   );
 }
 
-function missingArguments(names: readonly string[], kind: string): Error {
+function missingArgumentsError(names: readonly string[], kind: string): Error {
   const quotedNames = names.map((name) => `'${name}'`);
   const last = quotedNames.pop()!;
   const comma = quotedNames.length > 1 ? ',' : '';
@@ -139,7 +140,7 @@ function missingArguments(names: readonly string[], kind: string): Error {
   );
 }
 
-/** Calls a built-in function, or a method whose value is the first argument. */
+/** Calls a built-in function or method; for a method, the first argument is its value. */
 export function callNative(
   runtime: Runtime,
   native: Native,
@@ -176,7 +177,7 @@ export function callMethod(
   return native.code(runtime, self, ...bindArguments(native, args, keywords));
 }
 
-/** The arguments of a call by position; missing ones are undefined. */
+/** Returns the arguments of a call by position; missing ones are undefined. */
 function bindArguments(
   native: Native,
   args: readonly PyValue[],
@@ -184,7 +185,7 @@ function bindArguments(
 ): (PyValue | undefined)[] {
   const { shape } = native;
   if (keywords === undefined || keywords.size === 0) {
-    checkCount(native, args.length);
+    checkArgumentCount(native, args.length);
     return args.slice();
   }
   if (shape.names.length === 0)
@@ -197,26 +198,27 @@ function bindArguments(
   const bound: (PyValue | undefined)[] = args.slice();
   for (const [name, value] of keywords) {
     const at = shape.names.indexOf(name);
-    if (at < 0 || name === '') throw invalidKeyword(name, native.name, shape.names);
+    if (at < 0 || name === '') throw invalidKeywordError(name, native.name, shape.names);
     if (at < args.length)
       throw typeError(
         `argument for ${native.name}() given by name ('${name}') and position (${at + 1})`,
       );
     bound[at] = value;
   }
-  for (let i = 0; i < shape.min; i++) if (bound[i] === undefined) throw missingArgument(native, i);
+  for (let i = 0; i < shape.min; i++)
+    if (bound[i] === undefined) throw missingNativeArgumentError(native, i);
   return bound;
 }
 
-/** The TypeError of an argument by a name that a function does not have. */
-export function invalidKeyword(name: string, of: string, names: readonly string[]): Error {
+/** Returns the TypeError for a keyword argument that a function does not have. */
+export function invalidKeywordError(name: string, of: string, names: readonly string[]): Error {
   return typeError(
     `'${name}' is an invalid keyword argument for ${of}()`,
-    suggestNear(name, () => names),
+    suggestSimilar(name, () => names),
   );
 }
 
-function missingArgument(native: Native, at: number): Error {
+function missingNativeArgumentError(native: Native, at: number): Error {
   const name = native.shape.names[at] ?? '';
   return name === ''
     ? typeError(
@@ -230,7 +232,7 @@ function qualifiedName(native: Native): string {
 }
 
 /** Throws the TypeError of CPython for a wrong number of positional arguments. */
-export function checkCount(native: Native, given: number): void {
+export function checkArgumentCount(native: Native, given: number): void {
   const { min, max, wording, names } = native.shape;
   if (given >= min && given <= max) return;
   const plural = (count: number) => (count === 1 ? '' : 's');
@@ -248,7 +250,7 @@ export function checkCount(native: Native, given: number): void {
           : `at most ${max} argument${plural(max)}`;
     throw typeError(`${native.name} expected ${wantedText}, got ${given}`);
   }
-  if (given < min) throw missingArgument(native, given);
+  if (given < min) throw missingNativeArgumentError(native, given);
   const kind = max < names.length ? 'positional argument' : 'argument';
   const bound = min === max && max < names.length ? 'exactly' : 'at most';
   throw typeError(`${native.name}() takes ${bound} ${max} ${kind}${plural(max)} (${given} given)`);

@@ -1,12 +1,17 @@
-/** Whether `str.isprintable` of Python accepts a code point: separators other than the space and what has no glyph are refused. */
+/**
+ * Whether Python's `str.isprintable` accepts a code point: separators other than the space, and code points without a glyph, are refused.
+ */
 export function isPrintable(code: number): boolean {
   if (code < 0x7f) return code >= 0x20;
-  return !notPrintable.test(String.fromCodePoint(code));
+  return !notPrintablePattern.test(String.fromCodePoint(code));
 }
 
-const notPrintable = /^[\p{C}\p{Z}]$/u;
+const notPrintablePattern = /^[\p{C}\p{Z}]$/u;
 
-/** The white space of `str.strip`, `str.split` and `str.isspace`; unlike JavaScript's it has U+001C to U+001F and no U+FEFF. */
+/**
+ * Whether a code point is white space for `str.strip`, `str.split` and `str.isspace`; in contrast to JavaScript, U+001C to U+001F are, and
+ * U+FEFF is not.
+ */
 export function isWhiteSpace(code: number): boolean {
   if (code < 0x80)
     return code === 0x20 || (code >= 9 && code <= 13) || (code >= 0x1c && code <= 0x1f);
@@ -23,7 +28,7 @@ export function isWhiteSpace(code: number): boolean {
   );
 }
 
-/** A text without white space at its ends. */
+/** Returns a text without white space at its ends. */
 export function stripWhiteSpace(text: string): string {
   let start = 0;
   let end = text.length;
@@ -32,18 +37,21 @@ export function stripWhiteSpace(text: string): string {
   return start === 0 && end === text.length ? text : text.slice(start, end);
 }
 
-/** Writes the decimal digits of any script as ASCII digits, which `int()` and `float()` of Python read alike. */
+/** Replaces the decimal digits of any script by ASCII digits, because Python's `int()` and `float()` accept all of them. */
 export function asciiDigits(text: string): string {
   // oxlint-disable-next-line no-control-regex -- the test for ASCII
   if (/^[\x00-\x7f]*$/.test(text)) return text;
   return text.replaceAll(/\p{Nd}/gu, (one) => String(digitValue(one.codePointAt(0)!)));
 }
 
-/** The value of a decimal digit: blocks of ten begin at a zero, and the character before a zero is not a digit of the same block. */
+/**
+ * Returns the value of a decimal digit. The digits of a script are a block of ten that begins with zero, and the code point before a zero
+ * does not belong to the block.
+ */
 export function digitValue(code: number): number {
   let zero = code;
   while (code - zero < 9 && isDecimalDigit(zero - 1)) zero -= 1;
-  // The mathematical digits follow each other in five blocks.
+  // The mathematical digits are five adjacent blocks.
   if (code >= 0x1d7ce && code <= 0x1d7ff) return (code - 0x1d7ce) % 10;
   return code - zero;
 }

@@ -1,16 +1,16 @@
-/** Longer texts are remembered after their first look, so that a loop over positions does not look again and again. */
-const shortLength = 64;
-let lastPlain = '';
-let lastPoints: readonly string[] = [];
-let lastSplit = '';
+/** For longer texts, the result of the first scan is remembered, so that a loop over positions does not scan the text repeatedly. */
+const maxUncachedLength = 64;
+let lastPlainText = '';
+let lastCodePoints: readonly string[] = [];
+let lastSplitText = '';
 
-/** Whether all characters of a text are single code units, so that its positions are those of Python. */
-export function isPlain(text: string): boolean {
-  if (text.length > shortLength) {
-    if (text === lastPlain) return true;
+/** Whether all characters of a text are single code units, so that JavaScript's positions equal Python's. */
+export function hasNoSurrogates(text: string): boolean {
+  if (text.length > maxUncachedLength) {
+    if (text === lastPlainText) return true;
     for (let i = 0; i < text.length; i++)
       if ((text.charCodeAt(i) & 0xf800) === 0xd800) return false;
-    lastPlain = text;
+    lastPlainText = text;
     return true;
   }
   for (let i = 0; i < text.length; i++) if ((text.charCodeAt(i) & 0xf800) === 0xd800) return false;
@@ -19,28 +19,30 @@ export function isPlain(text: string): boolean {
 
 /** The number of code points. */
 export function codePointLength(text: string): number {
-  return isPlain(text) ? text.length : pointsOf(text).length;
+  return hasNoSurrogates(text) ? text.length : codePointsOf(text).length;
 }
 
-/** The code points as texts. */
-export function pointsOf(text: string): readonly string[] {
-  if (text === lastSplit) return lastPoints;
+/** Returns the code points of a text as a list of texts. */
+export function codePointsOf(text: string): readonly string[] {
+  if (text === lastSplitText) return lastCodePoints;
   const points = Array.from(text);
-  if (text.length > shortLength) {
-    lastSplit = text;
-    lastPoints = points;
+  if (text.length > maxUncachedLength) {
+    lastSplitText = text;
+    lastCodePoints = points;
   }
   return points;
 }
 
-/** The characters from code point `start` up to `stop`, both within the text. */
+/** Returns the characters from code point `start` up to (not including) `stop`, both within the text. */
 export function sliceText(text: string, start: number, stop: number): string {
-  return isPlain(text) ? text.slice(start, stop) : pointsOf(text).slice(start, stop).join('');
+  return hasNoSurrogates(text)
+    ? text.slice(start, stop)
+    : codePointsOf(text).slice(start, stop).join('');
 }
 
 /** The code unit where code point `index` begins. */
-export function unitOffset(text: string, index: number): number {
-  if (isPlain(text)) return index;
+export function codeUnitOffset(text: string, index: number): number {
+  if (hasNoSurrogates(text)) return index;
   let unit = 0;
   for (let i = 0; i < index && unit < text.length; i++)
     unit += text.codePointAt(unit)! > 0xffff ? 2 : 1;
@@ -48,6 +50,6 @@ export function unitOffset(text: string, index: number): number {
 }
 
 /** The number of code points before a code unit. */
-export function pointOffset(text: string, unit: number): number {
-  return isPlain(text) ? unit : Array.from(text.slice(0, unit)).length;
+export function codePointOffset(text: string, unit: number): number {
+  return hasNoSurrogates(text) ? unit : Array.from(text.slice(0, unit)).length;
 }

@@ -19,7 +19,7 @@ import { keysOf, setOf, itemsOf } from './dict.js';
 export function isEqual(runtime: Runtime, a: PyValue, b: PyValue): boolean {
   if (typeof a === 'string' || typeof b === 'string') {
     if (typeof a === 'string' && typeof b === 'string' && a.length === b.length)
-      runtime.budget.comparison(a.length);
+      runtime.budget.chargeComparison(a.length);
     return a === b;
   }
   if (a === b) return !(a instanceof Float) || !Number.isNaN(a.value);
@@ -32,7 +32,7 @@ export function isEqual(runtime: Runtime, a: PyValue, b: PyValue): boolean {
   return isEqualObject(runtime, a, b);
 }
 
-/** Equality inside collections: a NaN is found where it stands itself. */
+/** Whether two values are equal inside a collection: a NaN equals itself there if it is the same object. */
 export function isSameOrEqual(runtime: Runtime, a: PyValue, b: PyValue): boolean {
   return a === b || isEqual(runtime, a, b);
 }
@@ -88,7 +88,7 @@ function areEqualDicts(runtime: Runtime, a: PyDict, b: PyDict): boolean {
   return true;
 }
 
-/** Whether a value is a view of the keys or items of a dict, which is like a set. */
+/** Whether a value is a view of the keys or items of a dict, which has the operations of a set. */
 export function isSetView(value: PyValue): value is DictView {
   return value instanceof DictView && value.part !== 'values';
 }
@@ -111,7 +111,7 @@ export function isSubset(runtime: Runtime, a: PySet, b: PySet): boolean {
 /** The operators that order values. */
 export type OrderOperator = '<' | '<=' | '>' | '>=';
 
-/** Orders two values by an operator; values without an order are the TypeError of CPython. */
+/** Compares two values by an operator; throws the same TypeError as CPython if they have no order. */
 export function isOrdered(
   runtime: Runtime,
   operator: OrderOperator,

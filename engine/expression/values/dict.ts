@@ -1,23 +1,23 @@
-import { isOwnKey, mapKey } from './hashing.js';
+import { isItsOwnMapKey, mapKey } from './hashing.js';
 import { PyDict, PySet, PyTuple } from './values.js';
 import type { MapKey, PyValue } from './values.js';
 
-/** Sets an item. As in Python, an existing key is not replaced by an equal one. */
+/** Sets an item. As in Python, the stored key stays if it equals the new one. */
 export function setItem(dict: PyDict, key: PyValue, value: PyValue): void {
   const mappedKey = mapKey(key);
-  if (!isOwnKey(key) && !dict.map.has(mappedKey)) {
+  if (!isItsOwnMapKey(key) && !dict.map.has(mappedKey)) {
     dict.originals ??= new Map();
     dict.originals.set(mappedKey, key);
   }
   dict.map.set(mappedKey, value);
 }
 
-/** The value of a key; undefined if the dict does not have it. */
+/** Returns the value of a key; undefined if the dict does not have the key. */
 export function getItem(dict: PyDict, key: PyValue): PyValue | undefined {
   return dict.map.get(mapKey(key));
 }
 
-/** Removes a key and returns its value; undefined if the dict does not have it. */
+/** Removes a key and returns its value; undefined if the dict does not have the key. */
 export function deleteItem(dict: PyDict, key: PyValue): PyValue | undefined {
   const mappedKey = mapKey(key);
   const value = dict.map.get(mappedKey);
@@ -33,7 +33,7 @@ export function originalKey(dict: PyDict, mapped: MapKey): PyValue {
   return dict.originals?.get(mapped) ?? (mapped as PyValue);
 }
 
-/** The keys in order. */
+/** Returns the keys of a dict in their order. */
 export function keysOf(dict: PyDict): PyValue[] {
   const mappedKeys = Array.from(dict.map.keys());
   return dict.originals === undefined || dict.originals.size === 0
@@ -41,7 +41,7 @@ export function keysOf(dict: PyDict): PyValue[] {
     : mappedKeys.map((key) => originalKey(dict, key));
 }
 
-/** The items in order, as tuples. */
+/** Returns the items of a dict in their order, as tuples. */
 export function itemsOf(dict: PyDict): PyTuple[] {
   return Array.from(dict.map, ([key, value]) => new PyTuple([originalKey(dict, key), value]));
 }
@@ -65,7 +65,7 @@ export function updateDict(dict: PyDict, other: PyDict): void {
   }
 }
 
-/** A dict of texts to values. */
+/** Returns a dict with these entries, whose keys are texts. */
 export function dictOf(entries: Iterable<readonly [string, PyValue]>): PyDict {
   const dict = new PyDict();
   for (const [key, value] of entries) setItem(dict, key, value);

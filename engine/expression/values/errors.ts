@@ -6,7 +6,7 @@ export interface SyntaxPosition {
   readonly column: number;
 }
 
-/** The exceptions of Python that an expression can raise, and those of our own. `RaisedError` is the one of `error()`. */
+/** The exceptions of Python that an expression can raise, and those that only Strandlake has. `RaisedError` is raised by `error()`. */
 export type ExceptionName =
   | 'AttributeError'
   | 'DatasetError'
@@ -26,14 +26,14 @@ export type ExceptionName =
   | 'ZeroDivisionError';
 
 /**
- * What goes wrong in an expression: `message` is what happened, for an exception of Python `str(exception)` of CPython 3.11 (specification
- * of expressions, section 6). It concerns one field of one record.
+ * An error in an expression; it concerns one field of one record. `message` says what happened; for an exception of Python, it is
+ * `str(exception)` of CPython 3.11 (specification of expressions, section 6).
  */
 export class ExpressionError extends Error {
   readonly exception: ExceptionName;
-  /** Where the innermost part of the expression is that failed, as far as that is known. */
+  /** The position of the innermost part of the expression that failed; undefined if it is not known. */
   position: SyntaxPosition | undefined;
-  /** The text for users: `Expression.failure` makes it of the message, the position and the suggestions. */
+  /** The text for users: `Expression.failure` composes it of the message, the position and the suggestions. */
   text: string;
   readonly #suggest: () => readonly string[];
 
@@ -50,7 +50,7 @@ export class ExpressionError extends Error {
     this.#suggest = suggest;
   }
 
-  /** The names that an unknown one in the message may stand for. */
+  /** The names that the unknown name in the message may stand for. */
   get suggestions(): readonly string[] {
     return this.#suggest();
   }
@@ -60,32 +60,33 @@ export class ExpressionError extends Error {
 export class ExpressionSyntaxError extends ExpressionError {
   readonly reason: string;
   constructor(reason: string, position: SyntaxPosition) {
-    super('SyntaxError', `Syntax error: ${reason} ${placeText(position)}`);
+    super('SyntaxError', `Syntax error: ${reason} ${positionText(position)}`);
     this.reason = reason;
     this.position = position;
   }
 }
 
 /**
- * The text for users of an error in an expression that has been evaluated.
- *
- * Choice: it is the prescribed message with the position as in syntax errors, then the names that were probably meant: `name 'recrod' is not
- * defined (line 1, column 14). Did you mean "record"?`. The message of `error()` stands alone, because its author chose the words.
+ * Returns the text for users of an error in an expression that has been evaluated.
+ * Choice: the text of an error in an expression is the prescribed message, the position as in syntax errors, and the names that were
+ * probably meant: `name 'recrod' is not defined (line 1, column 14). Did you mean "record"?`. The message of `error()` is shown without
+ * additions, because the author of the expression chose the words.
  */
 export function errorText({ exception, message, position, suggestions }: ExpressionError): string {
   if (position === undefined || exception === 'RaisedError') return message;
   const meant = didYouMean(suggestions);
-  return `${message} ${placeText(position)}${meant && `.${meant}`}`;
+  return `${message} ${positionText(position)}${meant && `.${meant}`}`;
 }
 
-function placeText({ line, column }: SyntaxPosition): string {
+function positionText({ line, column }: SyntaxPosition): string {
   return `(line ${line}, column ${column})`;
 }
 
 /**
- * Finds at most three known names that are similar to an unknown one, for the constructor of an error; `names` is called only when needed.
+ * Returns a function for the constructor of an error that finds at most three known names similar to an unknown one; `names` is called only
+ * when needed.
  */
-export function suggestNear(
+export function suggestSimilar(
   unknown: PropertyKey,
   names: () => Iterable<unknown>,
 ): () => readonly string[] {
@@ -96,12 +97,12 @@ export function suggestNear(
   };
 }
 
-/** An operation on a value of the wrong type. */
+/** Returns the error for an operation on a value of the wrong type. */
 export function typeError(message: string, suggest?: () => readonly string[]): ExpressionError {
   return new ExpressionError('TypeError', message, suggest);
 }
 
-/** A value of the right type that is not accepted. */
+/** Returns the error for a value of the right type that is not accepted. */
 export function valueError(message: string): ExpressionError {
   return new ExpressionError('ValueError', message);
 }
@@ -111,17 +112,17 @@ export function overflowError(message: string): ExpressionError {
   return new ExpressionError('OverflowError', message);
 }
 
-/** A division or modulo by zero. */
-export function zeroDivision(message: string): ExpressionError {
+/** Returns the error for a division or modulo by zero. */
+export function zeroDivisionError(message: string): ExpressionError {
   return new ExpressionError('ZeroDivisionError', message);
 }
 
-/** An index outside a sequence. */
+/** Returns the error for an index outside of a sequence. */
 export function indexError(message: string): ExpressionError {
   return new ExpressionError('IndexError', message);
 }
 
-/** An attribute that a value does not have. */
+/** Returns the error for an attribute that a value does not have. */
 export function attributeError(
   message: string,
   suggest?: () => readonly string[],
@@ -129,7 +130,7 @@ export function attributeError(
   return new ExpressionError('AttributeError', message, suggest);
 }
 
-/** An error of a library function, with a message of its own. */
+/** Returns the error of a library function, with its own message. */
 export function functionError(message: string): ExpressionError {
   return new ExpressionError('FunctionError', message);
 }

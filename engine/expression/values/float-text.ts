@@ -1,10 +1,10 @@
-/** The decimal digits of a positive double and the exponent of the first one: 0.00123 is `123` and -3. */
+/** The decimal digits of a positive double and the exponent of the first digit: 0.00123 is `123` and -3. */
 export interface DecimalDigits {
   readonly digits: string;
   readonly exponent: number;
 }
 
-/** The text of a double as `repr()` of Python has it: the shortest digits that read back, `1.0`, `1e+16`, `1e-05`. */
+/** Formats a double like Python's `repr()`: with the shortest digits that read back as the same double, such as `1.0`, `1e+16`, `1e-05`. */
 export function floatRepr(value: number): string {
   if (Number.isInteger(value) && Math.abs(value) < 1e16)
     return Object.is(value, -0) ? '-0.0' : `${value}.0`;
@@ -16,7 +16,7 @@ export function floatRepr(value: number): string {
   return `${sign}${digits.charAt(0)}${digits.length > 1 ? `.${digits.slice(1)}` : ''}${exponentText(exponent)}`;
 }
 
-/** An exponent as Python writes it: a sign and two digits at least. */
+/** Formats an exponent as Python does: a sign and at least two digits. */
 export function exponentText(exponent: number, letter = 'e'): string {
   const size = String(Math.abs(exponent)).padStart(2, '0');
   return `${letter}${exponent < 0 ? '-' : '+'}${size}`;
@@ -28,7 +28,7 @@ export function shortestDecimal(value: number): DecimalDigits {
   return { digits: mantissa.replace('.', ''), exponent: Number(exponent) };
 }
 
-/** A positive double with `places` digits after the point, rounded half to even on its exact value. */
+/** Formats a positive double with `places` digits after the point, rounded half to even on its exact value. */
 export function fixedText(value: number, places: number): string {
   if (isEasilyFixed(value, places)) return value.toFixed(places);
   const text = scaledDigits(value, places)
@@ -39,18 +39,18 @@ export function fixedText(value: number, places: number): string {
 }
 
 /**
- * Whether `toFixed` rounds as Python does. They differ only in the middle of two results, where the double has exactly `places` + 1 binary
- * digits behind the point: its multiple by 2^(places + 1) is odd then.
+ * Whether `toFixed` rounds a value as Python does. They differ only exactly halfway between two results. The double then has `places` + 1
+ * binary digits after the point, so that its multiple by 2^(places + 1) is odd.
  */
 export function isEasilyFixed(value: number, places: number): boolean {
   return places <= 100 && Math.abs(value) < 1e21 && (value * 2 ** (places + 1)) % 2 !== 1;
 }
 
-/** A positive double or zero rounded to `count` significant digits, half to even on its exact value. */
+/** Rounds a positive double or zero to `count` significant digits, half to even on its exact value. */
 export function significantDecimal(value: number, count: number): DecimalDigits {
   if (value === 0) return { digits: '0'.repeat(count), exponent: 0 };
   let { exponent } = shortestDecimal(value);
-  // The shortest digits may have been rounded up to the next power of ten, never down below one.
+  // `exponent` comes from the shortest digits, which may have been rounded up to the next power of ten, but never down below one.
   let digits = scaledDigits(value, count - 1 - exponent).toString();
   if (digits.length > count) {
     exponent += 1;
@@ -66,9 +66,9 @@ export function significantDecimal(value: number, count: number): DecimalDigits 
   return { digits, exponent };
 }
 
-/** The integer nearest to value * 10^places, half to even, of the exact value of a finite double that is not negative. */
+/** Returns the integer nearest to value * 10^places, half to even, for the exact value of a finite double that is not negative. */
 export function scaledDigits(value: number, places: number): bigint {
-  const { mantissa, power } = exactParts(value);
+  const { mantissa, power } = mantissaAndPower(value);
   let numerator = mantissa;
   let denominator = 1n;
   if (power >= 0) numerator <<= BigInt(power);
@@ -87,12 +87,15 @@ export function divideHalfEven(numerator: bigint, denominator: bigint): bigint {
   return isUp ? quotient + 1n : quotient;
 }
 
-const buffer = new DataView(new ArrayBuffer(8));
+const float64View = new DataView(new ArrayBuffer(8));
 
-/** A finite double that is not negative, as mantissa * 2^power. */
-export function exactParts(value: number): { readonly mantissa: bigint; readonly power: number } {
-  buffer.setFloat64(0, value);
-  const bits = buffer.getBigUint64(0);
+/** Decomposes a finite double that is not negative into mantissa * 2^power. */
+export function mantissaAndPower(value: number): {
+  readonly mantissa: bigint;
+  readonly power: number;
+} {
+  float64View.setFloat64(0, value);
+  const bits = float64View.getBigUint64(0);
   const exponent = Number((bits >> 52n) & 0x7ffn);
   const fraction = bits & 0xfffffffffffffn;
   if (exponent === 0) return { mantissa: fraction, power: -1074 };

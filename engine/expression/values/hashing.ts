@@ -5,17 +5,17 @@ import { DictView, Float, PyDict, PyList, PyRange, PySet, PySlice, PyTuple } fro
 import type { MapKey, PyValue } from './values.js';
 
 /**
- * The key under which a Map holds a value: equal values of Python have one key (1, 1.0 and True), others never. Strings stand for
- * themselves unless they begin with the mark of the composed keys. Throws a TypeError for a value without a hash.
+ * Returns the key under which a Map holds a value: values that are equal in Python have the same key (1, 1.0 and True), other values never.
+ * A string is its own key unless it begins with the mark of composed keys. Throws a TypeError for a value without a hash.
  */
 export function mapKey(value: PyValue): MapKey {
   if (typeof value === 'string') return value.charCodeAt(0) === 0 ? `\0s${value}` : value;
   if (typeof value === 'number' || value === null) return value;
-  return mapKeyOfOther(value);
+  return composedMapKey(value);
 }
 
 /** Whether a value is its own map key, so that the original need not be stored. */
-export function isOwnKey(value: PyValue): boolean {
+export function isItsOwnMapKey(value: PyValue): boolean {
   return (
     typeof value === 'number' ||
     value === null ||
@@ -24,18 +24,18 @@ export function isOwnKey(value: PyValue): boolean {
   );
 }
 
-function mapKeyOfOther(value: boolean | bigint | Exclude<PyValue, null>): MapKey {
+function composedMapKey(value: boolean | bigint | Exclude<PyValue, null>): MapKey {
   if (typeof value === 'boolean') return value ? 1 : 0;
   if (typeof value === 'bigint') return value;
   if (value instanceof Float) {
     const number = value.value;
-    // A NaN equals no value, but as a key it is found by itself.
+    // A NaN equals no value, but as a key, the same NaN object is found.
     if (Number.isNaN(number)) return value;
     return Number.isInteger(number) && !Number.isSafeInteger(number) ? BigInt(number) : number;
   }
-  if (value instanceof PyTuple) return composeKey('\0t', value.items.map(keyPart));
+  if (value instanceof PyTuple) return composeKey('\0t', value.items.map(composedKeyPart));
   if (value instanceof PySet && value.isFrozen)
-    return composeKey('\0f', Array.from(value.map.keys(), partOfKey).sort());
+    return composeKey('\0f', Array.from(value.map.keys(), mapKeyText).sort());
   if (value instanceof PyRange) {
     const { length, start, step } = value;
     return `\0r${length},${length > 0 ? start : ''},${length > 1 ? step : ''}`;
@@ -51,7 +51,7 @@ function mapKeyOfOther(value: boolean | bigint | Exclude<PyValue, null>): MapKey
   return value as object;
 }
 
-/** Maximum length of the key of a tuple or frozenset, which is composed each time the value is used as a key. */
+/** Maximum length of the key of a tuple or frozenset; such a key is composed whenever the value is used as a key. */
 const maxComposedLength = 100_000;
 
 function composeKey(kind: string, parts: readonly string[]): string {
@@ -62,26 +62,26 @@ function composeKey(kind: string, parts: readonly string[]): string {
   return kind + parts.join('');
 }
 
-function keyPart(value: PyValue): string {
-  return partOfKey(mapKey(value));
+function composedKeyPart(value: PyValue): string {
+  return mapKeyText(mapKey(value));
 }
 
-/** A part of a composed key: kind, length and text, so that different lists of parts have different texts. */
-function partOfKey(key: MapKey): string {
+/** Returns a part of a composed key: kind, length and text, so that different lists of parts give different texts. */
+function mapKeyText(key: MapKey): string {
   if (typeof key === 'string') return `s${key.length}:${key}`;
   if (typeof key === 'number' || typeof key === 'bigint') return `n${String(key)};`;
   if (key === null) return 'z';
   return `o${identityOf(key)};`;
 }
 
-const identities = new WeakMap<object, number>();
+const objectIdentities = new WeakMap<object, number>();
 let nextIdentity = 0;
 
 function identityOf(object: object): number {
-  let knownIdentity = identities.get(object);
+  let knownIdentity = objectIdentities.get(object);
   if (knownIdentity === undefined) {
     knownIdentity = nextIdentity++;
-    identities.set(object, knownIdentity);
+    objectIdentities.set(object, knownIdentity);
   }
   return knownIdentity;
 }

@@ -7,7 +7,7 @@ import type { PyValue } from './values.js';
 /** An int as a number where it is safe, else as a bigint. */
 export type PyInt = number | bigint;
 
-/** The int as a number if it is small enough, else as a bigint. */
+/** Returns an int as a number if it is a safe integer, else as a bigint. */
 export function toInt(value: bigint): PyInt {
   return value >= -9007199254740991n && value <= 9007199254740991n ? Number(value) : value;
 }
@@ -23,13 +23,13 @@ export function bitLength(value: PyInt): number {
   return 4 * (text.length - 1) + (32 - Math.clz32(Number.parseInt(text.charAt(0), 16)));
 }
 
-/** The int of an int or bool; undefined for other values. */
+/** Returns the int of an int or bool; undefined for other values. */
 export function asInt(value: PyValue): PyInt | undefined {
   if (typeof value === 'number' || typeof value === 'bigint') return value;
   return typeof value === 'boolean' ? Number(value) : undefined;
 }
 
-/** An int that is an index; throws the TypeError of CPython for other values. */
+/** Returns an int that is used as an index; throws the same TypeError as CPython for other values. */
 export function toIndex(value: PyValue): PyInt {
   const int = asInt(value);
   if (int === undefined)
@@ -37,21 +37,21 @@ export function toIndex(value: PyValue): PyInt {
   return int;
 }
 
-/** An int argument as a safe number; a larger one is an OverflowError. */
+/** Returns an int argument as a safe integer; a larger one is an OverflowError. */
 export function toSize(value: PyValue): number {
   const int = toIndex(value);
   if (typeof int === 'bigint') throw overflowError('Python int too large to convert to C ssize_t');
   return int;
 }
 
-/** An int argument cut off at the safe integers, for positions in sequences. */
+/** Returns an int argument, clipped to the safe integers, for positions in sequences. */
 export function toClippedSize(value: PyValue): number {
   const int = toIndex(value);
   if (typeof int === 'number') return int;
   return int > 0n ? Number.MAX_SAFE_INTEGER : Number.MIN_SAFE_INTEGER;
 }
 
-/** An int as a double; one beyond the doubles is an OverflowError. */
+/** Converts an int to a double; an int beyond the range of doubles is an OverflowError. */
 export function intToFloat(value: PyInt): number {
   if (typeof value === 'number') return value;
   const number = Number(value);
@@ -59,7 +59,7 @@ export function intToFloat(value: PyInt): number {
   return number;
 }
 
-/** The integral part of a double as an int; NaN and infinity have none, which is an error. */
+/** Returns the integral part of a double as an int; throws for NaN and infinity, which have none. */
 export function floatToInt(value: number): PyInt {
   if (Number.isNaN(value)) throw valueError('cannot convert float NaN to integer');
   if (!Number.isFinite(value)) throw overflowError('cannot convert float infinity to integer');
@@ -67,13 +67,13 @@ export function floatToInt(value: number): PyInt {
   return Number.isSafeInteger(truncatedValue) ? truncatedValue + 0 : BigInt(truncatedValue);
 }
 
-/** The decimal digits of an int; more than 4300 are the ValueError of CPython 3.11. */
+/** Returns the decimal digits of an int; more than 4300 digits are a ValueError, as in CPython 3.11. */
 export function intText(value: PyInt, budget?: Budget): string {
   if (typeof value === 'number') return String(value);
   if (bitLength(value) > 14_200) {
     const digits = value.toString().length - (value < 0n ? 1 : 0);
     budget?.charge(digits);
-    if (digits > maxDigits)
+    if (digits > maxIntegerDigits)
       throw valueError(
         'Exceeds the limit (4300 digits) for integer string conversion; use sys.set_int_max_str_digits() to increase the limit',
       );
@@ -81,8 +81,8 @@ export function intText(value: PyInt, budget?: Budget): string {
   return value.toString();
 }
 
-/** CPython 3.11 converts no more digits between ints and texts. */
-export const maxDigits = 4300;
+/** The maximum number of digits that CPython 3.11 converts between ints and texts. */
+export const maxIntegerDigits = 4300;
 
 /** Reads a number of any numeric type as a double; undefined for other values. */
 export function asDouble(value: PyValue): number | undefined {

@@ -1,6 +1,6 @@
 import { typeError } from './errors.js';
 import { keysOf, itemsOf } from './dict.js';
-import { isPlain, pointsOf } from './code-points.js';
+import { hasNoSurrogates, codePointsOf } from './code-points.js';
 import { typeName } from './type-name.js';
 import { DictView, PyDict, PyIterator, PyList, PyRange, PySet, PyTuple } from './values.js';
 import type { PyValue, Runtime } from './values.js';
@@ -9,26 +9,27 @@ import { ExpressionError } from './errors.js';
 /** An iterator over a value; throws a TypeError for one that cannot be iterated. */
 export function iterate(runtime: Runtime, value: PyValue): PyIterator {
   if (value instanceof PyIterator) return value;
-  if (value instanceof PyList) return overItems('list_iterator', value.items);
-  if (value instanceof PyTuple) return overItems('tuple_iterator', value.items);
-  if (value instanceof PyRange) return overRange(value);
-  if (value instanceof PyDict) return overDict(new DictView(value, 'keys'), 'dict_keyiterator');
-  if (value instanceof DictView) return overDict(value, `dict_${singular[value.part]}iterator`);
-  if (value instanceof PySet) return overSet(value);
-  if (typeof value === 'string') return overItems('str_iterator', charactersOf(runtime, value));
-  throw notIterable(value);
+  if (value instanceof PyList) return iterateItems('list_iterator', value.items);
+  if (value instanceof PyTuple) return iterateItems('tuple_iterator', value.items);
+  if (value instanceof PyRange) return iterateRange(value);
+  if (value instanceof PyDict) return iterateDict(new DictView(value, 'keys'), 'dict_keyiterator');
+  if (value instanceof DictView)
+    return iterateDict(value, `dict_${singularByPart[value.part]}iterator`);
+  if (value instanceof PySet) return iterateSet(value);
+  if (typeof value === 'string') return iterateItems('str_iterator', charactersOf(runtime, value));
+  throw notIterableError(value);
 }
 
-const singular = { keys: 'key', values: 'value', items: 'item' };
+const singularByPart = { keys: 'key', values: 'value', items: 'item' };
 
-/** The error of a loop over a value that has no items. */
-export function notIterable(value: PyValue): ExpressionError {
+/** Returns the TypeError for a value that cannot be iterated. */
+export function notIterableError(value: PyValue): ExpressionError {
   return typeError(`'${typeName(value)}' object is not iterable`);
 }
 
-function overItems(name: string, items: readonly PyValue[]): PyIterator {
+function iterateItems(name: string, items: readonly PyValue[]): PyIterator {
   let i = 0;
-  // A list may grow or shrink meanwhile; an iterator that has ended stays so.
+  // The list may grow or shrink during the iteration; an iterator that has ended stays at its end.
   return new PyIterator(name, () => {
     if (i < items.length) return items[i++];
     i = Infinity;
@@ -36,14 +37,14 @@ function overItems(name: string, items: readonly PyValue[]): PyIterator {
   });
 }
 
-function overRange(range: PyRange): PyIterator {
+function iterateRange(range: PyRange): PyIterator {
   let i = 0;
   return new PyIterator('range_iterator', () =>
     i < range.length ? range.start + range.step * i++ : undefined,
   );
 }
 
-function overDict(view: DictView, name: string): PyIterator {
+function iterateDict(view: DictView, name: string): PyIterator {
   const { dict, part } = view;
   const size = dict.map.size;
   const items: readonly PyValue[] =
@@ -63,7 +64,7 @@ function overDict(view: DictView, name: string): PyIterator {
   });
 }
 
-function overSet(set: PySet): PyIterator {
+function iterateSet(set: PySet): PyIterator {
   const items = Array.from(set.map.values());
   const size = items.length;
   let i = 0;
@@ -79,11 +80,11 @@ function overSet(set: PySet): PyIterator {
 
 /** The characters of a text as values. */
 export function charactersOf(runtime: Runtime, text: string): PyValue[] {
-  runtime.budget.elements(text.length);
-  return isPlain(text) ? text.split('') : pointsOf(text).slice();
+  runtime.budget.chargeElements(text.length);
+  return hasNoSurrogates(text) ? text.split('') : codePointsOf(text).slice();
 }
 
-/** All items of a value. The array may belong to a list or tuple and must not be changed. */
+/** Returns all items of a value. The array may belong to a list or tuple and must not be changed. */
 export function itemsIn(runtime: Runtime, value: PyValue): readonly PyValue[] {
   if (value instanceof PyList || value instanceof PyTuple) return value.items;
   if (typeof value === 'string') return charactersOf(runtime, value);
@@ -97,12 +98,12 @@ export function itemsIn(runtime: Runtime, value: PyValue): readonly PyValue[] {
 export function copyItems(runtime: Runtime, value: PyValue): PyValue[] {
   const items = itemsIn(runtime, value);
   if (!(value instanceof PyList || value instanceof PyTuple)) return items as PyValue[];
-  runtime.budget.elements(items.length);
+  runtime.budget.chargeElements(items.length);
   return items.slice();
 }
 
 function rangeItems(runtime: Runtime, range: PyRange): PyValue[] {
-  runtime.budget.elements(range.length);
+  runtime.budget.chargeElements(range.length);
   const items: PyValue[] = [];
   for (let i = 0; i < range.length; i++) items.push(range.start + range.step * i);
   return items;
@@ -111,7 +112,7 @@ function rangeItems(runtime: Runtime, range: PyRange): PyValue[] {
 function drainIterator(runtime: Runtime, iterator: PyIterator): PyValue[] {
   const items: PyValue[] = [];
   for (let item = iterator.next(); item !== undefined; item = iterator.next()) {
-    runtime.budget.grow(items.length);
+    runtime.budget.chargeOneElement(items.length);
     runtime.budget.charge(1);
     items.push(item);
   }

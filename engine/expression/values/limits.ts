@@ -4,23 +4,23 @@ import { ExpressionError } from './errors.js';
 export interface ExpressionLimits {
   readonly steps: number;
   readonly timeoutMs: number;
-  /** The time limit for `outsideTime`. */
+  /** The time limit for each function that `runOutsideTimeLimit` runs. */
   readonly outsideMs: number;
   readonly stringLength: number;
-  readonly elements: number;
+  readonly collectionLength: number;
   readonly memoryBytes: number;
   readonly integerBits: number;
   readonly callDepth: number;
   readonly datasetCalls: number;
 }
 
-/** The limits that apply where the caller gives none. */
+/** The limits that apply if the caller gives none. */
 export const defaultLimits: ExpressionLimits = {
   steps: 5_000_000,
   timeoutMs: 2000,
   outsideMs: 30_000,
   stringLength: 10_000_000,
-  elements: 1_000_000,
+  collectionLength: 1_000_000,
   memoryBytes: 64 * 1024 * 1024,
   integerBits: 65_536,
   callDepth: 100,
@@ -38,18 +38,18 @@ export function limitExceeded(what: string): ExpressionError {
 }
 
 /**
- * What an evaluation has used so far. Straight-line code is charged as a whole when it is entered, each pass of a loop and each call
- * again, so that a node itself counts nothing while it runs. Memory is an estimate that only grows, except where a loop is known to
- * keep nothing of a pass.
+ * The steps, time and memory that an evaluation has used. Code without loops and calls is charged once, when it is entered; each pass of a
+ * loop and each call is charged again. Therefore, nothing is counted when a node runs. Memory is an estimate that only grows, except if a
+ * loop is known to keep nothing of a pass.
  */
 export class Budget {
   readonly limits: ExpressionLimits;
-  /** The remaining steps. */
+  /** The steps that remain. */
   steps = 0;
   memory = 0;
   depth = 0;
   datasetCalls = 0;
-  /** Counts changes of lists, dicts and sets: a loop that sees one keeps what its pass made. */
+  /** The number of changes of lists, dicts and sets. If it changes during a pass of a loop, the memory of the pass is not given back. */
   mutations = 0;
   readonly #clock: () => number;
   readonly #maxMemory: number;
@@ -75,12 +75,12 @@ export class Budget {
     this.datasetCalls = 0;
     this.#deadline = 0;
     this.#outside = 0;
-    this.#checkpoint = this.steps - firstInterval;
+    this.#checkpoint = this.steps - stepsBeforeClock;
     if (this.steps < 0) throw limitExceeded(`more than ${this.limits.steps} steps`);
   }
 
-  /** Whether the evaluation in progress, or the last one, may have taken more than a moment. */
-  get tookTime(): boolean {
+  /** Whether the current or last evaluation may have taken more than a moment. */
+  get mayHaveTakenLong(): boolean {
     return this.#deadline > 0 || this.#outside > 0;
   }
 
@@ -89,8 +89,8 @@ export class Budget {
     if (this.steps < this.#checkpoint) this.#look();
   }
 
-  /** Counts the characters of a text before the text is created. */
-  text(length: number): void {
+  /** Charges the characters of a text before the text is created. */
+  chargeText(length: number): void {
     if (length > this.#maxText)
       throw limitExceeded(`a string of more than ${this.limits.stringLength} characters`);
     this.memory += 2 * length + 16;
@@ -98,8 +98,8 @@ export class Budget {
     if (length >= 64) this.charge(length >>> 6);
   }
 
-  /** Counts `added` characters that join a text, which has `length` ones then. */
-  grownText(length: number, added: number): void {
+  /** Charges `added` characters that are appended to a text, whose length is `length` afterwards. */
+  chargeGrownText(length: number, added: number): void {
     if (length > this.#maxText)
       throw limitExceeded(`a string of more than ${this.limits.stringLength} characters`);
     this.memory += 2 * added;
@@ -107,35 +107,35 @@ export class Budget {
     this.charge(1 + (added >>> 6));
   }
 
-  /** Counts the search of a text in another: engines may compare each character of one with each of the other. */
-  search(length: number, wanted: number): void {
+  /** Charges the search of a text in another one: the JavaScript engine may compare each character of one with each of the other. */
+  chargeSearch(length: number, wanted: number): void {
     if (length >= 64) this.charge((length >>> 6) + (wanted > 8 ? (length * wanted) / 1024 : 0));
   }
 
-  /** Counts the comparison of two texts of one length. */
-  comparison(length: number): void {
+  /** Charges the comparison of two texts of the same length. */
+  chargeComparison(length: number): void {
     if (length >= 1024) this.charge(length >>> 8);
   }
 
-  /** Counts the elements of a list, tuple, set or dict before it is created or extended. */
-  elements(length: number): void {
-    if (length > this.limits.elements)
-      throw limitExceeded(`a collection of more than ${this.limits.elements} elements`);
+  /** Charges the elements of a list, tuple, set or dict before it is created or extended. */
+  chargeElements(length: number): void {
+    if (length > this.limits.collectionLength)
+      throw limitExceeded(`a collection of more than ${this.limits.collectionLength} elements`);
     this.memory += 16 * length + 32;
     if (this.memory > this.#maxMemory) this.#exceed();
     this.charge(length);
   }
 
-  /** Counts one element that joins a collection of `length` elements. */
-  grow(length: number): void {
-    if (length >= this.limits.elements)
-      throw limitExceeded(`a collection of more than ${this.limits.elements} elements`);
+  /** Charges one element that is added to a collection of `length` elements. */
+  chargeOneElement(length: number): void {
+    if (length >= this.limits.collectionLength)
+      throw limitExceeded(`a collection of more than ${this.limits.collectionLength} elements`);
     this.memory += 16;
     if (this.memory > this.#maxMemory) this.#exceed();
   }
 
-  /** Counts the bits of an integer before the integer is created. */
-  integer(bits: number): void {
+  /** Charges the bits of an integer before the integer is created. */
+  chargeInteger(bits: number): void {
     if (bits > this.limits.integerBits)
       throw limitExceeded(`an integer of more than ${this.limits.integerBits} bits`);
     if (bits > 1000) {
@@ -145,32 +145,32 @@ export class Budget {
     }
   }
 
-  /** Counts bytes of working memory. */
-  workspace(bytes: number): void {
+  /** Charges bytes of working memory. */
+  chargeWorkspace(bytes: number): void {
     this.memory += bytes;
     if (this.memory > this.#maxMemory) this.#exceed();
   }
 
   /** Whether the evaluation may still use this much memory and this many steps. */
-  hasRoom(bytes: number, steps: number): boolean {
+  hasBudgetFor(bytes: number, steps: number): boolean {
     return this.memory + bytes <= this.#maxMemory && this.steps >= steps;
   }
 
-  /** Enters the call of a lambda whose body has `cost` nodes. */
-  enter(cost: number): void {
+  /** Charges the call of a lambda whose body has `cost` nodes. */
+  enterCall(cost: number): void {
     if (++this.depth > this.limits.callDepth)
       throw limitExceeded(`more than ${this.limits.callDepth} calls inside each other`);
     this.memory += 64;
     this.charge(cost);
   }
 
-  datasetCall(): void {
+  countDatasetCall(): void {
     if (++this.datasetCalls > this.limits.datasetCalls)
       throw limitExceeded(`more than ${this.limits.datasetCalls} dataset calls`);
   }
 
-  /** Runs a function that does not count as evaluation time; its own limit is checked before. */
-  outsideTime<T>(run: () => T): T {
+  /** Runs a function whose time does not count as evaluation time; a limit of its own is checked before. */
+  runOutsideTimeLimit<T>(run: () => T): T {
     if (this.#outside > this.limits.outsideMs)
       throw limitExceeded(`more than ${this.limits.outsideMs / 1000} s in dataset functions`);
     const before = this.#clock();
@@ -193,10 +193,10 @@ export class Budget {
     if (this.#deadline === 0) this.#deadline = now + this.limits.timeoutMs;
     else if (now > this.#deadline)
       throw limitExceeded(`more than ${this.limits.timeoutMs / 1000} s`);
-    this.#checkpoint = Math.max(0, this.steps - interval);
+    this.#checkpoint = Math.max(0, this.steps - stepsPerClockCheck);
   }
 }
 
-/** The number of steps after which the clock starts: reading it for each record costs more than most expressions. */
-const firstInterval = 1000;
-const interval = 1000;
+/** The number of steps after which the clock is first read: reading it for each record would cost more than most expressions. */
+const stepsBeforeClock = 1000;
+const stepsPerClockCheck = 1000;

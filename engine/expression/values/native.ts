@@ -1,20 +1,20 @@
 import { Native } from './values.js';
 import type { ArityWording, NativeCode, NativeShape, VariadicCode } from './values.js';
 
-/** Makes a built-in function once its name, and for a method its type, is known. */
+/** Makes a built-in function or method when its name, and for a method its type, are known. */
 export type NativeDeclaration = (name: string, owner?: string) => Native;
 
-/** A function of exactly `count` positional arguments. */
-export function exactly(count: number, code: NativeCode): NativeDeclaration {
+/** Declares a function with exactly `count` positional arguments. */
+export function exactArguments(count: number, code: NativeCode): NativeDeclaration {
   return fixedArguments({ min: count, max: count, names: [], wording: 'exact' }, code);
 }
 
-/** A function of `min` to `max` positional arguments. */
-export function range(min: number, max: number, code: NativeCode): NativeDeclaration {
+/** Declares a function with `min` to `max` positional arguments. */
+export function argumentRange(min: number, max: number, code: NativeCode): NativeDeclaration {
   return fixedArguments({ min, max, names: [], wording: 'range' }, code);
 }
 
-/** A function whose arguments have names; `''` names a positional-only one. Names after `max` are keyword-only. */
+/** Declares a function whose arguments have names; `''` stands for a positional-only argument. Names after `max` are keyword-only. */
 export function namedArguments(
   min: number,
   max: number,
@@ -25,7 +25,7 @@ export function namedArguments(
   return fixedArguments({ min, max, names, wording }, code);
 }
 
-/** A function of any number of arguments. */
+/** Declares a function with any number of arguments. */
 export function anyArguments(code: VariadicCode): NativeDeclaration {
   const shape: NativeShape = { min: 0, max: Infinity, names: [], wording: 'range' };
   const unusedCode: NativeCode = () => null;
@@ -36,7 +36,7 @@ function fixedArguments(shape: NativeShape, code: NativeCode): NativeDeclaration
   return (name, owner) => new Native(name, shape, code, undefined, owner);
 }
 
-/** The functions of a table by name; `owner` is the type whose methods they are. */
+/** Makes the functions of a table, by name; `owner` is the type if they are methods. */
 export function nativeTable(
   declarations: Readonly<Record<string, NativeDeclaration>>,
   owner?: string,

@@ -18,14 +18,14 @@ import {
 } from './values.js';
 import type { PyValue, Runtime } from './values.js';
 
-/** The text of a value as `str()` of Python. */
+/** Returns the text of a value like Python's `str()`. */
 export function strOf(runtime: Runtime, value: PyValue): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'number') return String(value);
   return reprOf(runtime, value);
 }
 
-/** The text of a value as `repr()` of Python. */
+/** Returns the text of a value like Python's `repr()`. */
 export function reprOf(runtime: Runtime, value: PyValue): string {
   if (typeof value === 'string') return stringRepr(runtime, value);
   if (typeof value === 'number') return String(value);
@@ -33,22 +33,22 @@ export function reprOf(runtime: Runtime, value: PyValue): string {
   if (typeof value === 'boolean') return value ? 'True' : 'False';
   if (typeof value === 'bigint') return intText(value, runtime.budget);
   if (value instanceof Float) return floatRepr(value.value);
-  return new ReprWriter(runtime).nested(value);
+  return new ReprWriter(runtime).writeNested(value);
 }
 
-/** The text of a value as `ascii()` of Python. */
+/** Returns the text of a value like Python's `ascii()`. */
 export function asciiOf(runtime: Runtime, value: PyValue): string {
   const text = reprOf(runtime, value);
-  runtime.budget.text(text.length);
+  runtime.budget.chargeText(text.length);
   let result = '';
   for (const one of text) result += one <= '~' ? one : escapeOf(one.codePointAt(0)!);
-  runtime.budget.text(result.length);
+  runtime.budget.chargeText(result.length);
   return result;
 }
 
-/** Writes a text in quotes and escapes as CPython does. */
+/** Returns a text in quotes, with escapes as in CPython. */
 export function stringRepr(runtime: Runtime, text: string): string {
-  runtime.budget.text(text.length + 2);
+  runtime.budget.chargeText(text.length + 2);
   const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
   if (/^[ !#-&(-[\]-~]*$/.test(text)) return `${quote}${text}${quote}`;
   const maxLength = runtime.budget.limits.stringLength;
@@ -60,7 +60,7 @@ export function stringRepr(runtime: Runtime, text: string): string {
     else result += isPrintable(one.codePointAt(0)!) ? one : escapeOf(one.codePointAt(0)!);
     if (result.length > maxLength) break;
   }
-  runtime.budget.text(result.length + 1);
+  runtime.budget.chargeText(result.length + 1);
   return result + quote;
 }
 
@@ -73,7 +73,7 @@ function escapeOf(code: number): string {
   return code < 0x10000 ? `\\u${hex.padStart(4, '0')}` : `\\U${hex.padStart(8, '0')}`;
 }
 
-/** Writes nested values; a collection inside itself becomes `[...]`. */
+/** Writes nested values like `repr()`; a collection that contains itself is written as `[...]`. */
 class ReprWriter {
   readonly #runtime: Runtime;
   readonly #open = new Set<object>();
@@ -83,7 +83,7 @@ class ReprWriter {
     this.#runtime = runtime;
   }
 
-  nested(value: PyValue): string {
+  writeNested(value: PyValue): string {
     const text = this.#write(value);
     this.#runtime.budget.charge(1);
     return text;
@@ -129,9 +129,9 @@ class ReprWriter {
   }
 
   #part(value: PyValue): string {
-    const text = this.nested(value);
+    const text = this.writeNested(value);
     this.#length += text.length + 2;
-    this.#runtime.budget.grownText(this.#length, text.length + 2);
+    this.#runtime.budget.chargeGrownText(this.#length, text.length + 2);
     return text;
   }
 

@@ -1,8 +1,8 @@
 import { DictView, Float, PyDict, PyList, PyRange, PySet, PyTuple } from './values.js';
 import type { PyValue } from './values.js';
 
-/** The truth value of a value, as `bool()` of Python. */
-export function isTrue(value: PyValue): boolean {
+/** Returns the truth value of a value, like Python's `bool()`. */
+export function isTruthy(value: PyValue): boolean {
   if (typeof value === 'boolean') return value;
   if (value === null) return false;
   if (typeof value === 'string') return value !== '';

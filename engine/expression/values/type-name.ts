@@ -15,7 +15,7 @@ import {
 } from './values.js';
 import type { PyValue } from './values.js';
 
-/** The name of a value's type, as CPython's messages have it. */
+/** Returns the name of a value's type as CPython's messages write it. */
 export function typeName(value: PyValue): string {
   switch (typeof value) {
     case 'string':

@@ -2,12 +2,12 @@ import type { PackedTexts } from '../../core/packed-texts.js';
 import type { Budget } from './limits.js';
 
 /**
- * A value of the expression language. None is null; a bool is a boolean; an int is a `number` up to 2^53 - 1 in size (never -0) and a
- * bigint beyond; a str is a string, whose positions count code points. A float is boxed, which keeps 1.0 apart from 1.
+ * A value of the expression language. None is null; a bool is a boolean; an int is a `number` up to an absolute value of 2^53 - 1 (never
+ * -0) and a bigint beyond; a str is a string, whose positions count code points. A float is boxed, to distinguish 1.0 from 1.
  */
 export type PyValue = null | boolean | number | bigint | string | PyObject;
 
-/** The values that are objects. There is no other object, so nothing of the host can be reached. */
+/** The values that are objects. An expression can reach no other object, and therefore nothing of the host. */
 export type PyObject =
   | Float
   | PyList
@@ -47,12 +47,12 @@ export class PyTuple {
   }
 }
 
-/** A key of a Map in which two keys are one exactly if they are equal in Python; see `mapKey`. */
+/** A key of a Map. Two keys are the same exactly if their values are equal in Python; see `mapKey`. */
 export type MapKey = null | number | bigint | string | object;
 
 /**
- * A dict in insertion order. `originals` has the keys that differ from their map key: floats, bools, tuples and the like. The record
- * itself is a dict with `isRecord`.
+ * A dict in insertion order. `originals` has the keys that differ from their map key, such as floats, bools and tuples. The record is a
+ * dict with `isRecord`.
  */
 export class PyDict {
   readonly map = new Map<MapKey, PyValue>();
@@ -95,7 +95,7 @@ export class PySlice {
   }
 }
 
-/** An iterator. `next` returns undefined at the end and ever after. */
+/** An iterator. `next` returns undefined at the end, and in all calls after that. */
 export class PyIterator {
   readonly typeName: string;
   readonly next: () => PyValue | undefined;
@@ -105,7 +105,7 @@ export class PyIterator {
   }
 }
 
-/** The result of a dict's `keys()`, `values()` or `items()`: a view that follows the dict. */
+/** The result of a dict's `keys()`, `values()` or `items()`: a view that shows later changes of the dict. */
 export class DictView {
   readonly dict: PyDict;
   readonly part: 'keys' | 'values' | 'items';
@@ -115,7 +115,7 @@ export class DictView {
   }
 }
 
-/** The variables of one activation: the expression itself, a call of a lambda, a generator. */
+/** The variables of one activation: of the expression, of a call of a lambda, or of a generator. */
 export class ActivationFrame {
   readonly slots: (PyValue | undefined)[];
   readonly up: ActivationFrame | undefined;
@@ -126,9 +126,9 @@ export class ActivationFrame {
 }
 
 /** A node compiled to a closure. */
-export type Code = (frame: ActivationFrame) => PyValue;
+export type CompiledNode = (frame: ActivationFrame) => PyValue;
 
-/** A parameter list. Slots 0, 1, … of a call's frame hold the parameters in this order, then `*args`, then `**kwargs`. */
+/** A parameter list. In the frame of a call, slots 0, 1, … hold the parameters in this order, then `*args`, then `**kwargs`. */
 export interface LambdaParameters {
   readonly names: readonly string[];
   readonly positionalOnly: number;
@@ -141,11 +141,11 @@ export interface LambdaParameters {
 export interface LambdaCode {
   readonly parameters: LambdaParameters;
   readonly frameSize: number;
-  readonly body: Code;
+  readonly body: CompiledNode;
   readonly cost: number;
 }
 
-/** A lambda with the frame that it was made in. `defaults` are in the order of names and keyword-only names. */
+/** A lambda with the frame in which it was created. `defaults` are in the order of names and keyword-only names. */
 export class PyLambda {
   readonly code: LambdaCode;
   readonly up: ActivationFrame;
@@ -161,8 +161,8 @@ export class PyLambda {
 export type Keywords = ReadonlyMap<string, PyValue>;
 
 /**
- * The code of a built-in function: arguments by position, undefined where not given. A method gets its value as the first one, and may
- * declare it with its own type, since the caller has checked it.
+ * The code of a built-in function: it gets the arguments by position, undefined for one that is not given. A method gets its value as the
+ * first argument, and may declare it with its own type, because the caller has checked the type.
  */
 export type NativeCode = {
   bivariant(runtime: Runtime, ...args: (PyValue | undefined)[]): PyValue;
@@ -175,15 +175,15 @@ export type VariadicCode = (
   keywords: Keywords | undefined,
 ) => PyValue;
 
-/** How CPython words a wrong number of arguments, which depends on how it implements the function. */
+/** The form of CPython's message about a wrong number of arguments, which depends on how CPython implements the function. */
 export type ArityWording = 'exact' | 'range' | 'clinic';
 
 /** The parameters of a built-in function. */
 export interface NativeShape {
   readonly min: number;
-  /** The greatest number of positional arguments. */
+  /** The maximum number of positional arguments. */
   readonly max: number;
-  /** Names by position, `''` for positional-only ones; names after `max` are keyword-only. */
+  /** The names of the arguments by position, `''` for positional-only ones; names after `max` are keyword-only. */
   readonly names: readonly string[];
   readonly wording: ArityWording;
 }
@@ -194,7 +194,7 @@ export class Native {
   readonly shape: NativeShape;
   readonly code: NativeCode;
   readonly variadic: VariadicCode | undefined;
-  /** The name of the type whose method it is. */
+  /** For a method, the name of its type; otherwise undefined. */
   readonly owner: string | undefined;
   constructor(
     name: string,
@@ -211,7 +211,7 @@ export class Native {
   }
 }
 
-/** A method together with its value. */
+/** A method together with the value on which it is called. */
 export class BoundMethod {
   readonly self: PyValue;
   readonly native: Native;
@@ -226,7 +226,7 @@ export class PyType {
   readonly name: string;
   readonly construct: Native;
   readonly methods: ReadonlyMap<string, Native>;
-  /** Methods that are called on the type itself, as `dict.fromkeys`. */
+  /** Methods that are called on the type itself, such as `dict.fromkeys`. */
   readonly statics: ReadonlyMap<string, Native>;
   readonly includes: (value: PyValue) => boolean;
   constructor(
@@ -246,70 +246,70 @@ export class PyType {
 
 /** The functions and data that an expression gets from its caller; each is optional. */
 export interface ExpressionHost {
-  /** The time in milliseconds since 1970 that `now()` and `today()` show; fixed once per task. */
+  /** The time in milliseconds since 1970 that `now()` and `today()` return; the same during a whole task. */
   readonly now?: number;
   /** Returns the authenticated user. */
   readonly user?: () => { readonly name: string; readonly email: string };
-  /** Functions of the host by name; arguments as values in the order of the declaration, undefined where not given. */
+  /** Functions of the host by name. The arguments are values in the order of the declaration, undefined for one that is not given. */
   readonly functions?: ReadonlyMap<string, HostFunction>;
-  /** Collects calls that are answered together; set while an evaluation runs only to find its calls. */
-  readonly ahead?: CallsAhead;
+  /** Collects calls that are to be answered together; set only while an evaluation runs to find its calls. */
+  readonly ahead?: CallPrefetcher;
 }
 
-/** Calls of dataset functions that evaluations are about to make, answered together. */
-export interface CallsAhead {
+/** Collects the calls of dataset functions that evaluations are about to make, so that they are answered together. */
+export interface CallPrefetcher {
   /**
-   * The host for evaluations whose results are discarded: dataset functions return known answers; for other calls they note the call and return an
-   * empty value.
+   * The host for evaluations whose results are discarded: a dataset function returns the answer if it is known; otherwise it notes the call
+   * and returns an empty value.
    */
   readonly host: ExpressionHost;
-  /** The number of empty values returned so far: an evaluation in which it stays 0 has its final result. */
+  /** The number of empty values returned so far: an evaluation during which it stays the same has its final result. */
   readonly missed: number;
   /**
-   * The call for which a function returned this empty value, if it is the last one that did: an evaluation that gives nothing but the value of a
-   * call has its result as soon as the call is answered. Undefined for any other value.
+   * Returns the call for which a function returned this empty value, if that was the last call noted; otherwise undefined. If the result of
+   * an evaluation is just the value of a call, it is known as soon as the call is answered.
    */
-  missedCall(value: PyValue): MissedCall | undefined;
-  /** Has the noted calls answered, as far as they can be together; false if there were none. */
+  missedCall(value: PyValue): PendingCall | undefined;
+  /** Answers the noted calls, together as far as possible; returns false if there were none. */
   answer(): boolean;
   /**
-   * The calls that have other texts in the place of one, which stands in the only call that was noted, and which is forgotten. Undefined if
-   * none was, or more than one, or if the text does not stand there once.
+   * Returns the calls that have other texts in place of `placeholder`, which occurs in the only call that was noted; the noted call is
+   * forgotten. Returns undefined if not exactly one call was noted, or if the placeholder does not occur in it exactly once.
    */
-  uniformCalls(placeholder: string): UniformCalls | undefined;
+  uniformCalls(placeholder: string): SameTemplateCalls | undefined;
 }
 
-/** The calls of a function whose arguments differ in one text alone. */
-export interface UniformCalls {
+/** Calls of a function whose arguments differ in only one text. */
+export interface SameTemplateCalls {
   /** The key of a call; equal calls have equal keys. */
   readonly key: string;
-  /** Has the calls answered together whose texts some texts of a column are, by their numbers there. */
-  answers(texts: PackedTexts, some: readonly number[]): UniformAnswers;
+  /** Answers the calls that have certain texts of a column, given by their indices in `some`. */
+  answers(texts: PackedTexts, some: readonly number[]): SameTemplateAnswers;
 }
 
-/** The answers to `UniformCalls`. */
-export interface UniformAnswers {
-  /** The JSON text of each answer; an empty one for a call that has to be made alone. */
+/** The answers to `SameTemplateCalls`. */
+export interface SameTemplateAnswers {
+  /** The JSON text of each answer; empty for a call that has to be made alone. */
   readonly texts: PackedTexts;
-  /** The answer at an index, as the answered call that a `MissedCall` becomes. */
-  call(at: number): MissedCall;
+  /** Returns the answer at an index, in the form of an answered `PendingCall`. */
+  call(at: number): PendingCall;
 }
 
-/** A call that is not answered yet. */
-export interface MissedCall {
-  /** The value that the call returns; undefined if it is too long to be kept or not known yet: the caller then makes the call. */
+/** A call that was noted instead of answered. */
+export interface PendingCall {
+  /** Returns the value of the call; undefined if it is not known yet, or too long to be stored here: the caller then makes the call. */
   value(runtime: Runtime): PyValue | undefined;
-  /** Keeps the answer, because the value is of no use and the call will be made. */
+  /** Keeps the answer for when the call is made, because `value` is not used. */
   keep(): void;
 }
 
-/** The most characters of the JSON text of a value of a `MissedCall`. */
-export const longestMissedValue = 1000;
+/** The maximum number of characters of JSON text that a `PendingCall` can have as its value. */
+export const maxPendingValueLength = 1000;
 
-/** A function that the host implements. An `ExpressionError` that it throws is shown as it is. */
+/** A function that the host implements. An `ExpressionError` that it throws is shown unchanged. */
 export type HostFunction = (runtime: Runtime, args: readonly (PyValue | undefined)[]) => PyValue;
 
-/** The state of an evaluation that built-in functions need. */
+/** The state of an evaluation, as far as built-in functions need it. */
 export interface Runtime {
   readonly budget: Budget;
   readonly host: ExpressionHost;

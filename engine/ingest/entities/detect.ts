@@ -1,5 +1,5 @@
 import type { EntityType } from '../../core/types.js';
-import type { Genes } from './genes.js';
+import type { GeneTable } from './genes.js';
 
 /** The entity type that was detected for a field. */
 export interface Detection {
@@ -11,17 +11,20 @@ export interface Detection {
 }
 
 /**
- * Detects the entity type of a field from a sample of its distinct values; null when they match none of `wanted`. The types are
- * tried in the order of `kinds`, the most specific first.
+ * Detects the entity type of a field from a sample of its distinct values; null if they match none of the types `wanted`. The types are
+ * tried in the order of `testByEntityType`, which has the most specific type first.
  */
 export function detectEntity(
   name: string,
   values: readonly string[],
   wanted: ReadonlySet<EntityType>,
-  genes: Genes,
+  genes: GeneTable,
 ): Detection | null {
   const words = wordsOf(name);
-  for (const [entityType, matches] of Object.entries(kinds) as [EntityType, EntityTest][]) {
+  for (const [entityType, matches] of Object.entries(testByEntityType) as [
+    EntityType,
+    EntityTest,
+  ][]) {
     if (!wanted.has(entityType)) continue;
     const matched = matches(values, words, genes);
     if (matched !== null) return { entityType, sampled: values.length, matched };
@@ -30,57 +33,62 @@ export function detectEntity(
 }
 
 /**
- * Whether the numbers of a field with this name may be ids of an entity. Choice: numbers are PubMed ids where the name of their field says
- * so, and ids of nothing else.
+ * Whether the numbers of a field with this name may be ids of an entity.
+ * Choice: numbers are PubMed ids if the name of their field says so, and never ids of another kind.
  */
-export function mayHoldIds(name: string): boolean {
+export function mayContainEntityIds(name: string): boolean {
   return hasWord(wordsOf(name), 'pmid', 'pmids', 'pubmed');
 }
 
-/** Returns the number of values that match a type, or null when they are too few for a field of that type. */
+/** Returns the number of values that match a type, or null if they are too few for a field of that type. */
 type EntityTest = (
   values: readonly string[],
   words: readonly string[],
-  genes: Genes,
+  genes: GeneTable,
 ) => number | null;
 
 const variantPattern = /^(?:GRCH3[78]|T2T-CHM13)-\S+-\d+-\d+-\S+$/i;
 const regionPattern = /^(?:GRCH3[78]|T2T-CHM13)-\S+-\d+-\d+$/i;
 
 // Choice: the thresholds were set on sample files of every format; test/engine/ingest/entities/decisions.txt lists the results.
-const kinds: Readonly<Record<EntityType, EntityTest>> = {
-  // Samples truncate long alleles, so the allele is not checked. Queries do not accept rs ids and HGVS as variants.
-  variant: (values) => share(values, 0.9, (value) => variantPattern.test(value)),
-  genomic_region: (values) => share(values, 0.9, (value) => regionPattern.test(value)),
-  gene: geneKind,
+const testByEntityType: Readonly<Record<EntityType, EntityTest>> = {
+  // Samples of values truncate long alleles, so the allele is not checked. rs ids and HGVS do not count, because queries do not accept them
+  // as variants.
+  variant: (values) => countIfShareMatches(values, 0.9, (value) => variantPattern.test(value)),
+  genomic_region: (values) =>
+    countIfShareMatches(values, 0.9, (value) => regionPattern.test(value)),
+  gene: countGeneNames,
   // PubMed ids are plain numbers, so the name of the field or a prefix of the values must identify them.
   literature: (values, words) =>
     hasWord(words, 'pmid', 'pmids', 'pubmed', 'literature', 'citation', 'citations', 'publication')
-      ? share(values, 0.9, (value) => /^(?:PMID:? ?)?[1-9]\d{0,7}$/i.test(value))
-      : share(values, 0.9, (value) => /^PMID:? ?[1-9]\d{0,7}$/i.test(value)),
-  dataset: (values) => share(values, 0.9, (value) => /^[1-9]\d{14}$/.test(value)),
-  // Sample names have no common form, so the field's name decides; only TCGA barcodes are recognizable.
+      ? countIfShareMatches(values, 0.9, (value) => /^(?:PMID:? ?)?[1-9]\d{0,7}$/i.test(value))
+      : countIfShareMatches(values, 0.9, (value) => /^PMID:? ?[1-9]\d{0,7}$/i.test(value)),
+  dataset: (values) => countIfShareMatches(values, 0.9, (value) => /^[1-9]\d{14}$/.test(value)),
+  // Sample names have no common form, so the name of the field decides; only TCGA barcodes can be recognised by their form.
   sample: (values, words) =>
     hasWord(words, 'sample', 'samples', 'biosample', 'specimen') &&
     !hasWord(words, 'type', 'count', 'number', 'status', 'description', 'source', 'date')
-      ? share(values, 0.9, (value) => /^[\w.:-]{1,64}$/.test(value))
-      : share(values, 0.9, (value) => /^TCGA-[A-Z0-9]{2}-[A-Z0-9]{4}/.test(value)),
+      ? countIfShareMatches(values, 0.9, (value) => /^[\w.:-]{1,64}$/.test(value))
+      : countIfShareMatches(values, 0.9, (value) => /^TCGA-[A-Z0-9]{2}-[A-Z0-9]{4}/.test(value)),
 };
 
-/** Words in names of fields with gene symbols, and words in names of fields with other properties of genes. */
+/** Words in names of fields that contain gene symbols, and words in names of fields that contain other properties of genes. */
 const geneWords = ['gene', 'genes', 'symbol', 'symbols', 'hugo', 'hgnc', 'genesymbol', 'genename'];
-const otherWords =
+const nonGeneWords =
   'id ids type biotype source version status synonym synonyms alias aliases previous old other count number'.split(
     ' ',
   );
 
-/** Distinct symbols needed when the field's name has no gene word: codes of two or three letters are symbols by chance. */
-const leastUnnamed = 10;
+/**
+ * The number of distinct symbols needed if the name of the field has no gene word, because codes of two or three letters can be symbols by
+ * chance.
+ */
+const minUnnamedSymbols = 10;
 
-function geneKind(
+function countGeneNames(
   values: readonly string[],
   words: readonly string[],
-  genes: Genes,
+  genes: GeneTable,
 ): number | null {
   const judged = values.filter((value) => !isPlaceholder(value));
   const symbols = judged.filter((value) => genes.symbol(value) !== undefined).length;
@@ -88,21 +96,23 @@ function geneKind(
     const symbol = genes.resolve(value);
     return symbol !== undefined && (symbol === value || genes.synonyms(symbol).includes(value));
   }).length;
-  const isNamed = hasWord(words, ...geneWords) && !hasWord(words, ...otherWords);
+  const isNamed = hasWord(words, ...geneWords) && !hasWord(words, ...nonGeneWords);
   const isGene = isNamed
     ? symbols > 0 && names >= judged.length * 0.6
-    : symbols >= leastUnnamed && symbols >= judged.length * 0.5 && names >= judged.length * 0.9;
+    : symbols >= minUnnamedSymbols &&
+      symbols >= judged.length * 0.5 &&
+      names >= judged.length * 0.9;
   return isGene ? names : null;
 }
 
-/** Whether a value is used for a gene without approved symbol (names of clones and loci) or for no gene: it is not counted. */
+/** Whether a value stands for a gene without an approved symbol (names of clones and loci) or for no gene. Such values are not counted. */
 function isPlaceholder(value: string): boolean {
   return /^(?:[A-Z]{1,2}\d{5,6}\.\d+|[A-Za-z0-9]+-\d+[A-Z]+\d+(?:\.\d+)?|LOC\d+|hsa-mir-\S+|ENSG\d{11}|unknown|none|n\/?a|\.|-)$/i.test(
     value,
   );
 }
 
-function share(
+function countIfShareMatches(
   values: readonly string[],
   least: number,
   isOne: (value: string) => boolean,
@@ -111,7 +121,10 @@ function share(
   return matched > 0 && matched >= values.length * least ? matched : null;
 }
 
-/** Splits a field name into words in lower case: `GeneSymbol`, `gene_symbol` and `@Gene.symbol1` all start with `gene`, `symbol`. */
+/**
+ * Splits a field name into words in lower case: for `GeneSymbol`, `gene_symbol` and `@Gene.symbol1`, the first words are `gene` and
+ * `symbol`.
+ */
 function wordsOf(name: string): readonly string[] {
   return name
     .replace(/([a-z0-9])([A-Z])|([A-Za-z])(?=[0-9])/g, '$1$3 $2')

@@ -3,38 +3,40 @@ import { gunzipSync } from 'node:zlib';
 import { readFile } from '../../core/files.js';
 
 /** The human genes by their names. */
-export interface Genes {
-  /** The text itself when it is an approved symbol in its exact spelling; undefined otherwise. */
+export interface GeneTable {
+  /** Returns the text if it is an approved symbol in its exact spelling; otherwise undefined. */
   symbol(text: string): string | undefined;
-  /** The approved symbol for a symbol, previous symbol or alias in any letter case; undefined when there is no such gene. */
+  /** Returns the approved symbol for a symbol, previous symbol or alias in any letter case; undefined if there is no such gene. */
   resolve(text: string): string | undefined;
   /** The previous symbols and aliases of an approved symbol. */
   synonyms(symbol: string): readonly string[];
   readonly count: number;
 }
 
-/** The table is in the source tree: the build copies no data files. */
-const table = fileURLToPath(
+/** The gene table is read from the source tree, because the build copies no data files. */
+const geneTableFile = fileURLToPath(
   new URL('../../../../engine/ingest/entities/human-genes.tsv.gz', import.meta.url),
 );
 
-let genes: Promise<Genes> | undefined;
+let loadedGenes: Promise<GeneTable> | undefined;
 
-/** The gene table (see SOURCES.md), loaded on first use in about 30 ms; takes about 10 MB of memory. */
-export function humanGenes(): Promise<Genes> {
-  genes ??= readFile(table).then((bytes) => parseGenes(gunzipSync(bytes).toString()));
-  return genes;
+/** Returns the gene table (see SOURCES.md), which is loaded on first use in about 30 ms and takes about 10 MB of memory. */
+export function humanGenes(): Promise<GeneTable> {
+  loadedGenes ??= readFile(geneTableFile).then((bytes) => parseGenes(gunzipSync(bytes).toString()));
+  return loadedGenes;
 }
 
-/** The gene table for a query that names entities or asks for an explanation; undefined for a query that needs no table. */
-export async function genesForQuery(query: unknown): Promise<Genes | undefined> {
+/**
+ * Returns the gene table for a query that names entities or asks for an explanation; undefined for any other query, which does not need it.
+ */
+export async function genesForQuery(query: unknown): Promise<GeneTable | undefined> {
   const { entities, explain } = (query ?? {}) as { readonly entities?: unknown; readonly explain?: unknown }; // prettier-ignore
   const isAsked = [entities, explain].some((each) => each !== undefined && each !== null && each !== ''); // prettier-ignore
   return isAsked ? humanGenes() : undefined;
 }
 
 /** Parses lines of a symbol and its synonyms, separated by tabs; a synonym of several genes resolves to the first of them. */
-export function parseGenes(text: string): Genes {
+export function parseGenes(text: string): GeneTable {
   const rows = text
     .split('\n')
     .filter((line) => line !== '')

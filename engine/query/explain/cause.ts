@@ -1,9 +1,9 @@
 import { distinctFields } from './blame.js';
 import type { ExplainLeaf, ExplainNode } from './node.js';
-import type { Explaining } from './tree.js';
+import type { ExplainedRequest } from './tree.js';
 import type { MatchCounts } from './count-matches.js';
 
-/** A likely cause of an empty answer. Its counts of records are exact. */
+/** A likely cause of an empty answer. Its numbers of records are exact. */
 export interface Cause {
   readonly path: string;
   readonly condition: string;
@@ -11,34 +11,34 @@ export interface Cause {
   readonly hint: string;
   /** A condition that matches records, in the syntax of the request. */
   readonly instead?: string;
-  /** Number of records that satisfy it alone (`matches`), and together with the rest of the request (`left`). */
+  /** Number of records that satisfy `instead` alone (`matches`), and together with the rest of the request (`left`). */
   readonly matches?: number;
   readonly left?: number;
   /** Stored values that illustrate the cause. */
   readonly values?: readonly unknown[];
 }
 
-/** Makes a cause at a node. */
+/** Returns a cause that is located at a node. */
 export function causeAt(node: ExplainNode, cause: string, hint: string): Cause {
   const condition = node.kind === 'condition' ? node.text : node.kind;
   return { path: node.path, condition, cause, hint };
 }
 
-/** `1 record`, `2 records`. */
-export function recordCount(count: number): string {
+/** Returns a count with its noun: `1 record`, `2 records`. */
+export function recordCountText(count: number): string {
   return count === 1 ? '1 record' : `${count} records`;
 }
 
-/** The cause of a condition that no record satisfies whatever value it asks for; empty if it has none. */
-export function impossibleCause(
+/** Returns the cause of a condition that no record satisfies whatever value it asks for; empty if the condition is possible. */
+export function causeOfImpossibleCondition(
   leaf: ExplainLeaf,
-  { index }: Explaining,
+  { index }: ExplainedRequest,
   verified: MatchCounts,
 ): readonly Cause[] {
   const { source, predicate } = leaf;
   if (source.kind === 'term' && source.atom.field !== null && !index.find(source.atom.field)) {
     const fieldName = source.atom.field.toLowerCase();
-    const values = index.rows.map(({ name }) => name).filter((name) => isSimilar(name.toLowerCase(), fieldName)).slice(0, 5); // prettier-ignore
+    const values = index.rows.map(({ name }) => name).filter((name) => isSimilarName(name.toLowerCase(), fieldName)).slice(0, 5); // prettier-ignore
     return [
       { ...causeAt(leaf, 'unknown_field', `There is no field ${source.atom.field}.`), values },
     ];
@@ -57,8 +57,8 @@ export function impossibleCause(
   return [];
 }
 
-/** True if one name contains the other, or if they differ, ignoring punctuation, in one stretch of at most two letters. */
-function isSimilar(name: string, wanted: string): boolean {
+/** Returns true if one name contains the other, or if they differ, ignoring punctuation, in one stretch of at most two letters. */
+function isSimilarName(name: string, wanted: string): boolean {
   if (name.includes(wanted) || wanted.includes(name)) return true;
   const lettersOnly = (text: string): string => text.replaceAll(/[^\p{L}\p{N}]/gu, '');
   const [a, b] = [lettersOnly(name), lettersOnly(wanted)];

@@ -1,47 +1,52 @@
 import { AppError } from '../../core/errors.js';
 import { genomeBuilds } from '../../core/types.js';
-import { blameNode, distinctFields, replaceNode, type Blame } from './blame.js';
-import { causeAt, impossibleCause, recordCount, type Cause } from './cause.js';
+import {
+  findEmptinessCauses,
+  distinctFields,
+  predicateWithReplacements,
+  type EmptinessCauses,
+} from './blame.js';
+import { causeAt, causeOfImpossibleCondition, recordCountText, type Cause } from './cause.js';
 import { countMatches, type ClashingGroup } from './count-matches.js';
 import type { RunSelect } from '../sql/statement.js';
 import type { NodeCounts } from './counts.js';
-import { guessesAt, guessesAtAll } from './guesses.js';
+import { guessesAtLeaf, guessesAcrossLeaves } from './guesses.js';
 import type { ConditionGuess } from './reword.js';
 import {
   frequentStrings,
   similarStrings,
   valuesAround,
   type NearestValues,
-  type Begin,
+  type BeginStatement,
 } from './nearest.js';
 import { positiveLeaves, type ExplainGroup, type ExplainLeaf, type ExplainNode } from './node.js';
-import type { Explaining } from './tree.js';
+import type { ExplainedRequest } from './tree.js';
 import { fieldRef } from '../request/fields.js';
-import { all, not, node, type Predicate } from '../predicate/predicate.js';
+import { all, not, freezePredicate, type Predicate } from '../predicate/predicate.js';
 
-/** The records to search for causes, and how statements run. */
+/** The records in which causes are searched, and how statements run on them. */
 export interface CauseScope {
   readonly records: number;
-  readonly begin: Begin;
+  readonly begin: BeginStatement;
   readonly rows: RunSelect;
 }
 
-const maxLeaves = 20;
-const maxGuesses = 200;
+const maxSearchedLeaves = 20;
+const maxVerifiedGuesses = 200;
 
-/** The causes for which a query matches no record. Every cause has been verified on the records. */
+/** Returns the causes for which a query matches no record. Each has been verified on the records. */
 export async function causesOf(
   scope: CauseScope,
-  explaining: Explaining,
+  explaining: ExplainedRequest,
   counts: ReadonlyMap<ExplainNode, NodeCounts>,
 ): Promise<readonly Cause[]> {
   if (scope.records === 0)
     return [{ path: '', condition: '', cause: 'no_records', hint: 'The dataset has no records.' }];
   const found: Cause[] = [];
   try {
-    await searchCauses(scope, explaining, blameNode(explaining.root, counts), found);
+    await searchCauses(scope, explaining, findEmptinessCauses(explaining.root, counts), found);
   } catch (error) {
-    // The query itself has been answered: a search that exceeds its time or memory only leaves out causes.
+    // The query itself has been answered; a search for causes that exceeds its time or memory is only omitted from the answer.
     if (!(error instanceof AppError) || error.code === 'canceled') throw error;
     found.push({ path: '', condition: '', cause: 'not_known', hint: `The search for causes ended early: ${error.message}` }); // prettier-ignore
   }
@@ -50,20 +55,20 @@ export async function causesOf(
 
 async function searchCauses(
   scope: CauseScope,
-  explaining: Explaining,
-  blamed: Blame,
+  explaining: ExplainedRequest,
+  blamed: EmptinessCauses,
   found: Cause[],
 ): Promise<void> {
   const { root } = explaining;
-  const empty = blamed.leaves.slice(0, maxLeaves);
-  const clashing = blamed.clashes.flatMap(({ nodes }) => nodes.flatMap(positiveLeaves)).slice(0, maxLeaves); // prettier-ignore
+  const empty = blamed.leaves.slice(0, maxSearchedLeaves);
+  const clashing = blamed.clashes.flatMap(({ nodes }) => nodes.flatMap(positiveLeaves)).slice(0, maxSearchedLeaves); // prettier-ignore
   const guesses = [
-    ...guessesAtAll(root, explaining),
-    ...empty.flatMap((leaf) => guessesAt(leaf, explaining)),
-    ...clashing.flatMap((leaf) => guessesAt(leaf, explaining)),
-  ].slice(0, maxGuesses);
+    ...guessesAcrossLeaves(root, explaining),
+    ...empty.flatMap((leaf) => guessesAtLeaf(leaf, explaining)),
+    ...clashing.flatMap((leaf) => guessesAtLeaf(leaf, explaining)),
+  ].slice(0, maxVerifiedGuesses);
   const verified = await countMatches(scope.begin(), root, { empty, guesses, clashes: blamed.clashes }, scope.rows); // prettier-ignore
-  for (const leaf of empty) found.push(...impossibleCause(leaf, explaining, verified));
+  for (const leaf of empty) found.push(...causeOfImpossibleCondition(leaf, explaining, verified));
   const explainedPaths = new Set(found.map(({ path }) => path));
   const candidates = guesses.flatMap((guess, i): readonly ConfirmedGuess[] => {
     const { matches, left } = verified.guesses[i]!;
@@ -75,18 +80,18 @@ async function searchCauses(
     (one, i) => !candidates.some((other, j) => i !== j && isSuperseding(other, one, j < i)),
   );
   for (const { guess, matches, left } of confirmed) {
-    // Several conditions need not be joined by AND, so only the count of the whole request is meaningful.
+    // Several corrected conditions need not be joined by AND, so only the count of the whole request is meaningful for them.
     const isOne = guess.changes.size === 1;
     const cause = await causeOfGuess(scope, guess, isOne ? matches : left);
     found.push({ ...cause, ...(isOne && { matches }), left });
   }
-  // Corrections that make the whole answer non-empty come first.
+  // Corrections with which the whole request matches records come first.
   found.sort((a, b) => Number((b.left ?? 0) > 0) - Number((a.left ?? 0) > 0));
   for (const leaf of empty) {
     if (explainedPaths.has(leaf.path) || confirmed.some(({ guess }) => guess.changes.has(leaf)))
       continue;
     found.push(
-      ...((await ofOtherBuild(scope, leaf, explaining)) ?? (await nearestCauses(scope, leaf))),
+      ...((await causeOfOtherBuild(scope, leaf, explaining)) ?? (await nearestCauses(scope, leaf))),
     );
   }
   for (const node of blamed.excluding)
@@ -94,8 +99,8 @@ async function searchCauses(
   for (const clash of verified.clashes) found.push(...(await causesTogether(scope, root, clash)));
 }
 
-/** For each cause, the implied causes, which are omitted beside it. */
-const impliedActions: Readonly<Record<string, readonly string[]>> = {
+/** For each cause, the causes that it implies; these are omitted when it is reported. */
+const impliedCauses: Readonly<Record<string, readonly string[]>> = {
   letter_case: ['spaces', 'separators', 'part_of_value'],
   spaces: ['separators', 'part_of_value'],
   separators: ['part_of_value'],
@@ -109,16 +114,16 @@ interface ConfirmedGuess {
   readonly left: number;
 }
 
-/** True if the first guess makes the second redundant. */
+/** Returns whether the first guess makes the second redundant. */
 function isSuperseding(one: ConfirmedGuess, other: ConfirmedGuess, isEarlier: boolean): boolean {
   if (one.guess.leaf !== other.guess.leaf) return false;
   const { cause, instead } = other.guess;
   if (one.guess.cause === cause)
     return (one.left > 0 && other.left === 0) || (isEarlier && one.guess.instead === instead);
-  return impliedActions[one.guess.cause]?.includes(cause) === true;
+  return impliedCauses[one.guess.cause]?.includes(cause) === true;
 }
 
-/** The cause of a guess that the records confirm. */
+/** Returns the cause of a guess that the records confirm. */
 async function causeOfGuess(
   scope: CauseScope,
   guess: ConditionGuess,
@@ -129,34 +134,36 @@ async function causeOfGuess(
   const values = shows ? await frequentStrings(scope.begin, shows, predicate, scope.rows) : [];
   const corrected = instead === null ? 'the other form' : instead;
   return {
-    ...causeAt(leaf, cause, `${because}: ${corrected} has ${recordCount(matches)}.`),
+    ...causeAt(leaf, cause, `${because}: ${corrected} has ${recordCountText(matches)}.`),
     ...(instead !== null && { instead }),
     ...(values.length > 0 && { values }),
   };
 }
 
-/** The cause of a place in a build that no record has; undefined for other conditions. */
-async function ofOtherBuild(
+/** Returns the cause of a condition on a position in a genome build that no record has; undefined for other conditions. */
+async function causeOfOtherBuild(
   scope: CauseScope,
   leaf: ExplainLeaf,
-  { index }: Explaining,
+  { index }: ExplainedRequest,
 ): Promise<readonly Cause[] | undefined> {
   const row = index.find('genomic_coordinates.build');
-  const askedBuilds = leaf.source.kind === 'entity' ? [...new Set(buildsIn(leaf.predicate))] : [];
+  const askedBuilds =
+    leaf.source.kind === 'entity' ? [...new Set(genomeBuildsIn(leaf.predicate))] : [];
   if (row?.dataType !== 'string' || askedBuilds.length === 0) return undefined;
   const field = fieldRef(row);
-  const isAsked = node({ kind: 'in', field, values: askedBuilds, ignoreCase: true });
+  const isAsked = freezePredicate({ kind: 'in', field, values: askedBuilds, ignoreCase: true });
   const stringsWhere = (scoped: Predicate) =>
     frequentStrings(scope.begin, field, scoped, scope.rows);
-  const values = await stringsWhere(not(node({ kind: 'missing', field })));
+  const values = await stringsWhere(not(freezePredicate({ kind: 'missing', field })));
   if (values.length === 0 || (await stringsWhere(isAsked)).length > 0) return undefined;
   const hint = `The records are of ${values.join(', ')}, and this asks for ${askedBuilds.join(', ')}.`;
   return [{ ...causeAt(leaf, 'wrong_build', hint), values }];
 }
 
-/** The builds of the places that a condition asks for, in upper case. */
-function buildsIn(predicate: Predicate): readonly string[] {
-  if (predicate.kind === 'and' || predicate.kind === 'or') return predicate.items.flatMap(buildsIn);
+/** Returns the genome builds of the positions that a condition asks for, in upper case. */
+function genomeBuildsIn(predicate: Predicate): readonly string[] {
+  if (predicate.kind === 'and' || predicate.kind === 'or')
+    return predicate.items.flatMap(genomeBuildsIn);
   if (predicate.kind === 'overlap') return predicate.build === null ? [] : [predicate.build];
   if (predicate.kind !== 'in') return [];
   const builds = genomeBuilds.map((one) => one.toUpperCase());
@@ -165,20 +172,21 @@ function buildsIn(predicate: Predicate): readonly string[] {
   );
 }
 
-/** The cause of a condition without a confirmed guess: the nearest stored values, or that the field has no values. */
+/** Returns the causes of a condition without a confirmed guess: the nearest stored values, or that the field has no values. */
 async function nearestCauses(scope: CauseScope, leaf: ExplainLeaf): Promise<readonly Cause[]> {
   const around = await valuesAround(scope.begin, leaf.predicate, all, scope.rows);
-  if (around) return [{ ...causeAt(leaf, ...nearestCause(around)), values: valuesOf(around) }];
+  if (around)
+    return [{ ...causeAt(leaf, ...nearestCause(around)), values: nearestValueList(around) }];
   const fields = distinctFields(leaf.predicate);
-  const strings = fields.filter(({ type }) => type === 'string').slice(0, maxFields);
+  const strings = fields.filter(({ type }) => type === 'string').slice(0, maxSearchedFields);
   for (const field of strings) {
-    for (const text of stringsOf(leaf.predicate).slice(0, maxStrings)) {
+    for (const text of searchedStrings(leaf.predicate).slice(0, maxSearchedStrings)) {
       const values = await similarStrings(scope.begin, field, text, scope.rows);
       if (values.length > 0)
         return [{ ...causeAt(leaf, 'similar_values', `${field.name} has similar values.`), values }]; // prettier-ignore
     }
   }
-  const names = fields.slice(0, maxFields).map(({ name }) => name);
+  const names = fields.slice(0, maxSearchedFields).map(({ name }) => name);
   const moreText = fields.length > names.length ? ` and ${fields.length - names.length} more fields` : ''; // prettier-ignore
   const cause = causeAt(
     leaf,
@@ -187,20 +195,20 @@ async function nearestCauses(scope: CauseScope, leaf: ExplainLeaf): Promise<read
   );
   const [field] = fields;
   if (fields.length !== 1 || field?.type !== 'string') return [cause];
-  const isPresent = not(node({ kind: 'missing', field }));
+  const isPresent = not(freezePredicate({ kind: 'missing', field }));
   const values = await frequentStrings(scope.begin, field, isPresent, scope.rows);
   return [values.length === 0 ? cause : { ...cause, values }];
 }
 
-/** The most text fields in which similar values are searched; a term without a field concerns all of them. */
-const maxFields = 5;
-const maxStrings = 3;
+/** The maximum number of text fields in which similar values are searched; a term without a field concerns all of them. */
+const maxSearchedFields = 5;
+const maxSearchedStrings = 3;
 
-function stringsOf(predicate: Predicate): readonly string[] {
+function searchedStrings(predicate: Predicate): readonly string[] {
   switch (predicate.kind) {
     case 'and':
     case 'or':
-      return predicate.items.flatMap(stringsOf);
+      return predicate.items.flatMap(searchedStrings);
     case 'in':
       return predicate.values.map(String);
     case 'prefix':
@@ -222,22 +230,22 @@ function nearestCause({
 }: NearestValues): [cause: string, hint: string] {
   const name = field.name;
   if (below !== null && above !== null)
-    return ['nearest_values', `The nearest values of ${name} are ${shownValue(below)} and ${shownValue(above)}.`]; // prettier-ignore
+    return ['nearest_values', `The nearest values of ${name} are ${displayText(below)} and ${displayText(above)}.`]; // prettier-ignore
   return [
     'out_of_range',
-    `The values of ${name} range from ${shownValue(least)} to ${shownValue(most)}.`,
+    `The values of ${name} range from ${displayText(least)} to ${displayText(most)}.`,
   ];
 }
 
-function valuesOf({ below, above, least, most }: NearestValues): readonly unknown[] {
+function nearestValueList({ below, above, least, most }: NearestValues): readonly unknown[] {
   return below !== null && above !== null ? [below, above] : [least, most];
 }
 
-function shownValue(value: unknown): string {
+function displayText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** Why nodes that match records individually match none together. */
+/** Returns why nodes that match records individually match none together. */
 async function causesTogether(
   scope: CauseScope,
   root: ExplainGroup,
@@ -249,15 +257,15 @@ async function causesTogether(
   }));
   for (const [child, left] of without) {
     if (left === 0) continue;
-    const withoutChild = replaceNode(root, new Map([[child, all]]));
+    const withoutChild = predicateWithReplacements(root, new Map([[child, all]]));
     const around = child.kind === 'condition' ? await valuesAround(scope.begin, child.predicate, withoutChild, scope.rows) : undefined; // prettier-ignore
     const values = around && [around.least, around.most];
-    const range = around ? ` Their values of ${around.field.name} range from ${shownValue(around.least)} to ${shownValue(around.most)}.` : ''; // prettier-ignore
+    const range = around ? ` Their values of ${around.field.name} range from ${displayText(around.least)} to ${displayText(around.most)}.` : ''; // prettier-ignore
     causes.push({
       ...causeAt(
         child,
         'removes_last',
-        `Without this condition, ${recordCount(left)} would match.${range}`,
+        `Without this condition, ${recordCountText(left)} would match.${range}`,
       ),
       left,
       ...(values && { values }),

@@ -3,7 +3,7 @@ import type { RunSelect } from '../sql/statement.js';
 import { CountStatement } from './counts.js';
 import type { ConditionGuess } from './reword.js';
 import { leavesOf, type ExplainGroup, type ExplainLeaf, type ExplainNode } from './node.js';
-import { node, not, or } from '../predicate/predicate.js';
+import { freezePredicate, not, or } from '../predicate/predicate.js';
 import type { Statement } from '../sql/statement.js';
 
 /** What to count for a query that matches no record. */
@@ -14,11 +14,11 @@ export interface CountRequest {
   readonly clashes: readonly ExplainGroup[];
 }
 
-/** The counts. */
+/** The counts that a `CountRequest` asks for. */
 export interface MatchCounts {
   /** For each guess, the number of records that satisfy the corrected conditions, and of those that then satisfy the whole request. */
   readonly guesses: readonly { readonly matches: number; readonly left: number }[];
-  /** Number of records that have a value in any of the condition's fields. */
+  /** For each condition, the number of records that have a value in any of its fields. */
   readonly present: ReadonlyMap<ExplainLeaf, number>;
   readonly clashes: readonly ClashingGroup[];
 }
@@ -28,14 +28,14 @@ export interface ClashingGroup {
   readonly group: ExplainGroup;
   /** Pairs of nodes that no record satisfies together. */
   readonly apart: readonly (readonly [ExplainNode, ExplainNode])[];
-  /** Number of records that the request would match without a node. */
+  /** For each node, the number of records that the request would match without it. */
   readonly without: ReadonlyMap<ExplainNode, number>;
 }
 
-/** Nodes of an AND that are compared in pairs; the number of pairs grows with the square. */
-const maxNodes = 30;
+/** The maximum number of nodes of an AND that are compared in pairs; the number of pairs grows with the square. */
+const maxPairedNodes = 30;
 
-/** Counts everything in one pass over the records. */
+/** Counts everything that `request` asks for in one pass over the records. */
 export async function countMatches(
   statement: Statement,
   root: ExplainGroup,
@@ -47,7 +47,7 @@ export async function countMatches(
   const count = (all: readonly string[]): number => countedConditions.push(all) - 1;
   const guessCounts = guesses.map(({ changes }) => {
     const changedCounts = new Map(
-      [...changes].map(([leaf, other]) => [leaf, countStatement.add(other)] as const),
+      [...changes].map(([leaf, other]) => [leaf, countStatement.addCondition(other)] as const),
     );
     return {
       matches: count([...changedCounts.values()]),
@@ -56,12 +56,12 @@ export async function countMatches(
   });
   const presentCounts = empty.map((leaf) => {
     const values = distinctFields(leaf.predicate).map((field) =>
-      not(node({ kind: 'missing', field })),
+      not(freezePredicate({ kind: 'missing', field })),
     );
-    return [leaf, count([countStatement.add(or(values))])] as const;
+    return [leaf, count([countStatement.addCondition(or(values))])] as const;
   });
   const clashCounts = clashes.map((group) => {
-    const nodes = group.nodes.slice(0, maxNodes);
+    const nodes = group.nodes.slice(0, maxPairedNodes);
     const pairs = nodes.flatMap((one, i) => nodes.slice(i + 1).map((other) => [one, other] as const));
     return {
       group,
@@ -70,7 +70,7 @@ export async function countMatches(
     };
   }); // prettier-ignore
   if (countedConditions.length === 0) return { guesses: [], present: new Map(), clashes: [] };
-  const [row = []] = await rows(countStatement.counts(countedConditions));
+  const [row = []] = await rows(countStatement.countingSelect(countedConditions));
   const at = (column: number): number => Number(row[column] ?? 0);
   return {
     guesses: guessCounts.map(({ matches, left }) => ({ matches: at(matches), left: at(left) })),

@@ -1,32 +1,35 @@
 import { compilePredicate } from '../sql/compile.js';
 import { leavesOf, type ExplainGroup, type ExplainLeaf, type ExplainNode } from './node.js';
-import type { RunSelect, Select } from '../sql/statement.js';
+import type { RunSelect, SelectStatement } from '../sql/statement.js';
 import { and, type Predicate } from '../predicate/predicate.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import type { Statement } from '../sql/statement.js';
 
-/** Record counts of a node. */
+/** The numbers of records that a node of the condition tree matches. */
 export interface NodeCounts {
   /** Number of records that satisfy the node. */
   readonly matches: number;
-  /** Number of records that satisfy the node and everything before it in the ANDs that contain it. */
+  /** Number of records that satisfy the node and all nodes before it in the ANDs that contain it. */
   readonly left: number;
 }
 
-/** Counts the records that satisfy each predicate. */
-export type CountRecords = (
+/** Counts, for each predicate, the records that satisfy it. */
+export type CountRecordsOfEach = (
   predicates: readonly Predicate[],
 ) => Promise<readonly number[] | Unsupported>;
 
-/** Trees with more nodes are counted by SQL, which evaluates each condition once: here, conditions of an AND are part of many predicates. */
+/**
+ * Trees with more nodes are counted by SQL, which evaluates each condition once. Counting by predicates evaluates a condition of an AND
+ * many times, because many predicates contain it.
+ */
 const maxCountedNodes = 64;
 
-/** The counts of every node of the tree but the root, by predicates. */
+/** Returns the counts of every node of the tree except the root, with one predicate per count. */
 export async function countNodesByPredicate(
   root: ExplainGroup,
-  count: CountRecords,
+  count: CountRecordsOfEach,
 ): Promise<ReadonlyMap<ExplainNode, NodeCounts> | Unsupported> {
-  if (sizeOf(root) > maxCountedNodes)
+  if (descendantCount(root) > maxCountedNodes)
     return { unsupported: `more than ${maxCountedNodes} conditions` };
   const predicatesLeft = new Map<ExplainNode, Predicate>();
   const visit = (node: ExplainNode, before: readonly Predicate[]): void => {
@@ -54,13 +57,13 @@ export async function countNodesByPredicate(
   );
 }
 
-/** The number of nodes below a node. */
-function sizeOf(node: ExplainNode): number {
+/** Returns the number of nodes below a node. */
+function descendantCount(node: ExplainNode): number {
   if (node.kind === 'condition') return 0;
-  return node.nodes.reduce((sum, child) => sum + 1 + sizeOf(child), 0);
+  return node.nodes.reduce((sum, child) => sum + 1 + descendantCount(child), 0);
 }
 
-/** The counts of every node of the tree but the root, by one statement. */
+/** Returns the counts of every node of the tree except the root, with one SQL statement. */
 export async function countNodes(
   statement: Statement,
   root: ExplainGroup,
@@ -81,7 +84,7 @@ export async function countNodes(
         visit(child, before, [countStatement.condition(child), ...before]);
       return;
     }
-    const passed = countStatement.passed(node);
+    const passed = countStatement.addSatisfiedCount(node);
     for (const [i, child] of node.nodes.entries()) {
       const conditionsInside = i === 0 ? before : [...before, `${passed} >= ${i}`];
       visit(child, conditionsInside, [`${passed} > ${i}`, ...before]);
@@ -89,7 +92,7 @@ export async function countNodes(
   };
   visit(root, [], []);
   if (nodes.length === 0) return new Map();
-  const [row = []] = await rows(countStatement.counts(countedConditions));
+  const [row = []] = await rows(countStatement.countingSelect(countedConditions));
   const count = (column: number): number => Number(row[column] ?? 0);
   return new Map(
     nodes.map((node, i) => [node, { matches: count(2 * i), left: count(2 * i + 1) }] as const),
@@ -109,11 +112,11 @@ export class CountStatement {
     readonly statement: Statement,
     leaves: readonly ExplainLeaf[],
   ) {
-    for (const leaf of leaves) this.#names.set(leaf, this.add(leaf.predicate));
+    for (const leaf of leaves) this.#names.set(leaf, this.addCondition(leaf.predicate));
   }
 
   /** Adds a column that tells whether a record satisfies the predicate, and returns its name. The column is never null. */
-  add(predicate: Predicate): string {
+  addCondition(predicate: Predicate): string {
     const name = `b${this.#conditions.length}`;
     this.#conditions.push(
       `coalesce(${compilePredicate(this.statement, predicate)}, false) AS ${name}`,
@@ -121,7 +124,7 @@ export class CountStatement {
     return name;
   }
 
-  /** The SQL condition of a node; `others` replace the conditions of some of its descendants. */
+  /** Returns the SQL condition of a node; `others` replace the conditions of some of its descendants. */
   condition(node: ExplainNode, others?: ReadonlyMap<ExplainNode, string>): string {
     const otherCondition = others?.get(node);
     if (otherCondition !== undefined) return otherCondition;
@@ -133,7 +136,7 @@ export class CountStatement {
   }
 
   /** Adds a column with the number of the group's leading nodes that a record satisfies, and returns its name. */
-  passed(node: ExplainGroup): string {
+  addSatisfiedCount(node: ExplainGroup): string {
     const cases = node.nodes.map((child, i) => `WHEN NOT ${this.condition(child)} THEN ${i}`);
     const name = `f${this.#derived.length}`;
     this.#derived.push(
@@ -142,12 +145,12 @@ export class CountStatement {
     return name;
   }
 
-  /** The statement that counts, for each list of conditions, the records that satisfy all of them. */
-  counts(conditions: readonly (readonly string[])[]): Select {
+  /** Returns the statement that counts, for each list of conditions, the records that satisfy all of them. */
+  countingSelect(conditions: readonly (readonly string[])[]): SelectStatement {
     const { params, source } = this.statement;
-    if (this.#conditions.length === 0) this.#conditions.push('true AS b0'); // the tree holds only empty lists
+    if (this.#conditions.length === 0) this.#conditions.push('true AS b0'); // the condition tree is empty
     const names = this.#conditions.map((_, i) => `b${i}`);
-    // Nested CASEs: with AND, DuckDB takes ten times as long to plan a thousand counts (2.3 s).
+    // DuckDB needs ten times as long to plan a thousand counts (2.3 s) with AND as with nested CASEs.
     const counts = conditions.map(
       (all) => `count(${all.reduceRight((then, one) => `CASE WHEN ${one} THEN ${then} END`, '1')})`,
     );
@@ -156,6 +159,6 @@ export class CountStatement {
       this.#derived.length === 0
         ? singles
         : `(SELECT ${[...names, ...this.#derived].join(', ')} FROM ${singles}) AS m`;
-    return { sql: `SELECT ${counts.join(', ')} FROM ${relation}`, params: params.list };
+    return { sql: `SELECT ${counts.join(', ')} FROM ${relation}`, params: params.boundValues };
   }
 }

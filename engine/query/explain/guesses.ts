@@ -3,8 +3,8 @@ import type { GeneNames } from '../request/entities.js';
 import { positiveLeaves, type ExplainGroup, type ExplainLeaf } from './node.js';
 import {
   filterParts,
-  parseSource,
-  readAtom,
+  reparseSource,
+  reparseAtom,
   rewordLeaf,
   type Rewording,
   type ConditionGuess,
@@ -12,17 +12,20 @@ import {
 } from './reword.js';
 import type { ExplainContext } from './tree.js';
 import { shiftPositions, shiftedText, swapBounds } from './position-guesses.js';
-import { partReason, stringGuesses } from './string-guesses.js';
-import { node, or, type Predicate } from '../predicate/predicate.js';
+import { partOfValueReason, stringGuesses } from './string-guesses.js';
+import { freezePredicate, or, type Predicate } from '../predicate/predicate.js';
 
-/** The possible mistakes in a single condition. */
-export function guessesAt(leaf: ExplainLeaf, context: ExplainContext): readonly ConditionGuess[] {
+/** Returns possible mistakes in a single condition. */
+export function guessesAtLeaf(
+  leaf: ExplainLeaf,
+  context: ExplainContext,
+): readonly ConditionGuess[] {
   const guesses: ConditionGuess[] = [];
   const add = (cause: string, because: string, found: RewordedCondition | undefined, more: Partial<ConditionGuess> = {}): void => {
     if (found)
       guesses.push({ leaf, cause, because, instead: found.text, changes: new Map([[leaf, found.predicate]]), ...more });
   }; // prettier-ignore
-  for (const { cause, because, change } of valueChanges(context.names.genes))
+  for (const { cause, because, change } of valueCorrections(context.names.genes))
     add(cause, because, rewordLeaf(leaf, context, change));
   const { source, predicate } = leaf;
   if (predicate.kind === 'any' && predicate.item.kind === 'and')
@@ -32,19 +35,19 @@ export function guessesAt(leaf: ExplainLeaf, context: ExplainContext): readonly 
     });
   if (source.kind === 'build')
     for (const step of [1, 2] as const)
-      add('wrong_build', buildReason, otherBuild(leaf, swappedBuild(source.value, step)));
+      add('wrong_build', buildReason, withBuildReplaced(leaf, otherBuildName(source.value, step)));
   if (source.kind === 'entity' && source.type === 'gene')
-    add('gene_name', geneReason, parseSource({ ...source, value: geneSynonyms(source.value, context.names.genes) }, context)); // prettier-ignore
+    add('gene_name', geneReason, reparseSource({ ...source, value: geneSynonyms(source.value, context.names.genes) }, context)); // prettier-ignore
   if (source.kind === 'term') {
     const { atom } = source;
     const [only] = atom.kind === 'term' ? atom.parts : [];
     const text = atom.kind === 'phrase' ? atom.text : typeof only === 'object' ? only.text : '';
     if (text !== '' && (atom.kind === 'phrase' || (atom.kind === 'term' && atom.parts.length === 1))) {
       const parts = ['any', { text }, 'any'] as const;
-      add('part_of_value', partReason, readAtom({ kind: 'term', field: atom.field, parts }, context));
+      add('part_of_value', partOfValueReason, reparseAtom({ kind: 'term', field: atom.field, parts }, context));
     }
     if (atom.kind === 'range' && atom.low && atom.high)
-      add('swapped_ends', 'The ends of the range are swapped', readAtom({ ...atom, low: atom.high, high: atom.low }, context));
+      add('swapped_ends', 'The ends of the range are swapped', reparseAtom({ ...atom, low: atom.high, high: atom.low }, context));
   } // prettier-ignore
   if (source.kind === 'filter') {
     const parts = filterParts(source.key, context);
@@ -54,8 +57,8 @@ export function guessesAt(leaf: ExplainLeaf, context: ExplainContext): readonly 
   return guesses;
 }
 
-/** The possible mistakes that concern several conditions: positions that count from 0, and swapped ends of a range. */
-export function guessesAtAll(
+/** Returns possible mistakes that concern several conditions: positions that count from 0, and swapped ends of a range. */
+export function guessesAcrossLeaves(
   root: ExplainGroup,
   context: ExplainContext,
 ): readonly ConditionGuess[] {
@@ -69,49 +72,49 @@ function elementsReason(list: string): string {
 const buildReason = 'The records are of another genome build';
 const geneReason = 'The records use another name of the gene';
 
-interface ValueChange {
+interface ValueCorrection {
   readonly cause: string;
   readonly because: string;
   readonly change: Rewording;
 }
 
-function valueChanges(genes: GeneNames | undefined): readonly ValueChange[] {
+function valueCorrections(genes: GeneNames | undefined): readonly ValueCorrection[] {
   const chromosome = 'The chromosome is written differently';
   const build = 'The genome build has another name';
   const position = 'Positions are counted from another number';
   return [
-    { cause: 'wrong_build', because: buildReason, change: (text) => swappedBuild(text, 1) },
-    { cause: 'wrong_build', because: buildReason, change: (text) => swappedBuild(text, 2) },
+    { cause: 'wrong_build', because: buildReason, change: (text) => otherBuildName(text, 1) },
+    { cause: 'wrong_build', because: buildReason, change: (text) => otherBuildName(text, 2) },
     { cause: 'build_name', because: build, change: (text) => buildAliases.get(text.toLowerCase()) },
     { cause: 'chr_prefix', because: chromosome, change: withoutChr },
     { cause: 'chr_prefix', because: chromosome, change: withChr },
-    { cause: 'chr_prefix', because: chromosome, change: otherMitochondrion },
-    { cause: 'spaces', because: 'The value has spaces around it', change: differsFrom((text) => text.trim()) },
+    { cause: 'chr_prefix', because: chromosome, change: otherMitochondrialName },
+    { cause: 'spaces', because: 'The value has spaces around it', change: undefinedIfUnchanged((text) => text.trim()) },
     { cause: 'quotes', because: 'The value has quotation marks around it', change: (text) => /^\s*(["'])(.+)\1\s*$/su.exec(text)?.[2] },
     { cause: 'number_format', because: 'The number is written differently', change: (text) => /^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$/.test(text) ? text.replaceAll(',', '') : undefined },
-    { cause: 'gene_name', because: geneReason, change: differsFrom((text) => genes?.resolve(text)) },
+    { cause: 'gene_name', because: geneReason, change: undefinedIfUnchanged((text) => genes?.resolve(text)) },
     ...[1n, -1n].flatMap((by) => [false, true].map((isBoth) => (
       { cause: 'off_by_one', because: position, change: (text: string) => shiftedText(text, by, isBoth) }))),
   ]; // prettier-ignore
 }
 
-function differsFrom(change: Rewording): Rewording {
+function undefinedIfUnchanged(change: Rewording): Rewording {
   return (text) => {
     const changedText = change(text);
     return changedText === text || changedText === '' ? undefined : changedText;
   };
 }
 
-/** The builds in which coordinates may be meant, by the names that one system gives them. */
-const buildSystems: readonly (readonly string[])[] = [
+/** The genome builds that may be confused, grouped by naming system. */
+const buildNamingSystems: readonly (readonly string[])[] = [
   genomeBuilds,
   ['hg19', 'hg38', 'hs1'],
   ['37', '38'],
 ];
 
-/** The text with another build: the next of the same system, or the one behind it. */
-function swappedBuild(text: string, step: 1 | 2): string | undefined {
-  for (const names of buildSystems) {
+/** Returns the text with another build of the same naming system: `step` builds further in the list. */
+function otherBuildName(text: string, step: 1 | 2): string | undefined {
+  for (const names of buildNamingSystems) {
     const at = names.findIndex((name) => text.toLowerCase().startsWith(name.toLowerCase()));
     if (at < 0 || step >= names.length) continue;
     const ownName = text.slice(0, names[at]!.length);
@@ -133,30 +136,33 @@ const buildAliases: ReadonlyMap<string, string> = new Map([
 ]);
 
 const withChrPattern = /^((?:GRCh3[78]|T2T-CHM13)-)?chr(?=[0-9XYMU])(.+)$/isu;
-const plainPattern = /^((?:GRCh3[78]|T2T-CHM13)-)?(\d{1,2}|X|Y|MT?)([-:_].*)?$/isu;
+const withoutChrPattern = /^((?:GRCh3[78]|T2T-CHM13)-)?(\d{1,2}|X|Y|MT?)([-:_].*)?$/isu;
 
-/** `chr12`, `chr12:5-7`, `chr12-5-A-T`. */
+/** Returns a value such as `chr12`, `chr12:5-7` or `chr12-5-A-T` without `chr`. */
 function withoutChr(text: string): string | undefined {
   const match = withChrPattern.exec(text);
   return match ? `${match[1] ?? ''}${match[2]!}` : undefined;
 }
 
 function withChr(text: string): string | undefined {
-  const match = plainPattern.exec(text);
+  const match = withoutChrPattern.exec(text);
   return match ? `${match[1] ?? ''}chr${match[2]!}${match[3] ?? ''}` : undefined;
 }
 
-function otherMitochondrion(text: string): string | undefined {
+function otherMitochondrialName(text: string): string | undefined {
   const match = /^(chr)?(MT?)$/i.exec(text);
   if (!match) return undefined;
   const otherName = match[2]!.length === 1 ? 'MT' : 'M';
   return match[1] === undefined ? `chr${otherName}` : otherName;
 }
 
-function otherBuild(leaf: ExplainLeaf, other: string | undefined): RewordedCondition | undefined {
+function withBuildReplaced(
+  leaf: ExplainLeaf,
+  other: string | undefined,
+): RewordedCondition | undefined {
   const swap = (predicate: Predicate): Predicate => {
     if (predicate.kind === 'or') return or(predicate.items.map(swap));
-    return predicate.kind === 'in' ? node({ ...predicate, values: [other!.toUpperCase()] }) : predicate;
+    return predicate.kind === 'in' ? freezePredicate({ ...predicate, values: [other!.toUpperCase()] }) : predicate;
   }; // prettier-ignore
   return other === undefined || leaf.predicate.kind === 'all'
     ? undefined

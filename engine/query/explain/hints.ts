@@ -5,18 +5,18 @@ import { elementFields, fieldRef, type FieldIndex } from '../request/fields.js';
 import type { Statement } from '../sql/statement.js';
 import type { RunSelect } from '../sql/statement.js';
 import { CountStatement } from './counts.js';
-import { recordCount } from './cause.js';
+import { recordCountText } from './cause.js';
 import { leavesOf, type ExplainGroup, type ExplainLeaf, type ExplainNode } from './node.js';
 import { atomText } from './query-nodes.js';
 import { splitKey } from '../request/actions.js';
 
-/** Conditions on one list of objects that different elements may satisfy, and the condition on one element. */
+/** Conditions on one list of objects that different elements may satisfy, and the condition that one element must satisfy alone. */
 export interface Hint {
   readonly paths: readonly string[];
   readonly hint: string;
   /** The condition on one element, in the syntax of the request. */
   readonly instead: string;
-  /** Number of records that satisfy the conditions with any elements. */
+  /** Number of records in which any elements, not necessarily the same, satisfy the conditions. */
   readonly apart: number;
   /** Number of records that satisfy `instead` alone (`matches`), and together with the rest of the request (`left`). */
   readonly matches: number;
@@ -24,29 +24,29 @@ export interface Hint {
 }
 
 /** Conditions that an AND joins and that concern fields inside one list of objects. */
-interface SeparateConditions {
+interface ListElementConditions {
   readonly leaves: readonly ExplainLeaf[];
   readonly list: FieldRef;
   readonly instead: string;
   readonly predicate: Predicate;
 }
 
-/** The most hints that are counted. */
+/** The maximum number of hints that are counted. */
 const maxHints = 10;
 
-/** The hints about a request: all are counted by one statement. */
+/** Returns the hints about a request. One statement counts all of them. */
 export async function hintsAbout(
   root: ExplainGroup,
   index: FieldIndex,
   begin: () => Statement,
   rows: RunSelect,
 ): Promise<readonly Hint[]> {
-  const found = apartIn(root, index).slice(0, maxHints);
+  const found = listElementConditionsIn(root, index).slice(0, maxHints);
   if (found.length === 0) return [];
   const countStatement = new CountStatement(begin(), leavesOf(root));
   const countedGroups = found.flatMap(({ leaves, predicate }) => {
-    const countTogether = countStatement.add(predicate);
-    // One condition becomes the condition on an element, the others are left out.
+    const countTogether = countStatement.addCondition(predicate);
+    // One of the conditions is replaced by the joined condition on an element, and the other ones are removed.
     const otherCounts = new Map(
       leaves.map((leaf, i) => [leaf, i === 0 ? countTogether : 'true'] as const),
     );
@@ -56,12 +56,12 @@ export async function hintsAbout(
       [countStatement.condition(root, otherCounts)],
     ];
   });
-  const [row = []] = await rows(countStatement.counts(countedGroups));
+  const [row = []] = await rows(countStatement.countingSelect(countedGroups));
   return found.map(({ leaves, list, instead }, i): Hint => {
     const [apart, matches, left] = [0, 1, 2].map((column) => Number(row[3 * i + column] ?? 0));
     return {
       paths: leaves.map(({ path }) => path),
-      hint: `Different elements of ${list.name} may satisfy these conditions: ${matches!} of the ${recordCount(apart!)} have one element that satisfies all of them.`,
+      hint: `Different elements of ${list.name} may satisfy these conditions: ${matches!} of the ${recordCountText(apart!)} have one element that satisfies all of them.`,
       instead,
       apart: apart!,
       matches: matches!,
@@ -70,35 +70,45 @@ export async function hintsAbout(
   });
 }
 
-function apartIn(node: ExplainNode, index: FieldIndex): readonly SeparateConditions[] {
+function listElementConditionsIn(
+  node: ExplainNode,
+  index: FieldIndex,
+): readonly ListElementConditions[] {
   if (node.kind === 'condition') return [];
-  const groupsInside = node.nodes.flatMap((child) => apartIn(child, index));
+  const groupsInside = node.nodes.flatMap((child) => listElementConditionsIn(child, index));
   if (node.kind === 'or') return groupsInside;
   const leaves = node.nodes.filter((child): child is ExplainLeaf => child.kind === 'condition');
   const byList = new Map<string, ExplainLeaf[]>();
   for (const leaf of leaves) {
-    const [list] = listsOf(leaf, index);
+    const [list] = enclosingListFields(leaf, index);
     if (list === undefined) continue;
     const key = `${leaf.source.kind} ${list.name}`;
     byList.set(key, [...(byList.get(key) ?? []), leaf]);
   }
   const ownGroups = [...byList.values()].flatMap((same) =>
-    same.length > 1 ? [joinedCondition(same, index)] : [],
+    same.length > 1 ? [oneElementCondition(same, index)] : [],
   );
   return [...ownGroups, ...groupsInside];
 }
 
-/** The conditions as one on an element of the innermost list that they have in common. */
-function joinedCondition(leaves: readonly ExplainLeaf[], index: FieldIndex): SeparateConditions {
-  const common = listsOf(leaves[0]!, index).filter((list) =>
-    leaves.every((leaf) => listsOf(leaf, index).some(({ name }) => name === list.name)),
+/** Returns one condition on an element of the innermost list that the given conditions have in common. */
+function oneElementCondition(
+  leaves: readonly ExplainLeaf[],
+  index: FieldIndex,
+): ListElementConditions {
+  const common = enclosingListFields(leaves[0]!, index).filter((list) =>
+    leaves.every((leaf) => enclosingListFields(leaf, index).some(({ name }) => name === list.name)),
   );
   const list = common.at(-1)!;
   const predicate = any(list, and(leaves.map((leaf) => leaf.predicate)));
-  return { leaves, list, predicate, instead: writtenFilter(leaves, list, index) };
+  return { leaves, list, predicate, instead: elementFilterText(leaves, list, index) };
 }
 
-function writtenFilter(leaves: readonly ExplainLeaf[], list: FieldRef, index: FieldIndex): string {
+function elementFilterText(
+  leaves: readonly ExplainLeaf[],
+  list: FieldRef,
+  index: FieldIndex,
+): string {
   const nameInside = (name: string): string =>
     index.find(name)!.path.slice(list.path.length).join('.');
   const terms: string[] = [];
@@ -116,8 +126,11 @@ function writtenFilter(leaves: readonly ExplainLeaf[], list: FieldRef, index: Fi
     : stringifyJson({ any: { path: list.name, filters } });
 }
 
-/** The lists of objects around the field of a condition, from the outermost; empty for a condition that names no field. */
-function listsOf({ source, predicate }: ExplainLeaf, index: FieldIndex): readonly FieldRef[] {
+/** Returns the lists of objects that contain the field of a condition, from the outermost; empty for a condition that names no field. */
+function enclosingListFields(
+  { source, predicate }: ExplainLeaf,
+  index: FieldIndex,
+): readonly FieldRef[] {
   const names = source.kind === 'filter' || (source.kind === 'term' && source.atom.field !== null);
   const [field] = fieldsRead(predicate);
   if (!names || field === undefined) return [];

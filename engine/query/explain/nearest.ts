@@ -1,17 +1,17 @@
 import { compilePredicate } from '../sql/compile.js';
-import { boundType } from '../sql/params.js';
+import { paramTypeOf } from '../sql/params.js';
 import type { RunSelect } from '../sql/statement.js';
 import { isNumeric } from '../../core/types.js';
 import type { FieldRef, Predicate, Scalar } from '../predicate/predicate.js';
 import { fieldExpression, type Statement } from '../sql/statement.js';
 
-/** Begins a statement over the records of the snapshot. */
-export type Begin = () => Statement;
+/** Begins an SQL statement over the records of the snapshot. */
+export type BeginStatement = () => Statement;
 
-/** The stored values nearest to those of a condition. */
+/** The stored values nearest to those that a condition asks for. */
 export interface NearestValues {
   readonly field: FieldRef;
-  /** The largest stored value below and the smallest above; null if there is none. */
+  /** The largest stored value below the interval and the smallest above it; null if there is none. */
   readonly below: unknown;
   readonly above: unknown;
   readonly least: unknown;
@@ -19,11 +19,11 @@ export interface NearestValues {
 }
 
 /**
- * The values of a number or date field next to those that the condition asks for, among the records that satisfy `scope`; undefined
+ * Returns the values of a number or date field next to those that the condition asks for, among the records that satisfy `scope`; undefined
  * for other fields and conditions.
  */
 export async function valuesAround(
-  begin: Begin,
+  begin: BeginStatement,
   predicate: Predicate,
   scope: Predicate,
   rows: RunSelect,
@@ -35,7 +35,7 @@ export async function valuesAround(
   const values = fieldExpression(statement, field);
   if (!values) return undefined;
   const { dialect, params, source } = statement;
-  const type = boundType(field);
+  const type = paramTypeOf(field);
   const greatestBelow =
     low === null ? 'NULL' : `max(CASE WHEN v < ${params.add(type, low)} THEN v END)`;
   const leastAbove =
@@ -47,13 +47,13 @@ export async function valuesAround(
   const relation = `(SELECT ${eachValue} AS v FROM ${source} WHERE ${compilePredicate(statement, scope)}) AS q`;
   const [row = []] = await rows({
     sql: `SELECT ${shownBounds.join(', ')} FROM ${relation}`,
-    params: params.list,
+    params: params.boundValues,
   });
-  const [under, over, least, most] = shownBounds.map((_, i) => valueOf(row[i]));
+  const [under, over, least, most] = shownBounds.map((_, i) => parseJsonValue(row[i]));
   return { field, below: under, above: over, least, most };
 }
 
-/** The interval that a condition on a number or date asks for; of a list of values, the first. */
+/** Returns the interval that a condition on a number or date asks for; if it lists values, that of the first. */
 function intervalOf(
   predicate: Predicate,
 ):
@@ -72,11 +72,11 @@ function intervalOf(
   return { field, low: low && low.value, high: high && high.value };
 }
 
-const maxShown = 5;
+const maxSuggestedStrings = 5;
 
-/** Stored strings within an edit distance of 1 to 3 (by the length of `text`), ignoring case, the nearest first. */
+/** Returns stored strings within an edit distance of 1 to 3 (depending on the length of `text`), ignoring case, the nearest first. */
 export async function similarStrings(
-  begin: Begin,
+  begin: BeginStatement,
   field: FieldRef,
   text: string,
   rows: RunSelect,
@@ -91,15 +91,15 @@ export async function similarStrings(
   const eachValue = values.isMany ? dialect.spread(values.sql) : values.sql;
   const nearValues = `(SELECT v, ${distance} AS d FROM (SELECT ${eachValue} AS v FROM ${source}) AS q) AS s`;
   const found = await rows({
-    sql: `SELECT v FROM ${nearValues} WHERE d <= ${maxDistance} GROUP BY v ORDER BY min(d), count(*) DESC, v LIMIT ${maxShown}`,
-    params: params.list,
+    sql: `SELECT v FROM ${nearValues} WHERE d <= ${maxDistance} GROUP BY v ORDER BY min(d), count(*) DESC, v LIMIT ${maxSuggestedStrings}`,
+    params: params.boundValues,
   });
   return found.map(([value]) => String(value));
 }
 
-/** The most frequent values of a string field among the first 1,000 records that satisfy `scope`. */
+/** Returns the most frequent values of a string field among the first 1,000 records that satisfy `scope`. */
 export async function frequentStrings(
-  begin: Begin,
+  begin: BeginStatement,
   field: FieldRef,
   scope: Predicate,
   rows: RunSelect,
@@ -110,14 +110,14 @@ export async function frequentStrings(
   const { params, source } = statement;
   const first = `(SELECT ${values.sql} AS v FROM ${source} WHERE ${compilePredicate(statement, scope)} LIMIT 1000) AS q`;
   const found = await rows({
-    sql: `SELECT v FROM ${first} WHERE v IS NOT NULL GROUP BY v ORDER BY count(*) DESC, v LIMIT ${maxShown}`,
-    params: params.list,
+    sql: `SELECT v FROM ${first} WHERE v IS NOT NULL GROUP BY v ORDER BY count(*) DESC, v LIMIT ${maxSuggestedStrings}`,
+    params: params.boundValues,
   });
   return found.map(([value]) => String(value));
 }
 
-/** The value of a JSON text. An integer beyond 2^53 stays a string, because JSON.parse would round it. */
-function valueOf(json: unknown): unknown {
+/** Parses a JSON text. An integer beyond 2^53 stays a string, because JSON.parse would round it. */
+function parseJsonValue(json: unknown): unknown {
   if (json === null || json === undefined) return null;
   const value: unknown = JSON.parse(String(json));
   return typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)

@@ -20,7 +20,7 @@ export interface ExplainGroup {
   readonly kind: 'and' | 'or' | 'not';
   readonly path: string;
   readonly predicate: Predicate;
-  /** The nodes of a `not` are joined by AND. */
+  /** The child nodes, combined as the kind of the group says; those of a `not` are joined by AND. */
   readonly nodes: readonly ExplainNode[];
 }
 
@@ -33,7 +33,7 @@ export type ExplainSource =
   | { readonly kind: 'presence' }
   | { readonly kind: 'element' };
 
-/** Combines nodes. */
+/** Returns a group of nodes. */
 export function groupNodes(
   kind: ExplainGroup['kind'],
   path: string,
@@ -44,12 +44,12 @@ export function groupNodes(
   return { kind, path, predicate, nodes };
 }
 
-/** The conditions of a tree, in the order of the request. */
+/** Returns the conditions of a tree, in the order of the request. */
 export function leavesOf(node: ExplainNode): readonly ExplainLeaf[] {
   return node.kind === 'condition' ? [node] : node.nodes.flatMap(leavesOf);
 }
 
-/** The conditions of a tree that are not negated, in the order of the request. */
+/** Returns the conditions of a tree that are not negated, in the order of the request. */
 export function positiveLeaves(node: ExplainNode): readonly ExplainLeaf[] {
   if (node.kind === 'not') return [];
   return node.kind === 'condition' ? [node] : node.nodes.flatMap(positiveLeaves);

@@ -1,7 +1,7 @@
 import type { ExplainGroup, ExplainLeaf, ExplainNode } from './node.js';
 import {
   filterParts,
-  parseSource,
+  reparseSource,
   rewordLeaf,
   type Rewording,
   type ConditionGuess,
@@ -9,18 +9,18 @@ import {
 import type { ExplainContext } from './tree.js';
 import type { RangeEnd, Predicate } from '../predicate/predicate.js';
 
-const positions = /(^|[._ ])(start|stop|end|pos|position)$/i;
-const startName = /(^|[._ ])(start|pos|position)$/i;
+const positionNamePattern = /(^|[._ ])(start|stop|end|pos|position)$/i;
+const startNamePattern = /(^|[._ ])(start|pos|position)$/i;
 
-/** Shifts all positions of a request by one: the request may count from 0 and the records from 1, or the reverse. */
+/** Shifts all positions in a request by one, because the request may count from 0 and the records from 1, or the reverse. */
 export function shiftPositions(
   leaves: readonly ExplainLeaf[],
   context: ExplainContext,
 ): readonly ConditionGuess[] {
   const found: ConditionGuess[] = [];
   for (const [which, names] of [
-    ['start', startName],
-    ['position', positions],
+    ['start', startNamePattern],
+    ['position', positionNamePattern],
   ] as const) {
     for (const by of [1n, -1n]) {
       const at = leaves.filter(({ source }) => {
@@ -60,14 +60,14 @@ export function shiftedText(text: string, by: bigint, isBoth: boolean): string |
   return `${before!}${BigInt(start!) + by}-${BigInt(stop!) + (isBoth ? by : 0n)}${after}`;
 }
 
-/** Exchanges the two ends of a range that no value can lie between: `gte` 5 and `lte` 3. */
+/** Exchanges the two bounds of a range that contains no value, such as `gte` 5 and `lte` 3. */
 export function swapBounds(
   group: ExplainGroup,
   context: ExplainContext,
 ): readonly ConditionGuess[] {
   const ends = group.nodes.filter((node): node is ExplainLeaf => node.kind === 'condition');
   const found = ends.flatMap((low) =>
-    ends.flatMap((high) => (isCrossed(low.predicate, high.predicate) ? exchangeValues(low, high, context) : [])),
+    ends.flatMap((high) => (areBoundsCrossed(low.predicate, high.predicate) ? exchangeValues(low, high, context) : [])),
   ); // prettier-ignore
   const groupsInside = group.nodes.filter((node: ExplainNode): node is ExplainGroup => node.kind === 'and' || node.kind === 'or'); // prettier-ignore
   return [
@@ -76,13 +76,13 @@ export function swapBounds(
   ];
 }
 
-function isCrossed(one: Predicate, other: Predicate): boolean {
+function areBoundsCrossed(one: Predicate, other: Predicate): boolean {
   if (one.kind !== 'range' || other.kind !== 'range') return false;
   if (one.field.name !== other.field.name || one.high || other.low) return false;
-  return one.low !== null && other.high !== null && isAbove(one.low, other.high);
+  return one.low !== null && other.high !== null && isLowAboveHigh(one.low, other.high);
 }
 
-function isAbove(low: RangeEnd, high: RangeEnd): boolean {
+function isLowAboveHigh(low: RangeEnd, high: RangeEnd): boolean {
   return low.value > high.value;
 }
 
@@ -92,8 +92,8 @@ function exchangeValues(
   context: ExplainContext,
 ): readonly ConditionGuess[] {
   if (low.source.kind !== 'filter' || high.source.kind !== 'filter') return [];
-  const first = parseSource({ ...low.source, value: high.source.value }, context);
-  const second = parseSource({ ...high.source, value: low.source.value }, context);
+  const first = reparseSource({ ...low.source, value: high.source.value }, context);
+  const second = reparseSource({ ...high.source, value: low.source.value }, context);
   if (!first || !second) return [];
   return [
     {

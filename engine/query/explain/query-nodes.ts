@@ -10,14 +10,14 @@ import {
 import { compileQueryString } from '../request/query-string/query-string.js';
 import type { RangeEndText } from '../request/ranges.js';
 
-/** The conditions of a query string as a tree. Clauses that only affect the ranking are left out. */
+/** Returns the conditions of a query string as a tree. Clauses that only affect the ranking are left out. */
 export function queryNode(text: string, path: string, index: FieldIndex): ExplainNode {
   return levelNode(parseGrammar(text), path, index);
 }
 
 /**
- * A level of a query string, with the semantics of query-string.ts: the required clauses if there are any, else one of the alternatives; and none
- * of the excluded clauses.
+ * Returns the node of one level of a query string, with the semantics of query-string.ts: all required clauses if there are any, else one
+ * of the alternatives; and none of the excluded clauses.
  */
 function levelNode({ alternatives }: ClauseLevel, path: string, index: FieldIndex): ExplainNode {
   const isExcluded = (clauses: readonly Clause[]): boolean =>
@@ -77,29 +77,29 @@ function sourceOf(atom: Exclude<Atom, { kind: 'group' }>): ExplainSource {
   return atom.kind === 'exists' || atom.kind === 'missing' ? { kind: 'presence' } : { kind: 'term', atom }; // prettier-ignore
 }
 
-/** The predicate of a single term, phrase or range. */
+/** Returns the predicate of a single term, phrase or range. */
 export function atomPredicate(atom: Atom, index: FieldIndex): Predicate {
   // prettier-ignore
   return compileQueryString({ alternatives: [[{ sign: 'none', atom, boost: 1 }]] }, index).predicate;
 }
 
-/** A term, phrase or range in the syntax of query strings. */
+/** Returns a term, phrase or range in the syntax of query strings. */
 export function atomText(atom: Exclude<Atom, { kind: 'group' }>): string {
   if (atom.kind === 'element') return atom.text;
   if (atom.kind === 'exists' || atom.kind === 'missing')
     return `_${atom.kind}_:${escapeText(atom.field)}`;
   const field = atom.field === null ? '' : `${escapeText(atom.field)}:`;
   if (atom.kind === 'phrase') return `${field}"${atom.text.replaceAll(/["\\]/g, '\\$&')}"`;
-  if (atom.kind === 'term') return field + atom.parts.map(partText).join('');
+  if (atom.kind === 'term') return field + atom.parts.map(wildcardPartText).join('');
   const { low, high } = atom;
-  return `${field}${low?.inclusive === false ? '{' : '['}${endText(low)} TO ${endText(high)}${high?.inclusive === false ? '}' : ']'}`; // prettier-ignore
+  return `${field}${low?.inclusive === false ? '{' : '['}${rangeEndText(low)} TO ${rangeEndText(high)}${high?.inclusive === false ? '}' : ']'}`; // prettier-ignore
 }
 
-function partText(part: WildPart): string {
+function wildcardPartText(part: WildPart): string {
   return part === 'any' ? '*' : part === 'one' ? '?' : escapeText(part.text);
 }
 
-function endText(end: RangeEndText | null): string {
+function rangeEndText(end: RangeEndText | null): string {
   return end === null ? '*' : escapeText(end.text);
 }
 

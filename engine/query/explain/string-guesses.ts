@@ -1,9 +1,9 @@
 import { stringifyJson } from '../../core/json.js';
-import { parseSource, readAtom, type RewordedCondition } from './reword.js';
-import { shortText, type ExplainContext } from './tree.js';
-import { node, type FieldRef } from '../predicate/predicate.js';
+import { reparseSource, reparseAtom, type RewordedCondition } from './reword.js';
+import { truncatedJson, type ExplainContext } from './tree.js';
+import { freezePredicate, type FieldRef } from '../predicate/predicate.js';
 
-export const partReason = 'No whole value is equal to this, but parts of values are';
+export const partOfValueReason = 'No whole value is equal to this, but parts of values are';
 
 /** A possible mistake in a string condition: code, sentence, corrected condition, and whether to list matching values. */
 export type StringGuess = readonly [
@@ -13,14 +13,14 @@ export type StringGuess = readonly [
   shows?: true,
 ];
 
-/** The possible mistakes in a filter on a string or text field. */
+/** Returns the possible mistakes in a filter on a string or text field. */
 export function stringGuesses(
   { field, action }: { readonly field: FieldRef; readonly action: string },
   value: unknown,
   context: ExplainContext,
 ): readonly StringGuess[] {
   const filter = (name: string, other: unknown): RewordedCondition | undefined =>
-    parseSource({ kind: 'filter', key: `${field.name}__${name}`, value: other }, context);
+    reparseSource({ kind: 'filter', key: `${field.name}__${name}`, value: other }, context);
   const letters = 'This comparison is case-sensitive';
   const singleText = typeof value === 'number' || typeof value === 'bigint' ? String(value) : value;
   if (typeof singleText !== 'string' || singleText.length > 200) return [];
@@ -28,13 +28,15 @@ export function stringGuesses(
     const word = { kind: 'term', field: field.name, parts: [{ text: singleText }, 'any'] } as const;
     return action === 'exact'
       ? [['letter_case', letters, filter('iexact', singleText)]]
-      : [['part_of_value', 'No whole word is equal to this, but some begin with it', asQuery(readAtom(word, context))]]; // prettier-ignore
+      : [['part_of_value', 'No whole word is equal to this, but some begin with it', asQueryString(reparseAtom(word, context))]]; // prettier-ignore
   }
   if (field.type !== 'string') return [];
   const literal = escapedPattern(singleText);
   const pattern = (text: string): RewordedCondition => ({
-    text: context.rules?.refused.has('regexp') ? null : shortText([`${field.name}__regexp`, text]),
-    predicate: node({ kind: 'regexp', field, pattern: text }),
+    text: context.rules?.refused.has('regexp')
+      ? null
+      : truncatedJson([`${field.name}__regexp`, text]),
+    predicate: freezePredicate({ kind: 'regexp', field, pattern: text }),
   });
   switch (action) {
     case 'contains':
@@ -58,24 +60,27 @@ export function stringGuesses(
         ...(action === 'exact' ? [['letter_case', letters, filter('iexact', singleText), true] as const] : []),
         ['spaces', 'The stored values have spaces around them', pattern(`(?i)\\s+${trimmedPattern}\\s*|${trimmedPattern}\\s+`), true],
         ['separators', 'The words are joined by other characters', words.length > 1 ? pattern(`(?i)${words.join('[-_\\s]*')}`) : undefined, true],
-        ['number_format', 'The number is written differently', singleText.trim() !== '' && Number.isFinite(number) ? equalNumber(field, number) : undefined, true],
-        ['part_of_value', partReason, filter('contains', singleText), true],
+        ['number_format', 'The number is written differently', singleText.trim() !== '' && Number.isFinite(number) ? equalNumberCondition(field, number) : undefined, true],
+        ['part_of_value', partOfValueReason, filter('contains', singleText), true],
       ]; // prettier-ignore
     }
   }
 }
 
-function asQuery(found: RewordedCondition | undefined): RewordedCondition | undefined {
+function asQueryString(found: RewordedCondition | undefined): RewordedCondition | undefined {
   return found && { ...found, text: stringifyJson({ query: found.text }) };
 }
 
-/** The text with the metacharacters of RE2 escaped. */
+/** Returns the text with the metacharacters of RE2 escaped. */
 function escapedPattern(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 }
 
-function equalNumber(field: FieldRef, number: number): RewordedCondition {
+function equalNumberCondition(field: FieldRef, number: number): RewordedCondition {
   const end = { value: number, inclusive: true };
   const ref = { ...field, type: 'double', isNumberInText: true } as const;
-  return { text: null, predicate: node({ kind: 'range', field: ref, low: end, high: end }) };
+  return {
+    text: null,
+    predicate: freezePredicate({ kind: 'range', field: ref, low: end, high: end }),
+  };
 }

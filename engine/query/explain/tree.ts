@@ -14,22 +14,22 @@ export interface ExplainContext {
 }
 
 /** The parts of a parsed request that `explain` needs. */
-export interface Explaining extends ExplainContext {
+export interface ExplainedRequest extends ExplainContext {
   readonly root: ExplainGroup;
-  /** Time that parsing the request took, milliseconds. */
+  /** Time in milliseconds that parsing the request took. */
   readonly parseMs: number;
 }
 
 /** The parts of a validated request that are conditions. */
-interface Conditions {
+interface RequestConditions {
   readonly filters: unknown;
   readonly query: unknown;
   readonly entities: unknown;
   readonly build: { readonly value: string; readonly predicate: Predicate } | null;
 }
 
-/** The tree of a request's conditions: filters, query string, entities and genome build, in this order, joined by AND. */
-export function explainTree(conditions: Conditions, context: ExplainContext): ExplainGroup {
+/** Returns the tree of a request's conditions: filters, query string, entities and genome build, in this order, joined by AND. */
+export function explainTree(conditions: RequestConditions, context: ExplainContext): ExplainGroup {
   const nodes: ExplainNode[] = [];
   const { filters, query, entities, build } = conditions;
   if (filters !== null && filters !== undefined)
@@ -54,12 +54,12 @@ function filterNodes(input: unknown, path: string, context: ExplainContext): Exp
   return input.map((member, index) => filterNode(member, `${path}[${index}]`, context));
 }
 
-/** The node of one filter. The input has been validated, so the casts hold. */
+/** Returns the node of one filter. The input has been validated, so the type assertions hold. */
 function filterNode(input: unknown, path: string, context: ExplainContext): ExplainNode {
   const leaf = (source: ExplainSource): ExplainNode => ({
     kind: 'condition',
     path,
-    text: shortText(input),
+    text: truncatedJson(input),
     predicate: parseFilters([input], context.index, context.rules),
     source,
   });
@@ -70,7 +70,7 @@ function filterNode(input: unknown, path: string, context: ExplainContext): Expl
   return groupNodes(kind, path, filterNodes(operand, `${path}.${operator}`, context));
 }
 
-/** The nodes of the entity pairs: pairs of the same type are joined by OR. */
+/** Returns the nodes of the entity pairs (type and value): pairs of the same type are joined by OR. */
 function entityNodes(input: unknown, { index, names }: ExplainContext): ExplainNode[] {
   const pairs = isPair(input) ? [input] : (input as readonly [string, unknown][]);
   const byType = new Map<string, ExplainNode[]>();
@@ -81,7 +81,7 @@ function entityNodes(input: unknown, { index, names }: ExplainContext): ExplainN
     nodes.push({
       kind: 'condition',
       path: `entities[${i}]`,
-      text: shortText(pair),
+      text: truncatedJson(pair),
       predicate: parseEntities([pair], index, names),
       source: { kind: 'entity', type, value: pair[1] },
     });
@@ -94,20 +94,20 @@ function entityNodes(input: unknown, { index, names }: ExplainContext): ExplainN
 const maxTextLength = 300;
 const maxListLength = 10;
 
-/** A part of the request as JSON of at most 300 characters, with at most 10 members of each list. */
-export function shortText(value: unknown): string {
-  const text = stringifyJson(shortenValue(value));
+/** Returns a part of the request as JSON of at most 300 characters, with at most 10 members of each list. */
+export function truncatedJson(value: unknown): string {
+  const text = stringifyJson(truncateValue(value));
   return text.length > maxTextLength ? `${text.slice(0, maxTextLength).toWellFormed()}…` : text;
 }
 
-function shortenValue(value: unknown): unknown {
+function truncateValue(value: unknown): unknown {
   if (typeof value === 'string' && value.length > maxTextLength)
     return `${value.slice(0, maxTextLength).toWellFormed()}…`;
   if (!Array.isArray(value)) return value;
   const list = value as readonly unknown[];
-  if (list.length <= maxListLength) return list.map(shortenValue);
+  if (list.length <= maxListLength) return list.map(truncateValue);
   return [
-    ...list.slice(0, maxListLength).map(shortenValue),
+    ...list.slice(0, maxListLength).map(truncateValue),
     `… ${list.length - maxListLength} more`,
   ];
 }

@@ -1,29 +1,29 @@
 /**
- * A cache within a limit of bytes that one large query cannot empty. New entries enter a window, in which the least recently used goes
- * first. What leaves the window replaces entries of the main part only if more of the latest queries asked for it than for each of
- * them. Queries that together need more than the limit find part of their columns here, where a cache by last use would have none.
- * The method is W-TinyLFU: G. Einziger, R. Friedman and B. Manes, "TinyLFU: A Highly Efficient Cache Admission Policy", ACM
- * Transactions on Storage 13(4), 2017.
+ * A cache with a limit in bytes that one large query cannot empty. A new entry enters a window, from which the least recently used entry is
+ * removed first. An entry removed from the window enters the main part only if more of the latest queries asked for it than for each entry
+ * that it would replace. So queries that together need more than the limit still find part of their columns in the cache, where a
+ * least-recently-used cache would have none. The method is W-TinyLFU: G. Einziger, R. Friedman and B. Manes, "TinyLFU: A Highly Efficient
+ * Cache Admission Policy", ACM Transactions on Storage 13(4), 2017.
  */
 export class AdmissionCache {
   readonly #window: CachePart;
   readonly #main: CachePart;
-  /** The entries of keys that queries asked for recently, with or without a value. */
-  readonly #entries = new Map<string, Entry>();
+  /** The entries of all keys that recent queries asked for, whether the cache has a value for them or not. */
+  readonly #entries = new Map<string, CacheEntry>();
   #query = 0;
-  /** Counts are halved earlier if they are of more keys than this. */
-  #maxKeys = leastMaxKeys;
+  /** Use counts are halved before `queriesPerHalving` queries if more keys than this are counted. */
+  #maxKeys = minMaxKeys;
   readonly #counts: CacheCounts;
 
   constructor(bytes: number, counts = newCacheCounts()) {
     this.#counts = counts;
-    counts[countPlaces.bytes] = 0;
-    const window = Math.floor(bytes / windowShare);
+    counts[cacheCountIndices.bytes] = 0;
+    const window = Math.floor(bytes / windowDivisor);
     this.#window = new CachePart(window);
     this.#main = new CachePart(bytes - window);
   }
 
-  /** The sum of the sizes, in bytes. */
+  /** The sum of the sizes of all values, in bytes. */
   get size(): number {
     return this.#window.size + this.#main.size;
   }
@@ -31,79 +31,79 @@ export class AdmissionCache {
   /** Begins a query: repeated requests for a key within one query count once. */
   beginQuery(): void {
     this.#query++;
-    if (this.#query % queriesPerAge === 0 || this.#entries.size > this.#maxKeys) this.#age();
+    if (this.#query % queriesPerHalving === 0 || this.#entries.size > this.#maxKeys) this.#age();
   }
 
-  /** Whether the cache has a value for the key; the call does not count as a use. */
+  /** Returns whether the cache has a value for the key; the call does not count as a use. */
   has(key: string): boolean {
     return this.#entries.get(key)?.part !== undefined;
   }
 
-  /** The value of a key; asking does not count as use. */
+  /** Returns the value of a key; the call does not count as a use. */
   peek(key: string): unknown {
     return this.#entries.get(key)?.value;
   }
 
   get(key: string): unknown {
     const entry = this.#entry(key);
-    if (entry.query !== this.#query) {
-      entry.query = this.#query;
-      if (entry.uses < maxUses) entry.uses++;
-      this.#counts[entry.part === undefined ? countPlaces.misses : countPlaces.hits]!++;
+    if (entry.lastQuery !== this.#query) {
+      entry.lastQuery = this.#query;
+      if (entry.uses < maxCountedUses) entry.uses++;
+      this.#counts[entry.part === undefined ? cacheCountIndices.misses : cacheCountIndices.hits]!++;
     }
     entry.part?.touch(entry);
     return entry.value;
   }
 
-  /** How many of the latest queries asked for the key, the running one included. */
+  /** Returns how many of the latest queries asked for the key, including the running one. */
   uses(key: string): number {
     return this.#entries.get(key)?.uses ?? 0;
   }
 
-  /** Adds or replaces a value, whose size is in bytes, unless others are worth more. */
+  /** Adds or replaces a value of `bytes` bytes, unless the values that it would displace are used more. */
   set(key: string, value: unknown, bytes: number): void {
     const entry = this.#entry(key);
     entry.part?.remove(entry);
     entry.value = value;
     entry.bytes = bytes;
-    if (bytes > this.#window.limit) this.#admit(entry);
+    if (bytes > this.#window.maxBytes) this.#admit(entry);
     else this.#window.add(entry);
     while (!this.#window.isWithinLimit) {
-      const oldest = this.#window.oldest!;
+      const oldest = this.#window.oldestEntry!;
       this.#window.remove(oldest);
       this.#admit(oldest);
     }
-    this.#counts[countPlaces.bytes] = this.size;
+    this.#counts[cacheCountIndices.bytes] = this.size;
   }
 
   clear(): void {
     for (const part of [this.#window, this.#main])
-      while (part.oldest !== undefined) drop(part.oldest);
-    this.#counts[countPlaces.bytes] = 0;
+      while (part.oldestEntry !== undefined) evictValue(part.oldestEntry);
+    this.#counts[cacheCountIndices.bytes] = 0;
   }
 
-  #entry(key: string): Entry {
+  #entry(key: string): CacheEntry {
     const known = this.#entries.get(key);
     if (known !== undefined) return known;
-    const made = new Entry();
+    const made = new CacheEntry();
     this.#entries.set(key, made);
     return made;
   }
 
-  /** Adds an entry to the main part if there is room, or if the entries that it would displace were each used by fewer queries. */
-  #admit(entry: Entry): void {
+  /** Adds an entry to the main part if there is room, or if fewer queries used each of the entries that it would displace. */
+  #admit(entry: CacheEntry): void {
     const main = this.#main;
-    let lacking = main.size + entry.bytes - main.limit;
-    const victims: Entry[] = [];
-    let oldest = main.oldest;
+    let lacking = main.size + entry.bytes - main.maxBytes;
+    const victims: CacheEntry[] = [];
+    let oldest = main.oldestEntry;
     while (lacking > 0) {
-      if (entry.bytes > main.limit || oldest === undefined || oldest.uses >= entry.uses)
-        return drop(entry);
+      if (entry.bytes > main.maxBytes || oldest === undefined || oldest.uses >= entry.uses)
+        return evictValue(entry);
       victims.push(oldest);
       lacking -= oldest.bytes;
-      oldest = oldest.newer;
+      oldest = oldest.newerEntry;
     }
-    for (const victim of victims) drop(victim);
+    for (const victim of victims) evictValue(victim);
     main.add(entry);
   }
 
@@ -112,85 +112,85 @@ export class AdmissionCache {
       entry.uses >>= 1;
       if (entry.uses === 0 && entry.part === undefined) this.#entries.delete(key);
     }
-    this.#maxKeys = Math.max(leastMaxKeys, 2 * this.#entries.size);
+    this.#maxKeys = Math.max(minMaxKeys, 2 * this.#entries.size);
   }
 }
 
-/** The counts of a cache, in memory that another thread may read. */
+/** The counts of a cache, in memory that other threads can read. */
 export type CacheCounts = Float64Array<SharedArrayBuffer>;
 
-/** The places of the counts: the sum of the sizes, and how often a query found a value for a key, or none. */
-export const countPlaces = { bytes: 0, hits: 1, misses: 2 } as const;
+/** The indices in `CacheCounts`: the size of all values in bytes, and how often a query found a value for a key or found none. */
+export const cacheCountIndices = { bytes: 0, hits: 1, misses: 2 } as const;
 
 export function newCacheCounts(): CacheCounts {
-  const places = Object.keys(countPlaces).length;
+  const places = Object.keys(cacheCountIndices).length;
   return new Float64Array(new SharedArrayBuffer(places * Float64Array.BYTES_PER_ELEMENT));
 }
 
-/** The window is one part in this many. */
-const windowShare = 16;
-/** The greatest number of uses that is counted. */
-const maxUses = 15;
+/** The window takes one part in this many of the cache's size. */
+const windowDivisor = 16;
+/** The greatest use count; further uses are not counted. */
+const maxCountedUses = 15;
 /** The number of queries after which all counts are halved, so that entries used long ago can be displaced. */
-const queriesPerAge = 64;
-const leastMaxKeys = 1 << 17;
+const queriesPerHalving = 64;
+const minMaxKeys = 1 << 17;
 
-/** A key, its use, and its position in the part of the cache that has its value. */
-class Entry {
+/** A key, its number of uses, and its links in the part of the cache that holds its value. */
+class CacheEntry {
   value: unknown;
   bytes = 0;
   /** Number of recent queries that requested the key. */
   uses = 0;
-  query = -1;
+  lastQuery = -1;
   part: CachePart | undefined;
-  older: Entry | undefined;
-  newer: Entry | undefined;
+  olderEntry: CacheEntry | undefined;
+  newerEntry: CacheEntry | undefined;
 }
 
-function drop(entry: Entry): void {
+function evictValue(entry: CacheEntry): void {
   entry.part?.remove(entry);
   entry.value = undefined;
 }
 
 /** A list of entries in the order of their last use. */
 class CachePart {
-  readonly limit: number;
+  readonly maxBytes: number;
   size = 0;
-  oldest: Entry | undefined;
-  #newest: Entry | undefined;
+  oldestEntry: CacheEntry | undefined;
+  #newest: CacheEntry | undefined;
 
   constructor(limit: number) {
-    this.limit = limit;
+    this.maxBytes = limit;
   }
 
   get isWithinLimit(): boolean {
-    return this.size <= this.limit;
+    return this.size <= this.maxBytes;
   }
 
-  touch(entry: Entry): void {
+  touch(entry: CacheEntry): void {
     if (entry === this.#newest) return;
     this.remove(entry);
     this.add(entry);
   }
 
-  add(entry: Entry): void {
+  add(entry: CacheEntry): void {
     entry.part = this;
-    entry.older = this.#newest;
-    if (this.#newest === undefined) this.oldest = entry;
-    else this.#newest.newer = entry;
+    entry.olderEntry = this.#newest;
+    if (this.#newest === undefined) this.oldestEntry = entry;
+    else this.#newest.newerEntry = entry;
     this.#newest = entry;
     this.size += entry.bytes;
   }
 
-  remove(entry: Entry): void {
-    const { older, newer } = entry;
-    if (older === undefined) this.oldest = newer;
-    else older.newer = newer;
-    if (newer === undefined) this.#newest = older;
-    else newer.older = older;
+  remove(entry: CacheEntry): void {
+    const { olderEntry, newerEntry } = entry;
+    if (olderEntry === undefined) this.oldestEntry = newerEntry;
+    else olderEntry.newerEntry = newerEntry;
+    if (newerEntry === undefined) this.#newest = olderEntry;
+    else newerEntry.olderEntry = olderEntry;
     entry.part = undefined;
-    entry.older = undefined;
-    entry.newer = undefined;
+    entry.olderEntry = undefined;
+    entry.newerEntry = undefined;
     this.size -= entry.bytes;
   }
 }

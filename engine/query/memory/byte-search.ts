@@ -1,16 +1,16 @@
 import { instantiate, type Kernel } from '../../core/wasm-assembler.js';
 
-/** Pages of 64 KiB of the kernel's memory; longer texts are searched without it. */
+/** Size of the kernel's memory in pages of 64 KiB; longer texts are searched without the kernel. */
 const memoryPages = 16;
-/** The kernel reads so many bytes beyond the last probe. */
-const stepBytes = 16;
-/** Longer byte sequences are searched without the kernel. */
-const maxWanted = 1024;
-/** With more candidates than one in so many bytes, comparing them takes longer than Node's search. */
+/** Number of bytes that the kernel may read beyond the last position that it tests. */
+const vectorBytes = 16;
+/** Maximum length of a byte sequence that the kernel searches for; longer ones are searched for by Node. */
+const maxWantedBytes = 1024;
+/** If there is more than one candidate in this many bytes, comparing the candidates takes longer than Node's search. */
 const bytesPerCandidate = 64;
 
-/** Instructions that compare 16 bytes at `$at` and an offset with a vector of equal bytes. */
-const probe = (offset: string, vector: string): string => `
+/** Instructions that compare the 16 bytes at `$at` plus an offset with a vector that repeats one byte. */
+const compareBytesSource = (offset: string, vector: string): string => `
   local.get $at
   local.get ${offset}
   i32.add
@@ -18,8 +18,11 @@ const probe = (offset: string, vector: string): string => `
   local.get ${vector}
   i8x16.eq`;
 
-/** Returns the first position from `at` on at which four bytes are as wanted: at the position and at three offsets from it; beyond `end` if there is none. */
-const candidate: Kernel = {
+/**
+ * Returns the first position from `at` on where the four given bytes occur: at the position itself, and at the offsets `second`, `third`
+ * and `last` from it. Returns a position beyond `end` if there is none.
+ */
+const candidateKernel: Kernel = {
   name: 'candidate',
   params: ['at', 'end', 'second', 'third', 'last', 'byte1', 'byte2', 'byte3', 'byte4'],
   locals: ['none', 'hits'],
@@ -39,12 +42,12 @@ const candidate: Kernel = {
         local.get $end
         i32.ge_u
         br_if 1
-        ${probe('$none', '$v1')}
-        ${probe('$second', '$v2')}
+        ${compareBytesSource('$none', '$v1')}
+        ${compareBytesSource('$second', '$v2')}
         v128.and
-        ${probe('$third', '$v3')}
+        ${compareBytesSource('$third', '$v3')}
         v128.and
-        ${probe('$last', '$v4')}
+        ${compareBytesSource('$last', '$v4')}
         v128.and
         i8x16.bitmask
         local.tee $hits
@@ -62,39 +65,40 @@ const candidate: Kernel = {
     i32.add`,
 };
 
-interface Exports {
+interface SearchKernels {
   candidate(
     at: number, end: number, second: number, third: number, last: number,
     byte1: number, byte2: number, byte3: number, byte4: number,
   ): number; // prettier-ignore
 }
 
-const kernel = instantiate<Exports>([candidate], memoryPages);
-const memory = new Uint8Array(kernel.memory.buffer);
+const searchKernels = instantiate<SearchKernels>([candidateKernel], memoryPages);
+const kernelMemory = new Uint8Array(searchKernels.memory.buffer);
 
 /**
- * Whether a text contains some bytes. Four of them are compared at 16 positions at once, which finds digits among digits five times as fast as Node's
- * search does, which looks for the first byte alone.
+ * Returns whether a text contains a sequence of bytes. Four bytes of the sequence are compared at 16 positions at once, which finds digits
+ * among digits five times as fast as Node's search, which looks for the first byte alone.
  */
 export function holdsBytes(text: Uint8Array, wanted: Buffer): boolean {
   const { length } = wanted;
   const { length: size } = text;
-  const isShort = length > 1 && length <= maxWanted;
-  if (!isShort || size + maxWanted + stepBytes > memory.length) return includes(text, wanted, 0);
-  memory.set(text);
+  const isShort = length > 1 && length <= maxWantedBytes;
+  if (!isShort || size + maxWantedBytes + vectorBytes > kernelMemory.length)
+    return includesFrom(text, wanted, 0);
+  kernelMemory.set(text);
   const last = length - 1;
   const [second, third] = [Math.floor(last / 3), Math.floor((2 * last) / 3)];
   const [byte1, byte2, byte3, byte4] = [wanted[0]!, wanted[second]!, wanted[third]!, wanted[last]!];
   let candidates = 0;
   for (let at = 0; ; at++) {
-    at = kernel.candidate(at, size, second, third, last, byte1, byte2, byte3, byte4);
+    at = searchKernels.candidate(at, size, second, third, last, byte1, byte2, byte3, byte4);
     if (at + length > size) return false;
-    if (wanted.compare(memory, at, at + length) === 0) return true;
-    if (++candidates * bytesPerCandidate > size) return includes(text, wanted, at);
+    if (wanted.compare(kernelMemory, at, at + length) === 0) return true;
+    if (++candidates * bytesPerCandidate > size) return includesFrom(text, wanted, at);
   }
 }
 
-function includes(
+function includesFrom(
   { buffer, byteOffset, length }: Uint8Array,
   wanted: Buffer,
   from: number,

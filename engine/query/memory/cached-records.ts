@@ -1,10 +1,10 @@
 import type { RowRef } from '../plan/executor.js';
-import { linesOf } from '../results/encoded-page.js';
+import { splitLines } from '../results/encoded-page.js';
 import type { PageFormat, PageRecords, RecordBytes } from '../results/page-format.js';
 import { pageRecords } from '../results/page-records.js';
 import { isPageKey, type PageCache } from '../results/record-reader.js';
 import type { SegmentSource } from '../results/row-blocks.js';
-import type { Projected } from '../results/projection.js';
+import type { ProjectedColumn } from '../results/projection.js';
 import type { ScalarType } from '../results/converted.js';
 import type { AdmissionCache } from './admission-cache.js';
 import type { MemoryColumn } from './column.js';
@@ -12,28 +12,28 @@ import { rowOfColumn } from './column-row.js';
 import type { SegmentFile } from './segment-file.js';
 import type { SegmentLeaf } from './segment-leaves.js';
 
-/** A request for the records of a page. */
-interface AskedRecords {
+/** A request for the records of a page of results. */
+interface RecordsRequest {
   readonly rows: readonly RowRef[];
-  readonly projection: readonly Projected[];
+  readonly projection: readonly ProjectedColumn[];
   readonly format: PageFormat;
   /** A name that identifies the snapshot and the projection. */
   readonly name: string;
 }
 
 /**
- * Makes the records of a page, through the cache. Records that lie apart need a page of each leaf for every one of them, hundreds of
- * kilobytes in memory for a record of less than one. The cache keeps their texts instead, and a page only when a second query asks for it. Their values come
- * from columns that are in memory, or of each page they alone are decoded.
+ * Returns the records of a page of results, through the cache. A scattered record needs one Parquet page of each leaf, hundreds of
+ * kilobytes in memory for less than one kilobyte of text. So the cache keeps the text of scattered records, and a Parquet page only when a
+ * second query asks for it. Their values come from columns in memory, or are decoded from the page one by one.
  */
 export function cachedRecords(
   cache: AdmissionCache,
   file: SegmentSource['file'],
   columnOf: LoadedColumns,
-  { rows, projection, format, name }: AskedRecords,
+  { rows, projection, format, name }: RecordsRequest,
 ): PageRecords {
-  if (!lieApart(rows)) return pageRecords({ file, cache }, rows, { projection, format });
-  const source = { file, cache: keepingWhatIsAskedAgain(cache, columnOf) };
+  if (!areRowsScattered(rows)) return pageRecords({ file, cache }, rows, { projection, format });
+  const source = { file, cache: pageCacheOnSecondRequest(cache, columnOf) };
   if (format.kind !== 'texts') return pageRecords(source, rows, { projection, format });
   const key = `records ${name} ${rows.join(' ')}`;
   let lines = cache.get(key) as RecordBytes | undefined;
@@ -41,32 +41,32 @@ export function cachedRecords(
     lines = pageRecords(source, rows, { projection, format: { kind: 'json', end: '\n' } });
     cache.set(key, lines, lines.bytes.byteLength + lines.ends.byteLength + key.length);
   }
-  return linesOf(lines);
+  return splitLines(lines);
 }
 
-/** Records lie apart if a run of neighbours has, on average, fewer of them. */
-const leastNeighbours = 8;
-/** A row is a neighbour of the one before it if they are at most as many rows apart, fewer than most pages have. */
-const neighbourhood = 256;
+/** Records are scattered if they form runs of neighbours with fewer records than this, on average. */
+const minRowsPerNeighbourhood = 8;
+/** Two consecutive rows of a result are neighbours if their numbers differ by at most this; most pages have more rows. */
+const neighbourhoodRows = 256;
 
-function lieApart(rows: readonly RowRef[]): boolean {
+function areRowsScattered(rows: readonly RowRef[]): boolean {
   let runs = 1;
   for (let i = 1; i < rows.length; i++) {
     const [segment, row] = rows[i]!;
     const [segmentBefore, rowBefore] = rows[i - 1]!;
-    if (segment !== segmentBefore || Math.abs(row - rowBefore) > neighbourhood) runs++;
+    if (segment !== segmentBefore || Math.abs(row - rowBefore) > neighbourhoodRows) runs++;
   }
-  return rows.length < leastNeighbours * runs;
+  return rows.length < minRowsPerNeighbourhood * runs;
 }
 
-/** The column of a leaf of a file, with values of this type, if it is in memory. */
+/** Returns the column of a leaf of a file with values of this type, if the column is in memory. */
 export type LoadedColumns = (
   file: SegmentFile,
   leaf: SegmentLeaf,
   type: ScalarType,
 ) => MemoryColumn | undefined;
 
-function keepingWhatIsAskedAgain(cache: AdmissionCache, columnOf: LoadedColumns): PageCache {
+function pageCacheOnSecondRequest(cache: AdmissionCache, columnOf: LoadedColumns): PageCache {
   let areKept = false;
   return {
     get: (key) => cache.get(key),

@@ -8,9 +8,9 @@ import { andInto, orInto } from './selection-bytes.js';
 export interface LeafHits {
   readonly texts: Uint32Array | Int32Array;
   readonly scores: Float64Array;
-  /** The greatest score. */
+  /** The greatest of the scores. */
   readonly most: number;
-  /** For each row, the number of its text plus one; undefined if each row has the text of the same number. */
+  /** For each row, the number of its text plus one; undefined if row i has text i. */
   readonly textOf: Uint16Array | Uint32Array | undefined;
   /** True if every score is 1 and has to be multiplied by the weight of the condition. */
   readonly isUnweighted: boolean;
@@ -18,27 +18,27 @@ export interface LeafHits {
 
 export const noHits: LeafHits = { texts: new Uint32Array(0), scores: new Float64Array(0), most: 0, textOf: undefined, isUnweighted: false }; // prettier-ignore
 
-/** The hits of a condition whose score is the same for all rows. */
+/** Returns the hits of a condition whose score is the same for all rows. */
 export function constantHits(rows: Int32Array): LeafHits {
   if (rows.length === 0) return { ...noHits, isUnweighted: true };
   const scores = new Float64Array(rows.length).fill(1);
   return { texts: rows, scores, most: 1, textOf: undefined, isUnweighted: true };
 }
 
-/** An upper bound of the scores in a segment. */
+/** Returns an upper bound of the scores of the rows of a segment. */
 export function maxScore(
   clauses: readonly RankedClause[],
   tier: number,
   found: ReadonlyMap<Predicate, LeafHits>,
 ): number {
-  return scoreOf(clauses, tier, found, (condition) => found.get(condition)!.most);
+  return clausesScore(clauses, tier, found, (condition) => found.get(condition)!.most);
 }
 
 /**
- * The score of a row whose conditions have these scores, which are 0 for those that it does not satisfy. It grows with each of them: the operations are
- * those of `scoresByRow`, which round alike.
+ * Returns the score of a row from the scores `own` of its conditions, which are 0 for conditions that it does not satisfy. The result grows
+ * with each of these scores: the operations and their rounding are those of `scoresByRow`.
  */
-function scoreOf(
+function clausesScore(
   clauses: readonly RankedClause[],
   tier: number,
   found: ReadonlyMap<Predicate, LeafHits>,
@@ -50,7 +50,7 @@ function scoreOf(
   };
   let total = 0;
   for (const clause of clauses) {
-    let sum = addsTier(clause, clauses) && holds(clause.item) ? tier : 0;
+    let sum = hasTierScore(clause, clauses) && holds(clause.item) ? tier : 0;
     for (const [leaf, { most }] of clause.leaves)
       sum += (found.get(leaf)!.isUnweighted ? most : 1) * own(leaf);
     total += clause.boost * sum;
@@ -59,8 +59,8 @@ function scoreOf(
 }
 
 /**
- * The matching rows whose score the page may need: a few thousand for a term of 450,000 rows. Undefined if every matching row has to be scored, or if
- * they are few.
+ * Returns the matching rows whose score may be high enough for the requested page: a few thousand of the 450,000 rows of a frequent term.
+ * Undefined if every matching row has to be scored, or if few rows match.
  */
 export function competitiveRows(
   matching: SelectionVector,
@@ -73,29 +73,33 @@ export function competitiveRows(
   if (matching === 'none' || (matching !== 'all' && isSparse(matching))) return undefined;
   if (ranking.wants(0)) return undefined;
   const isWanted = (scores: ReadonlyMap<Predicate, number>): boolean =>
-    ranking.wants(scoreOf(clauses, tier, found, (condition) => scores.get(condition) ?? 0));
+    ranking.wants(clausesScore(clauses, tier, found, (condition) => scores.get(condition) ?? 0));
   const most = new Map([...found].filter(([, hits]) => hits.most > 0).map(([condition, hits]) => [condition, hits.most])); // prettier-ignore
   const selected = new Uint8Array(rows);
-  // A row that satisfies only these is not wanted, so that the wanted rows are among those of the other conditions (MaxScore; Turtle and Flood 1995).
+  // Conditions whose greatest scores together are too low. A row that satisfies no other condition is not wanted, so only the rows of the
+  // other conditions are candidates (MaxScore; Turtle and Flood 1995).
   const insufficient = new Map<Predicate, number>();
   const ascending = [...most].sort((a, b) => soloScore(a) - soloScore(b));
   for (const [condition, greatest] of ascending) {
     if (!isWanted(insufficient.set(condition, greatest))) continue;
-    const unwanted = greatestUnwanted(greatest, (score) =>
+    const unwanted = greatestUncompetitiveScore(greatest, (score) =>
       isWanted(new Map(most).set(condition, score)),
     );
-    selectRows(selected, found.get(condition)!, unwanted);
+    selectRowsScoringAbove(selected, found.get(condition)!, unwanted);
   }
   if (matching !== 'all') andInto(selected, matching);
   return rowNumbers(selected, rows);
 
   function soloScore([condition, greatest]: readonly [Predicate, number]): number {
-    return scoreOf(clauses, tier, found, (each) => (each === condition ? greatest : 0));
+    return clausesScore(clauses, tier, found, (each) => (each === condition ? greatest : 0));
   }
 }
 
-/** The greatest score that is not wanted, or a little less, or 0; `greatest` is wanted. */
-function greatestUnwanted(greatest: number, isWanted: (score: number) => boolean): number {
+/** Returns approximately the greatest score that is not wanted, never more than it. `greatest` is a wanted score. */
+function greatestUncompetitiveScore(
+  greatest: number,
+  isWanted: (score: number) => boolean,
+): number {
   let [low, high] = [0, greatest];
   for (let round = 0; round < 40; round++) {
     const middle = (low + high) / 2;
@@ -105,8 +109,8 @@ function greatestUnwanted(greatest: number, isWanted: (score: number) => boolean
   return low;
 }
 
-/** Selects the rows of texts with a score above this one. */
-function selectRows(
+/** Selects the rows whose text has a score greater than `above`. */
+function selectRowsScoringAbove(
   selected: Uint8Array,
   { texts, scores, textOf }: LeafHits,
   above: number,
@@ -123,12 +127,15 @@ function selectRows(
   }
 }
 
-/** Whether a satisfied clause adds the constant of relevance.ts that ranks by the number of clauses: not if it is the only clause and its conditions have scores. */
-function addsTier({ leaves }: RankedClause, clauses: readonly RankedClause[]): boolean {
+/**
+ * Returns whether a satisfied clause adds the tier: the constant of relevance.ts that ranks by the number of satisfied clauses. A clause
+ * does not if it is the only one and its conditions have scores.
+ */
+function hasTierScore({ leaves }: RankedClause, clauses: readonly RankedClause[]): boolean {
   return clauses.length > 1 || leaves.every(([, { most }]) => most === 0);
 }
 
-/** The scores of rows over all clauses, by the operations of relevance.ts in the same order. */
+/** Returns the scores of rows over all clauses, by the same operations in the same order as relevance.ts. */
 export function scoresByRow(
   clauses: readonly RankedClause[],
   tier: number,
@@ -137,10 +144,11 @@ export function scoresByRow(
 ): Float64Array {
   const total = new Float64Array(rows.length);
   const byRow = new Map<Predicate, Float64Array>();
-  for (const [leaf, hits] of found) if (hits.most > 0) byRow.set(leaf, spreadScores(hits, rows));
+  for (const [leaf, hits] of found)
+    if (hits.most > 0) byRow.set(leaf, rowScoresOfTexts(hits, rows));
   for (const clause of clauses) {
     const sum = new Float64Array(rows.length);
-    if (addsTier(clause, clauses)) {
+    if (hasTierScore(clause, clauses)) {
       const isSatisfied = satisfiedRows(clause.item, byRow, rows.length);
       for (let i = 0; i < sum.length; i++) sum[i] = isSatisfied[i] === 1 ? tier : 0;
     }
@@ -155,8 +163,8 @@ export function scoresByRow(
   return total;
 }
 
-/** The scores of rows, from the scores of their texts. */
-function spreadScores({ texts, scores, textOf }: LeafHits, rows: Int32Array): Float64Array {
+/** Returns the scores of rows, taken from the scores of their texts. */
+function rowScoresOfTexts({ texts, scores, textOf }: LeafHits, rows: Int32Array): Float64Array {
   const spread = new Float64Array(rows.length);
   if (textOf === undefined) {
     for (let i = 0, at = 0; i < rows.length && at < texts.length; i++) {
@@ -174,7 +182,7 @@ function spreadScores({ texts, scores, textOf }: LeafHits, rows: Int32Array): Fl
   return spread;
 }
 
-/** For each row, 1 if it satisfies the clause. */
+/** Returns one byte for each row: 1 if it satisfies the clause. */
 function satisfiedRows(
   item: Predicate,
   scores: ReadonlyMap<Predicate, Float64Array>,

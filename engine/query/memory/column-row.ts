@@ -1,15 +1,16 @@
 import { physicalOfStored } from '../../store/arrow.js';
 import { physicalType } from '../../parquet/schema.js';
-import { isStoredAs, type ScalarType } from '../results/converted.js';
-import { valuePage, type LeafPage } from '../results/leaf-page.js';
+import { storesType, type ScalarType } from '../results/converted.js';
+import { singleRowPage, type LeafPage } from '../results/leaf-page.js';
 import { LeafValues } from '../results/leaf-values.js';
 import type { ColumnValues, MemoryColumn } from './column.js';
 import type { RowGroup } from './segment-file.js';
 import type { SegmentLeaf } from './segment-leaves.js';
 
 /**
- * The value of a leaf in one row, given by its number in the row group, from its column in memory, as a page of that row. Undefined if the column
- * does not tell the levels of the row: it is a list, or an object above the value may be missing.
+ * Returns the value of a leaf in one row as a Parquet page of that row alone. The value comes from the leaf's column in memory; `row` is
+ * the number in the row group. Undefined if the column does not determine the levels of the row: if it is a list, or if an object that
+ * contains the leaf may be missing.
  */
 export function rowOfColumn(
   { offsets, present, values }: MemoryColumn,
@@ -19,17 +20,22 @@ export function rowOfColumn(
   group: RowGroup,
   row: number,
 ): LeafPage | undefined {
-  if (offsets !== undefined || !isStoredAs(leaf, type)) return undefined;
+  if (offsets !== undefined || !storesType(leaf, type)) return undefined;
   const inSegment = group.first + row;
   if (present === undefined || present[inSegment] === 1)
-    return valuePage(leaf.maxDefinition, valueAt(values, inSegment, type));
-  return isParentThere(leaves, leaf, group) ? valuePage(leaf.maxDefinition - 1, none) : undefined;
+    return singleRowPage(leaf.maxDefinition, valueAt(values, inSegment, type));
+  return isParentPresent(leaves, leaf, group)
+    ? singleRowPage(leaf.maxDefinition - 1, emptyLeafValues)
+    : undefined;
 }
 
-const none = new LeafValues({ kind: 'int32s', int32s: new Int32Array(0) });
+const emptyLeafValues = new LeafValues({ kind: 'int32s', int32s: new Int32Array(0) });
 
-/** Whether the object of which a leaf is a member, if there is one, is there in all rows: another member has a value in each. */
-function isParentThere(
+/**
+ * Returns whether the object that contains a leaf exists in all rows; it does if another of its members has a value in each row. True for a
+ * leaf in no object.
+ */
+function isParentPresent(
   leaves: readonly SegmentLeaf[],
   { columns, maxRepetition }: SegmentLeaf,
   { chunks }: RowGroup,
@@ -45,7 +51,7 @@ function isParentThere(
   );
 }
 
-/** Value `i` of a column, alone. */
+/** Returns value `i` of a column as a single value. */
 function valueAt(values: ColumnValues, i: number, type: ScalarType): LeafValues {
   switch (values.kind) {
     case 'numbers':

@@ -1,19 +1,19 @@
 import type { ColumnValues, MemoryColumn } from './column.js';
 
-/** Rows `from` to `to` of a column, as a column of their own that shares its values; a list is given new offsets. */
-export function columnRows(column: MemoryColumn, from: number, to: number): MemoryColumn {
+/** Returns the rows `from` to `to` of a column as a column of their own that shares its values; a list gets new offsets. */
+export function sliceColumn(column: MemoryColumn, from: number, to: number): MemoryColumn {
   const rows = to - from;
   if (column.offsets === undefined) {
     const present = column.present?.subarray(from, to);
-    return { ...column, rows, present, values: valuesFrom(column.values, from, to) };
+    return { ...column, rows, present, values: sliceValues(column.values, from, to) };
   }
   const first = column.offsets[from]!;
   const offsets = column.offsets.slice(from, to + 1);
   if (first > 0) for (let i = 0; i <= rows; i++) offsets[i]! -= first;
-  return { ...column, rows, offsets, values: valuesFrom(column.values, first, first + offsets[rows]!) }; // prettier-ignore
+  return { ...column, rows, offsets, values: sliceValues(column.values, first, first + offsets[rows]!) }; // prettier-ignore
 }
 
-function valuesFrom(values: ColumnValues, from: number, to: number): ColumnValues {
+function sliceValues(values: ColumnValues, from: number, to: number): ColumnValues {
   switch (values.kind) {
     case 'numbers':
       return { ...values, numbers: values.numbers.subarray(from, to) };

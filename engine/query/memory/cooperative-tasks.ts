@@ -1,4 +1,4 @@
-/** A generator that yields where it may be interrupted, and the callbacks for its outcome. */
+/** A generator that yields where it may be interrupted, and the callbacks that receive its result or error. */
 export interface CooperativeTask<T> {
   readonly work: Generator<void, T>;
   readonly done: (result: T) => void;
@@ -7,7 +7,7 @@ export interface CooperativeTask<T> {
   readonly isIdle?: boolean;
 }
 
-/** Carries out work to its end, without interruption. */
+/** Runs a generator to its end, without interruption. */
 export function runToEnd<T>(work: Generator<void, T>): T {
   let step = work.next();
   while (!step.done) step = work.next();
@@ -70,7 +70,7 @@ export class CooperativeScheduler {
     this.#run();
   }
 
-  /** Drops a task, which fails with this error; without effect when it has ended. */
+  /** Removes a task, which then fails with this error. Does nothing if the task has ended. */
   cancel(id: number, error: Error): void {
     const task = this.#open.get(id);
     this.#open.delete(id);

@@ -1,16 +1,16 @@
-import { release } from '../../core/buffers.js';
+import { releaseBuffer } from '../../core/buffers.js';
 import type { DecompressedPage } from '../../parquet/read-pages.js';
 import { encodingId } from '../../parquet/encoding.js';
 import type { DictionaryValues, ColumnValues } from './column.js';
 import { acquireZeros, insertNullGaps, readEntries, type ValueSink } from './value-sink.js';
 import type { GrowingDictionary } from './growing-dictionary.js';
 
-/** Distinct indices are few if each occurs this often on average. */
-const fewShare = 16;
+/** The distinct indices count as few if each occurs at least this often on average. */
+const minMeanOccurrences = 16;
 
-/** Collects the strings of a file with dictionaries as indices of the dataset's dictionary. */
+/** Collects the strings of a dictionary-encoded file as indices of the dataset's dictionary. */
 export class DictionarySink implements ValueSink {
-  /** Narrowed at the end, when the greatest index is known. */
+  /** The collected indices. They are copied to a narrower array at the end, when the greatest index is known. */
   readonly #indices: Int32Array;
   readonly #capacity: number;
   readonly #dictionary: GrowingDictionary;
@@ -25,15 +25,15 @@ export class DictionarySink implements ValueSink {
     this.#dictionary = dictionary;
   }
 
-  /** Adds the entries of a page dictionary; returns false if they do not fit. */
-  dictionary({ body, count }: DecompressedPage): boolean {
+  /** Adds the entries of a page dictionary to the dataset's dictionary; returns false if they do not fit. */
+  addDictionary({ body, count }: DecompressedPage): boolean {
     const mapping = new Int32Array(count);
     const { bytes, view } = body;
     for (let i = 0; i < count; i++) {
-      const size = body.length();
-      const { at } = body;
+      const size = body.readLength();
+      const { readOffset } = body;
       body.skip(size);
-      const number = this.#dictionary.indexOf(bytes, view, at, at + size);
+      const number = this.#dictionary.indexOrAdd(bytes, view, readOffset, readOffset + size);
       if (number < 0) return false;
       if (number > this.#greatest) this.#greatest = number;
       mapping[i] = number;
@@ -43,7 +43,7 @@ export class DictionarySink implements ValueSink {
     return true;
   }
 
-  read(page: DecompressedPage, count: number, to: number): void {
+  readPage(page: DecompressedPage, count: number, to: number): void {
     if (count === 0) return;
     if (page.encoding !== encodingId.rleDictionary) {
       throw new RangeError(`encoding ${page.encoding} behind a dictionary`);
@@ -51,18 +51,18 @@ export class DictionarySink implements ValueSink {
     readEntries(page, count, this.#mapping, this.#indices, to);
   }
 
-  spread(from: number, count: number, slots: number, present: Uint8Array): void {
+  insertNulls(from: number, count: number, slots: number, present: Uint8Array): void {
     insertNullGaps(this.#indices, from, count, slots, present);
   }
 
-  /** The indices of all entries of the dictionaries so far. */
+  /** Returns the indices of all entries of the dictionaries so far. */
   distinct(): Int32Array {
     return Int32Array.from(this.#distinct);
   }
 
   finish(): { readonly values: ColumnValues; readonly bytes: number } {
     const indices = narrowIndices(this.#indices.subarray(0, this.#capacity), this.#greatest);
-    const isFew = this.#distinct.size * fewShare <= indices.length;
+    const isFew = this.#distinct.size * minMeanOccurrences <= indices.length;
     const distinct = isFew ? this.distinct() : undefined;
     return {
       values: { kind: 'dictionary', indices, dictionary: this.#dictionary, distinct },
@@ -71,7 +71,7 @@ export class DictionarySink implements ValueSink {
   }
 
   release(): void {
-    release(this.#indices);
+    releaseBuffer(this.#indices);
   }
 }
 

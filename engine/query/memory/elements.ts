@@ -1,4 +1,4 @@
-import { acquire, release } from '../../core/buffers.js';
+import { acquireBuffer, releaseBuffer } from '../../core/buffers.js';
 import { AppError } from '../../core/errors.js';
 import { readLevels } from '../../parquet/read-chunk.js';
 import { pagesOf, type RowLevel } from './load.js';
@@ -7,14 +7,14 @@ import type { SegmentLeaf } from './segment-leaves.js';
 
 /** The elements of a list of objects as rows of columns. */
 export interface LoadedElements {
-  /** Row r of the level above has the elements `offsets[r]` to `offsets[r + 1]`. */
+  /** Row r has the elements `offsets[r]` to `offsets[r + 1]` (exclusive), where a row is a record or an element of the enclosing list. */
   readonly offsets: Int32Array;
   readonly level: RowLevel;
 }
 
 /**
- * Finds the elements of a list of objects, given by its physical path, for the rows `above`; undefined if the segment lacks the list. Elements
- * that are null are left out. Throws `damaged`.
+ * Finds the elements of a list of objects, given by its physical path, for the rows `above`, which are records or elements of the enclosing
+ * list. Undefined if the segment lacks the list. Null elements are left out. Throws `damaged`.
  */
 export function loadElements(
   file: SegmentFile,
@@ -28,15 +28,15 @@ export function loadElements(
     definition: leaf.definitions[path.length - 1]!,
   };
   try {
-    const offsets = offsetsOf(file, leaf, above, level);
+    const offsets = elementOffsets(file, leaf, above, level);
     return { offsets, level: { ...level, rows: offsets[above.rows]! } };
   } catch (error) {
     if (error instanceof AppError) throw error;
-    throw file.damaged(`cannot give the elements of its column ${path.join('.')}`, error);
+    throw file.damagedError(`cannot give the elements of its column ${path.join('.')}`, error);
   }
 }
 
-/** The smallest leaf inside the list; the levels of any leaf show where its elements begin. */
+/** Returns the smallest leaf inside the list. Any leaf would do, because the levels of each show where the elements begin. */
 function smallestLeaf(file: SegmentFile, path: readonly string[]): SegmentLeaf | undefined {
   const bytesOf = ({ index }: SegmentLeaf): number =>
     file.groups.reduce((sum, { chunks }) => sum + chunks[index]!.bytes, 0);
@@ -50,7 +50,7 @@ function smallestLeaf(file: SegmentFile, path: readonly string[]): SegmentLeaf |
     .sort((a, b) => bytesOf(a) - bytesOf(b))[0];
 }
 
-function offsetsOf(
+function elementOffsets(
   file: SegmentFile,
   { index, maxRepetition, maxDefinition }: SegmentLeaf,
   above: RowLevel,
@@ -63,8 +63,8 @@ function offsetsOf(
     file.groups.map(({ chunks }) => chunks[index]!),
   )) {
     if (isDictionary) continue;
-    const repetition = acquire(Int32Array, count);
-    const definition = acquire(Int32Array, count);
+    const repetition = acquireBuffer(Int32Array, count);
+    const definition = acquireBuffer(Int32Array, count);
     const repeated = readLevels(body, maxRepetition, count, repetition);
     if (repeated !== undefined) repetition.fill(repeated, 0, count);
     const defined = readLevels(body, maxDefinition, count, definition);
@@ -74,8 +74,8 @@ function offsetsOf(
       if (repeats <= above.repetition && defines >= above.definition) offsets[row++] = elements;
       if (repeats <= level.repetition && defines >= level.definition) elements++;
     }
-    release(repetition);
-    release(definition);
+    releaseBuffer(repetition);
+    releaseBuffer(definition);
   }
   if (row !== above.rows) throw new RangeError(`there are ${row} lists for ${above.rows} rows`);
   offsets[above.rows] = elements;

@@ -3,7 +3,7 @@ import type { MemoryContext, MemorySupport, SupportContext } from '../predicate/
 import { costOf, kindOf } from '../predicate/kinds.js';
 import { fieldKey, type Predicate } from '../predicate/predicate.js';
 import type { Facet } from '../request/facets.js';
-import { columnOf, isIndexable } from '../text/text-field.js';
+import { columnOfField, isIndexable } from '../text/text-field.js';
 import type { SegmentView } from './column.js';
 import { facetRefusal } from './facets/facet-support.js';
 import { cachedTest, type RowTest } from './match/row-test.js';
@@ -11,12 +11,15 @@ import { withoutRows, type TestResult } from './match/selection-vector.js';
 import { isUnsupported } from '../unsupported.js';
 import { termConditions } from './terms.js';
 
-/** Returns the rows of a segment, without deleted ones, that satisfy a predicate, or why it cannot be evaluated over the segment's columns. */
+/**
+ * Returns the rows of a segment that satisfy a predicate, without deleted rows, or the reason why the predicate cannot be evaluated over
+ * the segment's columns.
+ */
 export type Matcher = (view: SegmentView) => Generator<void, TestResult>;
 
 /**
- * Prepares predicates for one query: what is learned about dictionaries is reused from segment to segment. Selections of the conditions
- * in `cached` are kept in the cache of the view, if it has one.
+ * Prepares predicates for one query: results for the entries of a dictionary are reused from segment to segment. The selections of the
+ * conditions in `cached` are stored in the cache of the view, if it has one.
  */
 export function matchers(
   predicates: readonly Predicate[],
@@ -45,12 +48,12 @@ export function matchers(
   });
 }
 
-/** Prepares one predicate. */
+/** Prepares one predicate for evaluation over columns in memory. */
 export function matcher(predicate: Predicate): Matcher {
   return matchers([predicate])[0]!;
 }
 
-/** Why the memory executor does not support a predicate or facets; undefined if it does, as far as the schema tells. */
+/** Returns why the memory executor does not support a predicate or facets; undefined if it does, as far as the schema shows. */
 export function memoryRefusal(
   predicate: Predicate,
   facets: readonly Facet[] | null,
@@ -65,8 +68,9 @@ export function memoryRefusal(
 }
 
 /**
- * Whether the memory executor evaluates a predicate over the columns of a dataset (without the reserved ones). `indexedFields` has
- * the keys (`fieldKey`) of the fields whose terms are indexed in every segment. What only the values can tell is a result of the matcher.
+ * Returns whether the memory executor evaluates a predicate over the columns of a dataset (without the reserved ones). `indexedFields` has
+ * the keys (`fieldKey`) of the fields whose terms are indexed in every segment. Restrictions that depend on values are reported by the
+ * matcher instead.
  */
 export function memorySupport(
   predicate: Predicate,
@@ -74,7 +78,7 @@ export function memorySupport(
   indexedFields: ReadonlySet<string> = new Set(),
 ): MemorySupport {
   const context: SupportContext = {
-    column: (field) => columnOf(field, columns),
+    column: (field) => columnOfField(field, columns),
     hasTextIndex: (field) => indexedFields.has(fieldKey(field)),
     memorySupport: (item) => kindOf(item).memorySupport(item, context),
   };

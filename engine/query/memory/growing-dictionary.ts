@@ -4,12 +4,12 @@ import type { Dictionary, Utf8Strings } from './column.js';
 /** Maximum number of entries: with more, nearly all strings of the field are distinct and indices save nothing. */
 const maxEntries = 1 << 20;
 
-/** Estimated size of a string beyond its characters, in bytes: its header and its entries in array and table. */
-const stringOverhead = 48;
+/** Estimated size in bytes of a string beyond its characters: its header, and its entries in the array and in the hash table. */
+const stringOverheadBytes = 48;
 
 /**
- * The distinct strings of a field of a dataset in one thread. Entries are looked up by their UTF-8, so that a JavaScript string
- * is created only for a new one.
+ * The distinct strings of a field of a dataset in one thread. Strings are looked up by their UTF-8 bytes, so a JavaScript string is created
+ * only for a new entry.
  */
 export class GrowingDictionary implements Dictionary {
   readonly strings: string[] = [];
@@ -29,9 +29,12 @@ export class GrowingDictionary implements Dictionary {
   get bytes(): number {
     const { byteLength } = this.#bytes;
     const arrays = this.#ends.byteLength + this.#hashes.byteLength + this.#slots.byteLength;
-    // Once as UTF-8 and once as strings, which take a byte for each character of ASCII.
+    // Counts the strings once as UTF-8 and once as JavaScript strings, in which an ASCII character takes one byte.
     return (
-      byteLength + arrays + this.strings.length * stringOverhead + this.#ends[this.strings.length]!
+      byteLength +
+      arrays +
+      this.strings.length * stringOverheadBytes +
+      this.#ends[this.strings.length]!
     );
   }
 
@@ -39,13 +42,13 @@ export class GrowingDictionary implements Dictionary {
     return { kind: 'strings', bytes: this.#bytes, offsets: this.#ends };
   }
 
-  /** True if no entry can be added. */
+  /** True if no further entry can be added to the dictionary. */
   get isFull(): boolean {
     return this.strings.length >= this.#most;
   }
 
-  /** The index of the string with these bytes, which is added if it is new; -1 if it is new and the dictionary is full. */
-  indexOf(bytes: Uint8Array, view: DataView, from: number, to: number): number {
+  /** Returns the index of the string with these bytes, which is added if it is new; -1 if it is new and the dictionary is full. */
+  indexOrAdd(bytes: Uint8Array, view: DataView, from: number, to: number): number {
     const hash = hashBytes(view, bytes, from, to);
     const mask = this.#slots.length - 1;
     let slot = hash & mask;
@@ -74,8 +77,8 @@ export class GrowingDictionary implements Dictionary {
     const begin = this.#ends[entry]!;
     const end = begin + to - from;
     if (entry + 2 > this.#ends.length) {
-      this.#ends = doubleArray(this.#ends);
-      this.#hashes = doubleArray(this.#hashes);
+      this.#ends = doubleCapacity(this.#ends);
+      this.#hashes = doubleCapacity(this.#hashes);
     }
     if (end > this.#bytes.length) this.#grow(end);
     this.#bytes.set(bytes.subarray(from, to), begin);
@@ -103,7 +106,7 @@ export class GrowingDictionary implements Dictionary {
   }
 }
 
-function doubleArray<T extends Uint32Array | Int32Array>(array: T): T {
+function doubleCapacity<T extends Uint32Array | Int32Array>(array: T): T {
   const wider = new (array.constructor as new (length: number) => T)(2 * array.length);
   wider.set(array);
   return wider;

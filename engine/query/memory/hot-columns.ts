@@ -1,9 +1,9 @@
-import { RecentMap } from '../../core/recent-map.js';
+import { LruCache } from '../../core/recent-map.js';
 
-/** The fields of a dataset that queries have read lately, the last one last. */
+/** The fields of a dataset that recent queries have read, in order of use, the most recent last. */
 export interface HotDataset {
   readonly dataset: number;
-  /** The names of the fields. */
+  /** The names of the fields, the most recently used last. */
   readonly fields: readonly string[];
 }
 
@@ -11,15 +11,14 @@ const maxDatasets = 32;
 const maxFields = 256;
 
 /**
- * The columns that queries have used lately: a server that starts loads them before anybody asks. What is forgotten, or wrong, costs
- * time only.
+ * The columns that recent queries have used. A starting server loads them before the first query. A missing or wrong entry only costs time.
  */
 export class HotColumns {
-  readonly #datasets = new RecentMap<number, RecentMap<string, true>>(maxDatasets);
+  readonly #datasets = new LruCache<number, LruCache<string, true>>(maxDatasets);
   #isChanged = false;
 
-  note(dataset: number, names: Iterable<string>): void {
-    const fields = this.#datasets.get(dataset) ?? new RecentMap<string, true>(maxFields);
+  recordUse(dataset: number, names: Iterable<string>): void {
+    const fields = this.#datasets.get(dataset) ?? new LruCache<string, true>(maxFields);
     this.#datasets.set(dataset, fields);
     for (const name of names) {
       if (!fields.has(name)) this.#isChanged = true;
@@ -27,30 +26,31 @@ export class HotColumns {
     }
   }
 
-  /** The datasets, the last used one first. */
-  get list(): readonly HotDataset[] {
+  /** The datasets, the most recently used first. */
+  get recentDatasets(): readonly HotDataset[] {
     return [...this.#datasets.keys()]
       .map((dataset) => ({ dataset, fields: [...this.#datasets.get(dataset)!.keys()] }))
       .toReversed();
   }
 
-  /** The list as bytes, if a dataset or field has come since the last call. */
-  changed(): Uint8Array | undefined {
+  /** Returns the list as bytes if a dataset or field was added since the last call; otherwise undefined. */
+  takeChangedBytes(): Uint8Array | undefined {
     if (!this.#isChanged) return undefined;
     this.#isChanged = false;
-    return Buffer.from(JSON.stringify(this.list));
+    return Buffer.from(JSON.stringify(this.recentDatasets));
   }
 
-  /** Parses the bytes that `changed` returned; for any other bytes, the list is empty. */
+  /** Parses the bytes that `takeChangedBytes` returned; for any other bytes, the list is empty. */
   static parse(bytes: Uint8Array): HotColumns {
     const columns = new HotColumns();
-    for (const { dataset, fields } of listIn(bytes).toReversed()) columns.note(dataset, fields);
+    for (const { dataset, fields } of parseHotDatasets(bytes).toReversed())
+      columns.recordUse(dataset, fields);
     columns.#isChanged = false;
     return columns;
   }
 }
 
-function listIn(bytes: Uint8Array): readonly HotDataset[] {
+function parseHotDatasets(bytes: Uint8Array): readonly HotDataset[] {
   try {
     const list: unknown = JSON.parse(Buffer.from(bytes).toString());
     return Array.isArray(list) ? list.filter(isHotDataset) : [];

@@ -1,36 +1,36 @@
-import { RecentMap } from '../../core/recent-map.js';
+import { LruCache } from '../../core/recent-map.js';
 import type { Snapshot } from '../../store/store.js';
 import { bm25Weight } from '../../text/bm25.js';
-import type { FoundTexts } from '../../text/ranked-search.js';
-import { compareRanked, type RankedRow } from '../../text/ranking.js';
+import type { RankedTexts } from '../../text/ranked-search.js';
+import { compareRankedRows, type RankedRow } from '../../text/ranking.js';
 import type { SelectedRows, Selection } from '../plan/executor.js';
 import type { RunOptions } from '../plan/limits.js';
 import type { FieldRef } from '../predicate/predicate.js';
-import { oneFieldQuery, rankedPage, rankOf } from '../text/ranked.js';
-import { clausesOf } from '../text/relevance.js';
-import type { LookUp, TextFrequencies } from '../text/weigh.js';
+import { oneFieldQuery, rowsOfRankedPage, rankedRowAtPosition } from '../text/ranked.js';
+import { rankedClausesOf } from '../text/relevance.js';
+import type { LookUpFrequencies, TextFrequencies } from '../text/weigh.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import type { Shards } from './shards.js';
 
-/* Answers that the text indexes of the segments give, computed in the threads of the columns. */
+/* Functions that answer from the text indexes of the segments. The answers are computed in the threads of the columns in memory. */
 
-/** The document frequency of phrases in the texts of a field. */
-export async function frequencies(
+/** Returns the document frequencies of phrases in the texts of a field. */
+export async function textFrequencies(
   shards: Shards,
   snapshot: Snapshot,
   field: FieldRef,
-  phrases: Parameters<LookUp>[1],
+  phrases: Parameters<LookUpFrequencies>[1],
   options: RunOptions,
 ): Promise<TextFrequencies | Unsupported> {
   const { datasetId, version, files } = snapshot;
   const texts = phrases.map((terms) => terms.map((term) => Buffer.from(term).toString()));
   const asking = JSON.stringify([files[0], datasetId, version, field.path, texts]);
-  const earlier = knownFrequencies.get(asking);
+  const earlier = cachedFrequencies.get(asking);
   if (earlier !== undefined) return earlier;
-  const { key, shardOf } = await shards.know(snapshot);
+  const { key, shardOf } = await shards.registerSnapshot(snapshot);
   const query = { snapshot: key, field, phrases };
   const asked = [...new Set(shardOf)].map((shard) => [shard, { kind: 'frequencies', query }] as const); // prettier-ignore
-  const answers = await shards.ask(asked, options);
+  const answers = await shards.askShards(asked, options);
   if (isUnsupported(answers)) return answers;
   const parts = answers.map((answer) => (answer as { readonly frequencies: TextFrequencies }).frequencies); // prettier-ignore
   const sum = (of: (part: TextFrequencies) => number): number =>
@@ -40,14 +40,14 @@ export async function frequencies(
     tokens: sum(({ tokens }) => tokens),
     found: phrases.map((_, i) => sum(({ found }) => found[i]!)),
   };
-  knownFrequencies.set(asking, whole);
+  cachedFrequencies.set(asking, whole);
   return whole;
 }
 
-/** Frequencies that were looked up lately. Snapshots never change, so they stay valid. */
-const knownFrequencies = new RecentMap<string, TextFrequencies>(1_000);
+/** The most recent results of `frequencies`. Snapshots never change, so results stay valid. */
+const cachedFrequencies = new LruCache<string, TextFrequencies>(1_000);
 
-/** The page of a query for which there is a `oneFieldQuery`, without facets. Its scores need no weights. */
+/** Selects the page of a query that has a `oneFieldQuery` and no facets. Its scores need no weights. */
 export async function selectByIndex(
   shards: Shards,
   snapshot: Snapshot,
@@ -55,14 +55,14 @@ export async function selectByIndex(
   options: RunOptions,
 ): Promise<SelectedRows | Unsupported> {
   const { field, phrases } = oneFieldQuery(selection, snapshot)!;
-  const known = await frequencies(shards, snapshot, field, phrases.map(({ terms }) => terms), options); // prettier-ignore
+  const known = await textFrequencies(shards, snapshot, field, phrases.map(({ terms }) => terms), options); // prettier-ignore
   if (isUnsupported(known)) return known;
   const weights = new Map(phrases.map(({ leaf }, i) => [leaf, bm25Weight(known, known.found[i]!)]));
   const scores = selection.scores.map((score) => ({ ...score, weights }));
   return searchIndex(shards, snapshot, { ...selection, scores }, options);
 }
 
-/** As `selectByIndex`, with the weights of the scores. */
+/** Does the same as `selectByIndex`, with weighted scores. */
 export async function searchIndex(
   shards: Shards,
   snapshot: Snapshot,
@@ -71,26 +71,26 @@ export async function searchIndex(
 ): Promise<SelectedRows | Unsupported> {
   const { scores, offset, limit, cursor } = selection;
   const { field, query, phrases } = oneFieldQuery(selection, snapshot)!;
-  const { clauses, tier } = clausesOf(scores);
+  const { clauses, tier } = rankedClausesOf(scores);
   const weights = new Map(clauses.flatMap(({ leaves }) => leaves));
   const weighed = phrases.map(({ leaf, terms, boost }) => ({ terms, boost, weight: weights.get(leaf)! })); // prettier-ignore
-  const after = cursor?.after ? rankOf(cursor.after) : undefined;
+  const after = cursor?.after ? rankedRowAtPosition(cursor.after) : undefined;
   const page = { after, offset: 0, limit: limit === 0 ? 0 : offset + limit };
-  const { key, shardOf } = await shards.know(snapshot);
+  const { key, shardOf } = await shards.registerSnapshot(snapshot);
   const search = { snapshot: key, field, query, phrases: weighed, tier: clauses.length > 1 ? tier : 0, page }; // prettier-ignore
   const asked = [...new Set(shardOf)].map((shard) => [shard, { kind: 'search', query: search }] as const); // prettier-ignore
-  const answers = await shards.ask(asked, options);
+  const answers = await shards.askShards(asked, options);
   if (isUnsupported(answers)) return answers;
-  const parts = answers.map((answer) => (answer as { readonly found: FoundTexts }).found);
+  const parts = answers.map((answer) => (answer as { readonly found: RankedTexts }).found);
   const rows = mergeRanked(parts.map((part) => part.rows)).slice(offset, offset + limit);
   return {
-    ...rankedPage(rows),
+    ...rowsOfRankedPage(rows),
     total: parts.reduce((sum, { total }) => sum + total, 0),
     facets: null,
   };
 }
 
-/** The ranked rows of all shards in order. */
+/** Merges the ranked rows of all shards in order. */
 export function mergeRanked(parts: readonly (readonly RankedRow[])[]): readonly RankedRow[] {
-  return parts.flat().sort(compareRanked);
+  return parts.flat().sort(compareRankedRows);
 }

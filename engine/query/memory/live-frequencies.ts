@@ -1,10 +1,10 @@
-import { common } from '../../core/ascending.js';
+import { intersectAscending } from '../../core/ascending.js';
 import type { ColumnMatcher } from '../../text/column-matcher.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import type { TextFrequencies } from '../text/weigh.js';
 import type { SegmentView } from './column.js';
 
-/** The number of occurrences of phrases in the texts of a field in a segment, without deleted rows. */
+/** Counts the occurrences of phrases in the texts of a field in a segment, without deleted rows. */
 export function liveFrequencies(
   matcher: ColumnMatcher,
   view: SegmentView,
@@ -13,13 +13,13 @@ export function liveFrequencies(
 ): TextFrequencies {
   const { column } = matcher;
   const { summary } = column;
-  const found = phrases.map((terms) => matcher.rowsWith({ terms }));
+  const found = phrases.map((terms) => matcher.countRowsWithPhrase({ terms }));
   const whole = { records: summary.records, tokens: summary.words, found };
   if (view.deleted === undefined) return whole;
   const textOf = column.sharesTexts ? column.textOfRows() : undefined;
-  const lists = column.isList ? column.lists() : undefined;
-  // `textOf` counts from 1, and 0 is a row without a text. Where rows share no texts, row i has text i, and a row without a text looks like one
-  // with an empty text.
+  const lists = column.isList ? column.valueLists() : undefined;
+  // A value of `textOf` is the number of a text plus 1, or 0 for a row without a text. If `textOf` is undefined, row i has text i, and a
+  // row without a text looks like a row with an empty text.
   const hasGaps = textOf === undefined && lists === undefined && summary.records < view.rows;
   const present = hasGaps ? view.column(field)?.present : undefined;
   const { lengths } = column.texts();
@@ -42,8 +42,8 @@ function deletedRowsWith(
   terms: readonly Uint8Array[],
   deleted: Int32Array,
 ): number {
-  const rows = matcher.rows({ kind: 'phrase', terms });
-  if (rows instanceof Int32Array) return common(rows, deleted).length;
+  const rows = matcher.matchingRows({ kind: 'phrase', terms });
+  if (rows instanceof Int32Array) return intersectAscending(rows, deleted).length;
   let count = 0;
   for (const row of deleted) count += (rows[row >> 3]! >> (row & 7)) & 1;
   return count;

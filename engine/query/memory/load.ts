@@ -1,6 +1,6 @@
-import { acquire, release } from '../../core/buffers.js';
+import { acquireBuffer, releaseBuffer } from '../../core/buffers.js';
 import { AppError } from '../../core/errors.js';
-import { chunkPages, type DecompressedPage } from '../../parquet/read-pages.js';
+import { decompressChunkPages, type DecompressedPage } from '../../parquet/read-pages.js';
 import { readLevels } from '../../parquet/read-chunk.js';
 import { physicalType } from '../../parquet/schema.js';
 import type { Columns } from '../../core/types.js';
@@ -19,19 +19,19 @@ import type { GrowingDictionary } from './growing-dictionary.js';
 /** The rows of columns: the records of a segment, or the elements of a list of objects. */
 export interface RowLevel {
   readonly rows: number;
-  /** A row begins at each level of the Parquet column with at most this repetition and at least this definition. */
+  /** A row begins at each slot of the Parquet column with at most this repetition level and at least the definition level `definition`. */
   readonly repetition: number;
   readonly definition: number;
 }
 
-/** The rows that are the records of a segment. */
+/** Returns the level on which rows are the records of a segment. */
 export function recordLevel(rows: number): RowLevel {
   return { rows, repetition: 0, definition: 0 };
 }
 
 /**
- * Reads the column of a leaf, given by its physical path,; undefined if the segment lacks it, so that no row has a value. Strings
- * become indices of `dictionary` if the file stores them with dictionaries and there is room for their entries. Throws `damaged`.
+ * Reads the column of a leaf, given by its physical path; undefined if the segment lacks it, so that no row has a value. Strings become
+ * indices of `dictionary` if the file stores them with dictionaries and `dictionary` has room for the entries. Throws `damaged`.
  */
 export function loadColumn(
   file: SegmentFile,
@@ -46,28 +46,28 @@ export function loadColumn(
     if (leaf.physical !== physicalType.byteArray) {
       const capacity = capacityOf(leaf, chunks, level);
       if (leaf.physical === physicalType.double && chunks.every(hasDictionary)) {
-        const indices = column(file, leaf, chunks, new NumberDictionarySink(capacity), level);
+        const indices = readColumn(file, leaf, chunks, new NumberDictionarySink(capacity), level);
         if (indices !== undefined) return indices;
       }
-      return column(file, leaf, chunks, numbers(leaf, chunks, capacity), level)!;
+      return readColumn(file, leaf, chunks, createNumberSink(leaf, chunks, capacity), level)!;
     }
     if (chunks.every(hasDictionary) && !dictionary.isFull) {
       const sink = new DictionarySink(capacityOf(leaf, chunks, level), dictionary);
-      const indices = column(file, leaf, chunks, sink, level);
+      const indices = readColumn(file, leaf, chunks, sink, level);
       if (indices !== undefined) return indices;
     }
     const textBytes = chunks.reduce((sum, chunk) => sum + chunk.textBytes, 0);
     const sink = new StringSink(capacityOf(leaf, chunks, level), textBytes);
-    return column(file, leaf, chunks, sink, level)!;
+    return readColumn(file, leaf, chunks, sink, level)!;
   } catch (error) {
     if (error instanceof AppError) throw error;
-    throw file.damaged(`cannot give its column ${leaf.key}`, error);
+    throw file.damagedError(`cannot give its column ${leaf.key}`, error);
   }
 }
 
 /**
- * Reads the distinct strings of a leaf, given by its physical path, from the dictionaries of its chunks; undefined unless it is a leaf
- * of strings that all have dictionaries, whose entries fit into `dictionary`. Throws `damaged`.
+ * Reads the distinct strings of a leaf, given by its physical path, from the dictionaries of its chunks. Undefined unless it is a leaf of
+ * strings, all chunks have dictionaries, and their entries fit into `dictionary`. Throws `damaged`.
  */
 export function loadDistinct(
   file: SegmentFile,
@@ -82,18 +82,18 @@ export function loadDistinct(
   try {
     for (const chunk of chunks) {
       const page = dictionaryPage(file, chunk);
-      if (page !== undefined && !sink.dictionary(page)) return undefined;
+      if (page !== undefined && !sink.addDictionary(page)) return undefined;
     }
     return sink.distinct();
   } catch (error) {
     if (error instanceof AppError) throw error;
-    throw file.damaged(`cannot give the dictionary of its column ${leaf.key}`, error);
+    throw file.damagedError(`cannot give the dictionary of its column ${leaf.key}`, error);
   } finally {
     sink.release();
   }
 }
 
-/** The bytes of the column of a field, as they are stored; 0 if the file has none. */
+/** Returns the size in bytes of a field's column in the file; 0 if the file has none. */
 export function storedBytes(file: SegmentFile, columns: Columns, field: FieldRef): number {
   const path = physicalPath(columns, field.path);
   const leaf = path && file.leaf(path);
@@ -101,7 +101,7 @@ export function storedBytes(file: SegmentFile, columns: Columns, field: FieldRef
   return file.groups.reduce((sum, { chunks }) => sum + chunks[leaf.index]!.bytes, 0);
 }
 
-/** The column as doubles, where its segment is older than the type of the field and stores whole numbers or floats. */
+/** Returns the column with doubles if its segment was written when the type of the field was narrower, and so stores integers or floats. */
 export function withDoubles(found: MemoryColumn): MemoryColumn {
   const { values } = found;
   if (values.kind !== 'numbers' && values.kind !== 'longs') return found;
@@ -115,17 +115,21 @@ export function withDoubles(found: MemoryColumn): MemoryColumn {
   return { ...found, values: doubles, bytes };
 }
 
-/** True if all values of the chunk are entries of its dictionary. */
+/** Returns true if all values of the chunk are entries of its dictionary. */
 function hasDictionary({ dictionaryOffset, slots, nulls }: SegmentChunk): boolean {
   return dictionaryOffset !== undefined || slots === nulls;
 }
 
-function numbers(leaf: SegmentLeaf, chunks: readonly SegmentChunk[], capacity: number): ValueSink {
+function createNumberSink(
+  leaf: SegmentLeaf,
+  chunks: readonly SegmentChunk[],
+  capacity: number,
+): ValueSink {
   if (leaf.physical === physicalType.boolean) return new FlagSink(capacity);
   return numberSink(leaf.physical, chunks, capacity);
 }
 
-/** The number of values to allocate: one per row for a leaf in no list, else one per value that is not null. */
+/** Returns the number of values to allocate: one per row for a leaf in no list, else one per value that is not null. */
 function capacityOf(
   { maxRepetition }: SegmentLeaf,
   chunks: readonly SegmentChunk[],
@@ -135,8 +139,8 @@ function capacityOf(
   return chunks.reduce((sum, { slots, nulls }) => sum + slots - nulls, 0);
 }
 
-/** Reads all pages into `sink`; undefined if the sink cannot hold a dictionary of the file. */
-function column(
+/** Reads all pages into `sink`; returns undefined if the sink cannot hold a dictionary of the file. */
+function readColumn(
   file: SegmentFile,
   leaf: SegmentLeaf,
   chunks: readonly SegmentChunk[],
@@ -145,11 +149,11 @@ function column(
 ): MemoryColumn | undefined {
   const capacity = capacityOf(leaf, chunks, level);
   const isMany = leaf.maxRepetition > level.repetition;
-  const rows = isMany ? new ListRows(leaf, level) : new PlainRows(leaf, level);
+  const rows = isMany ? new ListReader(leaf, level) : new SingleValueReader(leaf, level);
   try {
     for (const page of pagesOf(file, chunks)) {
       if (!page.isDictionary) rows.read(page, sink, capacity);
-      else if (!sink.dictionary(page)) return undefined;
+      else if (!sink.addDictionary(page)) return undefined;
     }
     const { offsets, present } = rows.finish(level.rows, capacity);
     const { values, bytes } = sink.finish();
@@ -160,26 +164,26 @@ function column(
   }
 }
 
-/** The pages of column chunks; each is valid until the next one is asked for. */
+/** Yields the pages of column chunks; each is valid until the next one is requested. */
 export function* pagesOf(
   file: SegmentFile,
   chunks: readonly SegmentChunk[],
 ): Generator<DecompressedPage> {
   for (const chunk of chunks) {
     if (chunk.slots === 0) continue;
-    const bytes = acquire(Uint8Array, chunk.bytes);
+    const bytes = acquireBuffer(Uint8Array, chunk.bytes);
     try {
       const stored = bytes.subarray(0, chunk.bytes);
       file.readInto(stored, chunk.begin);
-      yield* chunkPages(stored, chunk);
+      yield* decompressChunkPages(stored, chunk);
     } finally {
-      release(bytes);
+      releaseBuffer(bytes);
     }
   }
 }
 
-/** Reads a leaf that is in no list below the rows: one value per row. */
-class PlainRows {
+/** Reads a leaf that has one value per row: there is no list between row and leaf. */
+class SingleValueReader {
   readonly #leaf: SegmentLeaf;
   readonly #level: RowLevel;
   #present: Uint8Array | undefined;
@@ -194,7 +198,7 @@ class PlainRows {
     const { body } = page;
     const { maxDefinition, maxRepetition } = this.#leaf;
     const row = this.#row;
-    const levels = acquire(Int32Array, page.count);
+    const levels = acquireBuffer(Int32Array, page.count);
     try {
       if (maxRepetition > 0) readLevels(body, maxRepetition, page.count, levels);
       const constant = readLevels(body, maxDefinition, page.count, levels);
@@ -203,7 +207,7 @@ class PlainRows {
       this.#row += count;
       if (constant === maxDefinition) {
         this.#present?.fill(1, row, row + count);
-        sink.read(page, count, row);
+        sink.readPage(page, count, row);
         return;
       }
       const present = (this.#present ??= new Uint8Array(rows).fill(1, 0, row));
@@ -214,14 +218,14 @@ class PlainRows {
         present[row + i] = isThere;
         found += isThere;
       }
-      sink.read(page, found, row);
-      sink.spread(row, found, count, present);
+      sink.readPage(page, found, row);
+      sink.insertNulls(row, found, count, present);
     } finally {
-      release(levels);
+      releaseBuffer(levels);
     }
   }
 
-  /** Moves the levels at which rows begin to the front, and returns their number. */
+  /** Moves the definition levels at which rows begin to the front, and returns their number. */
   #rowsIn(levels: Int32Array, count: number, constant: number | undefined): number {
     const { definition } = this.#level;
     if (definition === 0) return count;
@@ -238,13 +242,13 @@ class PlainRows {
 }
 
 /**
- * Reads a leaf that is or lies in a list below the rows: any number of values per row. Where each row has one, as in most lists of a VCF with
- * one allele per record, it is a column without offsets.
+ * Reads a leaf that has any number of values per row: there is a list between row and leaf. If each row has exactly one value, as in most
+ * lists of a VCF file with one alternate allele per record, the result is a column without offsets.
  */
-class ListRows {
+class ListReader {
   readonly #leaf: SegmentLeaf;
   readonly #level: RowLevel;
-  /** Undefined as long as each row has one value. */
+  /** The offsets; undefined as long as each row has exactly one value. */
   #offsets: Int32Array | undefined;
   #row = 0;
   #value = 0;
@@ -258,8 +262,8 @@ class ListRows {
     const { count, body } = page;
     const { maxDefinition, maxRepetition } = this.#leaf;
     const { repetition: deepest, definition: least } = this.#level;
-    const repetition = acquire(Int32Array, count);
-    const definition = acquire(Int32Array, count);
+    const repetition = acquireBuffer(Int32Array, count);
+    const definition = acquireBuffer(Int32Array, count);
     try {
       const repeated = readLevels(body, maxRepetition, count, repetition);
       const defined = readLevels(body, maxDefinition, count, definition);
@@ -277,7 +281,7 @@ class ListRows {
       } else {
         if (repeated !== undefined) repetition.fill(repeated, 0, count);
         if (defined !== undefined) definition.fill(defined, 0, count);
-        const offsets = (this.#offsets ??= oneEach(this.#level.rows, row));
+        const offsets = (this.#offsets ??= oneValuePerRowOffsets(this.#level.rows, row));
         for (let i = 0; i < count; i++) {
           if (repetition[i]! <= deepest && definition[i]! >= least) offsets[row++] = value;
           if (definition[i] === maxDefinition) value++;
@@ -285,12 +289,12 @@ class ListRows {
         if (row >= offsets.length) throw new RangeError('there are more lists than rows');
       }
       if (value > maxValues) throw new RangeError('there are more values than the footer says');
-      sink.read(page, value - this.#value, this.#value);
+      sink.readPage(page, value - this.#value, this.#value);
       this.#row = row;
       this.#value = value;
     } finally {
-      release(repetition);
-      release(definition);
+      releaseBuffer(repetition);
+      releaseBuffer(definition);
     }
   }
 
@@ -304,8 +308,8 @@ class ListRows {
   }
 }
 
-/** Offsets for so many rows, of which the first `known` have one value each. */
-function oneEach(rows: number, known: number): Int32Array {
+/** Returns an array of offsets for `rows` rows, of which the first `known` have one value each. */
+function oneValuePerRowOffsets(rows: number, known: number): Int32Array {
   const offsets = new Int32Array(rows + 1);
   for (let row = 0; row < known; row++) offsets[row] = row;
   return offsets;

@@ -9,55 +9,55 @@ import type {
 } from '../plan/executor.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import type { Position } from '../plan/position.js';
-import { namingDataset, type RunOptions } from '../plan/limits.js';
+import { namingDatasetInErrors, type RunOptions } from '../plan/limits.js';
 import type { FieldRef, Predicate } from '../predicate/predicate.js';
 import { touchedSegments } from '../predicate/prune.js';
 import type { PageFormat, PageLayout, PageRecords } from '../results/page-format.js';
 import { limitIdleThreads, newIdleThreads } from './cooperative-tasks.js';
-import { countPlaces } from './admission-cache.js';
+import { cacheCountIndices } from './admission-cache.js';
 import { facetJson } from './facets/facet-json.js';
-import { frequencies, mergeRanked, searchIndex, selectByIndex } from './index-answers.js';
+import { textFrequencies, mergeRanked, searchIndex, selectByIndex } from './index-answers.js';
 import { openInlineShard, openShardThread } from './shard-thread.js';
 import { compareCandidates, rowIdKey, type TopRow } from './top-rows.js';
-import { rowPairs, type ShardAnswer, type ShardQuery } from './protocol.js';
+import { rowRefsOfPairs, type ShardAnswer, type ShardQuery } from './protocol.js';
 import { recordsOfAnswers, recordsOfShards } from './shard-records.js';
 import { segmentsByShard, Shards, type KnownSnapshot, type ShardReply } from './shards.js';
 import {
   oneFieldQuery,
-  rankedPage,
-  rankOf,
+  rowsOfRankedPage,
+  rankedRowAtPosition,
   sidePredicates,
-  withoutUnsatisfied,
+  withoutUnsatisfiedConditions,
 } from '../text/ranked.js';
-import { clausesOf } from '../text/relevance.js';
-import type { LookUp } from '../text/weigh.js';
+import { rankedClausesOf } from '../text/relevance.js';
+import type { LookUpFrequencies } from '../text/weigh.js';
 
-/** The memory limit of columns and the number of threads. */
+/** The memory limit of the columns in memory, and the number of threads. */
 export interface MemoryOptions {
-  /** 0: the calling thread answers, for tests. */
+  /** Number of threads. With 0, the calling thread answers; this is for tests. */
   readonly threads: number;
   readonly cacheMb: number;
   /** Called with a message when a worker thread exits unexpectedly. */
   readonly report?: (message: string) => void;
 }
 
-/** The executor that answers from columns in memory; it reads records, too, since its threads cache their pages. */
+/** The executor that answers from columns in memory. It also reads records, because its threads cache Parquet pages. */
 export interface MemoryExecutor extends Executor {
-  /** The page of a query for which there is a `oneFieldQuery`, without facets. */
+  /** Selects the page of a query that has a `oneFieldQuery` and no facets. */
   selectByIndex(
     snapshot: Snapshot,
     selection: Selection,
     options: RunOptions,
   ): Promise<SelectedRows | Unsupported>;
   /** Looks up how often phrases occur in the texts of a field. */
-  lookUp(snapshot: Snapshot, options: RunOptions): LookUp;
-  /** The number of records that satisfy each predicate. */
+  lookUp(snapshot: Snapshot, options: RunOptions): LookUpFrequencies;
+  /** Counts the records that satisfy each predicate. */
   counts(
     snapshot: Snapshot,
     predicates: readonly Predicate[],
     options: RunOptions,
   ): Promise<readonly number[] | Unsupported>;
-  /** Records of a page, in the order of `rows`; `isContinued` is true for all parts of a page but the first. */
+  /** Returns the records of a page in the order of `rows`; `isContinued` is true for all parts of a page except the first. */
   records<F extends PageFormat>(
     snapshot: Snapshot,
     rows: readonly RowRef[],
@@ -65,30 +65,33 @@ export interface MemoryExecutor extends Executor {
     isContinued: boolean,
     options: RunOptions,
   ): Promise<PageRecords<F> | Unsupported>;
-  /** Starts the threads and resolves when they answer; without this, they start with the first query. */
+  /** Starts the threads, and resolves when they answer. Without this call, the first query starts them. */
   start(): Promise<void>;
   /** From now on, at least one of several threads carries out no idle tasks. */
   freeProcessor(): void;
-  /** Opens the files of the segments; resolves to the bytes that `warm` reads for each of these fields. */
+  /** Opens the files of the segments. Resolves, for each of these fields, to the number of bytes that `warm` will read. */
   open(
     snapshot: Snapshot,
     fields: readonly FieldRef[],
     options: RunOptions,
   ): Promise<readonly number[]>;
-  /** Loads the columns of these fields as long as the cache has room. */
+  /** Loads the columns of these fields until the cache is full. */
   warm(snapshot: Snapshot, fields: readonly FieldRef[], options: RunOptions): Promise<void>;
-  /** The limit of the cache, the bytes of its values, and how often queries found a value in it, or none, since the start. */
+  /**
+   * Returns the limit of the cache in bytes, the size of its values in bytes, and how often queries found a value or did not, since the
+   * start.
+   */
   cacheUsage(): { limit: number; bytes: number; hits: number; misses: number };
   close(): Promise<void>;
 }
 
 /**
- * Pages that end before this row are collected by every shard at once; for later pages the counts per segment are asked for
- * first, then the rows of the segments that hold the page.
+ * For a page that ends before this row, every shard collects rows at once. For a later page, the matches of each segment are counted first;
+ * then the rows come only from the segments that contain the page.
  */
-const nearRows = 2_000;
+const maxOneStepRows = 2_000;
 
-/** Opens the executor. */
+/** Opens the executor with columns in memory. */
 export function openMemoryExecutor({ threads, cacheMb, report }: MemoryOptions): MemoryExecutor {
   const count = Math.max(1, threads);
   const bytes = Math.floor((cacheMb * 1024 * 1024) / count);
@@ -97,33 +100,35 @@ export function openMemoryExecutor({ threads, cacheMb, report }: MemoryOptions):
   const shards = new Shards(count, (events, index) => open(bytes, events, { shared, index }), report); // prettier-ignore
   return {
     select: (snapshot, selection, options) =>
-      namingDataset(snapshot, () => selectInShards(shards, snapshot, selection, options)),
+      namingDatasetInErrors(snapshot, () => selectInShards(shards, snapshot, selection, options)),
     find: (snapshot, selection, options) =>
-      namingDataset(snapshot, () => find(shards, snapshot, selection, options)),
+      namingDatasetInErrors(snapshot, () => findInShards(shards, snapshot, selection, options)),
     selectByIndex: (snapshot, selection, options) =>
-      namingDataset(snapshot, () => selectByIndex(shards, snapshot, selection, options)),
+      namingDatasetInErrors(snapshot, () => selectByIndex(shards, snapshot, selection, options)),
     lookUp: (snapshot, options) => (field, phrases) =>
-      namingDataset(snapshot, () => frequencies(shards, snapshot, field, phrases, options)),
+      namingDatasetInErrors(snapshot, () =>
+        textFrequencies(shards, snapshot, field, phrases, options),
+      ),
     counts: (snapshot, predicates, options) =>
-      namingDataset(snapshot, () => counts(shards, snapshot, predicates, options)),
+      namingDatasetInErrors(snapshot, () => countInShards(shards, snapshot, predicates, options)),
     records: (snapshot, rows, layout, isContinued, options) =>
-      namingDataset(snapshot, () =>
+      namingDatasetInErrors(snapshot, () =>
         recordsOfShards(shards, snapshot, rows, layout, isContinued, options),
       ),
     start: () => shards.start(),
     freeProcessor: () => limitIdleThreads(shared, Math.max(1, count - 1)),
     async open(snapshot, fields, options) {
-      const answers = await askAll(shards, snapshot, 'open', fields, options);
+      const answers = await askAllShards(shards, snapshot, 'open', fields, options);
       if (isUnsupported(answers)) return fields.map(() => 0);
       const bytes = answers.map((answer) => (answer as { readonly bytes: Float64Array }).bytes);
       return fields.map((_, i) => bytes.reduce((sum, own) => sum + own[i]!, 0));
     },
     async warm(snapshot, fields, options) {
-      await askAll(shards, snapshot, 'load', fields, options);
+      await askAllShards(shards, snapshot, 'load', fields, options);
     },
     cacheUsage() {
-      const sum = (key: keyof typeof countPlaces): number =>
-        shards.counts.reduce((total, counts) => total + counts[countPlaces[key]]!, 0);
+      const sum = (key: keyof typeof cacheCountIndices): number =>
+        shards.cacheCounts.reduce((total, counts) => total + counts[cacheCountIndices[key]]!, 0);
       return {
         limit: bytes * count,
         bytes: sum('bytes'),
@@ -135,36 +140,36 @@ export function openMemoryExecutor({ threads, cacheMb, report }: MemoryOptions):
   };
 }
 
-/** Asks every shard that has segments of the snapshot. */
-async function askAll(
+/** Sends a query to every shard that has segments of the snapshot. */
+async function askAllShards(
   shards: Shards,
   snapshot: Snapshot,
   kind: 'open' | 'load',
   fields: readonly FieldRef[],
   options: RunOptions,
 ): Promise<readonly ShardReply[] | Unsupported> {
-  const { key, shardOf } = await shards.know(snapshot);
+  const { key, shardOf } = await shards.registerSnapshot(snapshot);
   const request = { kind, query: { snapshot: key, fields } };
-  return shards.ask(
+  return shards.askShards(
     [...new Set(shardOf)].map((shard) => [shard, request] as const),
     options,
   );
 }
 
-/** The data of a request to the shards: the query, and the segments that may match. */
+/** The data of a request to the shards: the query, and the segments that may contain matches. */
 interface PreparedQuery {
   readonly known: KnownSnapshot;
   readonly segments: readonly number[];
 }
 
-async function prepare(
+async function prepareQuery(
   shards: Shards,
   snapshot: Snapshot,
   predicate: Predicate,
   from: number,
 ): Promise<PreparedQuery> {
   const segments = touchedSegments(snapshot, predicate).filter((number) => number >= from);
-  return { known: await shards.know(snapshot), segments };
+  return { known: await shards.registerSnapshot(snapshot), segments };
 }
 
 async function selectInShards(
@@ -177,13 +182,13 @@ async function selectInShards(
   const { predicate, offset, limit, facets, cursor } = selection;
   const { isInterleaved = false } = snapshot;
   const ordering = isInterleaved ? [...selection.ordering, rowIdKey] : selection.ordering;
-  const after = cursor?.after && !isInterleaved ? rowOf(cursor.after) : undefined;
+  const after = cursor?.after && !isInterleaved ? rowRefOfPosition(cursor.after) : undefined;
   const afterRowId = cursor?.after && isInterleaved ? Number(cursor.after.keys[0]) : undefined;
   const total = cursor?.total ?? undefined;
   const isSorted = ordering.length > 0 && limit > 0;
-  const isNear = isSorted || after !== undefined || offset + limit <= nearRows;
+  const isNear = isSorted || after !== undefined || offset + limit <= maxOneStepRows;
   const first = after !== undefined && total !== undefined ? after[0] : 0;
-  const prepared = await prepare(shards, snapshot, predicate, first);
+  const prepared = await prepareQuery(shards, snapshot, predicate, first);
   const query = {
     predicate,
     ordering: isSorted ? ordering : [],
@@ -192,11 +197,13 @@ async function selectInShards(
     ...(after && { after }),
     ...(afterRowId !== undefined && { afterRowId }),
     isUncounted: total !== undefined && !facets,
-    ...(isNear && pageOf(shards, prepared, selection)),
+    ...(isNear && shardPageOf(shards, prepared, selection)),
   };
-  const answers = await ask(shards, prepared, query, options);
+  const answers = await askShardsOfSegments(shards, prepared, query, options);
   if (isUnsupported(answers)) return answers;
-  const counts = answers.flatMap((answer) => rowPairs(answer.counts)).sort((a, b) => a[0] - b[0]);
+  const counts = answers
+    .flatMap((answer) => rowRefsOfPairs(answer.counts))
+    .sort((a, b) => a[0] - b[0]);
   const best = isSorted ? sortedRows(answers, ordering, offset, limit) : [];
   const rows =
     limit === 0
@@ -205,85 +212,88 @@ async function selectInShards(
         ? best.map(({ segment, row }): RowRef => [segment, row])
         : isNear
           ? answers
-              .flatMap((answer) => rowPairs(answer.rows))
+              .flatMap((answer) => rowRefsOfPairs(answer.rows))
               .sort((a, b) => a[0] - b[0] || a[1] - b[1])
               .slice(offset, offset + limit)
-          : await farRows(shards, prepared, counts, { predicate, offset, limit }, options);
+          : await rowsOfFarPage(shards, prepared, counts, { predicate, offset, limit }, options);
   if (isUnsupported(rows)) return rows;
   return {
     total: total ?? counts.reduce((sum, [, count]) => sum + count, 0),
     rows,
-    facets: facetsOf(facets, answers),
+    facets: mergedFacetsJson(facets, answers),
     records: recordsOfAnswers(answers, rows, selection.layout),
-    access: accessOf(answers),
-    ...(cursor && isInterleaved && { position: best.length > 0 ? positionOf(best.at(-1)!) : undefined }), // prettier-ignore
+    access: totalAccess(answers),
+    ...(cursor && isInterleaved && { position: best.length > 0 ? cursorPositionOf(best.at(-1)!) : undefined }), // prettier-ignore
   };
 }
 
-/** The position after a row of an interleaved snapshot. */
-function positionOf({ values, segment, row }: TopRow): Position {
+/** Returns the cursor position after a row of an interleaved snapshot (one whose rows are ordered by row ids). */
+function cursorPositionOf({ values, segment, row }: TopRow): Position {
   return { keys: [BigInt(values.at(-1) as number)], file: segment + 1, row: BigInt(row) };
 }
 
-/** The page layout with which a shard returns records along with its answer. */
-function pageOf(
+/** Returns the page layout with which a shard returns records along with its answer. */
+function shardPageOf(
   shards: Shards,
   { known: { shardOf }, segments }: PreparedQuery,
   { offset, limit, layout }: Selection,
 ): Pick<ShardQuery, 'page'> {
   if (limit === 0 || layout === undefined) return {};
   const isOnly = segments.every((segment) => shardOf[segment] === shardOf[segments[0]!]);
-  const projection = shards.knowProjection(layout.projection);
+  const projection = shards.registerProjection(layout.projection);
   return { page: { offset, limit, projection, format: layout.format, isOnly } };
 }
 
-/** The page in order of relevance; the scores have their weights. If conditions on one field of texts are left, its index is searched. */
+/**
+ * Selects the page in order of relevance; the scores have their weights. If all remaining conditions are on one text field, its text index
+ * is searched.
+ */
 async function selectRanked(
   shards: Shards,
   snapshot: Snapshot,
   weighed: Selection,
   options: RunOptions,
 ): Promise<SelectedRows | Unsupported> {
-  const selection = withoutUnsatisfied(weighed);
+  const selection = withoutUnsatisfiedConditions(weighed);
   if (!selection.facets && oneFieldQuery(selection, snapshot))
     return searchIndex(shards, snapshot, selection, options);
   const { predicate, scores, offset, limit, facets, cursor } = selection;
-  const prepared = await prepare(shards, snapshot, predicate, 0);
-  const after = cursor?.after ? rankOf(cursor.after) : undefined;
+  const prepared = await prepareQuery(shards, snapshot, predicate, 0);
+  const after = cursor?.after ? rankedRowAtPosition(cursor.after) : undefined;
   const relevance = {
-    ...clausesOf(scores),
+    ...rankedClausesOf(scores),
     conditions: sidePredicates(scores),
     page: { after, offset: 0, limit: offset + limit },
   };
-  const page = pageOf(shards, prepared, selection);
+  const page = shardPageOf(shards, prepared, selection);
   const query = { predicate, ordering: [], first: 0, facets, relevance, ...page };
-  const answers = await ask(shards, prepared, query, options);
+  const answers = await askShardsOfSegments(shards, prepared, query, options);
   if (isUnsupported(answers)) return answers;
   let total = 0;
   for (const each of answers) for (let i = 1; i < each.counts.length; i += 2) total += each.counts[i]!; // prettier-ignore
-  const found = rankedPage(mergeRanked(answers.map((answer) => answer.ranked)).slice(offset, offset + limit)); // prettier-ignore
+  const found = rowsOfRankedPage(mergeRanked(answers.map((answer) => answer.ranked)).slice(offset, offset + limit)); // prettier-ignore
   return {
     ...found,
     total: cursor?.total ?? total,
-    facets: facetsOf(facets, answers),
+    facets: mergedFacetsJson(facets, answers),
     records: recordsOfAnswers(answers, found.rows, selection.layout),
-    access: accessOf(answers),
+    access: totalAccess(answers),
   };
 }
 
-async function counts(
+async function countInShards(
   shards: Shards,
   snapshot: Snapshot,
   predicates: readonly Predicate[],
   options: RunOptions,
 ): Promise<readonly number[] | Unsupported> {
-  const { key, shardOf } = await shards.know(snapshot);
+  const { key, shardOf } = await shards.registerSnapshot(snapshot);
   const asked = [...segmentsByShard(shardOf, snapshot.segments.keys())].map(([shard, list]) => {
     const segments = Uint32Array.from(list);
     const query = { snapshot: key, segments, predicates };
     return [shard, { kind: 'count', query }] as const;
   });
-  const answers = await shards.ask(asked, options);
+  const answers = await shards.askShards(asked, options);
   if (isUnsupported(answers)) return answers;
   return predicates.map((_, i) =>
     answers.reduce(
@@ -293,7 +303,7 @@ async function counts(
   );
 }
 
-async function find(
+async function findInShards(
   shards: Shards,
   snapshot: Snapshot,
   selection: Selection,
@@ -308,28 +318,28 @@ async function find(
       { ...page, scores: [], facets: null },
       options,
     );
-    return isUnsupported(selected) ? selected : batches([{ refs: selected.rows }]);
+    return isUnsupported(selected) ? selected : yieldBatches([{ refs: selected.rows }]);
   }
   const { predicate } = selection;
-  const prepared = await prepare(shards, snapshot, predicate, 0);
+  const prepared = await prepareQuery(shards, snapshot, predicate, 0);
   const query = { predicate, isListed: true, ordering: [], first: 0, facets: null };
-  const answers = await ask(shards, prepared, query, options);
+  const answers = await askShardsOfSegments(shards, prepared, query, options);
   if (isUnsupported(answers)) return answers;
   const listed = answers.flatMap((answer) => answer.listed);
-  return batches(listed.sort((a, b) => a.segment - b.segment));
+  return yieldBatches(listed.sort((a, b) => a.segment - b.segment));
 }
 
-async function* batches(all: readonly RowBatch[]): AsyncGenerator<RowBatch> {
+async function* yieldBatches(all: readonly RowBatch[]): AsyncGenerator<RowBatch> {
   yield* all;
 }
 
-function accessOf(answers: readonly ShardAnswer[]): SegmentAccess {
+function totalAccess(answers: readonly ShardAnswer[]): SegmentAccess {
   const sum = (of: keyof SegmentAccess): number =>
     answers.reduce((total, { access }) => total + access[of], 0);
   return { filters: sum('filters'), pages: sum('pages'), columns: sum('columns') };
 }
 
-function facetsOf(
+function mergedFacetsJson(
   facets: Selection['facets'],
   answers: readonly ShardAnswer[],
 ): readonly string[] | null {
@@ -348,8 +358,11 @@ function sortedRows(
   return candidates.slice(offset, offset + limit);
 }
 
-/** The rows of a page far from the first one, read from the segments that hold it; `counts` has the number of matches of each segment. */
-async function farRows(
+/**
+ * Returns the rows of a page far from the first, read from the segments that contain it; `counts` has the number of matches of each
+ * segment.
+ */
+async function rowsOfFarPage(
   shards: Shards,
   { known }: PreparedQuery,
   counts: readonly RowRef[],
@@ -364,14 +377,19 @@ async function farRows(
     before += count;
     if (from >= to) continue;
     const query = { predicate, ordering: [], first: to, facets: null };
-    const answers = await ask(shards, { known, segments: [segment] }, query, options);
+    const answers = await askShardsOfSegments(
+      shards,
+      { known, segments: [segment] },
+      query,
+      options,
+    );
     if (isUnsupported(answers)) return answers;
-    rows.push(...rowPairs(answers[0]!.rows).slice(from));
+    rows.push(...rowRefsOfPairs(answers[0]!.rows).slice(from));
   }
   return rows;
 }
 
-async function ask(
+async function askShardsOfSegments(
   shards: Shards,
   { known: { key, shardOf }, segments }: PreparedQuery,
   query: Omit<ShardQuery, 'snapshot' | 'segments'>,
@@ -381,12 +399,18 @@ async function ask(
     const whole = { ...query, snapshot: key, segments: Uint32Array.from(list) };
     return [shard, { kind: 'select', query: whole }] as const;
   });
-  const answers = await shards.ask(requests, options);
+  const answers = await shards.askShards(requests, options);
   if (isUnsupported(answers)) return answers;
   return answers.map((reply) => (reply as { readonly selected: ShardAnswer }).selected);
 }
 
-/** A row from a cursor position in insertion order; the first file of a snapshot holds the schema. */
-function rowOf({ file, row }: { readonly file: number; readonly row: bigint | string }): RowRef {
+/** Converts a cursor position in insertion order to a row. File 0 of a snapshot holds the schema, so segment i is file i + 1. */
+function rowRefOfPosition({
+  file,
+  row,
+}: {
+  readonly file: number;
+  readonly row: bigint | string;
+}): RowRef {
   return [file - 1, Number(row)];
 }

@@ -1,38 +1,38 @@
-import { release } from '../../core/buffers.js';
+import { releaseBuffer } from '../../core/buffers.js';
 import { encodingId } from '../../parquet/encoding.js';
 import type { DecompressedPage } from '../../parquet/read-pages.js';
 import type { ColumnValues } from './column.js';
-import { numbers } from './number-sinks.js';
+import { numberValues } from './number-sinks.js';
 import { dictionaryIndices, type ValueSink } from './value-sink.js';
 
-/** Indices have 16 bits at most. */
+/** Maximum number of distinct doubles: indices have at most 16 bits. */
 const maxEntries = 1 << 16;
-/** If more than one in this many numbers is distinct, work per distinct number takes about as long as work per number. */
-const fewShare = 32;
+/** If more than one in this many numbers is distinct, working per distinct number takes about as long as working per number. */
+const minMeanOccurrences = 32;
 
-/** Collects doubles of a file with dictionaries as indices of the distinct ones. */
+/** Collects the doubles of a dictionary-encoded file as indices of the distinct doubles. */
 export class NumberDictionarySink implements ValueSink {
-  /** Narrowed at the end, when the number of entries is known. */
+  /** The collected indices. They are copied to a narrower array at the end, when the number of entries is known. */
   readonly #indices: Uint16Array;
   readonly #most: number;
   readonly #entries: number[] = [];
   readonly #indexOf = new Map<number, number>();
-  /** Maps an index of the current page dictionary to an index of the column. */
+  /** Maps an index of the current page dictionary to an index of the column's distinct numbers. */
   #mapping = new Uint16Array(0);
 
   constructor(capacity: number) {
     this.#indices = new Uint16Array(capacity);
-    this.#most = Math.min(maxEntries, capacity / fewShare);
+    this.#most = Math.min(maxEntries, capacity / minMeanOccurrences);
   }
 
-  /** Returns false if the distinct numbers become too many. */
-  dictionary({ body, count }: DecompressedPage): boolean {
-    const bytes = body.take(8 * count);
+  /** Adds the entries of a page dictionary; returns false if there are too many distinct numbers. */
+  addDictionary({ body, count }: DecompressedPage): boolean {
+    const bytes = body.readBytes(8 * count);
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const mapping = new Uint16Array(count);
     for (let i = 0; i < count; i++) {
       const number = view.getFloat64(8 * i, true);
-      // A Map does not distinguish 0 and -0.
+      // A `Map` does not distinguish 0 and -0, so a column with -0 cannot have distinct entries.
       if (Object.is(number, -0)) return false;
       let index = this.#indexOf.get(number);
       if (index === undefined) {
@@ -47,7 +47,7 @@ export class NumberDictionarySink implements ValueSink {
     return true;
   }
 
-  read(page: DecompressedPage, count: number, to: number): void {
+  readPage(page: DecompressedPage, count: number, to: number): void {
     if (count === 0) return;
     if (page.encoding !== encodingId.rleDictionary)
       throw new RangeError(`encoding ${page.encoding} behind a dictionary`);
@@ -55,10 +55,10 @@ export class NumberDictionarySink implements ValueSink {
     const indices = this.#indices;
     const pageIndices = dictionaryIndices(page, count, mapping.length);
     for (let i = 0; i < count; i++) indices[to + i] = mapping[pageIndices[i]!]!;
-    release(pageIndices);
+    releaseBuffer(pageIndices);
   }
 
-  spread(from: number, count: number, slots: number, present: Uint8Array): void {
+  insertNulls(from: number, count: number, slots: number, present: Uint8Array): void {
     const indices = this.#indices;
     let value = from + count;
     for (let slot = from + slots - 1; slot >= from; slot--) {
@@ -68,7 +68,7 @@ export class NumberDictionarySink implements ValueSink {
 
   finish(): { readonly values: ColumnValues; readonly bytes: number } {
     const indices = this.#entries.length > 256 ? this.#indices : new Uint8Array(this.#indices);
-    const entries = numbers(Float64Array.from(this.#entries));
+    const entries = numberValues(Float64Array.from(this.#entries));
     return {
       values: { kind: 'number-dictionary', indices, entries },
       bytes: indices.byteLength + entries.numbers.byteLength,

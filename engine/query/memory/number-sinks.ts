@@ -1,4 +1,4 @@
-import { acquire, release } from '../../core/buffers.js';
+import { acquireBuffer, releaseBuffer } from '../../core/buffers.js';
 import type { DecompressedPage } from '../../parquet/read-pages.js';
 import { readDeltaDoubles, readDeltaInts } from '../../parquet/decode-delta.js';
 import { readHybrid } from '../../parquet/decode-hybrid.js';
@@ -14,7 +14,10 @@ import {
   type ValueSink,
 } from './value-sink.js';
 
-/** The sink for numbers of this physical type. Integers get the narrowest array that holds all of them, according to the footer's statistics. */
+/**
+ * Returns the sink for numbers of this physical type. Integers get the narrowest array that holds all of them, according to the footer's
+ * statistics.
+ */
 export function numberSink(
   physical: number,
   chunks: readonly SegmentChunk[],
@@ -24,12 +27,13 @@ export function numberSink(
     case physicalType.int32:
       return wholeNumberSink(chunks, capacity, 4);
     case physicalType.float:
-      return new Int32Sink(capacity, ({ buffer }) => numbers(new Float32Array(buffer)));
+      return new Int32Sink(capacity, ({ buffer }) => numberValues(new Float32Array(buffer)));
     case physicalType.double:
-      return new Int64Sink(capacity, ({ buffer }) => numbers(new Float64Array(buffer)));
+      return new Int64Sink(capacity, ({ buffer }) => numberValues(new Float64Array(buffer)));
     default:
-      if (areWithin(chunks, -(1n << 31n), 1n << 31n)) return wholeNumberSink(chunks, capacity, 8);
-      if (areWithin(chunks, -(1n << 53n), 1n << 53n)) return new DoubleSink(capacity);
+      if (areRangesWithin(chunks, -(1n << 31n), 1n << 31n))
+        return wholeNumberSink(chunks, capacity, 8);
+      if (areRangesWithin(chunks, -(1n << 53n), 1n << 53n)) return new DoubleSink(capacity);
       return new Int64Sink(capacity, ({ buffer }) => ({
         kind: 'longs',
         longs: new BigInt64Array(buffer),
@@ -37,30 +41,35 @@ export function numberSink(
   }
 }
 
-/** True if all values are at least `from` and below `to`. */
-function areWithin(chunks: readonly SegmentChunk[], from: bigint, to: bigint): boolean {
+/** Returns true if all values are at least `from` and below `to`. */
+function areRangesWithin(chunks: readonly SegmentChunk[], from: bigint, to: bigint): boolean {
   return chunks.every(({ range, slots, nulls }) =>
     range === undefined ? slots === nulls : range[0] >= from && range[1] < to,
   );
 }
 
-/** Depths, counts and qualities mostly fit into bytes, which take a quarter of the memory and of the time to compare. */
+/** Depths, counts and qualities mostly fit into bytes, which take a quarter of the memory and of the comparison time of 32-bit integers. */
 function wholeNumberSink(
   chunks: readonly SegmentChunk[],
   capacity: number,
   storedBytes: 4 | 8,
 ): ValueSink {
-  if (areWithin(chunks, 0n, 256n))
-    return new Int32Sink(capacity, (words) => numbers(new Uint8Array(words)), storedBytes, true);
-  return new Int32Sink(capacity, numbers, storedBytes);
+  if (areRangesWithin(chunks, 0n, 256n))
+    return new Int32Sink(
+      capacity,
+      (words) => numberValues(new Uint8Array(words)),
+      storedBytes,
+      true,
+    );
+  return new Int32Sink(capacity, numberValues, storedBytes);
 }
 
-export function numbers(found: Numbers['numbers']): Numbers {
-  return { kind: 'numbers', numbers: found, hasNonFinite: !isFiniteAll(found) };
+export function numberValues(found: Numbers['numbers']): Numbers {
+  return { kind: 'numbers', numbers: found, hasNonFinite: !areAllFinite(found) };
 }
 
-function isFiniteAll(found: Numbers['numbers']): boolean {
-  // A loop per kind of array: a loop that sees two kinds is slower.
+function areAllFinite(found: Numbers['numbers']): boolean {
+  // There is one loop per kind of array, because a loop that sees two kinds is slower.
   if (found instanceof Int32Array || found instanceof Uint8Array) return true;
   return found instanceof Float64Array ? areFiniteDoubles(found) : areFiniteFloats(found);
 }
@@ -75,7 +84,7 @@ function areFiniteFloats(values: Float32Array): boolean {
   return true;
 }
 
-/** 32-bit values, or 64-bit integers that fit into 32 bits. */
+/** Collects 32-bit values, or 64-bit integers that fit into 32 bits. */
 class Int32Sink implements ValueSink {
   readonly #capacity: number;
   readonly #words: Int32Array;
@@ -84,7 +93,7 @@ class Int32Sink implements ValueSink {
   readonly #isCopied: boolean;
   #dictionary = new Int32Array(0);
 
-  /** `isCopied` is true if `finish` returns another array than the one that it gets. */
+  /** `isCopied` is true if `finish` returns a new array, not the one that it receives. */
   constructor(
     capacity: number,
     finish: (words: Int32Array) => Numbers,
@@ -98,16 +107,16 @@ class Int32Sink implements ValueSink {
     this.#isCopied = isCopied;
   }
 
-  dictionary({ body, count }: DecompressedPage): boolean {
+  addDictionary({ body, count }: DecompressedPage): boolean {
     this.#dictionary = new Int32Array(count);
-    this.#plain(body.take(count * this.#size), this.#dictionary, 0);
+    this.#plain(body.readBytes(count * this.#size), this.#dictionary, 0);
     return true;
   }
 
-  read(page: DecompressedPage, count: number, to: number): void {
+  readPage(page: DecompressedPage, count: number, to: number): void {
     const { body, encoding } = page;
     const words = this.#words;
-    if (encoding === encodingId.plain) this.#plain(body.take(count * this.#size), words, to);
+    if (encoding === encodingId.plain) this.#plain(body.readBytes(count * this.#size), words, to);
     else if (encoding === encodingId.deltaBinaryPacked) readDeltaInts(body, count, words, to);
     else {
       requireDictionary(encoding);
@@ -124,7 +133,7 @@ class Int32Sink implements ValueSink {
     for (let at = 0; at < bytes.length; at += 8) words[to++] = view.getInt32(at, true);
   }
 
-  spread(from: number, count: number, slots: number, present: Uint8Array): void {
+  insertNulls(from: number, count: number, slots: number, present: Uint8Array): void {
     insertNullGaps(this.#words, from, count, slots, present);
   }
 
@@ -134,11 +143,11 @@ class Int32Sink implements ValueSink {
   }
 
   release(): void {
-    if (this.#isCopied) release(this.#words);
+    if (this.#isCopied) releaseBuffer(this.#words);
   }
 }
 
-/** 64-bit integers that doubles hold exactly. */
+/** Collects 64-bit integers that doubles hold exactly. */
 class DoubleSink implements ValueSink {
   readonly #doubles: Float64Array;
   #dictionary = new Float64Array(0);
@@ -147,27 +156,27 @@ class DoubleSink implements ValueSink {
     this.#doubles = new Float64Array(capacity);
   }
 
-  dictionary({ body, count }: DecompressedPage): boolean {
+  addDictionary({ body, count }: DecompressedPage): boolean {
     this.#dictionary = new Float64Array(count);
-    plainLongs(body.take(8 * count), this.#dictionary, 0);
+    decodePlainLongs(body.readBytes(8 * count), this.#dictionary, 0);
     return true;
   }
 
-  read(page: DecompressedPage, count: number, to: number): void {
+  readPage(page: DecompressedPage, count: number, to: number): void {
     const { body, encoding } = page;
     const doubles = this.#doubles;
-    if (encoding === encodingId.plain) plainLongs(body.take(8 * count), doubles, to);
+    if (encoding === encodingId.plain) decodePlainLongs(body.readBytes(8 * count), doubles, to);
     else if (encoding === encodingId.deltaBinaryPacked) readDeltaDoubles(body, count, doubles, to);
     else {
       requireDictionary(encoding);
       const dictionary = this.#dictionary;
       const indices = dictionaryIndices(page, count, dictionary.length);
       for (let i = 0; i < count; i++) doubles[to + i] = dictionary[indices[i]!]!;
-      release(indices);
+      releaseBuffer(indices);
     }
   }
 
-  spread(from: number, count: number, slots: number, present: Uint8Array): void {
+  insertNulls(from: number, count: number, slots: number, present: Uint8Array): void {
     const doubles = this.#doubles;
     let value = from + count;
     for (let slot = from + slots - 1; slot >= from; slot--) {
@@ -181,14 +190,14 @@ class DoubleSink implements ValueSink {
   }
 }
 
-function plainLongs(bytes: Uint8Array, doubles: Float64Array, to: number): void {
+function decodePlainLongs(bytes: Uint8Array, doubles: Float64Array, to: number): void {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   for (let at = 0; at < bytes.length; at += 8) {
     doubles[to++] = view.getInt32(at + 4, true) * 2 ** 32 + view.getUint32(at, true);
   }
 }
 
-/** 64-bit values as pairs of 32-bit words: doubles, and integers that doubles cannot hold. */
+/** Collects 64-bit values as pairs of 32-bit words: doubles, and integers that doubles cannot hold. */
 class Int64Sink implements ValueSink {
   readonly #words: Int32Array;
   readonly #finish: (words: Int32Array) => ColumnValues;
@@ -199,25 +208,25 @@ class Int64Sink implements ValueSink {
     this.#finish = finish;
   }
 
-  dictionary({ body, count }: DecompressedPage): boolean {
+  addDictionary({ body, count }: DecompressedPage): boolean {
     this.#dictionary = new Int32Array(2 * count);
-    bytesOf(this.#dictionary).set(body.take(8 * count));
+    bytesOf(this.#dictionary).set(body.readBytes(8 * count));
     return true;
   }
 
-  read(page: DecompressedPage, count: number, to: number): void {
+  readPage(page: DecompressedPage, count: number, to: number): void {
     const { body, encoding } = page;
     const words = this.#words;
-    if (encoding === encodingId.plain) bytesOf(words).set(body.take(8 * count), 8 * to);
+    if (encoding === encodingId.plain) bytesOf(words).set(body.readBytes(8 * count), 8 * to);
     else if (encoding === encodingId.deltaBinaryPacked) {
-      // Our encoder writes deltas in pages whose values doubles hold, even if other pages have larger ones.
-      const doubles = acquire(Float64Array, count);
+      // Strandlake's encoder writes deltas only in pages whose values are exact as doubles, even if other pages have larger values.
+      const doubles = acquireBuffer(Float64Array, count);
       readDeltaDoubles(body, count, doubles, 0);
       for (let i = 0; i < count; i++) {
-        words[2 * (to + i)] = doubles[i]!; // modulo 2^32
+        words[2 * (to + i)] = doubles[i]!; // stores the value modulo 2^32
         words[2 * (to + i) + 1] = Math.floor(doubles[i]! / 2 ** 32);
       }
-      release(doubles);
+      releaseBuffer(doubles);
     } else {
       requireDictionary(encoding);
       const dictionary = this.#dictionary;
@@ -227,11 +236,11 @@ class Int64Sink implements ValueSink {
         words[at] = dictionary[entry]!;
         words[at + 1] = dictionary[entry + 1]!;
       }
-      release(indices);
+      releaseBuffer(indices);
     }
   }
 
-  spread(from: number, count: number, slots: number, present: Uint8Array): void {
+  insertNulls(from: number, count: number, slots: number, present: Uint8Array): void {
     const words = this.#words;
     let value = from + count;
     for (let slot = from + slots - 1; slot >= from; slot--) {
@@ -247,7 +256,7 @@ class Int64Sink implements ValueSink {
   }
 }
 
-/** Booleans as bytes, 0 or 1. */
+/** Collects booleans as bytes, 0 or 1. */
 export class FlagSink implements ValueSink {
   readonly #flags: Uint8Array;
 
@@ -255,22 +264,22 @@ export class FlagSink implements ValueSink {
     this.#flags = new Uint8Array(capacity);
   }
 
-  dictionary(): boolean {
+  addDictionary(): boolean {
     throw new RangeError('flags have no dictionary');
   }
 
-  read({ body, encoding }: DecompressedPage, count: number, to: number): void {
+  readPage({ body, encoding }: DecompressedPage, count: number, to: number): void {
     if (encoding !== encodingId.rle)
       throw new RangeError(`encoding ${encoding} is not one of ours`);
-    body.length();
-    const bits = acquire(Int32Array, count);
+    body.readLength();
+    const bits = acquireBuffer(Int32Array, count);
     readHybrid(body, 1, count, bits);
     const flags = this.#flags;
     for (let i = 0; i < count; i++) flags[to + i] = bits[i]!;
-    release(bits);
+    releaseBuffer(bits);
   }
 
-  spread(from: number, count: number, slots: number, present: Uint8Array): void {
+  insertNulls(from: number, count: number, slots: number, present: Uint8Array): void {
     const flags = this.#flags;
     let value = from + count;
     for (let slot = from + slots - 1; slot >= from; slot--) {

@@ -4,7 +4,7 @@ import { decompressPages, type DecompressedPage } from '../../parquet/read-pages
 import { readValues, type DecodedValues } from '../../parquet/decode-values.js';
 import { encodingId } from '../../parquet/encoding.js';
 import { physicalType } from '../../parquet/schema.js';
-import { acquire, release } from '../../core/buffers.js';
+import { acquireBuffer, releaseBuffer } from '../../core/buffers.js';
 import type { ColumnValues, DictionaryValues, MemoryColumn } from './column.js';
 import type { RowGroup, SegmentChunk, SegmentFile } from './segment-file.js';
 import type { SegmentLeaf } from './segment-leaves.js';
@@ -24,7 +24,7 @@ export interface RowPage extends RowSpan {
 }
 
 /**
- * The values of one page as a column of its rows. The leaf may be a list of scalars, but it must not lie in a list of objects. `entries`
+ * Loads the values of one page as a column of its rows. The leaf may be a list of scalars, but must not lie in a list of objects. `entries`
  * are those of the chunk's dictionary, if it has one (`dictionaryOf`). Throws `damaged`.
  */
 export function loadPage(
@@ -35,17 +35,17 @@ export function loadPage(
 ): MemoryColumn {
   const chunk = group.chunks[leaf.index]!;
   try {
-    const { offsets, bytes } = file.pages(group, chunk)!;
+    const { offsets, bytes } = file.offsetIndexOf(group, chunk)!;
     const stored = file.read(offsets[number]!, bytes[number]!);
     const [page] = decompressPages([{ bytes: stored, isCompressed: chunk.isCompressed }]);
     return columnOf(page!, leaf, rows, entries);
   } catch (error) {
     if (error instanceof AppError) throw error;
-    throw file.damaged(`cannot give a page of its column ${leaf.key}`, error);
+    throw file.damagedError(`cannot give a page of its column ${leaf.key}`, error);
   }
 }
 
-/** The entries of the dictionary of a chunk; undefined if it has none. Throws `damaged`. */
+/** Returns the entries of the dictionary of a chunk; undefined if it has none. Throws `damaged`. */
 export function dictionaryOf(
   file: SegmentFile,
   leaf: SegmentLeaf,
@@ -58,11 +58,11 @@ export function dictionaryOf(
     return readValues(body, leaf.physical, encoding, count, undefined);
   } catch (error) {
     if (error instanceof AppError) throw error;
-    throw file.damaged(`cannot give the dictionary of its column ${leaf.key}`, error);
+    throw file.damagedError(`cannot give the dictionary of its column ${leaf.key}`, error);
   }
 }
 
-/** The dictionary page of a chunk; undefined if it has none. */
+/** Returns the dictionary page of a chunk; undefined if it has none. */
 export function dictionaryPage(
   file: SegmentFile,
   { dictionaryOffset, dataOffset, isCompressed }: SegmentChunk,
@@ -80,7 +80,7 @@ function columnOf(
 ): MemoryColumn {
   const { body, count, encoding } = page;
   const { maxDefinition, maxRepetition, physical } = leaf;
-  const levels = acquire(Int32Array, count);
+  const levels = acquireBuffer(Int32Array, count);
   try {
     let offsets: Int32Array | undefined;
     let begins: Uint8Array | undefined;
@@ -115,14 +115,14 @@ function columnOf(
       return { rows, offsets, present: gaps, values, bytes };
     }
     const decoded = readValues(body, physical, encoding, found, entries);
-    const values = valuesOf(gaps ? spreadValues(decoded, gaps, rows) : decoded, leaf);
-    return { rows, offsets, present: gaps, values, bytes: rows * 8 + sizeOf(decoded) };
+    const values = valuesOf(gaps ? insertNullsBetweenValues(decoded, gaps, rows) : decoded, leaf);
+    return { rows, offsets, present: gaps, values, bytes: rows * 8 + decodedByteSize(decoded) };
   } finally {
-    release(levels);
+    releaseBuffer(levels);
   }
 }
 
-/** The values of a page as indices of the page's own dictionary: conditions are decided by the strings in it. */
+/** Returns the values of a page as indices of the page's own dictionary, so that conditions test each distinct string once. */
 function dictionaryValues(
   page: DecompressedPage,
   count: number,
@@ -141,7 +141,7 @@ function dictionaryValues(
     if (number === undefined) numbers.set(entry, (number = numbers.size));
     indices[i] = number;
   }
-  release(all);
+  releaseBuffer(all);
   const parts = Array.from(numbers.keys(), (entry) =>
     entries.bytes.subarray(entries.offsets[entry]!, entries.offsets[entry + 1]!),
   );
@@ -154,8 +154,12 @@ function dictionaryValues(
   return { kind: 'dictionary', indices: narrow, dictionary };
 }
 
-/** Moves the values to their rows; rows without a value have any. */
-function spreadValues(decoded: DecodedValues, present: Uint8Array, rows: number): DecodedValues {
+/** Moves the values to their rows. A row without a value gets an arbitrary one. */
+function insertNullsBetweenValues(
+  decoded: DecodedValues,
+  present: Uint8Array,
+  rows: number,
+): DecodedValues {
   let value = 0;
   switch (decoded.kind) {
     case 'booleans': {
@@ -222,8 +226,8 @@ function numbersOf(numbers: Float32Array | Float64Array): ColumnValues {
   return { kind: 'numbers', numbers, hasNonFinite: !numbers.every(Number.isFinite) };
 }
 
-/** Bytes of memory of decoded values. */
-export function sizeOf(decoded: DecodedValues): number {
+/** Returns the size of decoded values in memory, in bytes. */
+export function decodedByteSize(decoded: DecodedValues): number {
   if (decoded.kind === 'booleans') return decoded.booleans.byteLength;
   if (decoded.kind !== 'strings') return decoded.int32s.byteLength;
   return decoded.bytes.byteLength + decoded.offsets.byteLength;

@@ -8,44 +8,44 @@ import { leafKey } from '../../store/stats.js';
 import { costOf, fieldsRead } from '../predicate/kinds.js';
 import { conditionsIn, type FieldRef, type Predicate } from '../predicate/predicate.js';
 import { segmentTest } from '../predicate/prune.js';
-import { isVariant, placeFields } from '../predicate/variant-place.js';
+import { isVariantField, coordinateFields } from '../predicate/variant-place.js';
 import { encodingId } from '../../parquet/encoding.js';
 import { physicalType } from '../../parquet/schema.js';
 import { holdsBytes } from './byte-search.js';
 import type { MemoryColumn, SegmentView } from './column.js';
-import { columnRows } from './column-rows.js';
+import { sliceColumn } from './column-rows.js';
 import { runToEnd } from './cooperative-tasks.js';
 import type { Matcher } from './evaluate.js';
 import { pagesOf } from './load.js';
-import { isSparse, settleSelection, type SelectionVector } from './match/selection-vector.js';
+import { isSparse, chooseSelectionForm, type SelectionVector } from './match/selection-vector.js';
 import type { RowPage, RowSpan } from './page-column.js';
-import { fieldName } from './segment-cache.js';
+import { fieldCacheKey } from './segment-cache.js';
 import type { RowGroup, SegmentChunk, SegmentFile } from './segment-file.js';
 import { physicalPath, type SegmentLeaf } from './segment-leaves.js';
 import { releaseBytes } from './selection-bytes.js';
 
-/** A predicate whose matches can be looked for in single pages, prepared for one query. */
+/** A predicate that can be evaluated on single pages of a segment, prepared for one query. */
 export interface PageQuery {
   /** The keys in the cache (`fieldName`) of the fields that the predicate reads. */
   readonly names: readonly string[];
-  /** The leaves that store the fields, and the leaves whose statistics describe them, by `leafKey`. */
+  /** The leaves that store the fields, and the leaves whose statistics describe them, each by its `leafKey`. */
   readonly leaves: readonly string[];
-  /** Those of `names` whose values are looked up by hashes, if the column has a hash table. */
+  /** Those of `names` whose values are looked up by hash if the column has a hash table. */
   readonly lookedUp: readonly string[];
   readonly columns: Columns;
   readonly mayHold: SegmentTest;
-  /** Whether it has conditions that only strings with certain bytes satisfy (`mayHoldBytes`). */
+  /** Whether the predicate has conditions that only strings with certain bytes satisfy (`mayHoldBytes`). */
   readonly hasLiterals: boolean;
-  /** The estimated cost of evaluating the predicate over columns in memory, nanoseconds per row. */
+  /** The estimated cost of evaluating the predicate over columns in memory, in nanoseconds per row. */
   readonly perRow: number;
 }
 
-/** The kinds of conditions that may have a `literal`. */
-const literalKinds: ReadonlySet<string> = new Set(['contains', 'prefix', 'regexp']);
+/** The kinds of conditions for which a string may have to contain certain bytes. */
+const kindsWithLiteral: ReadonlySet<string> = new Set(['contains', 'prefix', 'regexp']);
 
 /**
- * Prepares a predicate. Undefined if it cannot be evaluated page by page: it reads the elements of a list of objects or what the text
- * index found in whole segments, or it reads no stored field at all.
+ * Prepares a predicate. Returns undefined if it cannot be evaluated page by page: it reads the elements of a list of objects, or what the
+ * text index found in whole segments, or no stored field at all.
  */
 export function pageQuery(predicate: Predicate, columns: Columns): PageQuery | undefined {
   const conditions = conditionsIn(predicate);
@@ -56,10 +56,10 @@ export function pageQuery(predicate: Predicate, columns: Columns): PageQuery | u
   for (const field of fields) {
     const path = physicalPath(columns, field.path);
     if (path === undefined) continue;
-    names.add(fieldName(field));
+    names.add(fieldCacheKey(field));
     leaves.add(leafKey(path));
   }
-  for (const field of fields.some(isVariant) ? placeFields : []) {
+  for (const field of fields.some(isVariantField) ? coordinateFields : []) {
     const path = physicalPath(columns, field.path);
     if (path !== undefined) leaves.add(leafKey(path));
   }
@@ -68,28 +68,31 @@ export function pageQuery(predicate: Predicate, columns: Columns): PageQuery | u
   return {
     names: [...names],
     leaves: [...leaves],
-    lookedUp: conditions.flatMap((one) => (one.kind === 'in' ? fieldName(one.field) : [])),
+    lookedUp: conditions.flatMap((one) => (one.kind === 'in' ? fieldCacheKey(one.field) : [])),
     columns,
-    // Created at the first call, because it is not needed if hashes find the values.
+    // The test is created at the first call, because it is not needed if hashes find the values.
     mayHold: (rows) => (test ??= segmentTest(predicate))(rows),
-    hasLiterals: conditions.some(({ kind }) => literalKinds.has(kind)),
+    hasLiterals: conditions.some(({ kind }) => kindsWithLiteral.has(kind)),
     perRow: costOf(predicate).perRow,
   };
 }
 
-/** Segments of fewer pages are read as a whole. */
-const fewPages = 8;
-/** At most one page in this many is read by itself, or evaluated by itself of columns in memory: of more, whole columns are worth keeping. */
-const pageShare = 4;
+/** Segments of fewer pages than this are read as a whole. */
+const minPagesPerSegment = 8;
 /**
- * Conditions that are estimated to take fewer nanoseconds per page are evaluated over whole columns: testing the bounds of a page takes 200
- * for numbers and 700 for strings in any letter case, and comparing indices of dictionaries is faster than its estimate.
+ * Pages are read or evaluated one by one only if at most one page in this many may contain a match; if more may, it is better to load whole
+ * columns, which stay in the cache.
  */
-const leastPageNs = 3_000;
+const pageDivisor = 4;
+/**
+ * A predicate with a lower estimated cost per page, in nanoseconds, is evaluated over whole columns: testing the bounds of a page takes 200
+ * ns for numbers and 700 ns for strings in any letter case, and comparing indices of dictionaries is faster than its estimate.
+ */
+const minPageCostNs = 3_000;
 
 /**
- * The row groups of a segment that may hold a match, by the bloom filters of their chunks. `filterOf` gives the words of a chunk's
- * filter; it is called for chunks whose filter decides.
+ * Returns the row groups of a segment that may contain a match, according to the bloom filters of their chunks. `filterOf` returns the
+ * words of a chunk's filter; it is called only for chunks whose filter can decide.
  */
 export function groupsToRead(
   file: SegmentFile,
@@ -107,21 +110,21 @@ export function groupsToRead(
         words ??= filterOf(chunk);
         return words === undefined || isInFilter(words, hash);
       };
-      // A list without elements also counts as null, so the nulls of a list say nothing about its rows.
+      // An empty list also counts as null in the statistics, so the number of nulls of a list says nothing about its rows.
       const nulls = leaf.maxRepetition > 0 ? 0 : chunk.nulls;
-      stats[leaf.key] = { nulls, ...(chunk.filter && { mayContain }) };
+      stats[leaf.key] = { nulls, ...(chunk.bloomFilterOf && { mayContain }) };
     }
     return query.mayHold({ rows: group.rows, columns: query.columns, stats, areVariantsPlaced });
   });
 }
 
 function leavesOf(file: SegmentFile, query: PageQuery): readonly SegmentLeaf[] {
-  return query.leaves.flatMap((key) => file.leafAt(key) ?? []);
+  return query.leaves.flatMap((key) => file.leafByKey(key) ?? []);
 }
 
 /**
- * The pages of some row groups of a segment that may hold a match, by the statistics of the pages. Undefined if they are too many for
- * reading them one by one, or if the file lacks the page index.
+ * Returns the pages of some row groups of a segment that may contain a match, according to the statistics of the pages. Undefined if there
+ * are too many to read one by one, or if the file lacks the page index.
  */
 export function pagesToRead(
   file: SegmentFile,
@@ -130,22 +133,25 @@ export function pagesToRead(
   areVariantsPlaced = false,
 ): readonly RowPage[] | undefined {
   const indexed = indexedGroups(file, query, groups);
-  return indexed && fewPagesOf(indexed, query, areVariantsPlaced, mostPages(pagesIn(indexed)));
+  return (
+    indexed &&
+    pagesThatMayMatch(indexed, query, areVariantsPlaced, maxSinglePages(pageCountOf(indexed)))
+  );
 }
 
-/** The number of pages, of so many, up to which they are read one by one. */
-function mostPages(pages: number): number {
-  return pages < fewPages ? 0 : pages / pageShare;
+/** Returns up to how many pages are read one by one in a segment or row groups with `pages` pages. */
+function maxSinglePages(pages: number): number {
+  return pages < minPagesPerSegment ? 0 : pages / pageDivisor;
 }
 
-/** The pages that a search has left, and whether they are few enough that searching other segments is worth it. */
+/** The pages that a byte search has not excluded, and whether they are so few that searching further segments pays. */
 interface SearchedPages {
   readonly pages: readonly RowPage[];
   readonly areFew: boolean;
 }
 
 /**
- * As `pagesToRead`, but looks into the pages: the bytes of each page of strings are searched as a whole for what conditions need, which takes half
+ * Does the same as `pagesToRead`, but also searches the content of pages of strings for the bytes that conditions require, which takes half
  * the time of reading the column. Undefined if the file lacks the page index.
  */
 export function pagesBySearch(
@@ -156,13 +162,16 @@ export function pagesBySearch(
 ): SearchedPages | undefined {
   const indexed = indexedGroups(file, query, groups);
   if (indexed === undefined) return undefined;
-  const searched = indexed.map((each) => ({ ...each, leaves: withSearch(file, each, query) }));
-  const pages = fewPagesOf(searched, query, areVariantsPlaced, Infinity)!;
-  return { pages, areFew: pages.length <= mostPages(pagesIn(indexed)) };
+  const searched = indexed.map((each) => ({
+    ...each,
+    leaves: statisticsWithSearch(file, each, query),
+  }));
+  const pages = pagesThatMayMatch(searched, query, areVariantsPlaced, Infinity)!;
+  return { pages, areFew: pages.length <= maxSinglePages(pageCountOf(indexed)) };
 }
 
-/** The statistics of pages, with those of strings searched for bytes (`mayHoldBytes`). */
-function withSearch(
+/** Returns the statistics of the pages; for strings, these include a search for bytes (`mayHoldBytes`). */
+function statisticsWithSearch(
   file: SegmentFile,
   { group, firstRows, leaves }: IndexedGroup,
   query: PageQuery,
@@ -173,7 +182,7 @@ function withSearch(
     const { dictionaryOffset } = group.chunks[leaf.index]!;
     if (leaf.physical !== physicalType.byteArray || dictionaryOffset !== undefined)
       return { key: leaf.key, pages: known ?? Array.from({ length: count }, () => ({ nulls: 0 })) };
-    const search = pageSearch(file, group.chunks[leaf.index]!);
+    const search = cachedPageSearch(file, group.chunks[leaf.index]!);
     const pages = Array.from({ length: count }, (_, page): PageStats => ({
       nulls: 0,
       ...known?.[page],
@@ -183,8 +192,13 @@ function withSearch(
   });
 }
 
-/** A function that tells for each page of a chunk whether it may hold a string with these bytes: 0 if not. */
-function pageSearch(file: SegmentFile, chunk: SegmentChunk): (bytes: Buffer) => readonly number[] {
+/**
+ * Returns a function that tells, for each page of a chunk, whether it may contain a string with the given bytes; 0 means that it does not.
+ */
+function cachedPageSearch(
+  file: SegmentFile,
+  chunk: SegmentChunk,
+): (bytes: Buffer) => readonly number[] {
   const found = new Map<Buffer, readonly number[]>();
   return (bytes) => {
     let pages = found.get(bytes);
@@ -196,7 +210,7 @@ function pageSearch(file: SegmentFile, chunk: SegmentChunk): (bytes: Buffer) => 
 function searchPages(file: SegmentFile, chunk: SegmentChunk, wanted: Buffer): readonly number[] {
   const pages: number[] = [];
   for (const { body, encoding } of pagesOf(file, [chunk])) {
-    // Only in the plain encoding are the bytes of a string behind one another.
+    // Only the PLAIN encoding stores the bytes of a string contiguously.
     const isFound = encoding !== encodingId.plain || holdsBytes(body.bytes, wanted);
     pages.push(isFound ? 1 : 0);
   }
@@ -204,8 +218,8 @@ function searchPages(file: SegmentFile, chunk: SegmentChunk, wanted: Buffer): re
 }
 
 /**
- * The rows of a segment that may hold a match, by the statistics of the pages, where all columns that the predicate reads are in memory.
- * Undefined if evaluating it over all rows takes about as long, or if the file lacks the page index.
+ * Returns the rows of a segment that may contain a match, according to the statistics of the pages, if all columns that the predicate reads
+ * are in memory. Undefined if evaluating the predicate over all rows takes about as long, or if the file lacks the page index.
  */
 export function spansToRead(
   file: SegmentFile,
@@ -214,9 +228,9 @@ export function spansToRead(
 ): readonly RowSpan[] | undefined {
   const indexed = indexedGroups(file, query, file.groups);
   if (indexed === undefined) return undefined;
-  if (pagesIn(indexed) * leastPageNs > file.rows * query.perRow) return undefined;
-  const most = mostPages(pagesIn(indexed));
-  const pages = fewPagesOf(indexed, query, areVariantsPlaced, most);
+  if (pageCountOf(indexed) * minPageCostNs > file.rows * query.perRow) return undefined;
+  const most = maxSinglePages(pageCountOf(indexed));
+  const pages = pagesThatMayMatch(indexed, query, areVariantsPlaced, most);
   const spans: { readonly first: number; rows: number }[] = [];
   for (const { first, rows } of pages ?? []) {
     const last = spans.at(-1);
@@ -226,18 +240,18 @@ export function spansToRead(
   return pages && spans;
 }
 
-/** The page index of a row group, as far as the statistics of the pages are tested. */
+/** The parts of a row group's page index that `mayHold` tests. */
 interface IndexedGroup {
   readonly group: RowGroup;
   /** The first row of each page, as in `OffsetIndex`. */
   readonly firstRows: Int32Array;
-  /** For some leaves, the statistics of their pages. */
+  /** The statistics of the pages, for those leaves that have statistics. */
   readonly leaves: readonly { readonly key: string; readonly pages: readonly PageStats[] }[];
 }
 
 type PageStats = StoredRows['stats'][string];
 
-/** Undefined if a chunk has no page index. */
+/** Returns the page index of each row group; undefined if a chunk has none. */
 function indexedGroups(
   file: SegmentFile,
   query: PageQuery,
@@ -246,7 +260,7 @@ function indexedGroups(
   const leaves = leavesOf(file, query);
   const indexed: IndexedGroup[] = [];
   for (const group of groups) {
-    const pages = leaves.map(({ index }) => file.pages(group, group.chunks[index]!));
+    const pages = leaves.map(({ index }) => file.offsetIndexOf(group, group.chunks[index]!));
     if (pages.length === 0 || pages.includes(undefined)) return undefined;
     const { firstRows } = pages[0]!;
     const tested = leaves.flatMap((leaf) => {
@@ -259,24 +273,24 @@ function indexedGroups(
   return indexed;
 }
 
-/** Reads the page index of a field, which the file then keeps: queries use it for columns in memory, too. */
+/** Reads the page index of a field into the file's cache. Queries use it also when the columns are in memory. */
 export function readPageIndex(file: SegmentFile, columns: Columns, field: FieldRef): void {
   const path = physicalPath(columns, field.path);
   const leaf = path && file.leaf(path);
   if (leaf === undefined) return;
   for (const group of file.groups) {
     const chunk = group.chunks[leaf.index]!;
-    file.pages(group, chunk);
+    file.offsetIndexOf(group, chunk);
     statisticsOf(file, chunk, leaf);
   }
 }
 
-function pagesIn(groups: readonly IndexedGroup[]): number {
+function pageCountOf(groups: readonly IndexedGroup[]): number {
   return groups.reduce((sum, { firstRows }) => sum + firstRows.length - 1, 0);
 }
 
-/** The pages that may hold a match; undefined if they are more than `most`. */
-function fewPagesOf(
+/** Returns the pages that may contain a match; undefined if there are more than `most`. */
+function pagesThatMayMatch(
   groups: readonly IndexedGroup[],
   { columns, mayHold }: PageQuery,
   areVariantsPlaced: boolean,
@@ -284,7 +298,7 @@ function fewPagesOf(
 ): readonly RowPage[] | undefined {
   const found: RowPage[] = [];
   for (const { group, firstRows, leaves } of groups) {
-    // One reused object for all pages: a query tests hundreds of them.
+    // One object is reused for all pages, because a query tests hundreds of them.
     const stats: Record<string, PageStats> = {};
     const stored = { rows: 0, columns, stats, areVariantsPlaced };
     for (let number = 0; number < firstRows.length - 1; number++) {
@@ -298,35 +312,37 @@ function fewPagesOf(
   return found;
 }
 
-/** The statistics of each chunk's pages, in the form that conditions test. */
-const knownStatistics = new WeakMap<SegmentChunk, readonly PageStats[]>();
+/** The statistics of each chunk's pages, in the form that segment tests read. */
+const statisticsByChunk = new WeakMap<SegmentChunk, readonly PageStats[]>();
 
 function statisticsOf(
   file: SegmentFile,
   chunk: SegmentChunk,
   leaf: SegmentLeaf,
 ): readonly PageStats[] | undefined {
-  // In a list, the statistics of a leaf describe values, not rows.
+  // For a list, the statistics of a leaf describe values, not rows.
   if (leaf.maxRepetition > 0) return undefined;
-  const known = knownStatistics.get(chunk);
+  const known = statisticsByChunk.get(chunk);
   if (known !== undefined) return known;
-  const made = file.statistics(chunk, leaf)?.map(statsOf);
-  if (made !== undefined) knownStatistics.set(chunk, made);
+  const made = file.pageStatisticsOf(chunk, leaf)?.map(finiteStatistics);
+  if (made !== undefined) statisticsByChunk.set(chunk, made);
   return made;
 }
 
-function statsOf({ nulls, min, max }: PageStatistics): PageStats {
-  const isBounded = min !== undefined && max !== undefined && isFinite(min) && isFinite(max);
+function finiteStatistics({ nulls, min, max }: PageStatistics): PageStats {
+  const isBounded =
+    min !== undefined && max !== undefined && isFiniteBound(min) && isFiniteBound(max);
   return isBounded ? { nulls, min, max } : { nulls };
 }
 
-/** Whether a bound may rule out pages: false if it is NaN or infinite. */
-function isFinite(bound: Bound): boolean {
+/** Returns whether a bound can exclude pages; false for NaN and infinities. */
+function isFiniteBound(bound: Bound): boolean {
   return typeof bound !== 'number' || Number.isFinite(bound);
 }
 
 /**
- * The matching rows of a segment of `rows` rows, looked for in these pages or other spans of rows; undefined if the columns of one do not decide.
+ * Returns the matching rows of a segment of `rows` rows, looked for only in the given pages or other ranges of rows. Undefined if the
+ * columns of one of them do not suffice for the predicate.
  */
 export function matchPages<S extends RowSpan>(
   pages: readonly S[],
@@ -339,7 +355,7 @@ export function matchPages<S extends RowSpan>(
   for (const page of pages) {
     const tested = runToEnd(match({ rows: page.rows, column: (field) => columnOf(page, field) }));
     if (isUnsupported(tested)) return undefined;
-    const found = settleSelection(tested, rows);
+    const found = chooseSelectionForm(tested, rows);
     if (found === 'none') continue;
     if (isSparse(found)) for (const row of found) numbers.push(page.first + row);
     else {
@@ -354,7 +370,7 @@ export function matchPages<S extends RowSpan>(
   return mask;
 }
 
-/** Like `matchPages`, for columns in memory. */
+/** Does the same as `matchPages` for columns in memory. */
 export function matchSpans(
   spans: readonly RowSpan[],
   view: SegmentView,
@@ -362,6 +378,6 @@ export function matchSpans(
 ): SelectionVector | undefined {
   return matchPages(spans, view.rows, match, ({ first, rows }, field) => {
     const column = view.column(field);
-    return column && columnRows(column, first, first + rows);
+    return column && sliceColumn(column, first, first + rows);
   });
 }

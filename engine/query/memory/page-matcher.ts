@@ -16,19 +16,19 @@ import type { SegmentPages } from './segment-cache.js';
 import type { RowGroup } from './segment-file.js';
 
 /** The rows of a segment that match, and how they were found. */
-interface FoundByPages {
+interface PageMatches {
   readonly found: SelectionVector;
   readonly by: 'filters' | 'pages';
 }
 
-/** The number of consecutive segments with too many matching pages, after which a query stops looking at pages. */
-const mostMisses = 4;
+/** The number of consecutive segments with too many candidate pages after which a query no longer looks at single pages. */
+const maxConsecutiveMisses = 4;
 
-/** Looks for the matches of one query in the few pages of each segment that may hold one. */
+/** Finds the matches of one query in segments in which only a few pages may contain any. */
 export class PageMatcher {
   readonly #query: PageQuery;
   readonly #match: Matcher;
-  /** The number of segments since the last one of which few pages were read. */
+  /** The number of segments since the last one in which only few pages were read. */
   #misses = 0;
 
   constructor(query: PageQuery, match: Matcher) {
@@ -36,18 +36,22 @@ export class PageMatcher {
     this.#match = match;
   }
 
-  /** Undefined if many pages may hold a match, or looking for them gains nothing. */
-  find(pages: SegmentPages, view: SegmentView, segment: ShardSegment): FoundByPages | undefined {
+  /** Returns the matching rows of a segment; undefined if many pages may contain a match, or if looking at single pages gains nothing. */
+  findMatches(
+    pages: SegmentPages,
+    view: SegmentView,
+    segment: ShardSegment,
+  ): PageMatches | undefined {
     const query = this.#query;
     const { areVariantsPlaced: arePlaced } = segment;
     const isInMemory = query.names.every(pages.hasColumn);
     const hashes = isInMemory ? query.lookedUp.map(pages.hashes) : [];
-    // A hash table that is there finds the rows at once.
+    // An existing hash table finds the rows at once.
     if (hashes.includes('made')) return undefined;
-    // Making a table takes as long as a hundred lookups, so the bloom filters decide in which segments one is needed.
+    // Building a hash table takes as long as a hundred lookups, so the bloom filters decide in which segments one is needed.
     const isFiltered = !isInMemory || hashes.includes('unmade');
-    // If the pages of some segments rule out nothing, the pages of the others will not either.
-    const mayGain = this.#misses < mostMisses;
+    // If the page statistics of some segments exclude nothing, those of the other segments will not either.
+    const mayGain = this.#misses < maxConsecutiveMisses;
     if (!isFiltered && !mayGain) return undefined;
     const { file } = pages;
     const groups = isFiltered ? groupsToRead(file, query, pages.filter, arePlaced) : file.groups;
@@ -70,7 +74,7 @@ export class PageMatcher {
     areHashesUnmade: boolean,
     arePlaced: boolean,
   ): SelectionVector | undefined {
-    // Whole columns would be looked up by tables that have to be made.
+    // Looking up values in whole columns would require building hash tables first, so their cost is added.
     const hashing = areHashesUnmade ? nsPerRow.hashing : 0;
     const costly = { ...this.#query, perRow: this.#query.perRow + hashing };
     const spans = spansToRead(file, costly, arePlaced);
@@ -87,7 +91,7 @@ export class PageMatcher {
     const few = pagesToRead(file, query, groups, arePlaced);
     if (few !== undefined) this.#misses = 0;
     if (few !== undefined || !query.hasLiterals) return few && matchPages(few, rows, this.#match, column); // prettier-ignore
-    // What is asked for again is worth loading as a whole.
+    // A column for which queries ask repeatedly is worth loading as a whole.
     if (!query.names.every((name) => hasColumn(name) || !isAskedAgain(name))) return undefined;
     const searched = pagesBySearch(file, query, groups, arePlaced);
     if (searched === undefined) return undefined;

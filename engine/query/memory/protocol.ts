@@ -1,25 +1,25 @@
 import type { CheckedFile } from '../../core/block-checksums.js';
 import type { Facet } from '../request/facets.js';
-import type { RowRef, RowSet, SegmentAccess, SegmentRows } from '../plan/executor.js';
+import type { RowRef, SegmentRowSet, SegmentAccess, SegmentRows } from '../plan/executor.js';
 import type { FieldRef, Predicate } from '../predicate/predicate.js';
 import type { PageFormat, PageRecords } from '../results/page-format.js';
-import type { Projected } from '../results/projection.js';
+import type { ProjectedColumn } from '../results/projection.js';
 import type { OrderKey } from '../request/request.js';
 import type { Columns } from '../../core/types.js';
 import type { DeletionVector } from '../../store/deletion-vector.js';
 import { packBitmap } from '../../text/bitmap.js';
 import type { FacetPartial } from './facets/partial.js';
-import { isSparse, settleSelection, type SelectionVector } from './match/selection-vector.js';
-import type { FoundTexts, TextSearch } from '../../text/ranked-search.js';
+import { isSparse, chooseSelectionForm, type SelectionVector } from './match/selection-vector.js';
+import type { RankedTexts, TextSearch } from '../../text/ranked-search.js';
 import type { RankedRow } from '../../text/ranking.js';
 import type { TextFrequencies } from '../text/weigh.js';
 import type { Relevance } from './ranked-rows.js';
 import type { TopRow } from './top-rows.js';
 import type { Unsupported } from '../unsupported.js';
 
-/** A version of a dataset, with the segments that belong to one shard. */
+/** A version of a dataset, with only the segments that are assigned to one shard. */
 export interface ShardSnapshot {
-  /** The key of the projection, the same for all shards. */
+  /** Identifies the projection; the same number for all shards. */
   readonly key: number;
   readonly datasetId: number;
   readonly columns: Columns;
@@ -28,7 +28,7 @@ export interface ShardSnapshot {
 
 /** A segment of a snapshot; its path is absolute. */
 export interface ShardSegment extends CheckedFile {
-  /** The number of the segment in the snapshot. */
+  /** The index of the segment in the snapshot. */
   readonly number: number;
   readonly rows: number;
   /** Whether variants name their positions, as in `Segment`. */
@@ -39,20 +39,20 @@ export interface ShardSegment extends CheckedFile {
   readonly baseRowId?: number | undefined;
 }
 
-/** A query of some segments of a snapshot. */
+/** A query over some segments of a snapshot. */
 export interface ShardQuery {
   readonly snapshot: number;
-  /** Numbers of segments, ascending; segments of other shards are skipped. */
+  /** Numbers of segments, ascending. A shard skips segments that are assigned to other shards. */
   readonly segments: Uint32Array;
   readonly predicate: Predicate;
-  /** Empty: rows come in the order of the segments. The last key may be `rowIdKey` (top-rows.ts). */
+  /** The sort keys; if empty, rows come in the order of the segments. The last key may be `rowIdKey` (top-rows.ts). */
   readonly ordering: readonly OrderKey[];
-  /** Maximum number of rows in the answer, the first ones in order. */
+  /** Maximum number of rows in the answer: the first ones in order. */
   readonly first: number;
-  /** The end of the previous page in segment order: the answer has only rows after this one. Only without an ordering. */
+  /** The last row of the previous page in segment order: the answer has only later rows. Only without an ordering. */
   readonly after?: readonly [segment: number, row: number];
   /**
-   * The end of the previous page in the order of row ids: the answer has only rows with a greater row id. Only with `rowIdKey` as the only
+   * The row id of the last row of the previous page: the answer has only rows with a greater row id. Only if `rowIdKey` is the only sort
    * key.
    */
   readonly afterRowId?: number;
@@ -61,17 +61,20 @@ export interface ShardQuery {
   readonly facets: readonly Facet[] | null;
   /** True if the answer lists all matching rows. */
   readonly isListed?: boolean;
-  /** The rows of the page are in order of relevance; `ordering` is empty, and `first` 0. */
+  /** If present, the rows of the page come in order of relevance; `ordering` is then empty, and `first` is 0. */
   readonly relevance?: Relevance;
-  /** The page; with it, the answer may have records. */
+  /** The requested page; if it is present, the answer may include records. */
   readonly page?: ShardPage;
 }
 
-/** The rows of a page among all matching rows in order, and the layout of their records. */
+/** The range of rows that a page takes of all matching rows in order, and the layout of their records. */
 export interface ShardPage extends ShardLayout {
   readonly offset: number;
   readonly limit: number;
-  /** True if no other shard is asked: the answer has the records of the page. Otherwise it has the records of all its rows, if they are few. */
+  /**
+   * True if only this shard is asked; the answer then has the records of the page. Otherwise, the answer has the records of all its rows if
+   * these are few.
+   */
   readonly isOnly: boolean;
 }
 
@@ -83,21 +86,21 @@ export interface ShardLayout {
 }
 
 /** Predicates whose matching records are counted in some segments of a snapshot. */
-export interface ShardCount {
+export interface ShardCountRequest {
   readonly snapshot: number;
   /** The segments that may match, as in `ShardQuery`. */
   readonly segments: Uint32Array;
   readonly predicates: readonly Predicate[];
 }
 
-/** Phrases to look up in the text index of a field, in all segments of a snapshot. */
-export interface ShardFrequencies {
+/** Phrases to look up in the text index of a field in all segments of a snapshot. */
+export interface ShardFrequenciesRequest {
   readonly snapshot: number;
   readonly field: FieldRef;
   readonly phrases: readonly (readonly Uint8Array[])[];
 }
 
-/** A search of the text index of a field, in all segments of a snapshot. */
+/** A search in the text index of a field in all segments of a snapshot. */
 export interface ShardSearch extends TextSearch {
   readonly snapshot: number;
   readonly field: FieldRef;
@@ -105,53 +108,53 @@ export interface ShardSearch extends TextSearch {
 
 /** The answer of one shard to a query. */
 export interface ShardAnswer {
-  /** Pairs: the number of a segment, and the number of its matching rows. */
+  /** Pairs of the number of a segment and the number of its matching rows. */
   readonly counts: Float64Array;
-  /** Pairs of segment and row number, ascending, at most `first` of them. Only without an ordering. */
+  /** Pairs of segment and row number, ascending, at most `ShardQuery.first` of them. Present only for queries without an ordering. */
   readonly rows: Float64Array;
-  /** At most `first` rows, in order. Only with an ordering. */
+  /** At most `ShardQuery.first` rows, in order. Present only for queries with an ordering. */
   readonly candidates: readonly TopRow[];
-  /** Empty if the query has no facets. */
+  /** The partial results of the facets; empty if the query has none. */
   readonly facets: readonly FacetPartial[];
-  /** All matching rows, by segment. Only with `isListed`. */
+  /** All matching rows, by segment. Present only for queries with `isListed`. */
   readonly listed: readonly SegmentRows[];
-  /** The rows up to the end of the page, in order. Only with `relevance`. */
+  /** The rows up to the end of the page, in order of relevance. Present only for queries with `relevance`. */
   readonly ranked: readonly RankedRow[];
-  /** The records; present as `ShardPage.isOnly` says, unless the projection has been forgotten. */
+  /** The records. `ShardPage.isOnly` says of which rows; absent if the projection has been forgotten. */
   readonly records?: PageRecords;
   readonly access: SegmentAccess;
 }
 
-/** The rows that an answer gives, in the order of the page. */
+/** Returns the rows of an answer in the order of the page. */
 export function rowsOfAnswer({ rows, candidates, ranked }: ShardAnswer): readonly RowRef[] {
   if (candidates.length > 0) return candidates.map(({ segment, row }) => [segment, row]);
   if (ranked.length > 0) return ranked.map(({ segment, row }) => [segment, row]);
-  return rowPairs(rows);
+  return rowRefsOfPairs(rows);
 }
 
-/** Rows from the form in which they are sent: pairs, the number of a segment and the number of a row in it. */
-export function rowPairs(flat: Float64Array): RowRef[] {
+/** Converts rows from the form in which they are sent: pairs of a segment's number and a row's number in it. */
+export function rowRefsOfPairs(flat: Float64Array): RowRef[] {
   const list: RowRef[] = [];
   for (let i = 0; i < flat.length; i += 2) list.push([flat[i]!, flat[i + 1]!]);
   return list;
 }
 
 /** Fields whose columns are to be loaded, or whose stored size is requested. */
-export interface ShardFields {
+export interface ShardFieldsRequest {
   readonly snapshot: number;
   readonly fields: readonly FieldRef[];
 }
 
 /** A request for the records of a page. */
-export interface ShardRecords extends ShardLayout {
+export interface ShardRecordsRequest extends ShardLayout {
   readonly snapshot: number;
-  /** Pairs: the number of a segment, and the number of a row in it. */
+  /** Pairs of the number of a segment and the number of a row in it. */
   readonly rows: Float64Array;
-  /** True for all parts of a page but the first: the cache counts what they ask for as one query. */
+  /** True for all parts of a page except the first: the cache then counts all parts as one query. */
   readonly isContinued: boolean;
 }
 
-/** A message that asks for something. */
+/** A message that expects an answer. */
 interface ShardTask {
   /** Identifies the task in a message that cancels it. */
   readonly id: number;
@@ -159,46 +162,46 @@ interface ShardTask {
   readonly isIdle?: boolean | undefined;
 }
 
-/** To a shard. */
-export type ToShard =
+/** A message to a shard. */
+export type MessageToShard =
   | { readonly kind: 'snapshot'; readonly snapshot: ShardSnapshot }
   | { readonly kind: 'forget'; readonly snapshot: number }
   | {
       readonly kind: 'projection';
       /** The key of the snapshot, the same for all shards. */
       readonly key: number;
-      readonly projection: readonly Projected[];
+      readonly projection: readonly ProjectedColumn[];
     }
   | { readonly kind: 'forget-projection'; readonly key: number }
   | (ShardTask & { readonly kind: 'select'; readonly query: ShardQuery })
-  | (ShardTask & { readonly kind: 'count'; readonly query: ShardCount })
-  | (ShardTask & { readonly kind: 'frequencies'; readonly query: ShardFrequencies })
+  | (ShardTask & { readonly kind: 'count'; readonly query: ShardCountRequest })
+  | (ShardTask & { readonly kind: 'frequencies'; readonly query: ShardFrequenciesRequest })
   | (ShardTask & { readonly kind: 'search'; readonly query: ShardSearch })
-  | (ShardTask & { readonly kind: 'open' | 'load'; readonly query: ShardFields })
-  | (ShardTask & { readonly kind: 'records'; readonly query: ShardRecords })
+  | (ShardTask & { readonly kind: 'open' | 'load'; readonly query: ShardFieldsRequest })
+  | (ShardTask & { readonly kind: 'records'; readonly query: ShardRecordsRequest })
   | { readonly kind: 'cancel'; readonly id: number };
 
 /** A message from a shard. */
-export type FromShard =
-  /** The answer to a message without a result. */
+export type MessageFromShard =
+  /** Acknowledges a message that has no result. */
   | 'done'
   | { readonly selected: ShardAnswer }
   /** The counts, in the order of the predicates. */
   | { readonly counts: Float64Array }
   | { readonly frequencies: TextFrequencies }
-  | { readonly found: FoundTexts }
-  /** For each field, the number of bytes that loading its columns reads. */
+  | { readonly found: RankedTexts }
+  /** For each field, the number of bytes that loading its columns would read. */
   | { readonly bytes: Float64Array }
-  /** The number of columns that are in memory now. */
+  /** The number of columns that are in memory after loading. */
   | { readonly loaded: number }
   /** The records, in the order of the rows. */
   | { readonly records: PageRecords }
-  /** The data, or a thread that was replaced, prevent the memory executor from answering. */
+  /** The reason why the memory executor cannot answer: the data, or a thread that was replaced. */
   | Unsupported;
 
-/** The rows as they are sent to another thread: a copy, since sending a view would send its whole buffer. */
-export function sendableRows(found: SelectionVector): RowSet {
-  const rows = settleSelection(found);
+/** Returns the rows in the form in which they are sent to another thread: a copy, because sending a view would send its whole buffer. */
+export function transferableRows(found: SelectionVector): SegmentRowSet {
+  const rows = chooseSelectionForm(found);
   if (rows === 'all' || rows === 'none') return rows === 'all' ? rows : new Int32Array(0);
   return isSparse(rows) ? rows.slice() : packBitmap(rows);
 }

@@ -3,42 +3,42 @@ import type { ColumnMatcher, FoldedTerms } from '../../text/column-matcher.js';
 import { foldTerm } from '../../text/fold.js';
 import { Ranking, type RankedPage, type RankedRow } from '../../text/ranking.js';
 import type { Predicate } from '../predicate/predicate.js';
-import { isOfText, type Leaf, type RankedClause } from '../text/relevance.js';
-import { crossesValues } from '../text/text-field.js';
+import { isTextCondition, type ScoredCondition, type RankedClause } from '../text/relevance.js';
+import { unsupportedAcrossValues } from '../text/text-field.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import { competitiveRows, constantHits, maxScore, noHits, scoresByRow, type LeafHits } from './clause-scores.js'; // prettier-ignore
 import type { SegmentView } from './column.js';
 import { isSparse, rowNumbers, type SelectionVector } from './match/selection-vector.js';
 
-/** The conditions that rank the matching rows. All lists hold the same objects. */
+/** The conditions that rank the matching rows. The objects in the lists are identical, so they can be compared by identity. */
 export interface Relevance {
-  /** The conditions in the clauses that are not on texts. */
+  /** The conditions in the clauses that do not concern text fields. */
   readonly conditions: readonly Predicate[];
   readonly clauses: readonly RankedClause[];
-  /** The tier of a clause, as in `clausesOf`. */
+  /** The tier of a clause, as in `rankedClausesOf`: what a clause adds to the score of records that satisfy it. */
   readonly tier: number;
   readonly page: RankedPage;
 }
 
 /**
- * Finds the rows of a page in order of relevance. Without conditions on texts, rows that satisfy the same conditions have the same score,
- * so that a score is computed for each such set of conditions, not for each row. Segments have to be added in ascending order.
+ * Finds the rows of a page in order of relevance. Without conditions on texts, rows that satisfy the same set of conditions have the same
+ * score, so a score is computed once per set, not once per row. Segments must be added in ascending order.
  */
 export class RankedRows {
   readonly #relevance: Relevance;
   readonly #ranking: Ranking;
-  readonly #texts: readonly (readonly [Leaf, Bm25Weight])[];
+  readonly #texts: readonly (readonly [ScoredCondition, Bm25Weight])[];
 
   constructor(relevance: Relevance) {
     this.#relevance = relevance;
     this.#ranking = new Ranking(relevance.page);
     const leaves = relevance.clauses.flatMap((clause) => clause.leaves);
-    this.#texts = leaves.filter(([leaf]) => isOfText(leaf));
+    this.#texts = leaves.filter(([leaf]) => isTextCondition(leaf));
   }
 
   /**
-   * Adds the matching rows of a segment; `satisfying` has, for each condition, the rows that satisfy it. Unsupported if the segment has no
-   * index of a text that ranks.
+   * Adds the matching rows of a segment; `satisfying` has, for each condition, the rows that satisfy it. Returns a reason if the segment
+   * lacks the index of a text field that ranks.
    */
   add(
     segment: number,
@@ -46,11 +46,11 @@ export class RankedRows {
     matching: SelectionVector,
     satisfying: readonly SelectionVector[],
   ): Unsupported | undefined {
-    this.#ranking.begin(segment);
+    this.#ranking.beginSegment(segment);
     if (matching === 'none') return undefined;
     if (this.#texts.length > 0) return this.#addTexts(view, matching, satisfying);
     const { rows } = view;
-    const { sets, setOf } = setsOfConditions(rows, satisfying);
+    const { sets, setOf } = satisfiedConditionSets(rows, satisfying);
     const scores = this.#scores(sets);
     const ranking = this.#ranking;
     if (matching !== 'all' && isSparse(matching)) {
@@ -80,10 +80,10 @@ export class RankedRows {
         continue;
       }
       const phrase = { terms: leaf.terms.map(foldTerm) };
-      if (text.mayCrossValues(phrase)) return crossesValues(leaf.field);
-      found.set(leaf, hitsOf(text, phrase, weight));
+      if (text.mayCrossValues(phrase)) return unsupportedAcrossValues(leaf.field);
+      found.set(leaf, phraseHits(text, phrase, weight));
     }
-    // Once the page is full of better rows, most segments are skipped.
+    // Once the page is full, segments whose best score is too low are skipped; these are most segments.
     if (!ranking.wants(maxScore(clauses, tier, found))) return undefined;
     const rows = competitiveRows(matching, view.rows, clauses, tier, found, ranking) ?? rowNumbers(matching, view.rows); // prettier-ignore
     const scores = scoresByRow(clauses, tier, found, rows);
@@ -92,10 +92,10 @@ export class RankedRows {
   }
 
   page(): readonly RankedRow[] {
-    return this.#ranking.rows();
+    return this.#ranking.rankedRows();
   }
 
-  /** The score of each set: the scores of rows of which row i satisfies the conditions of set i. */
+  /** Returns the score of each set of conditions, computed for rows of which row i satisfies exactly set i. */
   #scores(sets: readonly (readonly number[])[]): Float64Array {
     const { conditions, clauses, tier } = this.#relevance;
     const members = conditions.map((): number[] => []);
@@ -105,8 +105,8 @@ export class RankedRows {
   }
 }
 
-/** The texts of a segment with a phrase, and their BM25 scores. */
-function hitsOf(matcher: ColumnMatcher, phrase: FoldedTerms, weight: Bm25Weight): LeafHits {
+/** Returns the texts of a segment that contain a phrase, with their BM25 scores. */
+function phraseHits(matcher: ColumnMatcher, phrase: FoldedTerms, weight: Bm25Weight): LeafHits {
   const { column } = matcher;
   const { texts, times } = matcher.hits(phrase);
   if (texts.length === 0) return noHits;
@@ -122,8 +122,8 @@ function hitsOf(matcher: ColumnMatcher, phrase: FoldedTerms, weight: Bm25Weight)
   return { texts, scores, most, textOf, isUnweighted: false };
 }
 
-/** The sets of conditions that rows satisfy, as indices of the conditions, and the index of the set of each row. */
-function setsOfConditions(
+/** Returns the distinct sets of conditions that rows satisfy, as indices of the conditions, and for each row the index of its set. */
+function satisfiedConditionSets(
   rows: number,
   satisfying: readonly SelectionVector[],
 ): { readonly sets: readonly (readonly number[])[]; readonly setOf: Int32Array } {
@@ -131,7 +131,7 @@ function setsOfConditions(
   const setOf = new Int32Array(rows);
   for (const [condition, selection] of satisfying.entries()) {
     if (selection === 'none') continue;
-    /** For each set of conditions, the set that has this condition as well. */
+    /** Maps each set of conditions to the set that also contains the current condition. */
     const extended = new Map<number, number>();
     const extend = (row: number): void => {
       const old = setOf[row]!;

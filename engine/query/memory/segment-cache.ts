@@ -3,8 +3,8 @@ import { unpackBitmap } from '../../text/bitmap.js';
 import { ColumnMatcher } from '../../text/column-matcher.js';
 import { ColumnReader } from '../../text/column-reader.js';
 import { indexedName } from '../../text/index-writer.js';
-import { RecentMap } from '../../core/recent-map.js';
-import type { RowSet } from '../plan/executor.js';
+import { LruCache } from '../../core/recent-map.js';
+import type { SegmentRowSet } from '../plan/executor.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import type { Unsupported } from '../unsupported.js';
 import { AdmissionCache, type CacheCounts } from './admission-cache.js';
@@ -19,92 +19,99 @@ import type {
 import { loadElements, type LoadedElements } from './elements.js';
 import { GrowingDictionary } from './growing-dictionary.js';
 import { loadColumn, loadDistinct, recordLevel, type RowLevel, withDoubles } from './load.js';
-import { dictionaryOf, loadPage, sizeOf, type RowPage } from './page-column.js';
+import { dictionaryOf, loadPage, decodedByteSize, type RowPage } from './page-column.js';
 import { deletedRows } from '../../store/deletion-vector.js';
-import { sendableRows, type ShardSegment, type ShardSnapshot } from './protocol.js';
+import { transferableRows, type ShardSegment, type ShardSnapshot } from './protocol.js';
 import { SegmentFile, type SegmentChunk } from './segment-file.js';
-import { pathOf, physicalPath, type SegmentLeaf } from './segment-leaves.js';
+import { logicalPathOf, physicalPath, type SegmentLeaf } from './segment-leaves.js';
 import { stringHashes } from './string-hashes.js';
 
 /** Maximum number of files whose footer is cached. */
 export const maxFiles = 512;
 
 /** Estimated size of a cache entry beyond its value, in bytes. */
-const entryBytes = 256;
+const entryOverheadBytes = 256;
 
 /** Maximum number of fields whose keys are kept for a segment. */
-const maxKeptFields = 32;
+const maxFieldsWithKeys = 32;
 
-/** The functions that read single pages of a segment through the cache. */
+/** Functions that read single pages of a segment through the cache. */
 export interface SegmentPages {
   readonly file: SegmentFile;
-  /** Whether the whole column of a field, given by its `fieldName`, is in memory. */
+  /** Returns whether the whole column of a field, given by its `fieldCacheKey`, is in memory. */
   hasColumn(name: string): boolean;
-  /** Whether several of the latest queries, this one included, asked for the whole column of a field, which makes it worth loading. */
+  /**
+   * Returns whether several of the latest queries, including the current one, asked for the whole column of a field, so that loading it
+   * pays.
+   */
   isAskedAgain(name: string): boolean;
   /**
-   * For a column of strings in memory without a dictionary: whether the hash table that finds its values is also in memory, or would have to be
-   * made. Undefined for other columns.
+   * For a column of strings that is in memory without a dictionary, returns whether the hash table that finds its values is also in memory
+   * or would have to be built. Undefined for other columns.
    */
   hashes(name: string): 'made' | 'unmade' | undefined;
-  /** The words of a chunk's bloom filter; undefined if it has none. */
+  /** Returns the words of a chunk's bloom filter; undefined if it has none. */
   readonly filter: (chunk: SegmentChunk) => Uint32Array | undefined;
-  /** The values of a field in a page; undefined if the segment does not store the field. */
+  /** Returns the values of a field in a page; undefined if the segment does not store the field. */
   readonly column: (page: RowPage, field: FieldRef) => MemoryColumn | undefined;
 }
 
 /**
- * Everything that a shard keeps of its segments: columns, elements of lists, hashes of strings, single pages, bloom filters, selections and
- * parts of text indexes within a limit of bytes (`AdmissionCache` decides which), dictionaries within a quarter of it, and the footers of files.
+ * Everything that a shard caches of its segments: columns, elements of lists, hashes of strings, single pages, bloom filters, selections
+ * and parts of text indexes, up to a limit in bytes (`AdmissionCache` decides which); dictionaries, up to a quarter of the limit; and the
+ * footers of files.
  */
 export class SegmentCache {
-  /** The entries by `FieldKeys` and other keys, which begin with another word; `absent` where a segment has none. */
-  readonly entries: AdmissionCache;
+  /**
+   * The cached values by key: a `FieldKeys` member or another key, which begins with a different word. `absent` marks what a segment does
+   * not have.
+   */
+  readonly admissionCache: AdmissionCache;
   readonly #bytes: number;
   readonly #dictionaries = new Map<string, GrowingDictionary>();
-  readonly #files = new RecentMap<string, SegmentFile>(maxFiles, (file) => file.close());
+  readonly #files = new LruCache<string, SegmentFile>(maxFiles, (file) => file.close());
   /** The state of the segments that have been requested. */
-  readonly #known = new WeakMap<ShardSegment, KnownSegment>();
+  readonly #known = new WeakMap<ShardSegment, SegmentAccessors>();
   readonly #filterKeys = new WeakMap<SegmentChunk, string>();
-  /** The files that may have an open descriptor. */
+  /** The files that may be open. */
   readonly #mayBeOpen = new Set<SegmentFile>();
-  /** The indexes in which terms may have been looked up. */
+  /** The text indexes in which terms may have been looked up. */
   readonly #searched = new Set<ColumnMatcher>();
 
   constructor(bytes: number, counts?: CacheCounts) {
     this.#bytes = bytes;
-    this.entries = new AdmissionCache(bytes, counts);
+    this.admissionCache = new AdmissionCache(bytes, counts);
   }
 
-  /** A query begins, of which the next calls are part. */
+  /** Begins a query, to which the following calls belong. */
   beginQuery(): void {
-    this.entries.beginQuery();
+    this.admissionCache.beginQuery();
   }
 
-  /** False if another column might displace one. */
+  /** False if adding a column might displace another one. */
   get hasRoom(): boolean {
-    return this.entries.size < this.#bytes * 0.8;
+    return this.admissionCache.size < this.#bytes * 0.8;
   }
 
   close(): void {
     for (const file of this.#files.values()) file.close();
     this.#files.clear();
-    this.entries.clear();
+    this.admissionCache.clear();
     this.#dictionaries.clear();
   }
 
-  /** The columns of a segment, which are loaded at their first use. */
+  /** Returns the columns of a segment, each of which is loaded at its first use. */
   view(snapshot: ShardSnapshot, segment: ShardSegment): SegmentView {
     return this.#segment(snapshot, segment).view;
   }
 
-  /** Access to single pages of a segment. */
+  /** Returns the functions that access single pages of a segment. */
   pages(snapshot: ShardSnapshot, segment: ShardSegment): SegmentPages {
     return this.#segment(snapshot, segment).pages;
   }
 
-  /** A segment object belongs to one snapshot. */
-  #segment(snapshot: ShardSnapshot, segment: ShardSegment): KnownSegment {
+  /** Returns the state of a segment. A segment object belongs to one snapshot only. */
+  #segment(snapshot: ShardSnapshot, segment: ShardSegment): SegmentAccessors {
     const known = this.#known.get(segment);
     if (known !== undefined) return known;
     const level = recordLevel(segment.rows);
@@ -121,11 +128,11 @@ export class SegmentCache {
     return made;
   }
 
-  /** The columns of segments that are in memory, by file, leaf and type; to ask for one does not count as its use. */
+  /** Returns a function that finds columns in memory by file, leaf and type. A lookup does not count as a use of the column. */
   columnsOf({ columns }: ShardSnapshot): LoadedColumns {
     return ({ path }, leaf, type) => {
-      const key = `0\n${path}\n${type}\n${pathOf(columns, leaf)}`;
-      const known = this.entries.peek(key) as KnownColumn | undefined;
+      const key = `0\n${path}\n${type}\n${logicalPathOf(columns, leaf)}`;
+      const known = this.admissionCache.peek(key) as CachedColumn | undefined;
       return known === 'absent' ? undefined : known;
     };
   }
@@ -134,35 +141,35 @@ export class SegmentCache {
     const keyOfCondition = (key: string): string => `selection\n${path}\n${key}`;
     return {
       get: (key) => {
-        const known = this.entries.get(keyOfCondition(key)) as RowSet | undefined;
+        const known = this.admissionCache.get(keyOfCondition(key)) as SegmentRowSet | undefined;
         if (known === undefined || known === 'all') return known;
         return known.BYTES_PER_ELEMENT === 4 ? known.slice() : unpackBitmap(known as Uint8Array, rows); // prettier-ignore
       },
       set: (key, selection) => {
-        const kept = sendableRows(selection);
+        const kept = transferableRows(selection);
         const bytes = kept === 'all' ? 0 : kept.byteLength;
-        this.entries.set(keyOfCondition(key), kept, bytes + entryBytes);
+        this.admissionCache.set(keyOfCondition(key), kept, bytes + entryOverheadBytes);
       },
     };
   }
 
-  #pagesOf(scope: Scope): SegmentPages {
+  #pagesOf(scope: RowScope): SegmentPages {
     const fileOf = (): SegmentFile => this.file(scope.segment);
     return {
       get file() {
         return fileOf();
       },
-      hasColumn: (name) => this.entries.has(keysOf(scope, name).column),
+      hasColumn: (name) => this.admissionCache.has(fieldKeysOf(scope, name).column),
       isAskedAgain: (name) => {
-        const { column } = keysOf(scope, name);
-        this.entries.get(column);
-        return this.entries.uses(column) > 1;
+        const { column } = fieldKeysOf(scope, name);
+        this.admissionCache.get(column);
+        return this.admissionCache.uses(column) > 1;
       },
       hashes: (name) => {
-        const { column, hashes } = keysOf(scope, name);
-        const known = this.entries.get(column) as KnownColumn | undefined;
+        const { column, hashes } = fieldKeysOf(scope, name);
+        const known = this.admissionCache.get(column) as CachedColumn | undefined;
         if (typeof known !== 'object' || known.values.kind !== 'strings') return undefined;
-        return this.entries.has(hashes) ? 'made' : 'unmade';
+        return this.admissionCache.has(hashes) ? 'made' : 'unmade';
       },
       filter: (chunk) => this.#filter(fileOf(), chunk),
       column: (page, field) => this.#pageColumn(fileOf(), scope, page, field),
@@ -173,44 +180,45 @@ export class SegmentCache {
     let key = this.#filterKeys.get(chunk);
     if (key === undefined)
       this.#filterKeys.set(chunk, (key = `filter\n${file.path}\n${chunk.begin}`));
-    const known = this.entries.get(key) as Uint32Array | undefined;
+    const known = this.admissionCache.get(key) as Uint32Array | undefined;
     if (known !== undefined) return known;
     const words = file.filter(chunk);
-    if (words !== undefined) this.entries.set(key, words, words.byteLength + entryBytes);
+    if (words !== undefined)
+      this.admissionCache.set(key, words, words.byteLength + entryOverheadBytes);
     return words;
   }
 
   #pageColumn(
     file: SegmentFile,
-    scope: Scope,
+    scope: RowScope,
     page: RowPage,
     field: FieldRef,
   ): MemoryColumn | undefined {
     const path = physicalPath(scope.snapshot.columns, field.path);
     const leaf = path && file.leaf(path);
     if (leaf === undefined) return undefined;
-    const key = `${page.first}\n${keysOf(scope, fieldName(field)).column}`;
-    const known = this.entries.get(key) as MemoryColumn | undefined;
+    const key = `${page.first}\n${fieldKeysOf(scope, fieldCacheKey(field)).column}`;
+    const known = this.admissionCache.get(key) as MemoryColumn | undefined;
     if (known !== undefined) return known;
     const read = loadPage(file, leaf, page, this.#entries(file, leaf, page));
     const column = field.type === 'double' ? withDoubles(read) : read;
-    this.entries.set(key, column, column.bytes + entryBytes);
+    this.admissionCache.set(key, column, column.bytes + entryOverheadBytes);
     return column;
   }
 
-  /** The dictionary of the chunk that a page belongs to; undefined if it has none. */
+  /** Returns the dictionary of the chunk to which a page belongs; undefined if it has none. */
   #entries(file: SegmentFile, leaf: SegmentLeaf, { group }: RowPage): DecodedValues | undefined {
     const chunk = group.chunks[leaf.index]!;
     if (chunk.dictionaryOffset === undefined) return undefined;
     const key = `entries\n${file.path}\n${chunk.dictionaryOffset}`;
-    const known = this.entries.get(key) as DecodedValues | undefined;
+    const known = this.admissionCache.get(key) as DecodedValues | undefined;
     if (known !== undefined) return known;
     const entries = dictionaryOf(file, leaf, group)!;
-    this.entries.set(key, entries, sizeOf(entries) + entryBytes);
+    this.admissionCache.set(key, entries, decodedByteSize(entries) + entryOverheadBytes);
     return entries;
   }
 
-  #viewOf(scope: Scope): SegmentView {
+  #viewOf(scope: RowScope): SegmentView {
     return {
       rows: scope.level.rows,
       column: (field) => this.#column(scope, field),
@@ -227,12 +235,12 @@ export class SegmentCache {
   }
 
   #text(
-    { snapshot, segment }: Scope,
+    { snapshot, segment }: RowScope,
     texts: Map<string, OpenedText>,
     field: FieldRef,
   ): SegmentText {
     const file = this.file(segment);
-    const name = fieldName(field);
+    const name = fieldCacheKey(field);
     let opened = texts.get(name);
     if (opened?.file !== file) {
       opened = { file, text: this.#openText(file, snapshot, field) };
@@ -249,19 +257,19 @@ export class SegmentCache {
     const location = file.textIndex?.columns.get(indexedName(path));
     return location === undefined
       ? { unsupported: `a segment has no index of the terms of ${field.name}` }
-      : new ColumnMatcher(new ColumnReader(file.textIndex!, location, this.entries));
+      : new ColumnMatcher(new ColumnReader(file.textIndex!, location, this.admissionCache));
   }
 
-  #column(scope: Scope, field: FieldRef): MemoryColumn | undefined {
-    const key = keysOf(scope, fieldName(field)).column;
-    const known = this.entries.get(key) as KnownColumn | undefined;
+  #column(scope: RowScope, field: FieldRef): MemoryColumn | undefined {
+    const key = fieldKeysOf(scope, fieldCacheKey(field)).column;
+    const known = this.admissionCache.get(key) as CachedColumn | undefined;
     if (known !== undefined) return known === 'absent' ? undefined : known;
     const column = this.#load(scope, field);
-    this.entries.set(key, column ?? 'absent', (column?.bytes ?? 0) + entryBytes);
+    this.admissionCache.set(key, column ?? 'absent', (column?.bytes ?? 0) + entryOverheadBytes);
     return column;
   }
 
-  #load(scope: Scope, field: FieldRef): MemoryColumn | undefined {
+  #load(scope: RowScope, field: FieldRef): MemoryColumn | undefined {
     const { snapshot, segment, level } = scope;
     const found = physicalPath(snapshot.columns, field.path);
     if (found === undefined) return undefined;
@@ -270,68 +278,72 @@ export class SegmentCache {
     return column && field.type === 'double' ? withDoubles(column) : column;
   }
 
-  #distinct(scope: Scope, field: FieldRef): DistinctStrings | undefined {
-    const { column, distinct: key } = keysOf(scope, fieldName(field));
-    if (this.entries.has(column)) return undefined;
+  #distinct(scope: RowScope, field: FieldRef): DistinctStrings | undefined {
+    const { column, distinct: key } = fieldKeysOf(scope, fieldCacheKey(field));
+    if (this.admissionCache.has(column)) return undefined;
     const { snapshot, segment } = scope;
     const path = physicalPath(snapshot.columns, field.path);
     if (path === undefined) return undefined;
     const dictionary = this.#dictionaryOf(scope, field);
-    let distinct = this.entries.get(key) as Int32Array | 'absent' | undefined;
+    let distinct = this.admissionCache.get(key) as Int32Array | 'absent' | undefined;
     if (distinct === undefined) {
       distinct = loadDistinct(this.file(segment), path, dictionary) ?? 'absent';
       const bytes = distinct === 'absent' ? 0 : distinct.byteLength;
-      this.entries.set(key, distinct, bytes + entryBytes);
+      this.admissionCache.set(key, distinct, bytes + entryOverheadBytes);
     }
     return distinct === 'absent' ? undefined : { dictionary, distinct };
   }
 
-  #dictionaryOf({ snapshot }: Scope, field: FieldRef): GrowingDictionary {
+  #dictionaryOf({ snapshot }: RowScope, field: FieldRef): GrowingDictionary {
     return this.#dictionary(`${snapshot.datasetId}\n${field.path.join('\n')}`);
   }
 
-  #elements(scope: Scope, list: FieldRef): LoadedElements | undefined {
-    const key = keysOf(scope, fieldName(list)).elements;
-    const known = this.entries.get(key) as LoadedElements | 'absent' | undefined;
+  #elements(scope: RowScope, list: FieldRef): LoadedElements | undefined {
+    const key = fieldKeysOf(scope, fieldCacheKey(list)).elements;
+    const known = this.admissionCache.get(key) as LoadedElements | 'absent' | undefined;
     if (known !== undefined) return known === 'absent' ? undefined : known;
     const path = physicalPath(scope.snapshot.columns, list.path);
     const found = path && loadElements(this.file(scope.segment), path, scope.level);
-    this.entries.set(key, found ?? 'absent', (found?.offsets.byteLength ?? 0) + entryBytes);
+    this.admissionCache.set(
+      key,
+      found ?? 'absent',
+      (found?.offsets.byteLength ?? 0) + entryOverheadBytes,
+    );
     return found;
   }
 
   /**
-   * Returns the dictionary of a field. Dictionaries only grow: when they take too much memory, all are dropped, with every column
-   * that uses them.
+   * Returns the dictionary of a field. Dictionaries only grow: when all of them take too much memory, all are dropped, with every column
+   * that uses one.
    */
   #dictionary(key: string): GrowingDictionary {
     let bytes = 0;
     for (const each of this.#dictionaries.values()) bytes += each.bytes;
     if (bytes > this.#bytes / 4) {
       this.#dictionaries.clear();
-      this.entries.clear();
+      this.admissionCache.clear();
     }
     const known = this.#dictionaries.get(key) ?? new GrowingDictionary();
     this.#dictionaries.set(key, known);
     return known;
   }
 
-  #hashes(scope: Scope, field: FieldRef): StringHashes | undefined {
-    const key = keysOf(scope, fieldName(field)).hashes;
-    const known = this.entries.get(key) as StringHashes | undefined;
+  #hashes(scope: RowScope, field: FieldRef): StringHashes | undefined {
+    const key = fieldKeysOf(scope, fieldCacheKey(field)).hashes;
+    const known = this.admissionCache.get(key) as StringHashes | undefined;
     if (known !== undefined) return known;
     const column = this.#column(scope, field);
     if (column?.values.kind !== 'strings') return undefined;
     const made = stringHashes(column);
-    this.entries.set(key, made, made.bytes + entryBytes);
+    this.admissionCache.set(key, made, made.bytes + entryOverheadBytes);
     return made;
   }
 
-  /** Closes all descriptors, and forgets the terms that were looked up: none stays while other work runs. */
-  rest(): void {
-    for (const file of this.#mayBeOpen) file.rest();
+  /** Closes all files and forgets looked-up terms, so that none of them remain in memory while other work runs. */
+  releaseIdle(): void {
+    for (const file of this.#mayBeOpen) file.closeDescriptor();
     this.#mayBeOpen.clear();
-    for (const text of this.#searched) text.forget();
+    for (const text of this.#searched) text.dropCachedHits();
     this.#searched.clear();
   }
 
@@ -344,25 +356,25 @@ export class SegmentCache {
   }
 }
 
-/** The rows whose columns are asked for: the records of a segment, or the elements of a list of objects in it. */
-interface Scope {
+/** The rows of the requested columns: the records of a segment, or the elements of a list of objects in it. */
+interface RowScope {
   readonly snapshot: ShardSnapshot;
   readonly segment: ShardSegment;
-  /** Length of the path of the list; 0 for records. */
+  /** Length of the path of the list of objects; 0 for records. */
   readonly depth: number;
   readonly level: RowLevel;
-  /** The keys of fields by `fieldName`. */
+  /** The keys of fields by `fieldCacheKey`. */
   readonly keys: Map<string, FieldKeys>;
 }
 
 /** Access to the columns and pages of a segment. */
-interface KnownSegment {
+interface SegmentAccessors {
   readonly view: SegmentView;
   readonly pages: SegmentPages;
 }
 
 /** The cached column of a field. */
-type KnownColumn = MemoryColumn | 'absent';
+type CachedColumn = MemoryColumn | 'absent';
 
 /** The text index of a field in a segment (`SegmentView.text`). */
 type SegmentText = ColumnMatcher | 'absent' | Unsupported;
@@ -373,28 +385,31 @@ interface OpenedText {
   readonly text: SegmentText;
 }
 
-/** The cache keys of what belongs to a field: its column, its distinct strings, its hashes, and the elements of a list. */
+/** The cache keys of the values derived from a field: its column, its distinct strings, its hashes, and the elements of a list. */
 type FieldKeys = Readonly<Record<'column' | 'distinct' | 'hashes' | 'elements', string>>;
 
 /**
- * The keys of a field, given by its `fieldName`; the list of a scope is the beginning of the field's path. Queries ask for the same few
- * fields in every segment: a string that is kept is hashed once.
+ * Returns the cache keys of a field, given by its `fieldCacheKey`. The path of the scope's list is a prefix of the field's path. The keys are
+ * kept, because queries use the same few fields in every segment, and a kept string is hashed only once.
  */
-function keysOf({ segment, depth, keys }: Scope, name: string): FieldKeys {
+function fieldKeysOf({ segment, depth, keys }: RowScope, name: string): FieldKeys {
   const known = keys.get(name);
   if (known !== undefined) return known;
   const key = `${depth}\n${segment.path}\n${name}`;
   const made = { column: key, distinct: `~${key}`, hashes: `#${key}`, elements: `[]${key}` };
-  if (keys.size === maxKeptFields) keys.clear();
+  if (keys.size === maxFieldsWithKeys) keys.clear();
   keys.set(name, made);
   return made;
 }
 
-/** The name of a field in the keys of the cache: its type, since a field may be read as another type than before, and its path. */
-export function fieldName(field: FieldRef): string {
-  let name = names.get(field);
-  if (name === undefined) names.set(field, (name = `${field.type}\n${field.path.join('\n')}`));
+/**
+ * Returns the name of a field in cache keys: its type and its path. The type is included because a field may later be read as another type.
+ */
+export function fieldCacheKey(field: FieldRef): string {
+  let name = fieldCacheKeys.get(field);
+  if (name === undefined)
+    fieldCacheKeys.set(field, (name = `${field.type}\n${field.path.join('\n')}`));
   return name;
 }
 
-const names = new WeakMap<FieldRef, string>();
+const fieldCacheKeys = new WeakMap<FieldRef, string>();

@@ -7,7 +7,7 @@ import {
   parseColumnIndex,
   parseFooter,
   parseOffsetIndex,
-  type Extent,
+  type ByteExtent,
   type FooterChunk,
   type FooterMetadata,
   type OffsetIndex,
@@ -22,7 +22,7 @@ import { segmentLeaves, type SegmentLeaf } from './segment-leaves.js';
 
 /** A column chunk: the dictionary page and data pages of one leaf in one row group. */
 export interface SegmentChunk {
-  /** Offset of the first byte in the file, of the dictionary page if there is one. */
+  /** Offset in the file of the chunk's first byte, which belongs to the dictionary page if there is one. */
   readonly begin: number;
   readonly bytes: number;
   readonly dictionaryOffset: number | undefined;
@@ -30,16 +30,16 @@ export interface SegmentChunk {
   readonly slots: number;
   readonly nulls: number;
   readonly isCompressed: boolean;
-  /** Minimum and maximum if they are integers, as for integers and dates; undefined without a value. */
+  /** Minimum and maximum of integers and dates; undefined for other types and without a value. */
   readonly range: readonly [bigint, bigint] | undefined;
   /** For strings, the total size of all values in bytes. */
   readonly textBytes: number;
   /** Location of the chunk's bloom filter; undefined if it has none. */
-  readonly filter: Extent | undefined;
+  readonly bloomFilterOf: ByteExtent | undefined;
   /** Location of the chunk's OffsetIndex; undefined if it has none. */
-  readonly offsetIndex: Extent | undefined;
+  readonly offsetIndex: ByteExtent | undefined;
   /** Location of the chunk's ColumnIndex; undefined if it has none. */
-  readonly columnIndex: Extent | undefined;
+  readonly columnIndex: ByteExtent | undefined;
 }
 
 /** A row group, whose first row is row `first` of the segment. */
@@ -50,18 +50,18 @@ export interface RowGroup {
   readonly chunks: readonly SegmentChunk[];
 }
 
-/** A segment's file, read synchronously. The footer is read once, by the constructor. */
+/** A segment's file, read synchronously. The constructor reads the footer once. */
 export class SegmentFile {
   readonly path: string;
   readonly rows: number;
   readonly leaves: readonly SegmentLeaf[];
   readonly groups: readonly RowGroup[];
   /** The offset of the footer. */
-  readonly footerAt: number;
-  /** Undefined while the descriptor is closed. */
+  readonly footerOffset: number;
+  /** The open file; undefined while it is closed. */
   #open: SyncFileReader | undefined;
   #isClosed = false;
-  /** Undefined if the blocks have no checksums. */
+  /** Verifies the checksums of blocks; undefined if the blocks have none. */
   readonly #blocks: VerifiedBlocks | undefined;
   readonly #byKey: ReadonlyMap<string, SegmentLeaf>;
   #textIndex: TextIndex | 'none' | undefined;
@@ -69,7 +69,7 @@ export class SegmentFile {
   readonly #columnIndexes = new Map<SegmentChunk, readonly PageStatistics[]>();
   #nearIndex: { readonly begin: number; readonly bytes: Uint8Array } | undefined;
 
-  /** Opens the file with this absolute path. Throws `damaged` if it is not a Parquet file that we wrote. */
+  /** Opens the file with this absolute path. Throws `damagedError` if it is not a Parquet file that Strandlake wrote. */
   constructor({ path, blockChecksums }: CheckedFile) {
     this.path = path;
     this.#open = openFileSync(path);
@@ -78,28 +78,28 @@ export class SegmentFile {
         blockChecksums === undefined
           ? undefined
           : new VerifiedBlocks(blockChecksums, this.#open.bytes, () =>
-              this.damaged('does not match its checksum; restore the file from a backup'),
+              this.damagedError('does not match its checksum; restore the file from a backup'),
             );
       const bytes = this.#footerBytes();
-      this.footerAt = this.#open.bytes - bytes.byteLength;
+      this.footerOffset = this.#open.bytes - bytes.byteLength;
       const footer = parseFooter(bytes);
       this.rows = footer.rows;
       this.leaves = segmentLeaves(footer.schema);
       this.groups = this.#rowGroups(footer);
     } catch (error) {
       this.close();
-      throw error instanceof AppError ? error : this.damaged(`has no good footer`, error);
+      throw error instanceof AppError ? error : this.damagedError(`has no good footer`, error);
     }
     this.#byKey = new Map(this.leaves.map((leaf) => [leaf.key, leaf]));
   }
 
-  /** The leaf with this physical path, without the levels that Parquet adds for lists; undefined if there is none. */
+  /** Returns the leaf with this physical path, which excludes the levels that Parquet adds for lists; undefined if there is none. */
   leaf(path: readonly string[]): SegmentLeaf | undefined {
-    return this.leafAt(leafKey(path));
+    return this.leafByKey(leafKey(path));
   }
 
-  /** The leaf with this key (`leafKey`). */
-  leafAt(key: string): SegmentLeaf | undefined {
+  /** Returns the leaf with this key (`leafKey`). */
+  leafByKey(key: string): SegmentLeaf | undefined {
     return this.#byKey.get(key);
   }
 
@@ -118,13 +118,12 @@ export class SegmentFile {
     this.#blocks.read(into, from, (part, at) => file.readInto(part, at));
   }
 
-  /** Reads and parses the footer. */
   readFooter(): FooterMetadata {
     return parseFooter(this.#footerBytes());
   }
 
-  /** The data pages of a chunk of this row group, from its OffsetIndex; undefined if it has none. Read once, then cached. */
-  pages(group: RowGroup, chunk: SegmentChunk): OffsetIndex | undefined {
+  /** Returns the data pages of a chunk of this row group, from its OffsetIndex; undefined if it has none. Read once, then cached. */
+  offsetIndexOf(group: RowGroup, chunk: SegmentChunk): OffsetIndex | undefined {
     const known = this.#offsetIndexes.get(chunk);
     if (known !== undefined || chunk.offsetIndex === undefined) return known;
     const index = this.#indexBytes(chunk.offsetIndex);
@@ -133,12 +132,12 @@ export class SegmentFile {
       this.#offsetIndexes.set(chunk, found);
       return found;
     } catch (error) {
-      throw this.damaged('has an index of pages that cannot be read', error);
+      throw this.damagedError('has an index of pages that cannot be read', error);
     }
   }
 
-  /** The statistics of the data pages of a chunk, from its ColumnIndex; undefined if it has none. Read once, then cached. */
-  statistics(chunk: SegmentChunk, leaf: SegmentLeaf): readonly PageStatistics[] | undefined {
+  /** Returns the statistics of the data pages of a chunk, from its ColumnIndex; undefined if it has none. Read once, then cached. */
+  pageStatisticsOf(chunk: SegmentChunk, leaf: SegmentLeaf): readonly PageStatistics[] | undefined {
     const known = this.#columnIndexes.get(chunk);
     if (known !== undefined || chunk.columnIndex === undefined) return known;
     const index = this.#indexBytes(chunk.columnIndex);
@@ -147,65 +146,65 @@ export class SegmentFile {
       this.#columnIndexes.set(chunk, found);
       return found;
     } catch (error) {
-      throw this.damaged('has an index of pages that cannot be read', error);
+      throw this.damagedError('has an index of pages that cannot be read', error);
     }
   }
 
-  /** Reads a part of the page index. Other parts are near it and are asked for next: they are read along, and kept until the file rests. */
-  #indexBytes({ begin, bytes }: Extent): Uint8Array {
+  /** Reads a part of the page index. Nearby parts, which are usually requested next, are read with it and kept until `closeDescriptor` is called. */
+  #indexBytes({ begin, bytes }: ByteExtent): Uint8Array {
     let near = this.#nearIndex;
     if (
       near === undefined ||
       begin < near.begin ||
       begin + bytes > near.begin + near.bytes.length
     ) {
-      const length = Math.max(bytes, Math.min(nearIndexBytes, this.footerAt - begin));
+      const length = Math.max(bytes, Math.min(indexReadAheadBytes, this.footerOffset - begin));
       near = this.#nearIndex = { begin, bytes: this.read(begin, length) };
     }
     return near.bytes.subarray(begin - near.begin, begin - near.begin + bytes);
   }
 
-  /** The words of a chunk's bloom filter; undefined if it has none that we know. */
-  filter({ filter }: SegmentChunk): Uint32Array | undefined {
-    return filter && parseBloomFilter(this.read(filter.begin, filter.bytes));
+  /** Returns the words of a chunk's bloom filter; undefined if it has none of a known kind. */
+  filter({ bloomFilterOf }: SegmentChunk): Uint32Array | undefined {
+    return bloomFilterOf && parseBloomFilter(this.read(bloomFilterOf.begin, bloomFilterOf.bytes));
   }
 
-  /** The text index; undefined if there is none of the current version. Its summary is read once, then cached. */
+  /** The text index; undefined if the file has none of the current version. Its summary is read once, then cached. */
   get textIndex(): TextIndex | undefined {
     if (this.#textIndex === undefined) this.#textIndex = openIndex(this) ?? 'none';
     return this.#textIndex === 'none' ? undefined : this.#textIndex;
   }
 
-  /** Closes the descriptor until the next read. A cached file must not stay open: a deleted one would keep its disk space. */
-  rest(): void {
+  /** Closes the file until the next read. A cached file must not stay open, because a deleted file would keep its disk space. */
+  closeDescriptor(): void {
     this.#open?.close();
     this.#open = undefined;
     this.#nearIndex = undefined;
   }
 
   close(): void {
-    this.rest();
+    this.closeDescriptor();
     this.#isClosed = true;
   }
 
   get #file(): SyncFileReader {
-    if (this.#isClosed) throw this.damaged('has been closed already');
+    if (this.#isClosed) throw this.damagedError('has been closed already');
     this.#open ??= openFileSync(this.path);
     return this.#open;
   }
 
-  /** The error to throw when the bytes of this file are not what they should be. */
-  damaged(what: string, cause?: unknown): AppError {
+  /** Returns the error to throw when bytes of this file are invalid. */
+  damagedError(what: string, cause?: unknown): AppError {
     const name = this.path.split(/[\\/]/).at(-1);
     const reason = cause === undefined ? '' : ` (${String(cause)})`;
     return new AppError('damaged', `segment ${name} ${what}${reason}`, undefined, cause);
   }
 
-  /** The footer and the eight bytes that follow it, which hold its length. */
+  /** Returns the bytes of the footer, including the last eight bytes of the file, which contain its length. */
   #footerBytes(): Uint8Array {
     const { bytes: fileBytes } = this.#file;
-    // Nearly all footers need a single read.
-    const guess = Math.min(fileBytes, usualFooterBytes);
+    // For nearly all files, reading this many bytes once includes the whole footer.
+    const guess = Math.min(fileBytes, assumedFooterBytes);
     let bytes = this.read(fileBytes - guess, guess);
     const length = footerLength(bytes, fileBytes);
     if (length > guess) bytes = this.read(fileBytes - length, length);
@@ -223,36 +222,36 @@ export class SegmentFile {
 
   #chunk(chunk: FooterChunk, i: number): SegmentChunk {
     const leaf = this.leaves[i];
-    if (leaf === undefined || !areEqual(chunk.path, leaf.path))
-      throw this.damaged(`has no column ${leaf?.key} in its place`);
+    if (leaf === undefined || !arePathsEqual(chunk.path, leaf.path))
+      throw this.damagedError(`has no column ${leaf?.key} in its place`);
     const { dictionaryOffset, dataOffset, slots, nulls, filter, offsetIndex, columnIndex } = chunk;
     return {
       dictionaryOffset,
       dataOffset,
       slots,
       nulls,
-      filter,
+      bloomFilterOf: filter,
       offsetIndex,
       columnIndex,
       begin: dictionaryOffset ?? dataOffset,
       bytes: chunk.storedBytes,
       isCompressed: isZstd(chunk.codec),
-      range: rangeOf(chunk, leaf),
+      range: integerRangeOf(chunk, leaf),
       textBytes: chunk.stringBytes,
     };
   }
 }
 
-const usualFooterBytes = 64 << 10;
+const assumedFooterBytes = 64 << 10;
 
-/** Bytes of the page index that are read at once: those of all leaves of a row group of a VCF. */
-const nearIndexBytes = 16 << 10;
+/** Number of bytes of the page index that are read at once: they cover all leaves of one row group of a VCF file. */
+const indexReadAheadBytes = 16 << 10;
 
-function areEqual(a: readonly string[], b: readonly string[]): boolean {
+function arePathsEqual(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((name, i) => name === b[i]);
 }
 
-function rangeOf(
+function integerRangeOf(
   { min, max }: FooterChunk,
   { physical }: SegmentLeaf,
 ): readonly [bigint, bigint] | undefined {

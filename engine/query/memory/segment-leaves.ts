@@ -10,7 +10,7 @@ export interface SegmentLeaf {
   readonly index: number;
   /** Physical names of the columns from the root down, without the levels that Parquet adds for lists. */
   readonly columns: readonly string[];
-  /** `columns` as one string, as in `Segment.stats`: dotted, dots in names escaped. */
+  /** `columns` joined to one string as in `Segment.stats`: separated by dots, with dots in names escaped. */
   readonly key: string;
   /** The path in Parquet's schema, with `list` and `element` after the name of each list. */
   readonly path: readonly string[];
@@ -27,8 +27,8 @@ export interface SegmentLeaf {
 }
 
 /**
- * Returns the leaves of a footer's schema in depth-first order. Throws `RangeError` if the schema is incomplete or has a type
- * that we do not write.
+ * Returns the leaves of a footer's schema in depth-first order. Throws `RangeError` if the schema is incomplete or has a type that
+ * Strandlake does not write.
  */
 export function segmentLeaves(schema: readonly FooterElement[]): readonly SegmentLeaf[] {
   const leaves: SegmentLeaf[] = [];
@@ -57,14 +57,14 @@ export function segmentLeaves(schema: readonly FooterElement[]): readonly Segmen
         path: here.path,
         lists: here.lists,
         definitions: here.definitions,
-        physical: physicalOf(element),
+        physical: requiredPhysicalType(element),
         isDate: element.isTimestamp,
         maxDefinition: here.definition,
         maxRepetition: here.repetition,
       });
       return;
     }
-    // The two levels below a list, `list` and `element`, are not columns.
+    // Parquet's two levels inside a list, `list` and `element`, are not columns.
     const isHidden = isList || repetition === 'repeated';
     for (let i = 0; i < children; i++) walk(here, isHidden);
   };
@@ -83,13 +83,13 @@ interface ParentPath {
 
 const physicalTypes: ReadonlySet<number> = new Set(Object.values(physicalType));
 
-function physicalOf({ name, physical }: FooterElement): number {
+function requiredPhysicalType({ name, physical }: FooterElement): number {
   if (physical === undefined || !physicalTypes.has(physical))
     throw new RangeError(`${name} has the physical type ${physical}, which is not one of ours`);
   return physical;
 }
 
-/** The physical names of the columns from the root to a field; undefined if the dataset has no such column. */
+/** Returns the physical names of the columns from the root to a field; undefined if the dataset has no such column. */
 export function physicalPath(
   columns: Columns,
   path: readonly string[],
@@ -106,13 +106,13 @@ export function physicalPath(
   return column === undefined ? undefined : physical;
 }
 
-/** The names of the columns from the root to a leaf, separated by line breaks; undefined if the dataset has no such column. */
-export function pathOf(
+/** Returns the names of the columns from the root to a leaf, separated by line breaks; undefined if the dataset has no such column. */
+export function logicalPathOf(
   columns: Columns,
   { key, columns: physical }: SegmentLeaf,
 ): string | undefined {
-  const known = knownPaths.get(columns) ?? new Map<string, string | undefined>();
-  knownPaths.set(columns, known);
+  const known = logicalPathsByKey.get(columns) ?? new Map<string, string | undefined>();
+  logicalPathsByKey.set(columns, known);
   if (known.has(key)) return known.get(key);
   const path: string[] = [];
   let siblings: Columns = [...reservedColumns, ...columns];
@@ -126,4 +126,4 @@ export function pathOf(
   return found;
 }
 
-const knownPaths = new WeakMap<Columns, Map<string, string | undefined>>();
+const logicalPathsByKey = new WeakMap<Columns, Map<string, string | undefined>>();

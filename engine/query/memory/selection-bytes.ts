@@ -1,25 +1,25 @@
-import { acquire, release } from '../../core/buffers.js';
+import { acquireBuffer, releaseBuffer } from '../../core/buffers.js';
 import type { SelectionBytes } from './column.js';
 
-const acquired = new WeakSet<Uint8Array>();
+const acquiredSelections = new WeakSet<Uint8Array>();
 
 /**
- * Acquires the bytes of a selection vector, one per row, from a pool, because a fresh array would have to be cleared and collected. The bytes are
- * not cleared: the caller writes all of them.
+ * Acquires an array for a selection vector with one byte per row from a pool, because a new array would have to be cleared and
+ * garbage-collected. The bytes are not cleared: the caller must write all of them.
  */
 export function acquireBytes(rows: number): Uint8Array {
-  const selected = acquire(Uint8Array, rows).subarray(0, rows);
-  acquired.add(selected);
+  const selected = acquireBuffer(Uint8Array, rows).subarray(0, rows);
+  acquiredSelections.add(selected);
   return selected;
 }
 
-/** Releases bytes from `acquireBytes`, which must not be read afterwards. Any other array is ignored. */
+/** Releases an array from `acquireBytes`, which must not be read afterwards. Any other object is ignored. */
 export function releaseBytes(selected: object): void {
-  if (selected instanceof Uint8Array && acquired.delete(selected))
-    release(new Uint8Array(selected.buffer));
+  if (selected instanceof Uint8Array && acquiredSelections.delete(selected))
+    releaseBuffer(new Uint8Array(selected.buffer));
 }
 
-/** The numbers of selected rows, ascending, from row `from` on and at most `limit`. */
+/** Returns the numbers of selected rows in ascending order: those from row `from` on, at most `limit`. */
 export function firstRows(
   selected: SelectionBytes,
   rows: number,
@@ -32,7 +32,7 @@ export function firstRows(
     for (let row = from; row < rows && found.length < limit; row++) found.push(row);
     return found;
   }
-  // Buffer finds the next byte at the speed of memory.
+  // `Buffer.indexOf` finds the next byte at the speed of memory.
   const bytes = Buffer.from(selected.buffer, selected.byteOffset, selected.length);
   for (let row = from; row < rows && found.length < limit; row++) {
     if (selected[row] !== 1) row = bytes.indexOf(1, row);
@@ -42,13 +42,14 @@ export function firstRows(
   return found;
 }
 
-/** Number of bytes that are 1. */
+/** Returns the number of bytes that are 1. */
 export function countOnes(selected: Uint8Array): number {
-  const { from, to } = spanOf(selected);
+  const { from, to } = selectedSpan(selected);
   const words = wordsOf(selected.subarray(from, to));
   let count = 0;
   let next = 0;
-  // Four one-byte counters in one number, emptied before one can overflow: 1.3 ms for 5 million rows, against 5 ms byte by byte.
+  // One number holds four one-byte counters, which are added up before one of them can overflow: 1.3 ms for 5 million rows, against 5 ms
+  // byte by byte.
   while (next < words.length) {
     const end = Math.min(next + 255, words.length);
     let even = 0;
@@ -64,8 +65,11 @@ export function countOnes(selected: Uint8Array): number {
   return count;
 }
 
-/** The range of rows that encloses all selected ones; it starts at a multiple of four. Records are often sorted by what is filtered. */
-export function spanOf(selected: Uint8Array): { readonly from: number; readonly to: number } {
+/**
+ * Returns the smallest range of rows that contains all selected rows; it starts at a multiple of four. It is often short, because records
+ * are often sorted by the filtered field.
+ */
+export function selectedSpan(selected: Uint8Array): { readonly from: number; readonly to: number } {
   const bytes = Buffer.from(selected.buffer, selected.byteOffset, selected.length);
   const first = bytes.indexOf(1);
   return first < 0 ? { from: 0, to: 0 } : { from: first & ~3, to: bytes.lastIndexOf(1) + 1 };
@@ -95,14 +99,17 @@ function orBytes(selected: Uint8Array, other: Uint8Array, from: number): void {
   for (let row = from; row < selected.length; row++) selected[row]! |= other[row]!;
 }
 
-/** Turns every 0 into 1 and every 1 into 0. */
+/** Replaces every 0 by 1 and every 1 by 0. */
 export function invert(selected: Uint8Array): void {
   const words = wordsOf(selected);
   for (let i = 0; i < words.length; i++) words[i]! ^= 0x01010101;
   for (let row = words.length << 2; row < selected.length; row++) selected[row]! ^= 1;
 }
 
-/** The bytes as 32-bit words, which hold four rows each; empty if they do not start at a multiple of four. Rows after the last whole word are left out. */
+/**
+ * Returns the bytes as 32-bit words, each of which holds four rows. Rows after the last whole word are left out. Returns an empty array if
+ * the bytes do not start at a multiple of four.
+ */
 export function wordsOf(selected: Uint8Array): Uint32Array {
   if (selected.byteOffset % 4 !== 0) return new Uint32Array(0);
   return new Uint32Array(selected.buffer, selected.byteOffset, selected.length >> 2);

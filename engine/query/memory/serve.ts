@@ -1,26 +1,26 @@
-import { canceled } from '../../core/errors.js';
+import { canceledError } from '../../core/errors.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import type { CacheCounts } from './admission-cache.js';
 import { CooperativeScheduler, type IdleThreads } from './cooperative-tasks.js';
-import type { FromShard, ToShard } from './protocol.js';
+import type { MessageFromShard, MessageToShard } from './protocol.js';
 import { Shard } from './shard.js';
 
-/** Opens a shard that answers messages; those that ask for rows or records take turns. */
+/** Opens a shard that answers messages. Requests for rows or records run in turns. */
 export function serveShard(
   cacheBytes: number,
   counts?: CacheCounts,
   idle?: IdleThreads,
 ): {
-  answer(message: ToShard): Promise<FromShard>;
+  answer(message: MessageToShard): Promise<MessageFromShard>;
   close(): void;
 } {
   const shard = new Shard(cacheBytes, counts);
   const tasks = new CooperativeScheduler(idle);
   const inTurns = async <T>(
-    { id, isIdle = false }: Extract<ToShard, { readonly isIdle?: unknown }>,
+    { id, isIdle = false }: Extract<MessageToShard, { readonly isIdle?: unknown }>,
     work: Generator<void, T | Unsupported>,
-    reply: (result: T) => FromShard,
-  ): Promise<FromShard> => {
+    reply: (result: T) => MessageFromShard,
+  ): Promise<MessageFromShard> => {
     try {
       const result = await new Promise<T | Unsupported>((done, failed) =>
         tasks.add(id, { work, done, failed, isIdle }),
@@ -36,19 +36,19 @@ export function serveShard(
     async answer(message) {
       switch (message.kind) {
         case 'snapshot':
-          shard.learn(message.snapshot);
+          shard.addSnapshot(message.snapshot);
           return 'done';
         case 'forget':
-          shard.forget(message.snapshot);
+          shard.removeSnapshot(message.snapshot);
           return 'done';
         case 'projection':
-          shard.learnProjection(message.key, message.projection);
+          shard.addProjection(message.key, message.projection);
           return 'done';
         case 'forget-projection':
-          shard.forgetProjection(message.key);
+          shard.removeProjection(message.key);
           return 'done';
         case 'cancel':
-          tasks.cancel(message.id, canceled());
+          tasks.cancel(message.id, canceledError());
           return 'done';
         case 'select':
           return inTurns(message, shard.select(message.query), (selected) => ({ selected }));
@@ -59,9 +59,9 @@ export function serveShard(
         case 'search':
           return inTurns(message, shard.search(message.query), (found) => ({ found }));
         case 'open':
-          return inTurns(message, shard.open(message.query), (bytes) => ({ bytes }));
+          return inTurns(message, shard.openSegmentFiles(message.query), (bytes) => ({ bytes }));
         case 'load':
-          return inTurns(message, shard.load(message.query), (loaded) => ({ loaded }));
+          return inTurns(message, shard.loadColumns(message.query), (loaded) => ({ loaded }));
         case 'records':
           return inTurns(message, shard.records(message.query), (records) => ({ records }));
       }

@@ -7,7 +7,7 @@ import { isUnsupported, type Unsupported } from '../unsupported.js';
 import { rowsOfAnswer, type ShardAnswer } from './protocol.js';
 import type { Shards } from './shards.js';
 
-/** Records in the order of `rows`, each made by the shard that caches its pages. */
+/** Returns records in the order of `rows`. Each record comes from the shard that caches its pages. */
 export async function recordsOfShards<F extends PageFormat>(
   shards: Shards,
   snapshot: Snapshot,
@@ -16,13 +16,13 @@ export async function recordsOfShards<F extends PageFormat>(
   isContinued: boolean,
   options: RunOptions,
 ): Promise<PageRecords<F> | Unsupported> {
-  const { key, shardOf } = await shards.know(snapshot);
-  const projection = shards.knowProjection(layout.projection);
-  const asked = [...byShard(shardOf, rows)];
+  const { key, shardOf } = await shards.registerSnapshot(snapshot);
+  const projection = shards.registerProjection(layout.projection);
+  const asked = [...rowIndicesByShard(shardOf, rows)];
   const { format } = layout;
-  const answers = await shards.ask(
+  const answers = await shards.askShards(
     asked.map(([shard, at]) => {
-      const query = { snapshot: key, rows: pairsAt(rows, at), projection, format, isContinued };
+      const query = { snapshot: key, rows: rowPairsAt(rows, at), projection, format, isContinued };
       return [shard, { kind: 'records', query }] as const;
     }),
     options,
@@ -35,7 +35,10 @@ export async function recordsOfShards<F extends PageFormat>(
   return joinedRecords(parts, layout);
 }
 
-/** The records of a page that the shards have given along with their rows; undefined if one gave none, or if rows of it are on no page. */
+/**
+ * Returns the records of a page that the shards sent along with their rows; undefined if a shard sent none, or if some of its rows are not
+ * on the page.
+ */
 export function recordsOfAnswers(
   answers: readonly ShardAnswer[],
   rows: readonly RowRef[],
@@ -62,8 +65,8 @@ export function recordsOfAnswers(
   );
 }
 
-/** The indices of the rows of each shard, segment by segment. */
-function byShard(
+/** Groups the indices of the rows by shard, segment by segment. */
+function rowIndicesByShard(
   shardOf: Uint16Array,
   rows: readonly RowRef[],
 ): ReadonlyMap<number, readonly number[]> {
@@ -83,7 +86,7 @@ function byShard(
   return found;
 }
 
-function pairsAt(rows: readonly RowRef[], at: readonly number[]): Float64Array {
+function rowPairsAt(rows: readonly RowRef[], at: readonly number[]): Float64Array {
   const pairs = new Float64Array(2 * at.length);
   for (const [i, index] of at.entries()) pairs.set(rows[index]!, 2 * i);
   return pairs;

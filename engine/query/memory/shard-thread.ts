@@ -2,38 +2,41 @@ import { fromErrorValue, toErrorValue } from '../../core/errors.js';
 import { newCacheCounts, type CacheCounts } from './admission-cache.js';
 import type { IdleThreads } from './cooperative-tasks.js';
 import { serveShard } from './serve.js';
-import type { FromShard, ToShard } from './protocol.js';
+import type { MessageFromShard, MessageToShard } from './protocol.js';
 
-/** A shard as the rest of the executor sees it. */
+/** The interface of a shard for the other parts of the executor. */
 export interface ShardThread {
-  /** Rejects with an `AppError` if the shard failed, and with any other error if its thread exited. */
-  run(message: ToShard): Promise<FromShard>;
-  /** The counts of the shard's cache, over all threads that the shard has had. */
+  /**
+   * Sends a message and resolves to the answer. Rejects with an `AppError` if the shard failed, and with any other error if its thread
+   * exited.
+   */
+  run(message: MessageToShard): Promise<MessageFromShard>;
+  /** The counts of the shard's cache, summed over all threads that the shard has had. */
   readonly counts: CacheCounts;
   close(): Promise<void>;
 }
 
 /** The data with which a shard's thread starts. */
-export interface ShardData {
+export interface ShardThreadData {
   readonly cacheBytes: number;
   readonly counts: CacheCounts;
   readonly idle: IdleThreads | undefined;
 }
 
-/** The events of a shard's thread. */
+/** The functions that receive the events of a shard's thread. */
 export interface ShardEvents {
-  /** The thread has exited, and another one, which knows no snapshot, takes its place. */
+  /** Called when the thread has exited. A new thread, which knows no snapshot, replaces it. */
   readonly exited: () => void;
   /** Writes a message to the log, such as the reason why the thread has exited. */
   readonly report: (message: string) => void;
 }
 
-/** Maximum number of messages that a shard works on at the same time: more than there can be open requests. */
-const messagesAtOnce = 100_000;
+/** Maximum number of messages on which a shard works at the same time: more than the possible number of open requests. */
+const maxConcurrentMessages = 100_000;
 
 /**
- * A shard in a worker thread of its own, which does not keep the process alive. Each shard has a pool of one thread, because a message
- * has to reach the thread that caches the columns of its segments, and a pool gives a task to any of its threads.
+ * Opens a shard in a worker thread of its own, which does not keep the process alive. Each shard has a pool of one thread, because a
+ * message must reach the thread that caches the columns of its segments, and a pool assigns a task to any of its threads.
  */
 export async function openShardThread(
   cacheBytes: number,
@@ -43,11 +46,11 @@ export async function openShardThread(
 ): Promise<ShardThread> {
   const { Threads } = await import('../../core/threads.js');
   const counts = newCacheCounts();
-  const data: ShardData = { cacheBytes, counts, idle };
+  const data: ShardThreadData = { cacheBytes, counts, idle };
   const threads = new Threads({
     entry,
     threads: 1,
-    tasksPerThread: messagesAtOnce,
+    tasksPerThread: maxConcurrentMessages,
     data,
     onExit: events.exited,
     onError: (error) => events.report(`a query thread exited: ${String(error)}`),
@@ -59,7 +62,7 @@ export async function openShardThread(
   };
 }
 
-/** A shard in the calling thread, for tests: messages are copied all the same. */
+/** Opens a shard in the calling thread, for tests. Messages are copied, as between threads. */
 export async function openInlineShard(cacheBytes: number): Promise<ShardThread> {
   const counts = newCacheCounts();
   const shard = serveShard(cacheBytes, counts);

@@ -1,12 +1,12 @@
 import type { RowRef, SegmentRows } from '../plan/executor.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
-import type { Projected } from '../results/projection.js';
+import type { ProjectedColumn } from '../results/projection.js';
 import type { ColumnMatcher } from '../../text/column-matcher.js';
-import { search, type FoundTexts, type SearchedSegment } from '../../text/ranked-search.js';
-import { isTermLeaf } from '../text/relevance.js';
-import { crossesValues } from '../text/text-field.js';
+import { searchRanked, type RankedTexts, type SearchedSegment } from '../../text/ranked-search.js';
+import { isScoredCondition } from '../text/relevance.js';
+import { unsupportedAcrossValues } from '../text/text-field.js';
 import type { TextFrequencies } from '../text/weigh.js';
-import { accumulator } from './facets/accumulator.js';
+import { createFacetAccumulator } from './facets/accumulator.js';
 import { firstRows, releaseBytes } from './selection-bytes.js';
 import {
   countOf,
@@ -27,16 +27,16 @@ import { PageMatcher } from './page-matcher.js';
 import { RankedRows } from './ranked-rows.js';
 import { TopRows } from './top-rows.js';
 import {
-  rowPairs,
+  rowRefsOfPairs,
   rowsOfAnswer,
-  sendableRows,
+  transferableRows,
   type ShardAnswer,
-  type ShardCount,
-  type ShardFields,
-  type ShardFrequencies,
+  type ShardCountRequest,
+  type ShardFieldsRequest,
+  type ShardFrequenciesRequest,
   type ShardLayout,
   type ShardQuery,
-  type ShardRecords,
+  type ShardRecordsRequest,
   type ShardSearch,
   type ShardSegment,
   type ShardSnapshot,
@@ -46,52 +46,52 @@ import { maxFiles, SegmentCache } from './segment-cache.js';
 import type { SegmentFile } from './segment-file.js';
 
 /**
- * Answers queries for some of the segments, in one thread, and caches their columns. Each segment is always assigned to the same
- * shard, so that nothing is cached twice.
+ * Answers queries for some of the segments in one thread, and caches their columns. A segment is always assigned to the same shard, so
+ * nothing is cached twice.
  */
 export class Shard {
   readonly #cache: SegmentCache;
   readonly #snapshots = new Map<number, ShardSnapshot>();
-  readonly #projections = new Map<number, readonly Projected[]>();
+  readonly #projections = new Map<number, readonly ProjectedColumn[]>();
 
   constructor(cacheBytes: number, counts?: CacheCounts) {
     this.#cache = new SegmentCache(cacheBytes, counts);
   }
 
-  learn(snapshot: ShardSnapshot): void {
+  addSnapshot(snapshot: ShardSnapshot): void {
     this.#snapshots.set(snapshot.key, snapshot);
   }
 
-  forget(key: number): void {
+  removeSnapshot(key: number): void {
     this.#snapshots.delete(key);
   }
 
-  learnProjection(key: number, projection: readonly Projected[]): void {
+  addProjection(key: number, projection: readonly ProjectedColumn[]): void {
     this.#projections.set(key, projection);
   }
 
-  forgetProjection(key: number): void {
+  removeProjection(key: number): void {
     this.#projections.delete(key);
   }
 
-  /** Answers segment by segment, and yields after each one. */
+  /** Answers a query segment by segment, and yields after each one. */
   *select(query: ShardQuery): Generator<void, ShardAnswer | Unsupported> {
     const snapshot = this.#snapshots.get(query.snapshot);
-    if (snapshot === undefined) return forgottenReason;
+    if (snapshot === undefined) return forgottenSnapshot;
     this.#cache.beginQuery();
     const wanted = new Set(query.segments);
     const segments = snapshot.segments.filter(({ number }) => wanted.has(number));
     const asides = query.relevance?.conditions ?? [];
-    const [match, ...sides] = matchers([query.predicate, ...asides], new Set(asides.filter(isTermLeaf))); // prettier-ignore
+    const [match, ...sides] = matchers([query.predicate, ...asides], new Set(asides.filter(isScoredCondition))); // prettier-ignore
     const paged = sides.length === 0 ? pageQuery(query.predicate, snapshot.columns) : undefined;
     const pageMatcher = paged && new PageMatcher(paged, match!);
     const ranked = query.relevance && new RankedRows(query.relevance);
-    const facets = query.facets ? accumulator(query.facets) : undefined;
+    const facets = query.facets ? createFacetAccumulator(query.facets) : undefined;
     const best =
       query.ordering.length > 0
         ? new TopRows(query.ordering, query.first, query.afterRowId)
         : undefined;
-    /** True if only the number of selected rows is needed, so that each selection can be released at once. */
+    /** True if only the number of selected rows is needed, so that each selection can be released immediately. */
     const isCounted = best === undefined && facets === undefined && !query.isListed;
     const counts = new Float64Array(2 * segments.length);
     const rows: number[] = [];
@@ -99,11 +99,11 @@ export class Shard {
     const access = { filters: 0, pages: 0, columns: 0 };
     for (const [i, segment] of segments.entries()) {
       const view = this.#cache.view(snapshot, segment);
-      const ofPages = pageMatcher?.find(this.#cache.pages(snapshot, segment), view, segment);
+      const ofPages = pageMatcher?.findMatches(this.#cache.pages(snapshot, segment), view, segment);
       if (ofPages?.found === 'none') {
         counts[2 * i] = segment.number;
         access[ofPages.by]++;
-        this.#cache.rest();
+        this.#cache.releaseIdle();
         yield;
         continue;
       }
@@ -120,10 +120,10 @@ export class Shard {
           if (isUnsupported(own)) return this.#rested(own);
           ofSides.push(own);
         }
-        if (query.isListed) listed.push({ segment: segment.number, rows: sendableRows(found) });
+        if (query.isListed) listed.push({ segment: segment.number, rows: transferableRows(found) });
         const unranked = ranked?.add(segment.number, view, found, ofSides);
         if (unranked) return this.#rested(unranked);
-        if (best === undefined) collect(rows, found, segment, query);
+        if (best === undefined) collectRowPairs(rows, found, segment, query);
         if (best !== undefined || facets !== undefined) {
           const selection = selectionBytesOf(found, segment.rows);
           best?.add(view, selection, segment);
@@ -132,7 +132,7 @@ export class Shard {
         }
       }
       if (isCounted && typeof found === 'object') releaseBytes(found);
-      this.#cache.rest();
+      this.#cache.releaseIdle();
       if (query.isUncounted && rows.length === 2 * query.first) break;
       yield;
     }
@@ -141,7 +141,7 @@ export class Shard {
     const answer = {
       counts,
       rows: Float64Array.from(rows),
-      candidates: best?.list() ?? [],
+      candidates: best?.inSortOrder() ?? [],
       facets: partials,
       listed,
       ranked: ranked?.page() ?? [],
@@ -150,19 +150,19 @@ export class Shard {
     if (query.page === undefined) return answer;
     const { offset, limit, isOnly } = query.page;
     const found = rowsOfAnswer(answer);
-    if (!isOnly && (found.length === 0 || found.length > fewRows)) return answer;
+    if (!isOnly && (found.length === 0 || found.length > maxRowsWithRecords)) return answer;
     const ofPage = isOnly ? found.slice(offset, offset + limit) : found;
     const records = this.#records(snapshot, ofPage, query.page);
     return isUnsupported(records) ? answer : { ...answer, records };
   }
 
   /** Counts the rows that satisfy each predicate. */
-  *count(query: ShardCount): Generator<void, Float64Array | Unsupported> {
+  *count(query: ShardCountRequest): Generator<void, Float64Array | Unsupported> {
     const snapshot = this.#snapshots.get(query.snapshot);
-    if (snapshot === undefined) return forgottenReason;
+    if (snapshot === undefined) return forgottenSnapshot;
     this.#cache.beginQuery();
     const wanted = new Set(query.segments);
-    const matches = matchers(query.predicates, new Set(query.predicates.filter(isTermLeaf)));
+    const matches = matchers(query.predicates, new Set(query.predicates.filter(isScoredCondition)));
     const counts = new Float64Array(matches.length);
     for (const segment of snapshot.segments.filter(({ number }) => wanted.has(number))) {
       const view = this.#cache.view(snapshot, segment);
@@ -171,13 +171,13 @@ export class Shard {
         if (isUnsupported(found)) return this.#rested(found);
         counts[i]! += countOf(found, segment.rows);
       }
-      this.#cache.rest();
+      this.#cache.releaseIdle();
     }
     return counts;
   }
 
   /** Looks phrases up in the text index of a field. */
-  *frequencies(query: ShardFrequencies): Generator<void, TextFrequencies | Unsupported> {
+  *frequencies(query: ShardFrequenciesRequest): Generator<void, TextFrequencies | Unsupported> {
     const texts = this.#texts(query);
     if (isUnsupported(texts)) return texts;
     let [records, tokens] = [0, 0];
@@ -187,32 +187,32 @@ export class Shard {
       records += own.records;
       tokens += own.tokens;
       for (const [i, rows] of own.found.entries()) found[i]! += rows;
-      this.#cache.rest();
+      this.#cache.releaseIdle();
       yield;
     }
     return { records, tokens, found };
   }
 
   /** Searches the text index of a field. */
-  *search(query: ShardSearch): Generator<void, FoundTexts | Unsupported> {
+  *search(query: ShardSearch): Generator<void, RankedTexts | Unsupported> {
     const texts = this.#texts(query);
     if (isUnsupported(texts)) return texts;
     for (const { matcher } of texts) {
       if (query.phrases.some((phrase) => matcher().mayCrossValues(phrase)))
-        return this.#rested(crossesValues(query.field));
+        return this.#rested(unsupportedAcrossValues(query.field));
     }
-    const found = yield* this.#interruptibly(search(texts, query));
-    this.#cache.rest();
+    const found = yield* this.#interruptibly(searchRanked(texts, query));
+    this.#cache.releaseIdle();
     return found;
   }
 
-  /** The text indexes of a field; unsupported if a segment has none. */
+  /** Returns the text indexes of a field, or a reason if a segment has none. */
   #texts({
     snapshot: key,
     field,
   }: Pick<ShardSearch, 'snapshot' | 'field'>): IndexedSegment[] | Unsupported {
     const snapshot = this.#snapshots.get(key);
-    if (snapshot === undefined) return forgottenReason;
+    if (snapshot === undefined) return forgottenSnapshot;
     this.#cache.beginQuery();
     const texts: IndexedSegment[] = [];
     for (const segment of snapshot.segments) {
@@ -222,77 +222,83 @@ export class Shard {
       const matcher = (): ColumnMatcher => view.text!(field) as ColumnMatcher;
       if (text !== 'absent') texts.push({ number: segment.number, matcher, view });
     }
-    this.#cache.rest();
+    this.#cache.releaseIdle();
     return texts;
   }
 
   /**
-   * Opens the files of segments, as many as are cached, which reads their footers; returns for each field how many bytes of these files
-   * `load` reads.
+   * Opens the files of segments, at most as many as the cache holds, and reads their footers. Returns, for each field, the number of bytes
+   * of these files that `load` would read.
    */
-  *open({ snapshot: key, fields }: ShardFields): Generator<void, Float64Array | Unsupported> {
+  *openSegmentFiles({
+    snapshot: key,
+    fields,
+  }: ShardFieldsRequest): Generator<void, Float64Array | Unsupported> {
     const snapshot = this.#snapshots.get(key);
-    if (snapshot === undefined) return forgottenReason;
+    if (snapshot === undefined) return forgottenSnapshot;
     const bytes = new Float64Array(fields.length);
     for (const segment of snapshot.segments.slice(0, maxFiles)) {
       const file = this.#cache.file(segment);
       const view = this.#cache.view(snapshot, segment);
       for (const [i, field] of fields.entries()) {
-        const text = indexOf(view, field);
+        const text = textIndexOf(view, field);
         bytes[i]! += text?.column.loadedBytes ?? storedBytes(file, snapshot.columns, field);
       }
-      this.#cache.rest();
+      this.#cache.releaseIdle();
       yield;
     }
     return bytes;
   }
 
   /**
-   * Loads columns, with the index of their pages, into the part of the cache that is free; returns how many of them are in memory then. Each
-   * file is opened once for all of them.
+   * Loads columns and their page indexes into the free part of the cache. Returns the number of these columns that are then in memory. Each
+   * file is opened once for all fields.
    */
-  *load({ snapshot: key, fields }: ShardFields): Generator<void, number | Unsupported> {
+  *loadColumns({
+    snapshot: key,
+    fields,
+  }: ShardFieldsRequest): Generator<void, number | Unsupported> {
     const snapshot = this.#snapshots.get(key);
-    if (snapshot === undefined) return forgottenReason;
+    if (snapshot === undefined) return forgottenSnapshot;
     let loaded = 0;
     for (const segment of snapshot.segments) {
       const view = this.#cache.view(snapshot, segment);
       for (const field of fields) {
         if (!this.#cache.hasRoom) return this.#rested(loaded);
-        const text = indexOf(view, field);
+        const text = textIndexOf(view, field);
         if (text === undefined) {
           view.column(field);
           readPageIndex(this.#cache.file(segment), snapshot.columns, field);
         } else text.column.load();
         loaded++;
       }
-      this.#cache.rest();
+      this.#cache.releaseIdle();
       yield;
     }
     return loaded;
   }
 
-  /** Carries out the evaluation of a condition, with no descriptor open where it yields. */
+  /** Evaluates a condition, and closes all files whenever it yields. */
   *#interruptibly<T>(work: Generator<void, T>): Generator<void, T> {
     for (let step = work.next(); ; step = work.next()) {
       if (step.done) return step.value;
-      this.#cache.rest();
+      this.#cache.releaseIdle();
       yield;
     }
   }
 
   #rested<T>(result: T): T {
-    this.#cache.rest();
+    this.#cache.releaseIdle();
     return result;
   }
 
-  /** Makes records of a page, in row order: few enough that other work can wait. */
-  *records(query: ShardRecords): Generator<void, PageRecords | Unsupported> {
+  /** Returns the records of a page in row order, without yielding: there are so few that other work can wait. */
+  *records(query: ShardRecordsRequest): Generator<void, PageRecords | Unsupported> {
     yield;
     const snapshot = this.#snapshots.get(query.snapshot);
-    if (snapshot === undefined) return forgottenReason;
+    if (snapshot === undefined) return forgottenSnapshot;
     if (!query.isContinued) this.#cache.beginQuery();
-    return this.#records(snapshot, rowPairs(query.rows), query);
+    return this.#records(snapshot, rowRefsOfPairs(query.rows), query);
   }
 
   #records(
@@ -301,7 +307,7 @@ export class Shard {
     { projection: key, format }: ShardLayout,
   ): PageRecords | Unsupported {
     const projection = this.#projections.get(key);
-    if (projection === undefined) return forgottenReason;
+    if (projection === undefined) return forgottenSnapshot;
     const file = (wanted: number): SegmentFile => {
       const segment = snapshot.segments.find(({ number }) => number === wanted);
       if (segment === undefined) throw new Error(`segment ${wanted} is not of this shard`);
@@ -310,12 +316,12 @@ export class Shard {
     const name = `${snapshot.key} ${key}`;
     const asked = { rows, projection, format, name };
     const records = cachedRecords(
-      this.#cache.entries,
+      this.#cache.admissionCache,
       file,
       this.#cache.columnsOf(snapshot),
       asked,
     );
-    this.#cache.rest();
+    this.#cache.releaseIdle();
     return records;
   }
 
@@ -324,27 +330,27 @@ export class Shard {
   }
 }
 
-/** A segment that has a text index of a field. */
+/** A segment that has a text index for a field. */
 interface IndexedSegment extends SearchedSegment {
   readonly view: SegmentView;
 }
 
-/** The index of a field of texts, by which it is searched; undefined for other fields and where there is none. */
-function indexOf(view: SegmentView, field: FieldRef): ColumnMatcher | undefined {
+/** Returns the text index with which a field is searched; undefined for fields that are not text, and if there is none. */
+function textIndexOf(view: SegmentView, field: FieldRef): ColumnMatcher | undefined {
   const text = field.type === 'text' ? view.text!(field) : 'absent';
   return text === 'absent' || isUnsupported(text) ? undefined : text;
 }
 
-/** The caller reads this after a thread was replaced, or when many newer snapshots have come between. */
-const forgottenReason: Unsupported = {
+/** Returned after a thread was replaced, or if many newer snapshots have been used since. */
+const forgottenSnapshot: Unsupported = {
   unsupported: 'a snapshot or projection that its worker thread has forgotten',
 };
 
-/** An answer of so few rows has their records, which may not all be on the page. */
-const fewRows = 16;
+/** An answer of at most this many rows includes their records, although some may not be on the page. */
+const maxRowsWithRecords = 16;
 
-/** Appends the first selected rows of a segment as pairs of segment and row, up to the size of the page. */
-function collect(
+/** Appends the first selected rows of a segment to `rows` as pairs of segment and row, up to the size of the page. */
+function collectRowPairs(
   pairs: number[],
   found: SelectionVector,
   { number, rows }: ShardSegment,

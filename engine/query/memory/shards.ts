@@ -1,36 +1,36 @@
 import { budgets } from '../../core/budgets.js';
 import { AppError } from '../../core/errors.js';
-import { RecentMap } from '../../core/recent-map.js';
-import { clientLeft, timedOut, type RunOptions } from '../plan/limits.js';
+import { LruCache } from '../../core/recent-map.js';
+import { clientLeftError, queryTimeoutError, type RunOptions } from '../plan/limits.js';
 import { rowIdColumn } from '../../store/row-ids.js';
 import { segmentFiles, type Snapshot } from '../../store/store.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
-import type { Projected } from '../results/projection.js';
+import type { ProjectedColumn } from '../results/projection.js';
 import type { CacheCounts } from './admission-cache.js';
-import type { FromShard, ShardSnapshot, ToShard } from './protocol.js';
+import type { MessageFromShard, ShardSnapshot, MessageToShard } from './protocol.js';
 import type { ShardEvents, ShardThread } from './shard-thread.js';
 
 /** Maximum number of versions of datasets that the shards know at the same time. */
-const maxSnapshots = 64;
+const maxKnownSnapshots = 64;
 /** Maximum number of projections that the shards know at the same time. */
-const maxProjections = 64;
-/** Maximum number of segments whose shard is remembered. */
-const maxSegments = 200_000;
+const maxKnownProjections = 64;
+/** Maximum number of segments whose assignment to a shard is remembered. */
+const maxAssignedSegments = 200_000;
 
 /** A message with a number by which it can be cancelled. */
-type Cancellable = Extract<
-  ToShard,
+type CancellableMessage = Extract<
+  MessageToShard,
   { readonly kind: 'select' | 'count' | 'frequencies' | 'search' | 'open' | 'load' | 'records' }
 >;
 /** A message without its sequence number. */
-export type ShardRequest = Cancellable extends infer R
-  ? R extends Cancellable
+export type ShardRequest = CancellableMessage extends infer R
+  ? R extends CancellableMessage
     ? Omit<R, 'id' | 'isIdle'>
     : never
   : never;
 
-/** The answer to a message that asks for something. */
-export type ShardReply = Exclude<FromShard, 'done' | Unsupported>;
+/** The answer to a message that has a result. */
+export type ShardReply = Exclude<MessageFromShard, 'done' | Unsupported>;
 
 /** A snapshot that the shards know. */
 export interface KnownSnapshot {
@@ -47,12 +47,13 @@ export class Shards {
   readonly #rows: number[];
   /** The shard of each segment, by path of its file. */
   readonly #shardOf = new Map<string, number>();
-  readonly #known = new RecentMap<string, KnownSnapshot>(maxSnapshots, ({ key }) =>
+  readonly #known = new LruCache<string, KnownSnapshot>(maxKnownSnapshots, ({ key }) =>
     this.#tellAll({ kind: 'forget', snapshot: key }),
   );
-  /** The keys of projections. */
-  readonly #projections = new RecentMap<readonly Projected[], number>(maxProjections, (key) =>
-    this.#tellAll({ kind: 'forget-projection', key }),
+  /** Maps each projection to its key. */
+  readonly #projections = new LruCache<readonly ProjectedColumn[], number>(
+    maxKnownProjections,
+    (key) => this.#tellAll({ kind: 'forget-projection', key }),
   );
   #opening: Promise<readonly ShardThread[]> | undefined;
   #threads: readonly ShardThread[] = [];
@@ -67,15 +68,15 @@ export class Shards {
   ) {
     this.#report = report;
     this.#rows = Array.from({ length: count }, () => 0);
-    // A new thread knows no snapshot. The others may be told of one again, which does no harm.
+    // A new thread knows no snapshot, so all snapshots are sent again; sending one twice to the other threads does no harm.
     const events = { exited: () => this.#forgetAll(), report };
     this.#open = () => Promise.all(this.#rows.map((_, index) => open(events, index)));
   }
 
-  /** Starts the threads; resolves when they answer or are closed. Otherwise they start with the first snapshot. */
+  /** Starts the threads, and resolves when they answer or are closed. Without this call, the first snapshot starts them. */
   async start(): Promise<void> {
     this.#threads = await (this.#opening ??= this.#open());
-    const nothing: ToShard = { kind: 'forget', snapshot: 0 };
+    const nothing: MessageToShard = { kind: 'forget', snapshot: 0 };
     try {
       await Promise.all(this.#threads.map((thread) => this.#run(thread, nothing)));
     } catch (error) {
@@ -83,8 +84,8 @@ export class Shards {
     }
   }
 
-  /** Makes a snapshot known to the shards. */
-  async know(snapshot: Snapshot): Promise<KnownSnapshot> {
+  /** Sends a snapshot to the shards, unless they know it. */
+  async registerSnapshot(snapshot: Snapshot): Promise<KnownSnapshot> {
     this.#threads = await (this.#opening ??= this.#open());
     const name = `${snapshot.files[0]}\n${snapshot.version}\n${snapshot.segments.length}\n${snapshot.isInterleaved}`;
     const earlier = this.#known.get(name);
@@ -110,8 +111,8 @@ export class Shards {
     return known;
   }
 
-  /** Makes a projection known to the shards, and returns its key. */
-  knowProjection(projection: readonly Projected[]): number {
+  /** Sends a projection to the shards, unless they know it, and returns its key. */
+  registerProjection(projection: readonly ProjectedColumn[]): number {
     const known = this.#projections.get(projection);
     if (known !== undefined) return known;
     const key = ++this.#lastKey;
@@ -121,10 +122,10 @@ export class Shards {
   }
 
   /**
-   * Sends requests to several shards, and resolves to their replies in the same order. Rejects with what a shard threw, or with
-   * `canceled` or `budget` when the client has left or the time is up; the shards then drop the requests.
+   * Sends requests to several shards, and resolves to their replies in the same order. Rejects with the error of a shard, with `canceled`
+   * when the client has left, or with `budget` when the time is up; the shards then drop the requests.
    */
-  async ask(
+  async askShards(
     requests: readonly (readonly [shard: number, request: ShardRequest])[],
     options: RunOptions,
   ): Promise<readonly ShardReply[] | Unsupported> {
@@ -132,10 +133,10 @@ export class Shards {
     const { signal, timeoutMs = budgets.queryMs, isIdle } = options;
     let end: (error: AppError) => void = () => undefined;
     const ended = new Promise<never>((_, reject) => (end = reject));
-    const onAbort = (): void => end(clientLeft());
-    const onLate = (): void => end(timedOut(timeoutMs));
+    const onAbort = (): void => end(clientLeftError());
+    const onLate = (): void => end(queryTimeoutError(timeoutMs));
     const timer = setTimeout(onLate, timeoutMs);
-    // A timer waits for a millisecond at least, within which a shard may answer.
+    // A timer waits for at least a millisecond, in which a shard may answer, so a timeout of 0 is handled at once.
     if (timeoutMs <= 0) onLate();
     signal?.addEventListener('abort', onAbort);
     if (signal?.aborted) onAbort();
@@ -144,7 +145,7 @@ export class Shards {
         const thread = this.#threads[shard]!;
         const id = ++this.#lastId;
         sent.push({ thread, id });
-        return this.#run(thread, { ...request, id, isIdle } as Cancellable);
+        return this.#run(thread, { ...request, id, isIdle } as CancellableMessage);
       });
       const all = await Promise.race([Promise.all(replies), ended]);
       return all.find(isUnsupported) ?? (all as readonly ShardReply[]);
@@ -157,8 +158,8 @@ export class Shards {
     }
   }
 
-  /** The counts of the threads' caches; empty before the threads start. */
-  get counts(): readonly CacheCounts[] {
+  /** The counts of the threads' caches; empty until the threads have started. */
+  get cacheCounts(): readonly CacheCounts[] {
     return this.#threads.map(({ counts }) => counts);
   }
 
@@ -169,8 +170,11 @@ export class Shards {
     await Promise.all(threads.map((thread) => thread.close()));
   }
 
-  /** Resolves to `Unsupported` when the thread exits before it has answered: another executor answers the query. */
-  async #run(thread: ShardThread, message: ToShard): Promise<FromShard> {
+  /**
+   * Sends a message and resolves to the answer, or to `Unsupported` if the thread exits before it answers; another executor then answers
+   * the query.
+   */
+  async #run(thread: ShardThread, message: MessageToShard): Promise<MessageFromShard> {
     try {
       return await thread.run(message);
     } catch (error) {
@@ -182,21 +186,21 @@ export class Shards {
   }
 
   /** Sends a message that has no reply. A thread that is exiting does not need it. */
-  #tell(thread: ShardThread, message: ToShard): void {
+  #tell(thread: ShardThread, message: MessageToShard): void {
     thread.run(message).catch(() => undefined);
   }
 
   #assign(path: string, rows: number): number {
     const assigned = this.#shardOf.get(path);
     if (assigned !== undefined) return assigned;
-    if (this.#shardOf.size > maxSegments) this.#shardOf.clear();
+    if (this.#shardOf.size > maxAssignedSegments) this.#shardOf.clear();
     const shard = this.#rows.indexOf(Math.min(...this.#rows));
     this.#rows[shard]! += rows;
     this.#shardOf.set(path, shard);
     return shard;
   }
 
-  #tellAll(message: ToShard): void {
+  #tellAll(message: MessageToShard): void {
     for (const thread of this.#threads) this.#tell(thread, message);
   }
 
@@ -206,7 +210,7 @@ export class Shards {
     const projections = this.#projections.values();
     this.#known.clear();
     this.#projections.clear();
-    // The pool replaces the thread after this event.
+    // The new thread can be used only after this event, because the pool replaces the thread after it.
     queueMicrotask(() => {
       for (const key of snapshots) this.#tellAll({ kind: 'forget', snapshot: key });
       for (const key of projections) this.#tellAll({ kind: 'forget-projection', key });
@@ -214,7 +218,7 @@ export class Shards {
   }
 }
 
-/** Segments, given by their numbers, by the shard that they are assigned to. */
+/** Groups segments, given by their numbers, by the shard to which they are assigned. */
 export function segmentsByShard(
   shardOf: Uint16Array,
   segments: Iterable<number>,

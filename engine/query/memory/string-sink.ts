@@ -1,4 +1,4 @@
-import { release } from '../../core/buffers.js';
+import { releaseBuffer } from '../../core/buffers.js';
 import type { DecompressedPage } from '../../parquet/read-pages.js';
 import {
   gatherStrings,
@@ -15,7 +15,7 @@ import { dictionaryIndices, type ValueSink } from './value-sink.js';
 export class StringSink implements ValueSink {
   readonly #strings: StringTarget;
   #dictionary = stringTarget(0, 0);
-  /** Offset where the next string begins. */
+  /** Offset at which the next string begins. */
   #end = 0;
 
   constructor(capacity: number, textBytes: number) {
@@ -23,13 +23,13 @@ export class StringSink implements ValueSink {
     this.#strings = stringTarget(capacity, textBytes);
   }
 
-  dictionary({ body, count }: DecompressedPage): boolean {
+  addDictionary({ body, count }: DecompressedPage): boolean {
     this.#dictionary = stringTarget(count, body.bytes.length - 4 * count);
     readPlainStrings(body, count, this.#dictionary, 0, 0);
     return true;
   }
 
-  read(page: DecompressedPage, count: number, to: number): void {
+  readPage(page: DecompressedPage, count: number, to: number): void {
     if (count === 0) return;
     this.#end = this.#read(page, count, to);
   }
@@ -44,7 +44,7 @@ export class StringSink implements ValueSink {
         const entries = this.#dictionary.offsets.length - 1;
         const indices = dictionaryIndices(page, count, entries);
         const end = gatherStrings(this.#dictionary, indices, count, this.#strings, to, this.#end);
-        release(indices);
+        releaseBuffer(indices);
         return end;
       }
       default:
@@ -52,8 +52,8 @@ export class StringSink implements ValueSink {
     }
   }
 
-  /** A row without a value gets an empty string. */
-  spread(from: number, count: number, slots: number, present: Uint8Array): void {
+  /** A row without a value has an empty string, so its offsets are equal. */
+  insertNulls(from: number, count: number, slots: number, present: Uint8Array): void {
     const { offsets } = this.#strings;
     let value = from + count;
     for (let slot = from + slots - 1; slot >= from; slot--) {

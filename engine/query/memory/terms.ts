@@ -5,7 +5,7 @@ import { conditionsIn, type OfKind, type Predicate } from '../predicate/predicat
 /** A condition on the terms of a field. */
 export type TermCondition = OfKind<'terms' | 'phrase'>;
 
-/** The conditions of a predicate on terms of `text` fields, which the memory executor looks up in the index. */
+/** Returns a predicate's conditions on terms of `text` fields, which the memory executor looks up in the text index. */
 export function termConditions(predicate: Predicate): readonly TermCondition[] {
   return conditionsIn(predicate).flatMap((condition) =>
     (condition.kind === 'terms' || condition.kind === 'phrase') && condition.field.type === 'text'
@@ -14,7 +14,7 @@ export function termConditions(predicate: Predicate): readonly TermCondition[] {
   );
 }
 
-/** A condition in the form that the text index answers. */
-export function textQueryOf({ kind, terms }: TermCondition): TextQuery {
+/** Converts a condition to the form that the text index accepts. */
+export function toTextQuery({ kind, terms }: TermCondition): TextQuery {
   return { kind, terms: terms.map(foldTerm) };
 }

@@ -3,7 +3,7 @@ import type { OrderKey } from '../request/request.js';
 import { rowIdColumn } from '../../store/row-ids.js';
 import type { ColumnValues, MemoryColumn, SelectionBytes, SegmentView } from './column.js';
 
-/** The key that sorts by the row ids of an interleaved snapshot (engine/store/row-ids.ts). */
+/** The sort key for row ids, which determine the order of an interleaved snapshot (engine/store/row-ids.ts). */
 export const rowIdKey: OrderKey = {
   field: { name: rowIdColumn.name, path: [rowIdColumn.name], type: 'long' },
   descending: false,
@@ -12,14 +12,14 @@ export const rowIdKey: OrderKey = {
 /** The sort key of a row; null if it has no value. */
 export type SortValue = number | bigint | string | null;
 
-/** A row that may be among the first, with its sort keys. */
+/** A row that may be among the first rows, with its sort keys. */
 export interface TopRow {
   readonly values: readonly SortValue[];
   readonly segment: number;
   readonly row: number;
 }
 
-/** Returns a comparator: by the keys, rows without a value last in both directions, then by segment and row. */
+/** Returns a comparator that sorts by the keys, then by segment and row. Rows without a value come last in both directions. */
 export function compareCandidates(ordering: readonly OrderKey[]): (a: TopRow, b: TopRow) => number {
   const signs = ordering.map(({ descending }) => (descending ? -1 : 1));
   return (a, b) => {
@@ -35,26 +35,26 @@ function compareValues(a: SortValue, b: SortValue, sign: number): number {
   if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
   if (typeof a === 'string' || typeof b === 'string')
     return sign * compareCodePoints(String(a), String(b));
-  // NaN sorts above all numbers, as in DuckDB.
+  // NaN sorts above all numbers, as in DuckDB, so it is compared separately.
   if (a !== a || b !== b) return a !== a && b !== b ? 0 : a !== a ? sign : -sign;
   return a < b ? -sign : a > b ? sign : 0;
 }
 
-/** The number of a segment in its snapshot, and the row id of its first row if it stores none. */
-interface PlacedSegment {
+/** The number of a segment in its snapshot, and the row id of its first row if the file does not store row ids. */
+interface NumberedSegment {
   readonly number: number;
   readonly baseRowId?: number | undefined;
 }
 
-/** Finds the first `count` rows in sort order. Segments have to be added in ascending order. */
+/** Finds the first `count` rows in sort order. Segments must be added in ascending order. */
 export class TopRows {
   readonly #ordering: readonly OrderKey[];
   readonly #count: number;
   readonly #compare: (a: TopRow, b: TopRow) => number;
-  /** With `rowIdKey` as the only key: rows with a row id up to this one are left out. */
+  /** If `rowIdKey` is the only key, rows with a row id up to this one are skipped. */
   readonly #afterRowId: number;
   #kept: TopRow[] = [];
-  /** First sort key of the last row that is kept; undefined until there are `count` rows. */
+  /** First sort key of the last row that is kept; undefined until `count` rows are kept. */
   #worst: SortValue | undefined;
 
   constructor(ordering: readonly OrderKey[], count: number, afterRowId = -1) {
@@ -67,13 +67,13 @@ export class TopRows {
   add(
     view: SegmentView,
     selection: SelectionBytes,
-    { number: segment, baseRowId }: PlacedSegment,
+    { number: segment, baseRowId }: NumberedSegment,
   ): void {
     if (selection === 'none' || this.#count === 0) return;
     const keys = this.#ordering.map((key) =>
       key === rowIdKey || key.field.name === rowIdColumn.name
-        ? rowIds(view, baseRowId)
-        : reader(view.column(key.field), key.descending),
+        ? rowIdReader(view, baseRowId)
+        : sortKeyReader(view.column(key.field), key.descending),
     );
     const selected = selection === 'all' ? undefined : selection;
     const insert = (row: number): void => {
@@ -83,12 +83,13 @@ export class TopRows {
     if (this.#ordering[0]!.field.name === rowIdColumn.name)
       return this.#addInOrder(view.rows, keys[0]!, baseRowId !== undefined, selected, insert);
     const first = view.column(this.#ordering[0]!.field);
-    const isPlain = first !== undefined && first.offsets === undefined && areFinite(first.values);
+    const isPlain =
+      first !== undefined && first.offsets === undefined && areAllNumbersFinite(first.values);
     if (isPlain) this.#addNumbers(first, selected, insert);
     else this.#addAny(view.rows, keys[0]!, selected, insert);
   }
 
-  list(): readonly TopRow[] {
+  inSortOrder(): readonly TopRow[] {
     this.#cut();
     return this.#kept;
   }
@@ -100,7 +101,7 @@ export class TopRows {
     this.#worst = this.#kept.at(-1)!.values[0]!;
   }
 
-  /** Where row ids ascend, a segment is abandoned at the first row id that is too great. */
+  /** Adds rows whose row ids ascend; stops at the first row id that is too great. */
   #addInOrder(
     rows: number,
     get: (row: number) => SortValue,
@@ -129,10 +130,10 @@ export class TopRows {
     const { numbers } = isDictionary ? values.entries : values;
     const indices = isDictionary ? values.indices : undefined;
     const sign = this.#ordering[0]!.descending ? -1 : 1;
-    // With a single key, a row with an equal key sorts after the rows stored before it.
+    // With a single sort key, a row whose key equals that of a kept row sorts after it.
     const isLast = this.#ordering.length === 1;
     const before = this.#worst;
-    // Many segments have no number that sorts before those of the rows that are kept.
+    // Many segments have no number that sorts before the numbers of the kept rows, so their distinct numbers are tested first.
     if (isDictionary && typeof before === 'number') {
       const mayBeKept = (number: number): boolean => {
         const distance = (number - before) * sign;
@@ -175,22 +176,25 @@ export class TopRows {
   }
 }
 
-/** True for numbers without NaN and infinities. */
-function areFinite(values: ColumnValues): boolean {
-  if (values.kind === 'number-dictionary') return areFinite(values.entries);
+/** Returns true for numbers without NaN and infinities. */
+function areAllNumbersFinite(values: ColumnValues): boolean {
+  if (values.kind === 'number-dictionary') return areAllNumbersFinite(values.entries);
   return values.kind === 'numbers' && !values.hasNonFinite;
 }
 
 /** Returns a function from a row to its row id. */
-function rowIds(view: SegmentView, baseRowId: number | undefined): (row: number) => number {
+function rowIdReader(view: SegmentView, baseRowId: number | undefined): (row: number) => number {
   if (baseRowId !== undefined) return (row) => baseRowId + row;
   const values = view.column(rowIdKey.field)?.values;
   if (values?.kind !== 'numbers') throw new Error('a segment has no row ids');
   return (row) => values.numbers[row]!;
 }
 
-/** Returns a function from a row to its sort key: for a list, the smallest value if ascending, the largest if descending. */
-function reader(column: MemoryColumn | undefined, descending: boolean): (row: number) => SortValue {
+/** Returns a function from a row to its sort key. The sort key of a list is its smallest value if ascending, its largest if descending. */
+function sortKeyReader(
+  column: MemoryColumn | undefined,
+  descending: boolean,
+): (row: number) => SortValue {
   if (column === undefined) return () => null;
   const { present, offsets } = column;
   const get = valueReader(column);

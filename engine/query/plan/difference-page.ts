@@ -2,12 +2,12 @@ import type { DatasetField } from '../../core/dataset-field.js';
 import { parseJson } from '../../core/json.js';
 import { reservedColumns } from '../../store/arrow.js';
 import type { Snapshot, VersionDifference } from '../../store/store.js';
-import { lineFormat, linesOf } from '../results/encoded-page.js';
+import { lineFormat, splitLines } from '../results/encoded-page.js';
 import { project } from '../results/projection.js';
 import type { RowRef } from './executor.js';
 import type { RunOptions } from './limits.js';
 import type { QueryEngine } from './query-engine.js';
-import { readPieces } from './records.js';
+import { readPageRecords } from './records.js';
 import { RowSequence } from './row-sequence.js';
 
 /** Two versions of a dataset, and the rows in which they differ. */
@@ -20,21 +20,21 @@ export interface ComparedVersions {
 
 /** The records in which two versions differ, in the order of their pages. */
 export interface RecordChanges {
-  /** Records of `from` without one of the same `_id` in `to`, in insertion order. */
+  /** Records of `from` whose `_id` no record of `to` has, in insertion order. */
   readonly removed: RowSequence;
-  /** Records that both versions have, with the same `_id` and another `_commit`: their rows in `to`, in insertion order. */
+  /** Records that both versions have, with the same `_id` and different `_commit`s: their rows in `to`, in insertion order. */
   readonly after: RowSequence;
-  /** The rows of the same records in `from`, in the order of `after`. */
+  /** The earlier rows, in `from`, of the same records, in the order of `after`. */
   readonly before: RowSequence;
-  /** Records of `to` without one of the same `_id` in `from`, in insertion order. */
+  /** Records of `to` whose `_id` no record of `from` has, in insertion order. */
   readonly added: RowSequence;
 }
 
 const cachedChanges = new WeakMap<VersionDifference, RecordChanges>();
 
 /**
- * Finds out which of the rows in which two versions differ are two states of one record. Their `_id`s are read only if there are both removed
- * and added rows. The result is kept for as long as the store keeps the difference.
+ * Finds out which of the differing rows of two versions are two states of one record. The `_id`s are read only if there are both removed
+ * and added rows. The result is cached as long as the store keeps the difference.
  */
 export async function recordChanges(
   engine: QueryEngine,
@@ -44,27 +44,27 @@ export async function recordChanges(
   const { from, to, difference } = versions;
   const found = cachedChanges.get(difference);
   if (found !== undefined) return found;
-  const removedRows = RowSequence.of(from, difference.removed);
-  const added = RowSequence.of(to, difference.added);
+  const removedRows = RowSequence.fromSnapshot(from, difference.removed);
+  const added = RowSequence.fromSnapshot(to, difference.added);
   const partners =
     removedRows.length > 0 && added.length > 0
-      ? await partnersOf(engine, [from, removedRows], [to, added], options)
+      ? await matchChangedRows(engine, [from, removedRows], [to, added], options)
       : new Int32Array(0);
   const before = partners.filter((index) => index >= 0);
   const after = partners.map((_, index) => index).filter((index) => partners[index]! >= 0);
   const changes: RecordChanges = {
-    removed: removedRows.without(before.toSorted()),
-    before: removedRows.picked(before),
-    after: added.picked(after),
-    added: added.without(after),
+    removed: removedRows.excludeIndexes(before.toSorted()),
+    before: removedRows.selectIndexes(before),
+    after: added.selectIndexes(after),
+    added: added.excludeIndexes(after),
   };
   cachedChanges.set(difference, changes);
   return changes;
 }
 
 /**
- * A page of changes as the members of a JSON array: those removed, then those changed, then those added. The texts follow each other
- * without anything between them.
+ * Yields a page of changes as texts that, concatenated, are the members of a JSON array: removed records first, then changed ones, then
+ * added ones.
  */
 export async function* differencePage(
   engine: QueryEngine,
@@ -75,9 +75,15 @@ export async function* differencePage(
   options: RunOptions,
 ): AsyncGenerator<string> {
   const read = (snapshot: Snapshot, rows: readonly RowRef[]): AsyncIterable<readonly string[]> => {
-    if (rows.length === 0) return noLines();
+    if (rows.length === 0) return noChangeLines();
     const projection = project(snapshot.columns, fields, { fields: null, excludeFields: [] });
-    return readPieces(engine, snapshot, rows, { projection, format: { kind: 'texts' } }, options);
+    return readPageRecords(
+      engine,
+      snapshot,
+      rows,
+      { projection, format: { kind: 'texts' } },
+      options,
+    );
   };
   let separator = '';
   const joinMembers = (members: readonly string[]): string => {
@@ -92,7 +98,7 @@ export async function* differencePage(
   const earlierTexts = read(from, before.slice(first, end))[Symbol.asyncIterator]();
   try {
     for await (const piece of read(to, after.slice(first, end))) {
-      // The pieces of both sides have the same numbers of records.
+      // Both sides are read in pieces with the same numbers of records.
       const { value: befores } = (await earlierTexts.next()) as {
         readonly value: readonly string[];
       };
@@ -106,8 +112,8 @@ export async function* differencePage(
     yield joinMembers(piece.map((record) => changeJson('added', record)));
 }
 
-async function* noLines(): AsyncGenerator<readonly string[]> {
-  // One side of the difference has no piece.
+async function* noChangeLines(): AsyncGenerator<readonly string[]> {
+  // Yields nothing, because there are no rows.
 }
 
 function changeJson(
@@ -119,29 +125,29 @@ function changeJson(
   return `{"change":"${change}","record":${record},"before":${before ?? 'null'},"fields":${JSON.stringify(fields)}}`;
 }
 
-type Side = readonly [Snapshot, RowSequence];
+type SnapshotRows = readonly [Snapshot, RowSequence];
 
 /**
- * For each added row, the index of the removed row with the same `_id` and another `_commit`; -1 if there is none. The `_id`s of the shorter side
- * are held in memory.
+ * Returns, for each added row, the index of the removed row with the same `_id` and another `_commit`; -1 if there is none. The `_id`s of
+ * the side with fewer rows are held in memory.
  */
-async function partnersOf(
+async function matchChangedRows(
   engine: QueryEngine,
-  removed: Side,
-  added: Side,
+  removed: SnapshotRows,
+  added: SnapshotRows,
   options: RunOptions,
 ): Promise<Int32Array> {
   const holdsAdded = removed[1].length > added[1].length;
   const [held, read] = holdsAdded ? [added, removed] : [removed, added];
   const commits: string[] = [];
   const indexes = new Map<string, number>();
-  for await (const [id, commit] of idsOf(engine, held, options)) {
+  for await (const [id, commit] of readRecordIds(engine, held, options)) {
     indexes.set(id, commits.length);
     commits.push(commit);
   }
   const partners = new Int32Array(added[1].length).fill(-1);
   let index = -1;
-  for await (const [id, commit] of idsOf(engine, read, options)) {
+  for await (const [id, commit] of readRecordIds(engine, read, options)) {
     index++;
     const otherIndex = indexes.get(id);
     if (otherIndex === undefined || commits[otherIndex] === commit) continue;
@@ -152,21 +158,21 @@ async function partnersOf(
   return partners;
 }
 
-/** Number of rows that are listed at a time. */
-const listedRows = 50_000;
+/** Number of rows whose ids are read at a time. */
+const rowsPerIdRead = 50_000;
 
-/** `_id`, as a cell of delimited text, and `_commit` of each row. */
-async function* idsOf(
+/** Yields the `_id` of each row, as a cell of delimited text, and its `_commit`. */
+async function* readRecordIds(
   engine: QueryEngine,
-  [snapshot, rows]: Side,
+  [snapshot, rows]: SnapshotRows,
   options: RunOptions,
 ): AsyncGenerator<readonly [id: string, commit: string]> {
   const projection = reservedColumns.map((column) => ({ column, isStored: true }));
   const layout = { projection, format: lineFormat('\t') };
-  for (let first = 0; first < rows.length; first += listedRows) {
-    const someRows = rows.slice(first, first + listedRows);
-    for await (const piece of readPieces(engine, snapshot, someRows, layout, options))
-      for (const line of linesOf(piece)) {
+  for (let first = 0; first < rows.length; first += rowsPerIdRead) {
+    const someRows = rows.slice(first, first + rowsPerIdRead);
+    for await (const piece of readPageRecords(engine, snapshot, someRows, layout, options))
+      for (const line of splitLines(piece)) {
         const tab = line.lastIndexOf('\t');
         yield [line.slice(0, tab), line.slice(tab + 1)];
       }
@@ -174,49 +180,49 @@ async function* idsOf(
 }
 
 /**
- * The dotted names of the fields in which two records of one `_id` differ, given as JSON: in the order of the later record, then those that only
- * the earlier one has. `_commit`, which always differs, is left out. A field without a value is the same as one that is null, and a list is
+ * Returns the dotted names of the fields in which two records of one `_id`, given as JSON, differ: in the order of the later record, then
+ * fields that only the earlier record has. `_commit`, which always differs, is left out. A missing field equals null, and a list is
  * compared as a whole.
  */
 export function changedFields(before: string, after: string): readonly string[] {
-  const [earlier, later] = [parseJson(before) as FieldValues, parseJson(after) as FieldValues];
+  const [earlier, later] = [parseJson(before) as JsonRecord, parseJson(after) as JsonRecord];
   const names: string[] = [];
   compareFields({ ...earlier, _commit: null }, { ...later, _commit: null }, '', names);
   return names;
 }
 
-type FieldValues = Readonly<Record<string, unknown>>;
+type JsonRecord = Readonly<Record<string, unknown>>;
 
 function compareFields(
-  before: FieldValues,
-  after: FieldValues,
+  before: JsonRecord,
+  after: JsonRecord,
   above: string,
   names: string[],
 ): void {
   for (const name of new Set([...Object.keys(after), ...Object.keys(before)])) {
-    const [a, b] = [memberOf(before, name), memberOf(after, name)];
-    if (isSame(a, b)) continue;
+    const [a, b] = [ownMember(before, name), ownMember(after, name)];
+    if (areJsonValuesEqual(a, b)) continue;
     const isInside = isObject(a ?? b) && isObject(b ?? a);
     if (isInside)
-      compareFields((a ?? {}) as FieldValues, (b ?? {}) as FieldValues, `${above}${name}.`, names);
+      compareFields((a ?? {}) as JsonRecord, (b ?? {}) as JsonRecord, `${above}${name}.`, names);
     else names.push(above + name);
   }
 }
 
-function isSame(a: unknown, b: unknown): boolean {
+function areJsonValuesEqual(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) && Array.isArray(b))
-    return a.length === b.length && a.every((one, i) => isSame(one, b[i]));
+    return a.length === b.length && a.every((one, i) => areJsonValuesEqual(one, b[i]));
   if (isObject(a) && isObject(b)) {
     const names = [...Object.keys(a), ...Object.keys(b)];
-    return names.every((name) => isSame(memberOf(a, name), memberOf(b, name)));
+    return names.every((name) => areJsonValuesEqual(ownMember(a, name), ownMember(b, name)));
   }
   return (a ?? null) === (b ?? null);
 }
 
-function isObject(value: unknown): value is FieldValues {
+function isObject(value: unknown): value is JsonRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function memberOf(of: FieldValues, name: string): unknown {
+function ownMember(of: JsonRecord, name: string): unknown {
   return Object.hasOwn(of, name) ? of[name] : null;
 }

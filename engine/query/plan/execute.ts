@@ -2,7 +2,7 @@ import { AppError } from '../../core/errors.js';
 import { rowsOfRecords } from '../../store/deletion-vector.js';
 import { liveRows, type Snapshot } from '../../store/store.js';
 import { facetAnswers } from '../sql/facet-answer.js';
-import { emptyAnswer } from '../results/facet-answer.js';
+import { emptyAnswerJson } from '../results/facet-answer.js';
 import type { ScoreTerm } from '../predicate/predicate.js';
 import { weightsByColumns } from '../text/weights-by-columns.js';
 import { weighPredicate } from '../text/weigh.js';
@@ -15,30 +15,30 @@ import {
   isRanked,
   planQuery,
   refusalKey,
-  type Available,
+  type PlannerContext,
   type Plan,
   type PlanRequest,
 } from './plan.js';
-import type { Steps } from './steps.js';
+import type { StepTimes } from './steps.js';
 
 /** The outcome of a plan. */
 export interface ExecutedPlan extends SelectedRows {
-  /** The plan that was carried out in the end; its reasons name what was refused before. */
+  /** The plan that was carried out in the end. Its reasons say which executors refused a step before. */
   readonly plan: Plan;
 }
 
 /** The state that the steps of a plan share. */
-interface StepState {
-  /** False if the statistics of the log rule out every record. */
+interface PlanState {
+  /** False if, by the statistics of the log, no record can match. */
   readonly mayMatch: boolean;
   scores: readonly ScoreTerm[];
-  /** The scores have their weights, or need none, and columns in memory rank by them. */
+  /** True if columns in memory rank the rows, because the scores have their weights or need none. */
   isRankedInMemory?: boolean;
   selected?: SelectedRows;
   facets?: readonly string[];
 }
 
-interface Execution {
+interface PlanExecution {
   readonly engine: QueryEngine;
   readonly snapshot: Snapshot;
   readonly request: PlanRequest;
@@ -48,18 +48,18 @@ interface Execution {
 }
 
 /**
- * Plans a query and carries out all steps but `read`. When an executor finds out from the data that it cannot carry out a step, the
- * query is planned again without it.
+ * Plans a query and carries out all steps except `read`. When the data show that an executor cannot carry out a step, the query is planned
+ * again without that step.
  */
 export async function executePlan(
-  execution: Execution,
+  execution: PlanExecution,
   refused: ReadonlyMap<string, string>,
-  steps: Steps,
+  steps: StepTimes,
 ): Promise<ExecutedPlan> {
   const { engine, snapshot, request } = execution;
-  const available: Available = {
+  const available: PlannerContext = {
     memory: engine.memory !== undefined,
-    // Computed on demand, because few plans depend on it.
+    // Computed on demand, because few plans need it.
     get rowNumbers() {
       return engine.sql.hasRowNumbers(snapshot);
     },
@@ -69,15 +69,15 @@ export async function executePlan(
   engine.trace?.(planned, snapshot, request.predicate);
   for (const { executor, step, columns } of planned.steps)
     if (['memory', 'index'].includes(executor) && step !== 'read')
-      engine.hot?.note(snapshot.datasetId, columns);
+      engine.hot?.recordUse(snapshot.datasetId, columns);
   const options = { ...execution.options, isHeavy: planned.isHeavy };
-  const state: StepState = { scores: request.scores, mayMatch: planned.rows > 0 };
+  const state: PlanState = { scores: request.scores, mayMatch: planned.rows > 0 };
   for (const step of planned.steps) {
     if (step.step === 'read') continue;
     const key = refusalKey(step);
-    const run = runners[key];
+    const run = stepRunners[key];
     if (run === undefined) throw new AppError('internal', `no executor for the step ${key}`);
-    const answer = await steps.time(step.step, () => run({ ...execution, options }, state));
+    const answer = await steps.measure(step.step, () => run({ ...execution, options }, state));
     if (answer === undefined) continue;
     return executePlan(execution, new Map([...refused, [key, answer.unsupported]]), steps);
   }
@@ -85,30 +85,30 @@ export async function executePlan(
   return { ...state.selected, facets: state.facets ?? state.selected.facets, plan: planned };
 }
 
-type Runner = (execution: Execution, state: StepState) => Promise<Unsupported | undefined>;
+type StepRunner = (execution: PlanExecution, state: PlanState) => Promise<Unsupported | undefined>;
 
 /** The function that carries out each step with each executor. */
-const runners: Readonly<Record<string, Runner>> = {
+const stepRunners: Readonly<Record<string, StepRunner>> = {
   'select log': async ({ snapshot, request }, state) => {
     const { facets, offset, limit, cursor } = request;
     const total = state.mayMatch ? snapshot.rows : 0;
-    const rows = state.mayMatch ? rowsAt(snapshot, offset, limit) : [];
-    const answers = facets && facets.map(emptyAnswer);
+    const rows = state.mayMatch ? rowRefsOfPage(snapshot, offset, limit) : [];
+    const answers = facets && facets.map(emptyAnswerJson);
     state.selected = { total: cursor?.total ?? total, rows, facets: answers };
     return undefined;
   },
   'select memory': async ({ engine, snapshot, request, options, layout }, state) => {
     const scores = state.isRankedInMemory ? state.scores : [];
     const selection = { ...request, scores, ...(layout && { layout }) };
-    return keepSelected(state, await engine.memory!.select(snapshot, selection, options));
+    return storeSelected(state, await engine.memory!.select(snapshot, selection, options));
   },
   'select sql': async ({ engine, snapshot, request, options }, state) => {
     const scores = isRanked(request, snapshot.isInterleaved) ? state.scores : [];
     const selection = { ...request, scores };
-    return keepSelected(state, await engine.sql.select(snapshot, selection, options));
+    return storeSelected(state, await engine.sql.select(snapshot, selection, options));
   },
   'select index': async ({ engine, snapshot, request, options }, state) =>
-    keepSelected(state, await engine.memory!.selectByIndex(snapshot, request, options)),
+    storeSelected(state, await engine.memory!.selectByIndex(snapshot, request, options)),
   'weigh memory': async ({ engine, snapshot, request, options }, state) => {
     const { scores } = request;
     const weights = await weightsByColumns(
@@ -141,8 +141,8 @@ const runners: Readonly<Record<string, Runner>> = {
   },
 };
 
-function keepSelected(
-  state: StepState,
+function storeSelected(
+  state: PlanState,
   answer: SelectedRows | Unsupported,
 ): Unsupported | undefined {
   if (isUnsupported(answer)) return answer;
@@ -151,16 +151,16 @@ function keepSelected(
 }
 
 async function weighScores(
-  { engine, snapshot, request, options }: Execution,
-  state: StepState,
+  { engine, snapshot, request, options }: PlanExecution,
+  state: PlanState,
 ): Promise<undefined> {
   const session = await engine.sql.session(snapshot, request.predicate, options);
   state.scores = await weighPredicate(session, snapshot, request.scores, engine.memory?.lookUp(snapshot, options)); // prettier-ignore
   return undefined;
 }
 
-/** The rows of a page of all records. */
-function rowsAt({ segments }: Snapshot, offset: number, limit: number): readonly RowRef[] {
+/** Returns the rows of a page if the query matches all records. */
+function rowRefsOfPage({ segments }: Snapshot, offset: number, limit: number): readonly RowRef[] {
   const refs: RowRef[] = [];
   let before = 0;
   for (const [segment, stored] of segments.entries()) {

@@ -13,7 +13,7 @@ export type Selection = Pick<
   QueryRequest,
   'predicate' | 'scores' | 'ordering' | 'offset' | 'limit' | 'facets' | 'cursor'
 > & {
-  /** The layout of the page, if an executor may return records along with rows. */
+  /** The layout of the page, if the executor may return records with the rows. */
   readonly layout?: PageLayout;
 };
 
@@ -23,45 +23,45 @@ export interface SelectedRows {
   readonly rows: readonly RowRef[];
   /** One JSON text per facet, in the order of the request; null if no facets were requested. */
   readonly facets: readonly string[] | null;
-  /** The cursor position after the last row of the page; absent where the row determines it, and on an empty page. */
+  /** The cursor position after the last row of the page; absent if the row itself determines it, and on an empty page. */
   readonly position?: Position | undefined;
-  /** The records of the page in the layout of the selection; absent unless the executor has returned them with the rows. */
+  /** The records of the page in the layout of the selection; absent unless the executor returned them with the rows. */
   readonly records?: PageRecords | undefined;
   /** How the segments were read; absent if the executor does not report it. */
   readonly access?: SegmentAccess | undefined;
 }
 
-/** The number of segments that Bloom filters ruled out, that were evaluated on single pages, and that were evaluated on whole columns. */
+/** The numbers of segments that bloom filters excluded, that were evaluated on single pages, and that were evaluated on whole columns. */
 export interface SegmentAccess {
   readonly filters: number;
   readonly pages: number;
   readonly columns: number;
 }
 
-/** Rows of a segment: all, ascending numbers, or one bit per row (engine/text/bitmap.ts). */
-export type RowSet = 'all' | Int32Array | Uint8Array;
+/** Rows of a segment: all, a list of ascending numbers, or a bitmap with one bit per row (engine/text/bitmap.ts). */
+export type SegmentRowSet = 'all' | Int32Array | Uint8Array;
 
 /** The matching rows of one segment. */
 export interface SegmentRows {
   readonly segment: number;
-  readonly rows: RowSet;
+  readonly rows: SegmentRowSet;
 }
 
 /** A batch of matching records: rows of one segment in insertion order, or rows in the order of the answer. */
 export type RowBatch = SegmentRows | { readonly refs: readonly RowRef[] };
 
 /**
- * Finds records. There are two executors, columns in memory and SQL, which know nothing of each other; for everything that both
- * support they give the same answers. Errors are `AppError`s: `canceled`, `budget`, `damaged`, `invalid` for a pattern.
+ * Finds records. There are two executors, columns in memory and SQL, which are independent of each other and give the same answers to
+ * everything that both support. Errors are `AppError`s: `canceled`, `budget`, `damaged`, and `invalid` for a pattern.
  */
 export interface Executor {
-  /** The total, the page's rows and the facets. `selection.scores` is empty or has its weights. */
+  /** Returns the total, the page's rows and the facets. `selection.scores` must be empty or have its weights. */
   select(
     snapshot: Snapshot,
     selection: Selection,
     options: RunOptions,
   ): Promise<SelectedRows | Unsupported>;
-  /** The rows of the page in batches, for pages of any size; `facets` and `cursor` are ignored. */
+  /** Yields the rows of the page in batches, for pages of any size; `facets` and `cursor` are ignored. */
   find(
     snapshot: Snapshot,
     selection: Selection,

@@ -2,37 +2,37 @@ import { rowsOfRecords } from '../../store/deletion-vector.js';
 import { liveRows, type Snapshot } from '../../store/store.js';
 import type { QueryRequest } from '../request/request.js';
 import { weighPredicate } from '../text/weigh.js';
-import { ranksAlike } from '../text/relevance.js';
+import { haveAllEqualScores } from '../text/relevance.js';
 import { isUnsupported } from '../unsupported.js';
 import type { QueryEngine } from './query-engine.js';
 import { executePlan } from './execute.js';
 import type { RowBatch } from './executor.js';
 import type { RunOptions } from './limits.js';
 import { planQuery, refusalKey, type Plan, type PlanRequest } from './plan.js';
-import { inRowIdOrder } from './row-id-order.js';
-import { Steps } from './steps.js';
+import { sortByRowIds } from './row-id-order.js';
+import { StepTimes } from './steps.js';
 
-/** True if the plan needs an executor; otherwise the log determines the rows, and `findRows` takes no engine. */
+/** Returns true if the plan needs an executor. If false, the log determines the rows, and `findRows` needs no engine. */
 export function needsEngine(snapshot: Snapshot, request: QueryRequest): boolean {
-  const scope = isOrderedByRowIds(snapshot, request) ? segmentBySegment(snapshot) : snapshot;
+  const scope = isOrderedByRowIds(snapshot, request) ? withoutInterleaving(snapshot) : snapshot;
   return planOf(undefined, scope, planRequest(request), new Map()).steps[0]?.executor !== 'log';
 }
 
-/** Whether the rows of a request are found segment by segment, and then put in the order of their row ids. */
+/** Returns whether the rows of a request are found segment by segment and then sorted by their row ids. */
 function isOrderedByRowIds(
   { isInterleaved = false }: Snapshot,
   { ordering, scores, predicate }: QueryRequest,
 ): boolean {
-  return isInterleaved && ordering.length === 0 && ranksAlike(predicate, scores);
+  return isInterleaved && ordering.length === 0 && haveAllEqualScores(predicate, scores);
 }
 
-function segmentBySegment(snapshot: Snapshot): Snapshot {
+function withoutInterleaving(snapshot: Snapshot): Snapshot {
   return { ...snapshot, isInterleaved: false };
 }
 
 /**
- * Finds the rows of a query of any size by its plan, in batches, in the order of the answer. Facets and cursors are ignored; offset and limit
- * apply. Throws the errors of the executors.
+ * Yields the rows of a query of any size in batches, in the order of the answer, according to its plan. Facets and cursors are ignored;
+ * offset and limit apply. Throws the errors of the executors.
  */
 export async function* findRows(
   engine: QueryEngine | undefined,
@@ -44,15 +44,15 @@ export async function* findRows(
   if (isOrderedByRowIds(snapshot, request)) {
     const { offset, limit } = planRequest(request);
     const all = { ...request, offset: 0, limit: Number.MAX_SAFE_INTEGER };
-    const found = findRows(engine, segmentBySegment(snapshot), all, options, refused);
-    return yield* inRowIdOrder(snapshot, found, offset, limit);
+    const found = findRows(engine, withoutInterleaving(snapshot), all, options, refused);
+    return yield* sortByRowIds(snapshot, found, offset, limit);
   }
   const askedPlan = planRequest(request);
   const planned = planOf(engine, snapshot, askedPlan, refused);
   engine?.trace?.(planned, snapshot, askedPlan.predicate);
   const [first] = planned.steps;
   if (engine === undefined || first!.executor === 'log') {
-    if (planned.rows > 0) yield* everyRow(snapshot, askedPlan);
+    if (planned.rows > 0) yield* allRowBatches(snapshot, askedPlan);
     return;
   }
   const runningOptions = { ...options, isHeavy: planned.isHeavy };
@@ -68,7 +68,7 @@ export async function* findRows(
     } else yield* found;
   } else if (first!.executor === 'index' || first!.step === 'weigh') {
     const execution = { engine, snapshot, request: askedPlan, options };
-    yield { refs: (await executePlan(execution, refused, new Steps())).rows };
+    yield { refs: (await executePlan(execution, refused, new StepTimes())).rows };
   } else {
     yield* await engine.sql.find(snapshot, { ...askedPlan, scores: [] }, runningOptions);
   }
@@ -92,10 +92,13 @@ function planOf(
   });
 }
 
-/** Records of one batch, where only some of a segment are wanted. */
-const batchRows = 16_384;
+/** Number of records in one batch, if only some rows of a segment are wanted. */
+const rowsPerBatch = 16_384;
 
-function* everyRow({ segments }: Snapshot, { offset, limit }: PlanRequest): Generator<RowBatch> {
+function* allRowBatches(
+  { segments }: Snapshot,
+  { offset, limit }: PlanRequest,
+): Generator<RowBatch> {
   let before = 0;
   for (const [segment, stored] of segments.entries()) {
     const records = liveRows(stored);
@@ -105,8 +108,8 @@ function* everyRow({ segments }: Snapshot, { offset, limit }: PlanRequest): Gene
     if (from === 0 && end === stored.rows) yield { segment, rows: 'all' };
     else {
       const rows = rowsOfRecords(stored.deletion, from, end);
-      for (let at = 0; at < rows.length; at += batchRows)
-        yield { segment, rows: rows.subarray(at, at + batchRows) };
+      for (let at = 0; at < rows.length; at += rowsPerBatch)
+        yield { segment, rows: rows.subarray(at, at + rowsPerBatch) };
     }
   }
 }

@@ -4,18 +4,18 @@ import { AppError } from '../../core/errors.js';
 export interface RunOptions {
   /** Aborted when the client leaves. */
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds; the budget `queryMs` if absent. */
+  /** The time limit in milliseconds; if absent, the budget `queryMs` applies. */
   readonly timeoutMs?: number | undefined;
-  /** The name of what is read, for the message about a missing or damaged file: `dataset 4812`. */
+  /** What is being read, for the message about a missing or damaged file: `dataset 4812`. */
   readonly subject?: string | undefined;
-  /** The work may take seconds: it queues with other heavy work, so that light queries start at once. */
+  /** True if the work may take seconds. It then queues with other heavy work, so that light queries start at once. */
   readonly isHeavy?: boolean | undefined;
-  /** Whether no client waits for the result: the threads of columns then work on the query only while they have nothing else to do. */
+  /** True if no client waits for the result. The threads of the columns then work on the query only while they are idle. */
   readonly isIdle?: boolean | undefined;
 }
 
-/** Names the dataset, not the file, in the error about a damaged file. */
-export async function namingDataset<T>(
+/** Runs work, and changes an error about a damaged file so that it names the dataset, not the file. */
+export async function namingDatasetInErrors<T>(
   { datasetId }: { readonly datasetId: number },
   work: () => Promise<T>,
 ): Promise<T> {
@@ -28,13 +28,13 @@ export async function namingDataset<T>(
   }
 }
 
-/** The error of a query whose client has left. */
-export function clientLeft(cause?: unknown): AppError {
+/** Returns the error of a query whose client has left. */
+export function clientLeftError(cause?: unknown): AppError {
   return new AppError('canceled', 'The client gave up', undefined, cause);
 }
 
-/** The error of a query that exceeded its time limit. */
-export function timedOut(timeoutMs: number, cause?: unknown): AppError {
+/** Returns the error of a query that exceeded its time limit. */
+export function queryTimeoutError(timeoutMs: number, cause?: unknown): AppError {
   const text = `The query took longer than ${timeoutMs / 1000} s, the most that one may take: narrow it with filters, or ask for fewer facets.`;
   return new AppError('budget', text, undefined, cause);
 }

@@ -6,7 +6,7 @@ import type { Snapshot } from '../../store/store.js';
 import type { Predicate } from '../predicate/predicate.js';
 import type { Plan } from './plan.js';
 
-/** Called with each plan before it is carried out, for the debug log. */
+/** Receives each plan before it is carried out, for the debug log. */
 export type PlanTrace = (plan: Plan, snapshot: Snapshot, predicate: Predicate) => void;
 
 /** The executors of queries and the reader of records. */
@@ -21,20 +21,20 @@ export interface QueryEngine {
 
 /** The parts of a query engine other than its SQL engine. */
 export interface QueryEngineOptions {
-  /** Columns in memory; closed with the engine. */
+  /** The executor with columns in memory; it is closed with the engine. */
   readonly memory?: MemoryExecutor;
   readonly trace?: PlanTrace;
   readonly hot?: HotColumns;
 }
 
-/** Opens a query engine on an embedded DuckDB. */
+/** Opens a query engine whose SQL engine is an embedded DuckDB. */
 export async function openQueryEngine(
   options: SqlEngineOptions & QueryEngineOptions,
 ): Promise<QueryEngine> {
   return queryEngine(await openSqlEngine(options), options);
 }
 
-/** A query engine on any SQL engine. */
+/** Returns a query engine with the given SQL engine. */
 export function queryEngine(
   sql: SqlEngine,
   { memory, trace, hot }: QueryEngineOptions = {},

@@ -1,9 +1,9 @@
 import type { DatasetField } from '../../core/dataset-field.js';
 import type { Snapshot } from '../../store/store.js';
-import type { CountRecords } from '../explain/counts.js';
+import type { CountRecordsOfEach } from '../explain/counts.js';
 import { explanationJson, type ExplainScope } from '../explain/explain.js';
 import type { SqlSession } from '../sql/sql-executor.js';
-import { all, node, none } from '../predicate/predicate.js';
+import { all, freezePredicate, none } from '../predicate/predicate.js';
 import type { Facet } from '../request/facets.js';
 import type { QueryRequest } from '../request/request.js';
 import {
@@ -18,7 +18,7 @@ import {
   encloseRecords,
   jsonArray,
   lineFormat,
-  linesOf,
+  splitLines,
   pageFormats,
 } from '../results/encoded-page.js';
 import type { PageFormat, PageRecords, RecordBytes } from '../results/page-format.js';
@@ -27,10 +27,10 @@ import type { QueryEngine } from './query-engine.js';
 import { executePlan, type ExecutedPlan } from './execute.js';
 import type { RowRef } from './executor.js';
 import type { Position } from './position.js';
-import { pieceRecords, readPieces } from './records.js';
-import { clientLeft, type RunOptions } from './limits.js';
+import { recordsPerRead, readPageRecords } from './records.js';
+import { clientLeftError, type RunOptions } from './limits.js';
 import type { PlanRequest } from './plan.js';
-import { Steps } from './steps.js';
+import { StepTimes } from './steps.js';
 
 export type { QueryAnswer, QueryOptions } from '../results/answer.js';
 
@@ -41,11 +41,10 @@ type RecordSelection = Partial<Pick<QueryRequest, 'fields' | 'excludeFields'>>;
 export interface FoundRecords {
   readonly total: number;
   texts(some?: RecordSelection): AsyncIterable<readonly string[]>;
-  /** The records as lines of JSON. */
+  /** Yields the records as lines of JSON. */
   lines(some?: RecordSelection): AsyncIterable<RecordBytes>;
 }
 
-/** The arguments of a query. */
 interface QueryArguments {
   readonly engine: QueryEngine;
   readonly snapshot: Snapshot;
@@ -64,15 +63,15 @@ export async function runQuery(
 ): Promise<QueryAnswer> {
   const startedAt = performance.now();
   const query = { engine, snapshot, fields, request, options };
-  const steps = new Steps();
-  const found = await executedPlan(query, steps, texts);
-  const results = await steps.time('read', () => arrayOf(query, found));
-  return answerOf(query, found, results, startedAt, await explainQuery(query, found, steps));
+  const steps = new StepTimes();
+  const found = await planAndExecute(query, steps, textsFormat);
+  const results = await steps.measure('read', () => recordsJsonArray(query, found));
+  return queryAnswer(query, found, results, startedAt, await explainQuery(query, found, steps));
 }
 
 /**
- * Like `runQuery`, but a large page is produced while its records are read; the records of the first piece are complete when the promise
- * resolves.
+ * Does the same as `runQuery`, but a large page is produced while its records are read; when the promise resolves, the records of the first
+ * piece are complete.
  */
 export async function streamQuery(
   engine: QueryEngine,
@@ -81,21 +80,24 @@ export async function streamQuery(
   request: QueryRequest,
   options: QueryOptions = {},
 ): Promise<QueryAnswer<string | AsyncIterable<Uint8Array>>> {
-  if (request.limit <= pieceRecords || request.explain !== undefined)
+  if (request.limit <= recordsPerRead || request.explain !== undefined)
     return runQuery(engine, snapshot, fields, request, options);
   const startedAt = performance.now();
   const query = { engine, snapshot, fields, request, options };
-  const found = await executedPlan(query, new Steps(), texts);
+  const found = await planAndExecute(query, new StepTimes(), textsFormat);
   const results =
-    found.rows.length <= pieceRecords
-      ? await arrayOf(query, found)
-      : jsonArray(await begunPieces(query, found, { kind: 'json', end: ',' }), found.rows.length);
-  return answerOf(query, found, results, startedAt);
+    found.rows.length <= recordsPerRead
+      ? await recordsJsonArray(query, found)
+      : jsonArray(
+          await startPageRecords(query, found, { kind: 'json', end: ',' }),
+          found.rows.length,
+        );
+  return queryAnswer(query, found, results, startedAt);
 }
 
 /**
- * Runs a query; gives the number of records that it finds, and a function that makes the JSON texts of the records of the page with some of
- * their fields, by default those of the request, as strings or as bytes. They come in pieces that are made as they are taken.
+ * Runs a query. Returns the number of matching records, and functions that return the records of the page as JSON, as strings or as bytes.
+ * They take the fields to include, by default those of the request, and produce the records piece by piece as they are consumed.
  */
 export async function streamTexts(
   engine: QueryEngine,
@@ -105,16 +107,16 @@ export async function streamTexts(
   options: QueryOptions = {},
 ): Promise<FoundRecords> {
   const query = { engine, snapshot, fields, request, options };
-  const { records: _, ...found } = await executedPlan(query, new Steps());
+  const { records: _, ...found } = await planAndExecute(query, new StepTimes());
   const selecting = (some: RecordSelection) => ({ ...query, request: { ...request, ...some } });
   return {
     total: found.total,
-    texts: (some = {}) => piecesOf(selecting(some), found, texts),
-    lines: (some = {}) => piecesOf(selecting(some), found, pageFormats.json.format),
+    texts: (some = {}) => pageRecordsOf(selecting(some), found, textsFormat),
+    lines: (some = {}) => pageRecordsOf(selecting(some), found, pageFormats.json.format),
   };
 }
 
-function answerOf<R>(
+function queryAnswer<R>(
   { request }: QueryArguments,
   { total, rows, facets, position }: ExecutedPlan,
   results: R,
@@ -129,14 +131,14 @@ function answerOf<R>(
     results,
     count,
     offset: cursor ? null : nextOffset(request, count, total),
-    ...(cursor && { position: isLast ? null : (position ?? positionAt(rows.at(-1)!)) }),
+    ...(cursor && { position: isLast ? null : (position ?? positionAfterRow(rows.at(-1)!)) }),
     ...(facets && { facets: facetsJson(request.facets!, facets) }),
     ...(explain !== undefined && { explain }),
     took: Math.round(performance.now() - started),
   };
 }
 
-/** Facets over all records as JSON texts; several may have the same field. */
+/** Returns facets over all records as JSON texts; several facets may have the same field. */
 export async function runFacets(
   engine: QueryEngine,
   snapshot: Snapshot,
@@ -144,12 +146,15 @@ export async function runFacets(
   options: QueryOptions = {},
 ): Promise<{ readonly facets: readonly string[]; readonly took: number }> {
   const startedAt = performance.now();
-  const request = { ...everyRecord, limit: 0, facets };
-  const found = await executedPlan({ engine, snapshot, fields: [], request, options }, new Steps());
+  const request = { ...everyRecordRequest, limit: 0, facets };
+  const found = await planAndExecute(
+    { engine, snapshot, fields: [], request, options },
+    new StepTimes(),
+  );
   return { facets: found.facets!, took: Math.round(performance.now() - startedAt) };
 }
 
-/** The records with these `_id`s as a JSON array, in the order of the ids; unknown ids are left out. */
+/** Returns the records with these `_id`s as a JSON array, in the order of `ids`; unknown ids are left out. */
 export async function lookupRecords(
   engine: QueryEngine,
   snapshot: Snapshot,
@@ -162,16 +167,18 @@ export async function lookupRecords(
   const predicate =
     wantedIds.length === 0
       ? none
-      : node({ kind: 'in', field, values: wantedIds, ignoreCase: false });
-  const request = { ...everyRecord, predicate, limit: Math.max(wantedIds.length, 1) };
+      : freezePredicate({ kind: 'in', field, values: wantedIds, ignoreCase: false });
+  const request = { ...everyRecordRequest, predicate, limit: Math.max(wantedIds.length, 1) };
   const query = { engine, snapshot, fields, request, options };
-  const found = await executedPlan(query, new Steps(), texts);
-  // `_id` is the first key of every record.
-  const records = new Map((await textsOf(query, found)).map((text) => [idOf(text), text]));
+  const found = await planAndExecute(query, new StepTimes(), textsFormat);
+  // `_id` is the first key of every record, so `recordIdOf` finds it without parsing the text.
+  const records = new Map(
+    (await recordTexts(query, found)).map((text) => [recordIdOf(text), text]),
+  );
   return `[${wantedIds.flatMap((id) => records.get(id) ?? []).join(',')}]`;
 }
 
-/** The records at these rows as a JSON array, in the order of the rows, with the fields that the request selects. */
+/** Returns the records at these rows as a JSON array, in the order of the rows, with the fields that the request selects. */
 export function recordsAt(
   engine: QueryEngine,
   snapshot: Snapshot,
@@ -180,10 +187,10 @@ export function recordsAt(
   rows: readonly RowRef[],
   options: QueryOptions = {},
 ): Promise<string> {
-  return arrayOf({ engine, snapshot, fields, request, options }, { rows });
+  return recordsJsonArray({ engine, snapshot, fields, request, options }, { rows });
 }
 
-const everyRecord: Omit<QueryRequest, 'limit'> = {
+const everyRecordRequest: Omit<QueryRequest, 'limit'> = {
   predicate: all,
   scores: [],
   fields: null,
@@ -193,10 +200,12 @@ const everyRecord: Omit<QueryRequest, 'limit'> = {
   facets: null,
 };
 
-/** Carries out the plan; an executor may give the records of a page of one piece along with the rows, in this format. */
-function executedPlan(
+/**
+ * Carries out the plan. For a page of at most one piece, an executor may return the records along with the rows, in the format `format`.
+ */
+function planAndExecute(
   query: QueryArguments,
-  steps: Steps,
+  steps: StepTimes,
   format?: PageFormat,
 ): Promise<ExecutedPlan> {
   const { engine, snapshot, fields, request } = query;
@@ -208,17 +217,17 @@ function executedPlan(
     isExplained: request.explain !== undefined,
   };
   const layout =
-    format && projected && request.limit <= pieceRecords
+    format && projected && request.limit <= recordsPerRead
       ? { projection: projected, format }
       : undefined;
   const execution = { engine, snapshot, request: askedPlan, options: runOptions(query), layout };
   return executePlan(execution, new Map(), steps);
 }
 
-const texts = { kind: 'texts' } as const;
+const textsFormat = { kind: 'texts' } as const;
 
-/** The records of the page in pieces, in the format that was passed to `executedPlan`. */
-async function* piecesOf<F extends PageFormat>(
+/** Yields the records of the page in pieces, in the format that was passed to `planAndExecute`. */
+async function* pageRecordsOf<F extends PageFormat>(
   query: QueryArguments,
   { rows, records }: Pick<ExecutedPlan, 'rows' | 'records'>,
   format: F,
@@ -227,55 +236,58 @@ async function* piecesOf<F extends PageFormat>(
   if (rows.length === 0 && format.kind === 'texts') return;
   if (records !== undefined) return yield records as PageRecords<F>;
   const projection = project(snapshot.columns, fields, request);
-  yield* readPieces<F>(engine, snapshot, rows, { projection, format }, runOptions(query));
+  yield* readPageRecords<F>(engine, snapshot, rows, { projection, format }, runOptions(query));
 }
 
-/** The pieces of a page. The first one is produced before the promise resolves, so that its errors reject the promise. */
-async function begunPieces<F extends PageFormat>(
+/** Returns the pieces of a page. The first piece is produced before the promise resolves, so that its errors reject the promise. */
+async function startPageRecords<F extends PageFormat>(
   query: QueryArguments,
   found: ExecutedPlan,
   format: F,
 ): Promise<AsyncGenerator<PageRecords<F>>> {
-  const pieces = piecesOf(query, found, format);
+  const pieces = pageRecordsOf(query, found, format);
   const first = await pieces.next();
-  // The client may disconnect before the first piece is read.
+  // The client may disconnect before the first piece is consumed.
   const { signal } = query.options;
   signal?.addEventListener('abort', () => void pieces.return(undefined), { once: true });
   return (async function* () {
     yield first.value as PageRecords<F>;
     yield* pieces;
-    if (signal?.aborted) throw clientLeft();
+    if (signal?.aborted) throw clientLeftError();
   })();
 }
 
-async function textsOf(
+async function recordTexts(
   query: QueryArguments,
   found: Pick<ExecutedPlan, 'rows'>,
 ): Promise<readonly string[]> {
   const all: string[] = [];
-  for await (const piece of piecesOf(query, found, texts)) all.push(...piece);
+  for await (const piece of pageRecordsOf(query, found, textsFormat)) all.push(...piece);
   return all;
 }
 
-async function arrayOf(query: QueryArguments, found: Pick<ExecutedPlan, 'rows'>): Promise<string> {
-  return `[${(await textsOf(query, found)).join(',')}]`;
+async function recordsJsonArray(
+  query: QueryArguments,
+  found: Pick<ExecutedPlan, 'rows'>,
+): Promise<string> {
+  return `[${(await recordTexts(query, found)).join(',')}]`;
 }
 
 async function explainQuery(
   query: QueryArguments,
   { total, plan, access }: ExecutedPlan,
-  steps: Steps,
+  steps: StepTimes,
 ): Promise<string | undefined> {
   const { engine, snapshot, request } = query;
   const { explain, predicate } = request;
   if (!explain) return undefined;
   const options = { ...runOptions(query), isHeavy: plan.isHeavy };
   let openedSession: Promise<SqlSession> | undefined;
-  // Before the first statement, all files are compared with their checksums; an answer without SQL does not wait for that.
+  // Before the first SQL statement, all files are compared with their checksums; an answer without SQL does not wait for that.
   const session = (): Promise<SqlSession> =>
     (openedSession ??= engine.sql.session(snapshot, predicate, options));
   const isInMemory = plan.steps.some((step) => step.executor === 'memory' && step.step !== 'read');
-  const count: CountRecords | undefined = isInMemory
+  const count: CountRecordsOfEach | undefined = isInMemory
     ? (predicates) => engine.memory!.counts(snapshot, predicates, options)
     : undefined;
   const scope: ExplainScope = {
@@ -294,8 +306,8 @@ async function explainQuery(
   return explanationJson(scope, explain);
 }
 
-/** The position after a row in insertion order; the first file of a snapshot holds the schema. */
-function positionAt([segment, row]: RowRef): Position {
+/** Returns the cursor position after a row in insertion order. File 0 of a snapshot holds the schema, so segment i is file i + 1. */
+function positionAfterRow([segment, row]: RowRef): Position {
   return { keys: [], file: segment + 1, row: BigInt(row) };
 }
 
@@ -303,12 +315,12 @@ function runOptions({ snapshot, options }: QueryArguments): RunOptions {
   return { ...options, subject: `dataset ${snapshot.datasetId}` };
 }
 
-function idOf(record: string): string {
+function recordIdOf(record: string): string {
   const match = /^\{"_id":("(?:[^"\\]|\\.)*")/.exec(record);
   return match ? (JSON.parse(match[1]!) as string) : '';
 }
 
-/** The page as an Arrow IPC stream, as lines of JSON, or as CSV under the fields' titles; bytes if it is one piece. */
+/** Returns the page as an Arrow IPC stream, as lines of JSON, or as CSV with the fields' titles as header; as bytes if it is one piece. */
 export async function runPage(
   engine: QueryEngine,
   snapshot: Snapshot,
@@ -319,22 +331,22 @@ export async function runPage(
 ): Promise<EncodedPage> {
   const query = { engine, snapshot, fields, request, options };
   const { format, head, tail } = pageFormats[type];
-  const found = await executedPlan(query, new Steps(), format);
+  const found = await planAndExecute(query, new StepTimes(), format);
   const { rows, total } = found;
-  const pieces = await begunPieces(query, found, format);
+  const pieces = await startPageRecords(query, found, format);
   const body = encloseRecords(
     pieces,
     head(project(snapshot.columns, fields, request), fields),
     tail,
   );
   const offset = nextOffset(request, rows.length, total);
-  if (rows.length > pieceRecords) return { body, total, offset };
+  if (rows.length > recordsPerRead) return { body, total, offset };
   const all: Uint8Array[] = [];
   for await (const piece of body) all.push(piece);
   return { body: Buffer.concat(all), total, offset };
 }
 
-/** Runs a query; each record becomes a JSON text, or, with a delimiter, a line of delimited text without its end. */
+/** Runs a query. Each record becomes a JSON text or, if a delimiter is given, a line of delimited text without its line break. */
 export async function runTexts(
   engine: QueryEngine,
   snapshot: Snapshot,
@@ -344,13 +356,13 @@ export async function runTexts(
   options: QueryOptions = {},
 ): Promise<TextPage> {
   const query = { engine, snapshot, fields, request, options };
-  const steps = new Steps();
+  const steps = new StepTimes();
   const format = delimiter && lineFormat(delimiter);
-  const found = await executedPlan(query, steps, format ?? texts);
-  const results = await steps.time('read', async () => {
-    if (format === undefined) return textsOf(query, found);
+  const found = await planAndExecute(query, steps, format ?? textsFormat);
+  const results = await steps.measure('read', async () => {
+    if (format === undefined) return recordTexts(query, found);
     const lines: string[] = [];
-    for await (const piece of piecesOf(query, found, format)) lines.push(...linesOf(piece));
+    for await (const piece of pageRecordsOf(query, found, format)) lines.push(...splitLines(piece));
     return lines;
   });
   const { rows, total } = found;

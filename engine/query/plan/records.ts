@@ -6,35 +6,35 @@ import { pageRecords } from '../results/page-records.js';
 import { isUnsupported } from '../unsupported.js';
 import type { QueryEngine } from './query-engine.js';
 import type { RowRef } from './executor.js';
-import { clientLeft, namingDataset, type RunOptions } from './limits.js';
+import { clientLeftError, namingDatasetInErrors, type RunOptions } from './limits.js';
 
-/** The number of records of a piece of a page, and so of an Arrow batch. */
-export const pieceRecords = 500;
+/** The number of records in a piece of a page; an Arrow record batch has one piece. */
+export const recordsPerRead = 500;
 
-/** The number of pieces that the threads make in advance. */
-const piecesAhead = 3;
+/** The number of pieces that the threads produce in advance. */
+const readsAhead = 3;
 
-/** The records of a page in the order of `rows`, in pieces; one piece at least. Pieces that are not taken are not made. */
-export async function* readPieces<F extends PageFormat>(
+/** Yields the records of a page in the order of `rows`, in one or more pieces. Pieces are produced only as they are consumed. */
+export async function* readPageRecords<F extends PageFormat>(
   engine: QueryEngine,
   snapshot: Snapshot,
   rows: readonly RowRef[],
   layout: PageLayout<F>,
   options: RunOptions,
 ): AsyncGenerator<PageRecords<F>> {
-  const stopController = rows.length > pieceRecords ? new AbortController() : undefined;
+  const stopController = rows.length > recordsPerRead ? new AbortController() : undefined;
   const signal = stopController
     ? eitherSignal(options.signal, stopController.signal)
     : options.signal;
   const here = readerInThisThread(snapshot, layout, signal);
   const makePiece = async (from: number): Promise<PageRecords<F>> => {
-    const someRows = rows.slice(from, from + pieceRecords);
+    const someRows = rows.slice(from, from + recordsPerRead);
     if (engine.memory === undefined || someRows.length === 0) return here.read(someRows);
     const limits = { ...options, signal };
     const records = await engine.memory.records(snapshot, someRows, layout, from > 0, limits);
     return isUnsupported(records) ? here.read(someRows) : records;
   };
-  const maxPieces = engine.memory === undefined ? 0 : piecesAhead;
+  const maxPieces = engine.memory === undefined ? 0 : readsAhead;
   const pieces: Promise<PageRecords<F>>[] = [];
   try {
     let from = 0;
@@ -44,7 +44,7 @@ export async function* readPieces<F extends PageFormat>(
       piece.catch(() => undefined);
       pieces.push(piece);
       if (pieces.length > maxPieces) yield await pieces.shift()!;
-      from += pieceRecords;
+      from += recordsPerRead;
     } while (from < rows.length);
     while (pieces.length > 0) yield await pieces.shift()!;
   } finally {
@@ -54,7 +54,7 @@ export async function* readPieces<F extends PageFormat>(
   }
 }
 
-/** Makes pieces of a page in the calling thread, one after the other, and lets other work run before each but the first. */
+/** Produces pieces of a page in the calling thread, one after the other; other work can run between two pieces. */
 function readerInThisThread<F extends PageFormat>(
   snapshot: Snapshot,
   layout: PageLayout<F>,
@@ -63,8 +63,8 @@ function readerInThisThread<F extends PageFormat>(
   let source: ReturnType<typeof openSegments> | undefined;
   let earlierRead: Promise<unknown> | undefined;
   const read = (rows: readonly RowRef[]): Promise<PageRecords<F>> =>
-    namingDataset(snapshot, async () => {
-      if (signal?.aborted) throw clientLeft();
+    namingDatasetInErrors(snapshot, async () => {
+      if (signal?.aborted) throw clientLeftError();
       source ??= openSegments(segmentFiles(snapshot));
       return pageRecords(source, rows, layout);
     });

@@ -6,33 +6,33 @@ import { SegmentFile } from '../memory/segment-file.js';
 import type { RowBatch, SegmentRows } from './executor.js';
 import { rowsBySegment } from './rows-by-segment.js';
 
-/** Rows of one segment in the order of their row ids. */
+/** Rows of one segment, sorted by their row ids. */
 interface RowStream {
   readonly segment: number;
   readonly rows: Int32Array;
-  /** The id of each row. */
+  /** The row id of each element of `rows`; undefined if row ids are consecutive. */
   readonly rowIds: Float64Array | undefined;
-  /** The row id of row 0, if they are consecutive. */
+  /** The row id of the segment's row 0; used if row ids are consecutive. */
   readonly base: number;
-  /** The index of the next row. */
+  /** The index in `rows` of the next row. */
   at: number;
 }
 
 /**
- * Puts rows of an interleaved snapshot, which come segment by segment, in the order of their row ids, and gives those from `offset` on, up to
- * `limit` of them, as runs of rows of one segment. Memory is proportional to the rows.
+ * Sorts the rows of an interleaved snapshot, which arrive segment by segment, by their row ids. Yields at most `limit` of them from
+ * `offset` on, as runs of rows of one segment. Memory is proportional to the number of rows.
  */
-export async function* inRowIdOrder(
+export async function* sortByRowIds(
   snapshot: Snapshot,
   batches: AsyncIterable<RowBatch>,
   offset: number,
   limit: number,
 ): AsyncGenerator<SegmentRows> {
   const found = await rowsBySegment(snapshot, batches);
-  const heap = new StreamHeap(found.map(([segment, rows]) => streamOf(snapshot, segment, rows)));
+  const heap = new StreamHeap(found.map(([segment, rows]) => rowStreamOf(snapshot, segment, rows)));
   let skip = offset;
   let rowsLeft = limit;
-  for (let run = heap.next(); run !== undefined && rowsLeft > 0; run = heap.next()) {
+  for (let run = heap.nextRun(); run !== undefined && rowsLeft > 0; run = heap.nextRun()) {
     const rows = run.rows.subarray(Math.min(skip, run.rows.length)).subarray(0, rowsLeft);
     skip -= Math.min(skip, run.rows.length);
     rowsLeft -= rows.length;
@@ -40,14 +40,14 @@ export async function* inRowIdOrder(
   }
 }
 
-function streamOf(snapshot: Snapshot, number: number, rows: Int32Array): RowStream {
+function rowStreamOf(snapshot: Snapshot, number: number, rows: Int32Array): RowStream {
   const segment = snapshot.segments[number]!;
   const stream = { segment: number, rows, rowIds: undefined, base: segment.baseRowId ?? 0, at: 0 };
   if (!storesRowIds(segment)) return stream;
   const file = new SegmentFile(segmentFiles(snapshot)[number]!);
   try {
     const values = loadColumn(file, [rowIdColumn.physical], new GrowingDictionary())?.values;
-    if (values?.kind !== 'numbers') throw file.damaged('has no row ids');
+    if (values?.kind !== 'numbers') throw file.damagedError('has no row ids');
     const { numbers } = values;
     const sorted = segment.isAscending
       ? rows
@@ -59,25 +59,28 @@ function streamOf(snapshot: Snapshot, number: number, rows: Int32Array): RowStre
   }
 }
 
-/** A binary heap of streams, the one with the least next row id on top. */
+/** A binary heap of streams; the stream with the smallest next row id is at the top. */
 class StreamHeap {
   readonly #streams: RowStream[];
 
   constructor(streams: readonly RowStream[]) {
-    // A sorted array is a heap.
+    // A sorted array is a valid heap.
     this.#streams = streams
       .filter(({ rows }) => rows.length > 0)
-      .sort((a, b) => nextId(a) - nextId(b));
+      .sort((a, b) => nextRowId(a) - nextRowId(b));
   }
 
-  /** The next rows, which precede those of every other stream; undefined if none are left. */
-  next(): { readonly segment: number; readonly rows: Int32Array } | undefined {
+  /** Returns the next rows of one segment, which precede the rows of all other streams; undefined if no rows remain. */
+  nextRun(): { readonly segment: number; readonly rows: Int32Array } | undefined {
     const [top] = this.#streams;
     if (top === undefined) return undefined;
     const [, left, right] = this.#streams;
-    const leastId = Math.min(left ? nextId(left) : Infinity, right ? nextId(right) : Infinity);
+    const leastId = Math.min(
+      left ? nextRowId(left) : Infinity,
+      right ? nextRowId(right) : Infinity,
+    );
     const first = top.at;
-    while (top.at < top.rows.length && nextId(top) < leastId) top.at++;
+    while (top.at < top.rows.length && nextRowId(top) < leastId) top.at++;
     const rows = top.rows.subarray(first, top.at);
     if (top.at === top.rows.length) {
       const last = this.#streams.pop()!;
@@ -92,7 +95,7 @@ class StreamHeap {
     for (let at = 0; ;) {
       let leastAt = at;
       for (const child of [2 * at + 1, 2 * at + 2])
-        if (child < streams.length && nextId(streams[child]!) < nextId(streams[leastAt]!))
+        if (child < streams.length && nextRowId(streams[child]!) < nextRowId(streams[leastAt]!))
           leastAt = child;
       if (leastAt === at) return;
       [streams[at], streams[leastAt]] = [streams[leastAt]!, streams[at]!];
@@ -101,6 +104,6 @@ class StreamHeap {
   }
 }
 
-function nextId({ rows, rowIds, base, at }: RowStream): number {
+function nextRowId({ rows, rowIds, base, at }: RowStream): number {
   return rowIds === undefined ? base + rows[at]! : rowIds[at]!;
 }

@@ -1,29 +1,29 @@
-import { without } from '../../core/ascending.js';
+import { subtractAscending } from '../../core/ascending.js';
 import type { Snapshot, TracedRows } from '../../store/store.js';
 import type { RowRef } from './executor.js';
 
-/** The rows of one segment in a sequence: those from `first` to before `end`. */
-interface SequencePart {
+/** The rows of one segment in a sequence: positions `first` to `end` (exclusive). */
+interface SegmentRun {
   readonly segment: number;
   readonly rows: TracedRows;
   readonly first: number;
   readonly end: number;
 }
 
-/** Rows of a snapshot, of which any part is found without those before it. */
+/** Rows of a snapshot. Any part of the sequence can be read without the rows before it. */
 export class RowSequence {
-  readonly #parts: readonly SequencePart[];
-  /** The index of each row among the rows of the parts; undefined if it is the same. */
+  readonly #parts: readonly SegmentRun[];
+  /** The index of each row among the rows of the parts; undefined if the orders are the same. */
   readonly #order: Int32Array | undefined;
 
-  private constructor(parts: readonly SequencePart[], order?: Int32Array) {
+  private constructor(parts: readonly SegmentRun[], order?: Int32Array) {
     this.#parts = parts;
     this.#order = order;
   }
 
-  /** Rows in insertion order, by path of their segment. */
-  static of({ segments }: Snapshot, rows: ReadonlyMap<string, TracedRows>): RowSequence {
-    const parts: SequencePart[] = [];
+  /** Returns a sequence of rows in insertion order; `rows` has them by the path of their segment. */
+  static fromSnapshot({ segments }: Snapshot, rows: ReadonlyMap<string, TracedRows>): RowSequence {
+    const parts: SegmentRun[] = [];
     for (const [segment, { path, rows: all }] of segments.entries()) {
       const ownRows = rows.get(path);
       if (ownRows === undefined) continue;
@@ -42,10 +42,10 @@ export class RowSequence {
     return this.#order?.length ?? this.#parts.at(-1)?.end ?? 0;
   }
 
-  /** The rows from `first` to before `end`, or to the last. */
+  /** Returns the rows from `first` to `end` (exclusive), or to the last row. */
   slice(first: number, end: number): readonly RowRef[] {
     const refs: RowRef[] = [];
-    let part: SequencePart | undefined;
+    let part: SegmentRun | undefined;
     for (let i = first; i < Math.min(end, this.length); i++) {
       const index = this.#order?.[i] ?? i;
       if (part === undefined || index < part.first || index >= part.end) part = this.#partOf(index);
@@ -55,19 +55,19 @@ export class RowSequence {
     return refs;
   }
 
-  /** The rows at these indexes, in the order of the list. */
-  picked(indexes: Int32Array): RowSequence {
+  /** Returns a sequence of the rows at these indexes, in the order of `indexes`. */
+  selectIndexes(indexes: Int32Array): RowSequence {
     return new RowSequence(this.#parts, indexes);
   }
 
-  /** The rows except those at these ascending indexes. */
-  without(indexes: Int32Array): RowSequence {
+  /** Returns the sequence without the rows at these ascending indexes. */
+  excludeIndexes(indexes: Int32Array): RowSequence {
     if (indexes.length === 0) return this;
     const all = new Int32Array(this.length).map((_, index) => index);
-    return this.picked(without(all, indexes));
+    return this.selectIndexes(subtractAscending(all, indexes));
   }
 
-  #partOf(index: number): SequencePart {
+  #partOf(index: number): SegmentRun {
     let [low, high] = [0, this.#parts.length - 1];
     while (low < high) {
       const middle = (low + high) >> 1;

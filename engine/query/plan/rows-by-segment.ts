@@ -1,10 +1,10 @@
-import { concatenated } from '../../core/buffers.js';
+import { concatenateArrays } from '../../core/buffers.js';
 import { rowsOfRecords } from '../../store/deletion-vector.js';
 import { liveRows, type Segment, type Snapshot } from '../../store/store.js';
-import { bitmapRows } from '../../text/bitmap.js';
-import type { RowBatch, RowSet } from './executor.js';
+import { rowsOfBitmap } from '../../text/bitmap.js';
+import type { RowBatch, SegmentRowSet } from './executor.js';
 
-/** The rows of batches, by segment and within it in their order. Memory is proportional to the number of rows. */
+/** Collects the rows of batches by segment, keeping their order within a segment. Memory is proportional to the number of rows. */
 export async function rowsBySegment(
   { segments }: Snapshot,
   batches: AsyncIterable<RowBatch>,
@@ -25,13 +25,13 @@ export async function rowsBySegment(
     } else add(batch.segment, rowNumbers(batch.rows, segments[batch.segment]!));
   }
   return [...found].map(([segment, parts]) => {
-    const rows = parts.length === 1 ? parts[0]! : concatenated(Int32Array, parts);
+    const rows = parts.length === 1 ? parts[0]! : concatenateArrays(Int32Array, parts);
     return [segment, rows] as const;
   });
 }
 
-/** The numbers of rows of a segment, ascending. */
-export function rowNumbers(rows: RowSet, segment: Segment): Int32Array {
+/** Returns the numbers of the rows of a segment, ascending. */
+export function rowNumbers(rows: SegmentRowSet, segment: Segment): Int32Array {
   if (rows === 'all') return rowsOfRecords(segment.deletion, 0, liveRows(segment));
-  return rows instanceof Int32Array ? rows : bitmapRows(rows);
+  return rows instanceof Int32Array ? rows : rowsOfBitmap(rows);
 }

@@ -1,14 +1,14 @@
 import type { StepKind } from './plan.js';
 
 /** The timed steps of a plan or an explanation. */
-export type Step = StepKind | 'counts' | 'causes';
+export type TimedStep = StepKind | 'counts' | 'causes';
 
-/** Times of the steps of one query, milliseconds. */
-export class Steps {
-  readonly #times = new Map<Step, number>();
+/** Measures the times of the steps of one query, in milliseconds. */
+export class StepTimes {
+  readonly #times = new Map<TimedStep, number>();
 
-  /** Does `work` and adds the time that it takes to the step. */
-  async time<T>(step: Step, work: () => Promise<T>): Promise<T> {
+  /** Runs `work` and adds its duration to the time of the step. */
+  async measure<T>(step: TimedStep, work: () => Promise<T>): Promise<T> {
     const startedAt = performance.now();
     try {
       return await work();
@@ -17,17 +17,17 @@ export class Steps {
     }
   }
 
-  add(step: Step, ms: number): void {
+  add(step: TimedStep, ms: number): void {
     this.#times.set(step, (this.#times.get(step) ?? 0) + ms);
   }
 
-  /** The times by step, to the hundredth; steps that were not needed are left out. */
-  get list(): Readonly<Record<string, number>> {
+  /** The times by step, in milliseconds to two decimals; steps that were not needed are left out. */
+  get roundedTimes(): Readonly<Record<string, number>> {
     return Object.fromEntries([...this.#times].map(([step, ms]) => [step, roundMs(ms)]));
   }
 }
 
-/** Milliseconds to the hundredth. */
+/** Rounds milliseconds to two decimals. */
 export function roundMs(ms: number): number {
   return Math.round(ms * 100) / 100;
 }

@@ -1,9 +1,9 @@
 import { lowerCase } from '../../text/fold.js';
-import { firstIndex } from './value-bounds.js';
+import { firstIndexWhere } from './value-bounds.js';
 
 /**
  * Returns a function that tells whether some case variant of one of these strings lies between two bounds, in the order of UTF-8 bytes.
- * Undefined if a string is not ASCII: its variants are not known here.
+ * Undefined if a string is not ASCII, because this module knows the variants of ASCII characters only.
  */
 export function caseVariantsBetween(
   values: readonly string[],
@@ -11,23 +11,24 @@ export function caseVariantsBetween(
   // oxlint-disable-next-line no-control-regex -- the range of ASCII
   if (!values.every((value) => /^[\u0000-\u007f]*$/.test(value))) return undefined;
   const lower = [...new Set(values.map(lowerCase))].sort();
-  return (low, high) => anyBetween(lower, { from: 0, to: lower.length, depth: 0 }, 0, low, high);
+  return (low, high) =>
+    isAnyVariantBetween(lower, { from: 0, to: lower.length, depth: 0 }, 0, low, high);
 }
 
-/** Strings that begin with the same `depth` characters: those from index `from` to before index `to`, of a sorted list. */
-interface Alike {
+/** A range of a sorted list, from index `from` to `to` (exclusive), whose strings share their first `depth` characters. */
+interface SharedPrefixRange {
   readonly from: number;
   readonly to: number;
   readonly depth: number;
 }
 
 /**
- * Whether a case variant of one of the strings, from its character `depth` on, lies between what the bounds have from byte `at` on. A bound is undefined if
- * the characters before lie inside of it already.
+ * Returns whether a case variant of one of the strings, from character `depth` on, lies between the remainders of the bounds from byte `at`
+ * on. A bound is undefined if the preceding characters already lie strictly inside it.
  */
-function anyBetween(
+function isAnyVariantBetween(
   sorted: readonly string[],
-  { from, to, depth }: Alike,
+  { from, to, depth }: SharedPrefixRange,
   at: number,
   low: Buffer | undefined,
   high: Buffer | undefined,
@@ -43,21 +44,21 @@ function anyBetween(
     const isLast = sorted[to - 1]!.charAt(depth) === char;
     const next = isLast
       ? to
-      : first + firstIndex(to - first, (i) => sorted[first + i]!.charAt(depth) > char);
-    for (const choice of variantsOf(char)) {
-      const aboveLow = low === undefined ? 1 : compareAt(choice, low, at);
-      const aboveHigh = high === undefined ? -1 : compareAt(choice, high, at);
+      : first + firstIndexWhere(to - first, (i) => sorted[first + i]!.charAt(depth) > char);
+    for (const choice of caseVariantsOfCharacter(char)) {
+      const aboveLow = low === undefined ? 1 : compareBytesAt(choice, low, at);
+      const aboveHigh = high === undefined ? -1 : compareBytesAt(choice, high, at);
       if (aboveLow < 0 || aboveHigh > 0) continue;
       const alike = { from: first, to: next, depth: depth + 1 };
       const [below, above] = [aboveLow === 0 ? low : undefined, aboveHigh === 0 ? high : undefined];
-      if (anyBetween(sorted, alike, at + choice.length, below, above)) return true;
+      if (isAnyVariantBetween(sorted, alike, at + choice.length, below, above)) return true;
     }
     first = next;
   }
   return false;
 }
 
-/** All case variants of these strings; undefined if there are more than `most`, or if a string is not ASCII. */
+/** Returns all case variants of these strings; undefined if there are more than `most`, or if a string is not ASCII. */
 export function caseVariantsOf(
   values: readonly string[],
   most: number,
@@ -67,10 +68,10 @@ export function caseVariantsOf(
     // oxlint-disable-next-line no-control-regex -- the range of ASCII
     if (!/^[\u0000-\u007f]*$/.test(value)) return undefined;
     let spelled = [''];
-    /** The characters since the last that has variants. */
+    /** The characters after the last one that has variants. */
     let run = '';
     for (const char of lowerCase(value)) {
-      const choices = variantsOf(char);
+      const choices = caseVariantsOfCharacter(char);
       if (choices.length === 1) {
         run += char;
         continue;
@@ -85,22 +86,25 @@ export function caseVariantsOf(
   return all.size > most ? undefined : [...all];
 }
 
-/** The characters whose lower case is this one, in the order of their bytes. Beyond ASCII, they are the signs of Kelvin and the dotted I. */
-function variantsOf(char: string): readonly Buffer[] {
-  const cachedVariants = variants.get(char);
+/**
+ * Returns the characters whose lower case is `char`, in the order of their bytes. Outside ASCII, these are the Kelvin sign and the dotted
+ * capital I.
+ */
+function caseVariantsOfCharacter(char: string): readonly Buffer[] {
+  const cachedVariants = variantsByCharacter.get(char);
   if (cachedVariants !== undefined) return cachedVariants;
   const beyondAscii = char === 'k' ? ['\u212A'] : char === 'i' ? ['\u0130'] : [];
   const all = [...new Set([char.toUpperCase(), char, ...beyondAscii])].map((each) =>
     Buffer.from(each),
   );
-  variants.set(char, all);
+  variantsByCharacter.set(char, all);
   return all;
 }
 
-const variants = new Map<string, readonly Buffer[]>();
+const variantsByCharacter = new Map<string, readonly Buffer[]>();
 
-/** Compares the bytes of a character with those of the bound at a position. */
-function compareAt(choice: Buffer, bound: Buffer, at: number): number {
+/** Compares the bytes of a character with the bytes of the bound at position `at`. */
+function compareBytesAt(choice: Buffer, bound: Buffer, at: number): number {
   for (let i = 0; i < choice.length; i++) {
     const boundByte = bound[at + i];
     if (boundByte === undefined) return 1;

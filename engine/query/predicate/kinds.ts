@@ -1,4 +1,4 @@
-import type { Cost } from './cost.js';
+import type { ConditionCost } from './cost.js';
 import type { PredicateKind } from './kind.js';
 import { any } from './kinds/any.js';
 import { all, and, none, not, or } from './kinds/combinators.js';
@@ -15,7 +15,7 @@ import { wildcard } from './kinds/wildcard.js';
 import type { FieldRef, OfKind, Predicate } from './predicate.js';
 
 /** One entry for each kind of predicate. */
-const kinds: { readonly [K in Predicate['kind']]: PredicateKind<OfKind<K>> } = {
+const predicateKinds: { readonly [K in Predicate['kind']]: PredicateKind<OfKind<K>> } = {
   all,
   none,
   and,
@@ -35,22 +35,22 @@ const kinds: { readonly [K in Predicate['kind']]: PredicateKind<OfKind<K>> } = {
   wildcard,
 };
 
-/** The entry of a predicate's kind. */
+/** Returns the entry of a predicate's kind. */
 export function kindOf<P extends Predicate>(predicate: P): PredicateKind<P> {
-  return kinds[predicate.kind] as unknown as PredicateKind<P>;
+  return predicateKinds[predicate.kind] as unknown as PredicateKind<P>;
 }
 
-/** The fields that a predicate reads, in the order of its conditions; a field of several conditions comes several times. */
+/** Returns the fields that a predicate reads, in the order of its conditions; a field of several conditions appears several times. */
 export function fieldsRead(predicate: Predicate): readonly FieldRef[] {
   return kindOf(predicate).fields(predicate, fieldsRead);
 }
 
-/** The estimated cost of evaluating a predicate over columns in memory. */
-export function costOf(predicate: Predicate): Cost {
+/** Returns the estimated cost of evaluating a predicate over columns in memory. */
+export function costOf(predicate: Predicate): ConditionCost {
   return kindOf(predicate).cost(predicate, costOf);
 }
 
-/** A short description of a predicate in English: `info.AF < 0.01`. */
-export function describe(predicate: Predicate): string {
-  return kindOf(predicate).describe(predicate, describe);
+/** Returns a short description of a predicate in English: `info.AF < 0.01`. */
+export function predicateText(predicate: Predicate): string {
+  return kindOf(predicate).describe(predicate, predicateText);
 }

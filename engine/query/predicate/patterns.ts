@@ -1,35 +1,38 @@
 import type { WildPart } from './predicate.js';
 import { separators } from '../../text/tokenizer.js';
 
-/** Matches a whole string that spells a number in digits, as requests spell them; spaces around it are allowed. */
-export const writtenNumber =
+/** Matches a whole string that spells a number in the syntax of requests; spaces around it are allowed. */
+export const numberTextPattern =
   '[ \\t]*[+-]?(?:[0-9]+\\.?[0-9]*|\\.[0-9]+)(?:[eE][+-]?[0-9]+)?[ \\t]*';
 
-/** The start or end of a term, because RE2's `\b` knows ASCII only. Case folding of these classes would make patterns slow to compile. */
-const wordStart = `(?:^|[${separators}])`;
-const wordEnd = `(?:$|[${separators}])`;
+/**
+ * Matches the start of a term. RE2's `\b` would recognise only ASCII letters, and case folding of these character classes would make
+ * patterns slow to compile.
+ */
+const termStartPattern = `(?:^|[${separators}])`;
+const termEndPattern = `(?:$|[${separators}])`;
 
-/** Matches strings that contain the term, in any letter case. */
+/** Returns a pattern of strings that contain the term, in any letter case. */
 export function termPattern(term: string): string {
   return phrasePattern([term]);
 }
 
-/** Matches strings that contain the terms consecutively, whatever separates them. */
+/** Returns a pattern of strings that contain the terms consecutively, with any separators between them. */
 export function phrasePattern(terms: readonly string[]): string {
-  const list = terms.map(foldTerm);
-  return `${wordStart}${list.join(`[${separators}]+`)}${wordEnd}`;
+  const list = terms.map(caseInsensitivePattern);
+  return `${termStartPattern}${list.join(`[${separators}]+`)}${termEndPattern}`;
 }
 
-/** Like `phrasePattern`, for strings in which slashes enclose each term, as `Dialect.phraseCount` requires. */
+/** Does the same as `phrasePattern` for strings in which slashes enclose each term, as `Dialect.phraseCount` requires. */
 export function phraseBetweenSlashes(terms: readonly string[]): string {
-  return `/${terms.map(foldTerm).join('//')}/`;
+  return `/${terms.map(caseInsensitivePattern).join('//')}/`;
 }
 
-function foldTerm(term: string): string {
+function caseInsensitivePattern(term: string): string {
   return `(?i:${escapePattern(term)})`;
 }
 
-/** Matches a whole value, or one term of it. Inside a term a wildcard stands for characters of terms. */
+/** Returns a pattern that matches a whole value or one of its terms. Inside a term, a wildcard stands for characters of terms. */
 export function wildcardPattern(parts: readonly WildPart[]): string {
   const like = (one: string): string =>
     parts
@@ -37,10 +40,10 @@ export function wildcardPattern(parts: readonly WildPart[]): string {
         part === 'one' ? one : part === 'any' ? `${one}*` : `(?i:${escapePattern(part.text)})`,
       )
       .join('');
-  return `^${like('(?s:.)')}$|${wordStart}${like(`[^${separators}]`)}${wordEnd}`;
+  return `^${like('(?s:.)')}$|${termStartPattern}${like(`[^${separators}]`)}${termEndPattern}`;
 }
 
-/** A pattern that matches exactly this text: ASCII other than letters, digits and underscores is escaped. */
+/** Returns a pattern that matches exactly this text: ASCII characters other than letters, digits and underscores are escaped. */
 function escapePattern(text: string): string {
   return text.replaceAll(
     /(?![A-Za-z0-9_])\p{ASCII}/gu,
@@ -48,14 +51,14 @@ function escapePattern(text: string): string {
   );
 }
 
-/** A repetition, a class, an escape, or one character of a regular expression. */
-const token =
+/** Matches one token of a regular expression: a repetition, a class, an escape, or one character. */
+const patternToken =
   /(?:[*+?]|\{\d+(?:,\d*)?\})\??|\[\^?\]?(?:\\[^]|\[:\^?\w+:\]|[^\]\\])*\]|\\x(?:\{[^}]*\}|..)|\\[pP](?:\{[^}]*\}|.)|\\[0-7]{1,3}|\\[^]|[^]/gu;
-const repetition = /^(?:[*+?]|\{\d+(?:,\d*)?\})/;
+const quantifierPattern = /^(?:[*+?]|\{\d+(?:,\d*)?\})/;
 
 /**
- * A literal that every match of the regular expression contains; empty if none is found. Only literals outside of groups and
- * alternatives are found: the result is used to rule out strings before the expression runs.
+ * Returns a literal that every match of the regular expression contains; empty if none is found. Only literals outside groups and
+ * alternatives are found. The result serves to exclude strings before the expression runs.
  */
 export function requiredLiteral(pattern: string): string {
   const source = pattern.replace(/^\(\?s\)/, '');
@@ -67,13 +70,13 @@ export function requiredLiteral(pattern: string): string {
     if (run.length > longest.length) longest = run;
     run = '';
   };
-  for (const { 0: part, index } of source.matchAll(token)) {
-    if (repetition.test(part)) continue;
+  for (const { 0: part, index } of source.matchAll(patternToken)) {
+    if (quantifierPattern.test(part)) continue;
     if (part === '(') depth += 1;
     if (part === ')') depth -= 1;
-    const literal = depth === 0 ? literalOf(part) : undefined;
-    const repetitionText = repetition.exec(source.slice(index + part.length))?.[0];
-    // A character that may be absent is not required; one that may be repeated ends the literal.
+    const literal = depth === 0 ? literalCharacter(part) : undefined;
+    const repetitionText = quantifierPattern.exec(source.slice(index + part.length))?.[0];
+    // A character that may be absent is not required; a character that may be repeated ends the literal.
     if (literal !== undefined && (repetitionText === undefined || repetitionText === '+'))
       run += literal;
     if (literal === undefined || repetitionText !== undefined) end();
@@ -82,8 +85,8 @@ export function requiredLiteral(pattern: string): string {
   return longest;
 }
 
-/** The literal character of a token; undefined for a token that matches several characters or a position. */
-function literalOf(part: string): string | undefined {
+/** Returns the literal character of a token; undefined for a token that matches several characters or a position. */
+function literalCharacter(part: string): string | undefined {
   if (part.startsWith('\\')) return /^\\[!-/:-@[-`{-~]$/.test(part) ? part.slice(1) : undefined;
   return part.length <= 2 && !/^[[\](){}.^$*+?]/.test(part) ? part : undefined;
 }

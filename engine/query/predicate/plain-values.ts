@@ -9,35 +9,35 @@ export type PlainValue = string | number;
 /** A condition on a single value of a document. */
 export type PlainTest = (value: PlainValue) => boolean;
 
-/** A value of a predicate, to compare with values of documents: their ids and dates are far below 2^53. */
-export function plainOf(value: Scalar): PlainValue {
+/** Converts a value of a predicate for comparison with values of documents. Ids and dates of documents are far below 2^53. */
+export function toPlainValue(value: Scalar): PlainValue {
   return typeof value === 'bigint' ? Number(value) : (value as PlainValue);
 }
 
-/** Orders numbers by size and strings by code point. */
-export function comparePlain(a: PlainValue, b: PlainValue): number {
+/** Compares numbers by size and strings by code point. */
+export function comparePlainValues(a: PlainValue, b: PlainValue): number {
   if (typeof a === 'string' && typeof b === 'string') return compareCodePoints(a, b);
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Choice: a search runs patterns over strings of at most 40,000 characters, so that no string delays other requests. */
-const longestMatched = 40_000;
+/** Choice: a search applies patterns only to strings of at most 40,000 characters, so that no string delays other requests. */
+const maxMatchedCharacters = 40_000;
 
-/** Restricts a test with a pattern to strings of at most 40,000 characters. */
-export function shortOnly(test: (text: string) => boolean): PlainTest {
+/** Returns a test that is false for longer strings than 40,000 characters and otherwise calls `test`. */
+export function limitTextLength(test: (text: string) => boolean): PlainTest {
   return (value) => {
     const text = String(value);
-    return text.length <= longestMatched && test(text);
+    return text.length <= maxMatchedCharacters && test(text);
   };
 }
 
-/** True if each of these folded terms is a term of the string. */
+/** Returns true if each of these folded terms is a term of the string. */
 export function containsTerms(text: string, terms: readonly string[]): boolean {
   const foldedText = foldText(text);
   return terms.every((term) => countTerm(foldedText, term, 1) > 0);
 }
 
-/** How often these folded terms occur consecutively in the string; counting stops at `most`. */
+/** Returns how often these folded terms occur consecutively in the string; counting stops at `most`. */
 export function countPhrase(text: string, terms: readonly string[], most = Infinity): number {
   const foldedText = foldText(text);
   const [first, ...more] = terms;
@@ -53,12 +53,12 @@ export function countPhrase(text: string, terms: readonly string[], most = Infin
 function countTerm(folded: string, term: string, most: number): number {
   let count = 0;
   for (let i = folded.indexOf(term); i >= 0 && count < most; i = folded.indexOf(term, i + 1))
-    if (isEdge(folded, i) && isEdge(folded, i + term.length)) count += 1;
+    if (isTermBoundary(folded, i) && isTermBoundary(folded, i + term.length)) count += 1;
   return count;
 }
 
-/** Whether a term may start or end at this index: there is a separator, or an end of the text, on one side of the index. */
-function isEdge(text: string, index: number): boolean {
+/** Returns whether a term may start or end at this index: a separator or an end of the text is on one side of it. */
+function isTermBoundary(text: string, index: number): boolean {
   const isLow = index > 1 && /[\udc00-\udfff]/.test(text[index - 1]!);
   return isSeparatorAt(text, index) || isSeparatorAt(text, isLow ? index - 2 : index - 1);
 }

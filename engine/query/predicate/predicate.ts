@@ -1,17 +1,17 @@
 import type { Bm25Weight } from '../../text/bm25.js';
 import type { StoredType } from '../../core/types.js';
 
-/** A field of a dataset. Its path and type come from the dataset's own fields, never from a request. */
+/** A field of a dataset. Its path and type come from the catalogue's list of fields, never from a request. */
 export interface FieldRef {
   readonly name: string;
   readonly path: readonly string[];
   /** `auto`: declared, but no value is stored yet, so the field is missing in every record. */
   readonly type: StoredType | 'auto';
-  /** The field stores strings, and the condition compares the numbers written in them; `type` is the numbers' type. */
+  /** True if the field stores strings and the condition compares the numbers written in them; `type` is then the type of these numbers. */
   readonly isNumberInText?: true;
 }
 
-/** The key of a field in a map: equal for equal fields. */
+/** Returns a string that is the same for equal fields, for use as a key of maps. */
 export function fieldKey({ path }: FieldRef): string {
   return JSON.stringify(path);
 }
@@ -29,11 +29,11 @@ export interface RangeEnd {
 }
 
 /**
- * A condition on records: frozen plain data that filters, query strings, entities and coordinates all parse into. The meaning of
- * each kind is its entry in kinds.ts.
+ * A condition on records: frozen plain data, the common form of filters, query strings, entities and coordinates. Each kind is defined by
+ * its entry in kinds.ts.
  *
- * A condition on a list field, or on a field inside a list of objects, holds if any of its values satisfies it. A record without
- * a value satisfies no condition on values, and therefore every negated one.
+ * A condition on a list field, or on a field inside a list of objects, holds if any of its values satisfies it. A record without a value
+ * satisfies no condition on values, and therefore satisfies every negated one.
  */
 export type Predicate =
   | { readonly kind: 'all' }
@@ -69,7 +69,10 @@ export type Predicate =
   | { readonly kind: 'terms'; readonly field: FieldRef; readonly terms: readonly string[] }
   /** The value contains the terms consecutively, in any letter case. */
   | { readonly kind: 'phrase'; readonly field: FieldRef; readonly terms: readonly string[] }
-  /** The value is a region or variant, `BUILD-CHROMOSOME-START-STOP[-ALLELE]`, that shares a base with this region; null: of any build. */
+  /**
+   * The value is a region or variant, `BUILD-CHROMOSOME-START-STOP[-ALLELE]`, that shares a base with this region. If `build` is null, it
+   * may be of any build.
+   */
   | {
       readonly kind: 'overlap';
       readonly field: FieldRef;
@@ -79,7 +82,7 @@ export type Predicate =
       readonly stop: bigint;
     }
   /**
-   * One element of the list of objects `field` satisfies `item`, whose fields are inside that list. They keep their whole paths, so that
+   * One element of the list of objects `field` satisfies `item`, whose fields are inside that list. These fields keep their whole paths, so
    * `item` by itself is the condition that different elements may satisfy together.
    */
   | { readonly kind: 'any'; readonly field: FieldRef; readonly item: Predicate }
@@ -107,11 +110,11 @@ export type OfKind<K extends Predicate['kind']> = Extract<Predicate, { readonly 
 /** For comparisons that ignore letter case: the stored values that each predicate matches, if they are known. */
 export type CaseVariants = ReadonlyMap<Predicate, readonly string[]>;
 
-/** A term of the relevance score: records that satisfy `item` rank before the others. */
+/** A term of the relevance score: records that satisfy `item` rank before other records. */
 export interface ScoreTerm {
   readonly item: Predicate;
   readonly boost: number;
-  /** The weights of the conditions in `item`; absent until they are computed from the stored values (weigh.ts). */
+  /** The BM25 weights of the conditions in `item`; absent until they are computed from the stored values (weigh.ts). */
   readonly weights?: ReadonlyMap<Predicate, Bm25Weight>;
 }
 
@@ -120,37 +123,39 @@ export const all: Predicate = Object.freeze({ kind: 'all' });
 /** Matches no record. */
 export const none: Predicate = Object.freeze({ kind: 'none' });
 
-/** Matches records that satisfy every item. */
+/** Returns a predicate that matches records that satisfy every item. */
 export function and(items: readonly Predicate[]): Predicate {
   const restrictions = items.filter((item) => item.kind !== 'all');
   if (restrictions.length === 0) return all;
-  return restrictions.length === 1 ? restrictions[0]! : node({ kind: 'and', items: restrictions });
+  return restrictions.length === 1
+    ? restrictions[0]!
+    : freezePredicate({ kind: 'and', items: restrictions });
 }
 
-/** Matches records that satisfy at least one item. */
+/** Returns a predicate that matches records that satisfy at least one item. */
 export function or(items: readonly Predicate[]): Predicate {
   if (items.length === 0) return none;
-  return items.length === 1 ? items[0]! : node({ kind: 'or', items });
+  return items.length === 1 ? items[0]! : freezePredicate({ kind: 'or', items });
 }
 
-/** Matches records that do not satisfy `item`, including those without a value. */
+/** Returns a predicate that matches records that do not satisfy `item`, including those without a value. */
 export function not(item: Predicate): Predicate {
-  return node({ kind: 'not', item });
+  return freezePredicate({ kind: 'not', item });
 }
 
-/** Matches records of which one element of the list satisfies `item`. */
+/** Returns a predicate that matches records in which one element of the list satisfies `item`. */
 export function any(field: FieldRef, item: Predicate): Predicate {
-  return item.kind === 'none' ? none : node({ kind: 'any', field, item });
+  return item.kind === 'none' ? none : freezePredicate({ kind: 'any', field, item });
 }
 
-/** Freezes a predicate; every predicate is created here. */
-export function node(predicate: Predicate): Predicate {
+/** Freezes a predicate. Every predicate is created by this function. */
+export function freezePredicate(predicate: Predicate): Predicate {
   if ('items' in predicate) Object.freeze(predicate.items);
   if ('values' in predicate) Object.freeze(predicate.values);
   return Object.freeze(predicate);
 }
 
-/** All conditions in a predicate, from left to right, without those on elements of a list, which are inside an `any`. */
+/** Returns all conditions in a predicate, from left to right; those on elements of a list are part of an `any` and not listed. */
 export function conditionsIn(predicate: Predicate): readonly Condition[] {
   switch (predicate.kind) {
     case 'all':

@@ -3,13 +3,13 @@ import type { PruneContext, SegmentTest } from './kind.js';
 import { kindOf } from './kinds.js';
 import { conditionsIn, type CaseVariants, type Predicate } from './predicate.js';
 
-/** Maximum number of decisions for which pruning is faster than opening the files. */
-const maxDecisions = 1_000_000;
+/** Maximum number of decisions (one per segment and condition) up to which pruning is faster than opening the files. */
+const maxPruningTests = 1_000_000;
 
 /**
- * The snapshot without the segments that the statistics of the log rule out. DuckDB reads the footer of every file that a statement
- * names, which takes 0.15 to 0.7 ms: without pruning, a region in one of 200 segments took 14 times as long. Files keep their
- * order, not their numbers.
+ * Returns the snapshot without the segments that the statistics of the log exclude. DuckDB reads the footer of every file that a statement
+ * names, which takes 0.15 to 0.7 ms: without pruning, a region in one of 200 segments took 14 times as long. Files keep their order, but
+ * not their numbers.
  */
 export function pruneSegments(
   snapshot: Snapshot,
@@ -17,7 +17,7 @@ export function pruneSegments(
   caseVariants: CaseVariants,
 ): Snapshot {
   const { segments } = snapshot;
-  if (segments.length < 2 || segments.length * conditionsIn(predicate).length > maxDecisions)
+  if (segments.length < 2 || segments.length * conditionsIn(predicate).length > maxPruningTests)
     return snapshot;
   const test = recordTest(predicate, caseVariants);
   const mayMatch = segments.map(test);
@@ -28,27 +28,27 @@ export function pruneSegments(
     segments: segmentsLeft,
     rows: segmentsLeft.reduce((sum, segment) => sum + liveRows(segment), 0),
     bytes: segmentsLeft.reduce((sum, { bytes }) => sum + bytes, 0),
-    // The first file contains the schema.
+    // The first file, which contains the schema, is always kept.
     files: snapshot.files.filter((_, i) => i === 0 || mayMatch[i - 1]),
   };
 }
 
 /**
- * The numbers of the segments that may hold a match, by the statistics of the log. The plan of a query and its execution ask for the
- * same: the last answer for each predicate is kept as long as the predicate is.
+ * Returns the numbers of the segments that may contain a match, by the statistics of the log. Planning and executing a query ask for the
+ * same predicate, so the last result is cached for as long as the predicate object exists.
  */
 export function touchedSegments(snapshot: Snapshot, predicate: Predicate): readonly number[] {
-  const lastResult = lastTouched.get(predicate);
+  const lastResult = lastTouchedSegments.get(predicate);
   if (lastResult?.snapshot === snapshot) return lastResult.touched;
   const test = recordTest(predicate);
   const touchedNumbers = snapshot.segments.flatMap((segment, number) =>
     test(segment) ? [number] : [],
   );
-  lastTouched.set(predicate, { snapshot, touched: touchedNumbers });
+  lastTouchedSegments.set(predicate, { snapshot, touched: touchedNumbers });
   return touchedNumbers;
 }
 
-const lastTouched = new WeakMap<
+const lastTouchedSegments = new WeakMap<
   Predicate,
   { readonly snapshot: Snapshot; readonly touched: readonly number[] }
 >();
@@ -66,7 +66,7 @@ export function segmentTest(
   return context.mayHold(predicate);
 }
 
-/** Like `segmentTest`, and false for segments without live rows. */
+/** Does the same as `segmentTest`, and is also false for segments without live rows. */
 export function recordTest(
   predicate: Predicate,
   caseVariants: CaseVariants = new Map(),

@@ -4,28 +4,28 @@ import type { Column, Columns } from '../../core/types.js';
 import type { StoredRows } from './kind.js';
 import type { FieldRef } from './predicate.js';
 
-/** The column of a field in stored rows, with its statistics. For a list, the statistics count only the null lists. */
+/** The column of a field in stored rows, with its statistics. For a list, the number of nulls counts only null lists. */
 export interface SegmentColumn {
   readonly stats: StoredRows['stats'][string];
   readonly isList: boolean;
   readonly type: Column['type'];
 }
 
-/** `absent`: the segment has no such column, so the field is missing in all its records. `unknown`: it has no statistics. */
-export type FoundColumn = SegmentColumn | 'absent' | 'unknown';
+/** `absent`: the segment has no such column, so the field is missing in all its records. `unknown`: the column has no statistics. */
+export type SegmentColumnResult = SegmentColumn | 'absent' | 'unknown';
 
 type ColumnLocationInSegment =
   'absent' | 'unknown' | { readonly key: string; readonly column: Column };
 
-/** Returns a function that finds the field's column in segments. Each schema is searched once. */
-export function columnFinder(field: FieldRef): (segment: StoredRows) => FoundColumn {
+/** Returns a function that finds the column of a field in segments. Each schema is searched once. */
+export function columnFinder(field: FieldRef): (segment: StoredRows) => SegmentColumnResult {
   const key = leafKey(field.path);
-  // Hundreds of segments or pages, one after the other, have the same schema.
+  // Hundreds of consecutive segments or pages have the same schema, so the last one is compared first.
   let last: Columns | undefined;
   let lastLocated!: ColumnLocationInSegment;
   return ({ columns, stats }) => {
     if (columns !== last) {
-      lastLocated = locationOf(columns, key, field);
+      lastLocated = cachedLocation(columns, key, field);
       last = columns;
     }
     if (typeof lastLocated === 'string') return lastLocated;
@@ -35,12 +35,12 @@ export function columnFinder(field: FieldRef): (segment: StoredRows) => FoundCol
   };
 }
 
-/** Locations by schema and by `leafKey` of the path: consecutive queries ask for the same fields of the same schema. */
-const locations = new WeakMap<Columns, Map<string, ColumnLocationInSegment>>();
+/** Locations of columns, by schema and by `leafKey` of the path: consecutive queries use the same fields of the same schema. */
+const locationsByColumns = new WeakMap<Columns, Map<string, ColumnLocationInSegment>>();
 
-function locationOf(columns: Columns, key: string, field: FieldRef): ColumnLocationInSegment {
-  let knownLocations = locations.get(columns);
-  if (knownLocations === undefined) locations.set(columns, (knownLocations = new Map()));
+function cachedLocation(columns: Columns, key: string, field: FieldRef): ColumnLocationInSegment {
+  let knownLocations = locationsByColumns.get(columns);
+  if (knownLocations === undefined) locationsByColumns.set(columns, (knownLocations = new Map()));
   let location = knownLocations.get(key);
   if (location === undefined) knownLocations.set(key, (location = locateColumn(columns, field)));
   return location;
@@ -51,7 +51,7 @@ function locateColumn(columns: Columns, field: FieldRef): ColumnLocationInSegmen
   let column = reservedColumns.find(({ name }) => name === field.path[0]);
   const physical: string[] = [];
   for (const [depth, name] of field.path.entries()) {
-    if (column?.isList) return 'unknown'; // inside a list of objects
+    if (column?.isList) return 'unknown'; // the field is inside a list of objects
     if (depth > 0 || column === undefined)
       column = siblings.find((candidate) => candidate.name === name);
     if (column === undefined) return 'absent';

@@ -2,12 +2,12 @@ import type { LeafStats } from '../../store/store.js';
 import type { FieldRef, Scalar } from './predicate.js';
 
 /**
- * The smallest or largest value of a column: as the statistics of the log have it, or, of a page, whole numbers and microseconds as
+ * The smallest or largest value of a column, in the form of the log's statistics or, for a page, with whole numbers and microseconds as
  * bigints and strings as UTF-8.
  */
-export type Statistic = NonNullable<LeafStats['min']> | bigint | Uint8Array;
+export type BoundStatistic = NonNullable<LeafStats['min']> | bigint | Uint8Array;
 
-/** The values from one to another, undefined where the span is open, and whether each end is among them. */
+/** A range of values: its ends, undefined where the range is open, and whether each end is included. */
 export type ValueRange<T> = readonly [
   from: T | undefined,
   to: T | undefined,
@@ -16,21 +16,21 @@ export type ValueRange<T> = readonly [
 ];
 
 /**
- * Returns a function from a column's smallest and largest value that is false only if none of the spans, which ascend and do not overlap, holds a
- * value between them; undefined if the type has no order, or no spans are known.
+ * Returns a test of a column's smallest and largest value that is false only if none of the ranges, which ascend and do not overlap,
+ * contains a value between them. Undefined if the type has no order, or if no ranges are known.
  */
 export function boundsTest(
   type: FieldRef['type'],
-  spansOf: <T>(order: Order<T>) => readonly ValueRange<T>[] | undefined,
-): ((min: Statistic, max: Statistic) => boolean) | undefined {
-  const order = orderOf(type);
+  spansOf: <T>(order: BoundOrder<T>) => readonly ValueRange<T>[] | undefined,
+): ((min: BoundStatistic, max: BoundStatistic) => boolean) | undefined {
+  const order = valueOrderOf(type);
   const spans = order && spansOf(order);
   if (order === undefined || spans === undefined) return undefined;
   return (min, max) => {
     const low = order.lower(min);
     const high = order.upper(max);
     if (low === undefined || high === undefined) return true;
-    const first = firstIndex(spans.length, (i) => {
+    const first = firstIndexWhere(spans.length, (i) => {
       const [, to, , includesTo] = spans[i]!;
       return to === undefined || !isBefore(order, to, low, includesTo);
     });
@@ -40,8 +40,8 @@ export function boundsTest(
   };
 }
 
-/** The first index from which on the test holds, by a binary search; `count` if it never does. */
-export function firstIndex(count: number, holds: (index: number) => boolean): number {
+/** Returns the first index from which on `holds` is true, found by binary search; `count` if it never is. */
+export function firstIndexWhere(count: number, holds: (index: number) => boolean): number {
   let [low, high] = [0, count];
   while (low < high) {
     const middle = (low + high) >>> 1;
@@ -51,58 +51,61 @@ export function firstIndex(count: number, holds: (index: number) => boolean): nu
   return low;
 }
 
-/** The same for strings, from a test of the bounds themselves. */
-export function stringsTest(
+/** Returns the same test as `boundsTest` for strings, based on a function that compares bounds directly. */
+export function stringBoundsTest(
   between: ((low: Buffer, high: Buffer) => boolean) | undefined,
-): ((min: Statistic, max: Statistic) => boolean) | undefined {
+): ((min: BoundStatistic, max: BoundStatistic) => boolean) | undefined {
   return (
     between &&
     ((min, max) => {
-      const low = strings.lower(min);
-      const high = strings.upper(max);
+      const low = stringOrder.lower(min);
+      const high = stringOrder.upper(max);
       return low === undefined || high === undefined || between(low, high);
     })
   );
 }
 
-/** True if `a` is less than `b`, or equal to it and the end is excluded. */
-function isBefore<T>(order: Order<T>, a: T, b: T, isIncluded: boolean): boolean {
+/** Returns true if `a` is less than `b`, or equal to it and the end is excluded. */
+function isBefore<T>(order: BoundOrder<T>, a: T, b: T, isIncluded: boolean): boolean {
   const sign = order.compare(a, b);
   return sign < 0 || (sign === 0 && !isIncluded);
 }
 
-/** The order of a type's values, and the form in which values and statistics are compared; undefined where there is none. */
-export interface Order<T> {
+/**
+ * The order of a type's values. `value`, `lower` and `upper` convert values and statistics to the form that is compared; undefined if that
+ * is impossible.
+ */
+export interface BoundOrder<T> {
   value(value: Scalar): T | undefined;
-  lower(statistic: Statistic): T | undefined;
-  upper(statistic: Statistic): T | undefined;
+  lower(statistic: BoundStatistic): T | undefined;
+  upper(statistic: BoundStatistic): T | undefined;
   compare(a: T, b: T): number;
 }
 
-function orderOf(type: FieldRef['type']): Order<unknown> | undefined {
+function valueOrderOf(type: FieldRef['type']): BoundOrder<unknown> | undefined {
   switch (type) {
     case 'string':
     case 'text':
-      return strings as Order<unknown>;
+      return stringOrder as BoundOrder<unknown>;
     case 'integer':
     case 'long':
-      return longs as Order<unknown>;
+      return longOrder as BoundOrder<unknown>;
     case 'date':
-      return dates as Order<unknown>;
+      return dateOrder as BoundOrder<unknown>;
     case 'double':
-      return doubles as Order<unknown>;
+      return doubleOrder as BoundOrder<unknown>;
     case 'float':
-      return floats as Order<unknown>;
+      return floatOrder as BoundOrder<unknown>;
     default:
       return undefined; // booleans have no statistics, and values of other types have no order
   }
 }
 
-/** The suffix that stats.ts appends to an upper statistic that it has shortened: it sorts after whatever was cut off. */
+/** The suffix that stats.ts appends to an upper bound that it has shortened: it sorts after any removed characters. */
 export const aboveAllStrings = '\u{10FFFF}';
 
-/** The order of strings: their bytes in UTF-8. */
-export const strings: Order<Buffer> = {
+/** The order of strings: by their bytes in UTF-8. */
+export const stringOrder: BoundOrder<Buffer> = {
   value: (value) =>
     typeof value === 'string' && value.isWellFormed() ? Buffer.from(value) : undefined,
   lower: (statistic) => {
@@ -116,7 +119,7 @@ export const strings: Order<Buffer> = {
     const text = statistic.slice(0, -aboveAllStrings.length);
     const bytes = Buffer.allocUnsafe(Buffer.byteLength(text) + 1);
     bytes.write(text);
-    // Sorts after every byte of UTF-8.
+    // This byte sorts after every byte that occurs in UTF-8.
     bytes[bytes.length - 1] = 0xff;
     return bytes;
   },
@@ -127,46 +130,47 @@ function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
 }
 
-const numeric = <T extends bigint | number>(a: T, b: T): number => (a < b ? -1 : a > b ? 1 : 0);
+const compareNumbers = <T extends bigint | number>(a: T, b: T): number =>
+  a < b ? -1 : a > b ? 1 : 0;
 
-const longOf = (statistic: Statistic): bigint | undefined => {
+const longOfStatistic = (statistic: BoundStatistic): bigint | undefined => {
   if (typeof statistic === 'bigint') return statistic;
   if (Number.isSafeInteger(statistic)) return BigInt(statistic as number);
   const text = typeof statistic === 'boolean' ? '' : String(statistic);
   return /^-?\d+$/.test(text) ? BigInt(text) : undefined;
 };
 /** The order of whole numbers. */
-export const longs: Order<bigint> = {
+export const longOrder: BoundOrder<bigint> = {
   value: (value) => (typeof value === 'bigint' ? value : undefined),
-  lower: longOf,
-  upper: longOf,
-  compare: numeric,
+  lower: longOfStatistic,
+  upper: longOfStatistic,
+  compare: compareNumbers,
 };
 
-/** Statistics of the log have milliseconds, rounded away from the values. */
-const dateOf = (statistic: Statistic): bigint | undefined => {
+/** Statistics of the log have milliseconds, with the minimum rounded down and the maximum rounded up. */
+const dateOfStatistic = (statistic: BoundStatistic): bigint | undefined => {
   if (typeof statistic === 'bigint') return statistic;
   const millis = typeof statistic === 'string' ? Date.parse(statistic) : NaN;
   return Number.isNaN(millis) ? undefined : BigInt(millis) * 1000n;
 };
-const dates: Order<bigint> = {
+const dateOrder: BoundOrder<bigint> = {
   value: (value) => (typeof value === 'bigint' ? value : undefined),
-  lower: dateOf,
-  upper: dateOf,
-  compare: numeric,
+  lower: dateOfStatistic,
+  upper: dateOfStatistic,
+  compare: compareNumbers,
 };
 
-const doubleOf = (statistic: Scalar | Statistic): number | undefined =>
+const doubleOfStatistic = (statistic: Scalar | BoundStatistic): number | undefined =>
   typeof statistic === 'number' && !Number.isNaN(statistic) ? statistic : undefined;
-const doubles: Order<number> = {
-  value: doubleOf,
-  lower: doubleOf,
-  upper: doubleOf,
-  compare: numeric,
+const doubleOrder: BoundOrder<number> = {
+  value: doubleOfStatistic,
+  lower: doubleOfStatistic,
+  upper: doubleOfStatistic,
+  compare: compareNumbers,
 };
 
-/** Values are rounded to 32 bits, as both executors round them before they compare. */
-const floats: Order<number> = {
-  ...doubles,
-  value: (value) => (typeof value === 'number' ? doubleOf(Math.fround(value)) : undefined),
+/** Values are rounded to 32 bits, as in both executors before a comparison. */
+const floatOrder: BoundOrder<number> = {
+  ...doubleOrder,
+  value: (value) => (typeof value === 'number' ? doubleOfStatistic(Math.fround(value)) : undefined),
 };

@@ -1,78 +1,81 @@
-import { variantFields } from '../../store/variant-places.js';
+import { variantFieldNames } from '../../store/variant-places.js';
 import { lowerCase } from '../../text/fold.js';
 import { caseVariantsBetween } from './case-variants.js';
 import type { SegmentTest } from './kind.js';
-import { and, node, type FieldRef, type Predicate } from './predicate.js';
+import { and, freezePredicate, type FieldRef, type Predicate } from './predicate.js';
 import { columnFinder } from './segment-column.js';
-import { firstIndex, longs, strings, type Order } from './value-bounds.js';
+import { firstIndexWhere, longOrder, stringOrder, type BoundOrder } from './value-bounds.js';
 
-/** True for a field whose values name the coordinates of their records, in segments that say so (`areVariantsPlaced`). */
-export function isVariant({ path }: FieldRef): boolean {
-  return path.length === 1 && path[0] === variantFields.variant;
+/** Returns true for a field whose values contain the coordinates of their records, in segments whose `areVariantsPlaced` is true. */
+export function isVariantField({ path }: FieldRef): boolean {
+  return path.length === 1 && path[0] === variantFieldNames.variant;
 }
 
 function coordinateField(name: 'chromosome' | 'start' | 'stop', type: 'string' | 'long'): FieldRef {
-  const path = Object.freeze([variantFields.coordinates, variantFields[name]]);
+  const path = Object.freeze([variantFieldNames.coordinates, variantFieldNames[name]]);
   return Object.freeze({ name: path.join('.'), path, type });
 }
 
-const chromosomes = coordinateField('chromosome', 'string');
+const chromosomeColumn = coordinateField('chromosome', 'string');
 const startColumn = coordinateField('start', 'long');
 const stopColumn = coordinateField('stop', 'long');
 
-/** The fields that the conditions of this file read. */
-export const placeFields: readonly FieldRef[] = [chromosomes, startColumn, stopColumn];
+/** The fields that the tests of variants read: chromosome, start and stop. */
+export const coordinateFields: readonly FieldRef[] = [chromosomeColumn, startColumn, stopColumn];
 
-/** The record lies on one of these chromosomes, in any letter case, starts at `mostStart` or before, and stops at `leastStop` or behind. */
-export function placedVariant(
+/**
+ * Returns the condition that a record lies on one of these chromosomes, in any letter case, starts at or before `mostStart`, and stops at
+ * or after `leastStop`.
+ */
+export function variantCoordinateRange(
   names: readonly string[],
   mostStart: bigint,
   leastStop: bigint,
 ): Predicate {
-  // Positions rule out most pages, and comparing numbers takes less time than comparing strings.
+  // Positions come first: they exclude most pages, and comparing numbers takes less time than comparing strings.
   return and([
-    node({
+    freezePredicate({
       kind: 'range',
       field: startColumn,
       low: null,
       high: { value: mostStart, inclusive: true },
     }),
-    node({
+    freezePredicate({
       kind: 'range',
       field: stopColumn,
       low: { value: leastStop, inclusive: true },
       high: null,
     }),
-    node({ kind: 'in', field: chromosomes, values: names, ignoreCase: true }),
+    freezePredicate({ kind: 'in', field: chromosomeColumn, values: names, ignoreCase: true }),
   ]);
 }
 
-/** The positions of the variants on one chromosome, by their starts. */
-interface Positions {
-  /** Whether a case variant of the chromosome's name lies between two bounds. */
+/** The positions of the variants on one chromosome, sorted by start. */
+interface VariantPositions {
+  /** Returns whether a case variant of the chromosome's name lies between two bounds. */
   readonly mayLieBetween: (low: Buffer, high: Buffer) => boolean;
   readonly starts: Float64Array;
   readonly stops: Float64Array;
 }
 
 /**
- * A test that is false for rows of which none can have one of these variants, by the bounds of their coordinates; undefined if a variant cannot be taken
- * apart in one way only. It takes about as long for thousands of variants as for one.
+ * Returns a test that is false for rows that, by the bounds of their coordinates, contain none of these variants. Undefined if the name of
+ * a variant cannot be parsed unambiguously. The test takes about as long for thousands of variants as for one.
  */
 export function variantsTest(variants: readonly string[]): SegmentTest | undefined {
   const byChromosome = positionsOf(variants);
   if (byChromosome === undefined) return undefined;
   const all = [...byChromosome.values()];
-  const [findChromosomes, findStarts, findStops] = placeFields.map(columnFinder) as [
-    Find,
-    Find,
-    Find,
+  const [findChromosomes, findStarts, findStops] = coordinateFields.map(columnFinder) as [
+    ColumnFinder,
+    ColumnFinder,
+    ColumnFinder,
   ];
   return (rows) => {
-    const names = boundsIn(strings, findChromosomes(rows));
-    const start = boundsIn(longs, findStarts(rows));
-    const stop = boundsIn(longs, findStops(rows));
-    const isNear = (positions: Positions): boolean => isAmong(positions, start, stop);
+    const names = boundsIn(stringOrder, findChromosomes(rows));
+    const start = boundsIn(longOrder, findStarts(rows));
+    const stop = boundsIn(longOrder, findStops(rows));
+    const isNear = (positions: VariantPositions): boolean => isAmong(positions, start, stop);
     if (names === undefined) return all.some(isNear);
     const [low, high] = names;
     if (low.equals(high)) {
@@ -83,10 +86,13 @@ export function variantsTest(variants: readonly string[]): SegmentTest | undefin
   };
 }
 
-type Find = ReturnType<typeof columnFinder>;
+type ColumnFinder = ReturnType<typeof columnFinder>;
 
-/** The least and the greatest value of a column; undefined if they are not known. */
-function boundsIn<T>(order: Order<T>, column: ReturnType<Find>): readonly [T, T] | undefined {
+/** Returns the smallest and the largest value of a column; undefined if they are not known. */
+function boundsIn<T>(
+  order: BoundOrder<T>,
+  column: ReturnType<ColumnFinder>,
+): readonly [T, T] | undefined {
   if (typeof column === 'string' || column.isList) return undefined;
   const { min, max } = column.stats;
   const low = min === undefined ? undefined : order.lower(min);
@@ -94,8 +100,10 @@ function boundsIn<T>(order: Order<T>, column: ReturnType<Find>): readonly [T, T]
   return low === undefined || high === undefined ? undefined : [low, high];
 }
 
-/** Positions by chromosome in lower case; undefined if one of the texts is not a variant. */
-function positionsOf(variants: readonly string[]): ReadonlyMap<string, Positions> | undefined {
+/** Returns the positions of the variants by chromosome in lower case; undefined if one of the texts is not a variant. */
+function positionsOf(
+  variants: readonly string[],
+): ReadonlyMap<string, VariantPositions> | undefined {
   const found = new Map<string, (readonly [start: number, stop: number])[]>();
   for (const variant of variants) {
     const match = /^.+-([^-]+)-(\d+)-(\d+)-(?:-|[^-]*)$/su.exec(variant);
@@ -118,18 +126,18 @@ function positionsOf(variants: readonly string[]): ReadonlyMap<string, Positions
   );
 }
 
-/** Whether one of the positions lies between these bounds, as far as they are known. */
+/** Returns whether one of the positions lies between these bounds; an unknown bound excludes nothing. */
 function isAmong(
-  { starts, stops }: Positions,
+  { starts, stops }: VariantPositions,
   start: readonly [bigint, bigint] | undefined,
   stop: readonly [bigint, bigint] | undefined,
 ): boolean {
-  const [firstStart, lastStart] = (start ?? everywhere).map(Number) as [number, number];
-  const [firstStop, lastStop] = (stop ?? everywhere).map(Number) as [number, number];
-  let i = firstIndex(starts.length, (index) => starts[index]! >= firstStart);
+  const [firstStart, lastStart] = (start ?? unboundedRange).map(Number) as [number, number];
+  const [firstStop, lastStop] = (stop ?? unboundedRange).map(Number) as [number, number];
+  let i = firstIndexWhere(starts.length, (index) => starts[index]! >= firstStart);
   for (; i < starts.length && starts[i]! <= lastStart; i++)
     if (stops[i]! >= firstStop && stops[i]! <= lastStop) return true;
   return false;
 }
 
-const everywhere = [-Infinity, Infinity] as const;
+const unboundedRange = [-Infinity, Infinity] as const;

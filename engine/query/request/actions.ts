@@ -3,45 +3,55 @@ import { budgets } from '../../core/budgets.js';
 import { didYouMean, suggestionFor, type Synonyms } from '../../core/suggestion.js';
 import type { StoredType } from '../../core/types.js';
 import { isReserved } from './fields.js';
-import { node, none, or, type FieldRef, type Predicate } from '../predicate/predicate.js';
-import { Problem, shownValue } from './problem.js';
-import { highEnd, lowEnd, rangePredicate, isRanged, twoEnded } from './ranges.js';
-import { momentOf, scalarOf, textOf } from './values.js';
+import {
+  freezePredicate,
+  none,
+  or,
+  type FieldRef,
+  type Predicate,
+} from '../predicate/predicate.js';
+import { Problem, valueForMessage } from './problem.js';
+import { highEnd, lowEnd, rangePredicate, isRangeType, twoEndedRange } from './ranges.js';
+import { readDateInterval, readScalar, readText } from './values.js';
 import { tokenize } from '../../text/tokenizer.js';
 
-type Type = StoredType | 'auto';
+type FieldType = StoredType | 'auto';
 
 /** A filter action, `FIELD__ACTION`: the types that it applies to, and the predicate that it builds from a value. */
 interface FilterAction {
-  readonly types: (type: Type) => boolean;
+  readonly types: (type: FieldType) => boolean;
   readonly build: (field: FieldRef, value: unknown) => Predicate;
   /** Completes "finds the records of which a value of the field …", for `docs/queries.md`. */
   readonly description: string;
 }
 
-const isString = (type: Type): boolean => type === 'string';
-const isWritten = (type: Type): boolean => type === 'string' || type === 'text';
-const hasValue = (type: Type): boolean => type !== 'object' && type !== 'json';
+const isString = (type: FieldType): boolean => type === 'string';
+const isTextual = (type: FieldType): boolean => type === 'string' || type === 'text';
+const isScalar = (type: FieldType): boolean => type !== 'object' && type !== 'json';
 
 const betweenDescription = 'lies between two listed numbers or dates';
-const pattern = 'matches the regular expression (RE2 syntax) from its first to its last character';
+const regexpDescription =
+  'matches the regular expression (RE2 syntax) from its first to its last character';
 
-/** The filter actions (query language 2.2); a new one is one entry here, a case of `test/engine/query/naive-filter.ts` and one of `actionsOf` in `random-filter.ts` beside it. */
-const actions: ReadonlyMap<string, FilterAction> = new Map<string, FilterAction>([
+/**
+ * The filter actions (query language 2.2). A new one needs an entry here, a case in `test/engine/query/naive-filter.ts` and one in
+ * `actionsOf` of `random-filter.ts` there.
+ */
+const actionsByName: ReadonlyMap<string, FilterAction> = new Map<string, FilterAction>([
   ['', declareAction(() => true, equalsValue, 'equals the value in any letter case, or contains all its words if the field is a `text`; `null`: records without a value')],
-  ['iexact', declareAction(isWritten, (field, value) => equalityPredicate(field, [value], true), 'equals the value in any letter case')],
+  ['iexact', declareAction(isTextual, (field, value) => equalityPredicate(field, [value], true), 'equals the value in any letter case')],
   ['exact', declareAction(() => true, (field, value) => equalityPredicate(field, [value], false), 'equals the value, letter case included')],
-  ['in', declareAction(hasValue, (field, value) => equalityPredicate(field, listOfValues(value), true), 'equals one of the listed values in any letter case')],
-  ['range', declareAction(isRanged, (field, value) => twoEnded('range', field, value, true), `${betweenDescription}, or equals one of them`)],
-  ['between', declareAction(isRanged, (field, value) => twoEnded('between', field, value, false), `${betweenDescription}, and equals neither (unlike SQL's BETWEEN)`)],
-  ['gt', declareAction(isRanged, (field, value) => rangePredicate(field, lowEnd(field, value, false), null), 'is greater, or later')],
-  ['gte', declareAction(isRanged, (field, value) => rangePredicate(field, lowEnd(field, value, true), null), 'is greater or later, or equal')],
-  ['lt', declareAction(isRanged, (field, value) => rangePredicate(field, null, highEnd(field, value, false)), 'is less, or earlier')],
-  ['lte', declareAction(isRanged, (field, value) => rangePredicate(field, null, highEnd(field, value, true)), 'is less or earlier, or equal')],
-  ['contains', declareAction(isWritten, containsPredicate, 'contains the string, letter case included; a `text` contains all words of the value')],
-  ['regexp', declareAction(isString, regexpPredicate, pattern)],
-  ['regex', declareAction(isString, regexpPredicate, pattern)],
-  ['prefix', declareAction(isString, (field, value) => node({ kind: 'prefix', field, text: textOf(value) }), 'begins with the string, letter case included')],
+  ['in', declareAction(isScalar, (field, value) => equalityPredicate(field, requireValueList(value), true), 'equals one of the listed values in any letter case')],
+  ['range', declareAction(isRangeType, (field, value) => twoEndedRange('range', field, value, true), `${betweenDescription}, or equals one of them`)],
+  ['between', declareAction(isRangeType, (field, value) => twoEndedRange('between', field, value, false), `${betweenDescription}, and equals neither (unlike SQL's BETWEEN)`)],
+  ['gt', declareAction(isRangeType, (field, value) => rangePredicate(field, lowEnd(field, value, false), null), 'is greater, or later')],
+  ['gte', declareAction(isRangeType, (field, value) => rangePredicate(field, lowEnd(field, value, true), null), 'is greater or later, or equal')],
+  ['lt', declareAction(isRangeType, (field, value) => rangePredicate(field, null, highEnd(field, value, false)), 'is less, or earlier')],
+  ['lte', declareAction(isRangeType, (field, value) => rangePredicate(field, null, highEnd(field, value, true)), 'is less or earlier, or equal')],
+  ['contains', declareAction(isTextual, containsPredicate, 'contains the string, letter case included; a `text` contains all words of the value')],
+  ['regexp', declareAction(isString, regexpPredicate, regexpDescription)],
+  ['regex', declareAction(isString, regexpPredicate, regexpDescription)],
+  ['prefix', declareAction(isString, (field, value) => freezePredicate({ kind: 'prefix', field, text: readText(value) }), 'begins with the string, letter case included')],
 ]); // prettier-ignore
 
 function declareAction(
@@ -66,13 +76,13 @@ const storedTypes = Object.keys({
   json: 0,
 } satisfies Record<StoredType, 0>) as StoredType[];
 
-/** Every filter action, with the types that it applies to, for the documents and the tests. */
+/** Returns every filter action with the types that it applies to, for the documentation and the tests. */
 export function filterActions(): readonly {
   readonly name: string;
   readonly types: readonly StoredType[];
   readonly description: string;
 }[] {
-  return [...actions].map(([name, { types, description }]) => ({
+  return [...actionsByName].map(([name, { types, description }]) => ({
     name,
     types: storedTypes.filter(types),
     description,
@@ -80,12 +90,12 @@ export function filterActions(): readonly {
 }
 
 /**
- * The actions on the number of a field's values, such as `__length__gte`: the numeric actions, applied to that number. They
- * read no value of the field, so they apply to every type.
+ * The actions on the number of a field's values, such as `__length__gte`: numeric actions that are applied to that number. They read no
+ * value of the field, so they apply to every type.
  */
 const lengthActions: ReadonlyMap<string, FilterAction> = new Map(
-  [...actions].flatMap(([name, { types, build, description }]): [string, FilterAction][] => {
-    if (types !== isRanged && name !== '' && name !== 'in') return [];
+  [...actionsByName].flatMap(([name, { types, build, description }]): [string, FilterAction][] => {
+    if (types !== isRangeType && name !== '' && name !== 'in') return [];
     const ofLength: FilterAction = {
       types: () => true,
       build: (field, value) => lengthPredicate(field, build({ ...field, type: 'integer' }, value)),
@@ -95,8 +105,8 @@ const lengthActions: ReadonlyMap<string, FilterAction> = new Map(
   }),
 );
 
-/** Names that other query languages have for an action. */
-const synonyms: Synonyms = {
+/** Names that other query languages use for an action of this one. */
+const actionSynonyms: Synonyms = {
   eq: ['exact'],
   equal: ['exact'],
   equals: ['exact'],
@@ -135,7 +145,7 @@ const synonyms: Synonyms = {
   size: ['length'],
 };
 
-/** Replacements for actions that other query languages have. */
+/** For actions of other query languages, what to use instead. */
 const replacementActions: ReadonlyMap<string, string> = new Map([
   ...['ne', 'neq', 'not', 'isnot', 'notequal'].map((name) => [name, '{"not": [FIELD, VALUE]}'] as const), // prettier-ignore
   ...['nin', 'notin'].map((name) => [name, '{"not": [FIELD__in, VALUES]}'] as const),
@@ -144,21 +154,23 @@ const replacementActions: ReadonlyMap<string, string> = new Map([
   ...['endswith', 'suffix', 'iendswith'].map((name) => [name, '[FIELD__regexp, ".*VALUE"]'] as const), // prettier-ignore
 ]);
 
-/** The end of the message about an unknown action: what may have been meant, or all that there are. */
+/** Returns the end of the message about an unknown action: the action that may be meant, or all actions. */
 function unknownActionAdvice(name: string): string {
   const form = replacementActions.get(name.toLowerCase().replaceAll('_', ''));
   if (form !== undefined) return ` Use ${form}.`;
-  const names = [...actions.keys(), ...lengthActions.keys()].filter((one) => one !== '');
-  const meant = didYouMean(suggestionFor(name, names, synonyms));
-  return meant || ` Known actions: ${[...actions.keys()].filter((one) => one !== '').join(', ')}.`;
+  const names = [...actionsByName.keys(), ...lengthActions.keys()].filter((one) => one !== '');
+  const meant = didYouMean(suggestionFor(name, names, actionSynonyms));
+  return (
+    meant || ` Known actions: ${[...actionsByName.keys()].filter((one) => one !== '').join(', ')}.`
+  );
 }
 
-/** The field and the action of a filter's key, `FIELD`, `FIELD__ACTION` or `FIELD__length__ACTION`. */
+/** Splits the key of a filter, `FIELD`, `FIELD__ACTION` or `FIELD__length__ACTION`, into the field and the action. */
 export function splitKey(
   key: string,
   isField: (name: string) => boolean,
 ): { readonly name: string; readonly action: string } {
-  // The name of a field may itself contain `__`.
+  // The name of a field may itself contain `__`, so the whole key is tried first.
   if (isField(key)) return { name: key, action: '' };
   const separatorAt = key.lastIndexOf('__');
   if (separatorAt < 0) return { name: key, action: '' };
@@ -169,23 +181,24 @@ export function splitKey(
     : { name, action };
 }
 
-/** True for an action that compares by order. */
+/** Returns true for an action that compares by order. */
 export function isRangeAction(name: string): boolean {
-  return actions.get(name)?.types === isRanged;
+  return actionsByName.get(name)?.types === isRangeType;
 }
 
 /**
- * The condition of one filter pair. Throws a `Problem` for an unknown action, an action that does not apply to the field's
- * type, or an invalid value.
+ * Returns the condition of one filter pair. Throws a `Problem` for an unknown action, an action that does not apply to the field's type, or
+ * an invalid value.
  */
 export function conditionOfAction(field: FieldRef, name: string, value: unknown): Predicate {
   const ofLength = lengthActions.get(name);
   if (ofLength) return ofLength.build(field, value);
-  const knownAction = actions.get(name);
+  const knownAction = actionsByName.get(name);
   if (!knownAction)
     throw new Problem(`Unknown action: ${name.slice(0, 80)}.${unknownActionAdvice(name)}`);
-  // A declared field without data: its type is not known yet, and it is missing in every record.
-  if (field.type === 'auto') return value === null ? node({ kind: 'missing', field }) : none;
+  // A field of type `auto` is declared but has no data: its type is not known yet, and it is missing in every record.
+  if (field.type === 'auto')
+    return value === null ? freezePredicate({ kind: 'missing', field }) : none;
   if (!knownAction.types(field.type)) {
     throw new Problem(
       `Action ${name} does not apply to ${field.name}, which is of type ${field.type}`,
@@ -194,12 +207,12 @@ export function conditionOfAction(field: FieldRef, name: string, value: unknown)
   return knownAction.build(field, value);
 }
 
-/** Turns a condition on whole numbers into the same condition on the number of a field's values. */
+/** Converts a condition on whole numbers into the same condition on the number of a field's values. */
 function lengthPredicate(field: FieldRef, numbers: Predicate): Predicate {
   const countFrom = (from: number, to: number | null): Predicate =>
     to !== null && to < Math.max(from, 0)
       ? none
-      : node({ kind: 'length', field, from: Math.max(from, 0), to });
+      : freezePredicate({ kind: 'length', field, from: Math.max(from, 0), to });
   switch (numbers.kind) {
     case 'none':
       return none;
@@ -221,7 +234,7 @@ function equalsValue(field: FieldRef, value: unknown): Predicate {
     : equalityPredicate(field, [value], true);
 }
 
-/** A `null` among the values matches records without the field. */
+/** Returns an equality condition; a `null` among the values matches records without the field. */
 function equalityPredicate(
   field: FieldRef,
   values: readonly unknown[],
@@ -229,12 +242,16 @@ function equalityPredicate(
 ): Predicate {
   const presentValues = values.filter((value) => value !== null);
   const parts: Predicate[] =
-    presentValues.length < values.length ? [node({ kind: 'missing', field })] : [];
-  if (presentValues.length > 0) parts.push(equalPresent(field, presentValues, ignoreCase));
+    presentValues.length < values.length ? [freezePredicate({ kind: 'missing', field })] : [];
+  if (presentValues.length > 0) parts.push(presentEquality(field, presentValues, ignoreCase));
   return or(parts);
 }
 
-function equalPresent(field: FieldRef, values: readonly unknown[], ignoreCase: boolean): Predicate {
+function presentEquality(
+  field: FieldRef,
+  values: readonly unknown[],
+  ignoreCase: boolean,
+): Predicate {
   const { type } = field;
   if (type === 'object' || type === 'json' || type === 'auto') {
     throw new Problem(`${field.name} is an object: compare one of the fields inside it, or null`);
@@ -242,7 +259,7 @@ function equalPresent(field: FieldRef, values: readonly unknown[], ignoreCase: b
   if (type === 'date') {
     return or(
       values.map((value) => {
-        const { start, end } = momentOf(value);
+        const { start, end } = readDateInterval(value);
         return rangePredicate(
           field,
           { value: start, inclusive: true },
@@ -253,25 +270,25 @@ function equalPresent(field: FieldRef, values: readonly unknown[], ignoreCase: b
   }
   const scalars = values.map((value) => {
     if (Array.isArray(value))
-      throw new Problem(`Expected one value, not ${shownValue(value)}; use ${field.name}__in`);
-    return scalarOf(type, coordinateValue(field, value));
+      throw new Problem(`Expected one value, not ${valueForMessage(value)}; use ${field.name}__in`);
+    return readScalar(type, coordinateValue(field, value));
   });
   const possibleScalars = [...new Set(scalars.filter((value) => value !== undefined))];
   if (possibleScalars.length === 0) return none;
-  return node({
+  return freezePredicate({
     kind: 'in',
     field,
     values: possibleScalars,
-    ignoreCase: ignoreCase && isFolded(field),
+    ignoreCase: ignoreCase && ignoresCase(field),
   });
 }
 
 /**
- * True if comparison with the field ignores letter case: for strings and texts. Choice: comparisons of blobs, of `_id` and of
- * `_commit` are case-sensitive.
+ * Returns true if comparison with the field ignores letter case, which is so for strings and texts. Choice: comparisons of blobs, of `_id`
+ * and of `_commit` are case-sensitive.
  */
-function isFolded(field: FieldRef): boolean {
-  return isWritten(field.type) && !isReserved(field.path);
+function ignoresCase(field: FieldRef): boolean {
+  return isTextual(field.type) && !isReserved(field.path);
 }
 
 /** Removes `chr` from the value of a chromosome field, because chromosomes are stored without it. */
@@ -280,9 +297,9 @@ export function coordinateValue(field: FieldRef, value: unknown): unknown {
   return isChromosome && typeof value === 'string' ? value.replace(/^chr/i, '') : value;
 }
 
-function listOfValues(value: unknown): readonly unknown[] {
+function requireValueList(value: unknown): readonly unknown[] {
   if (!Array.isArray(value))
-    throw new Problem(`Action in expects a list, not ${shownValue(value)}`);
+    throw new Problem(`Action in expects a list, not ${valueForMessage(value)}`);
   if (value.length > budgets.inListValues) {
     throw new Problem(
       `The action in takes at most ${budgets.inListValues} values, not ${value.length}: split the list into several filters, joined by or`,
@@ -293,8 +310,8 @@ function listOfValues(value: unknown): readonly unknown[] {
 }
 
 function containsPredicate(field: FieldRef, value: unknown): Predicate {
-  const text = textOf(value);
-  if (field.type !== 'text') return node({ kind: 'contains', field, text });
+  const text = readText(value);
+  if (field.type !== 'text') return freezePredicate({ kind: 'contains', field, text });
   const wantedTerms = [...new Set(tokenize(text))];
   if (wantedTerms.length > budgets.queryTerms) {
     throw new Problem(
@@ -303,11 +320,13 @@ function containsPredicate(field: FieldRef, value: unknown): Predicate {
     );
   }
   // Choice: a value without a term matches nothing.
-  return wantedTerms.length === 0 ? none : node({ kind: 'terms', field, terms: wantedTerms });
+  return wantedTerms.length === 0
+    ? none
+    : freezePredicate({ kind: 'terms', field, terms: wantedTerms });
 }
 
 function regexpPredicate(field: FieldRef, value: unknown): Predicate {
-  const pattern = textOf(value);
+  const pattern = readText(value);
   const bytes = Buffer.byteLength(pattern);
   if (bytes > budgets.regexpBytes) {
     throw new Problem(
@@ -319,8 +338,8 @@ function regexpPredicate(field: FieldRef, value: unknown): Predicate {
     RE2JS.compile(pattern);
   } catch (error) {
     throw new Problem(
-      `Unsupported regular expression ${shownValue(pattern)}: ${(error as Error).message}`,
+      `Unsupported regular expression ${valueForMessage(pattern)}: ${(error as Error).message}`,
     );
   }
-  return node({ kind: 'regexp', field, pattern });
+  return freezePredicate({ kind: 'regexp', field, pattern });
 }

@@ -1,21 +1,27 @@
 import type { EntityType } from '../../core/types.js';
 import { fieldRef, type FieldIndex } from './fields.js';
-import { node, none, or, type FieldRef, type Predicate } from '../predicate/predicate.js';
+import {
+  freezePredicate,
+  none,
+  or,
+  type FieldRef,
+  type Predicate,
+} from '../predicate/predicate.js';
 import { Problem } from './problem.js';
-import { scalarOf } from './values.js';
+import { readScalar } from './values.js';
 
 /** Matches records that have one of these names in a field of the entity type, ignoring case. */
-export function amongEntityFields(
+export function entityFieldsEqualAny(
   fields: FieldIndex,
   type: EntityType,
   names: readonly string[],
 ): Predicate {
   const found = fieldsOfEntities(fields, type);
   if (found.length === 0) throw new Problem(`The dataset has no field of the entity type ${type}`);
-  return or(found.map((field) => isOneOf(field, names)));
+  return or(found.map((field) => fieldEqualsAny(field, names)));
 }
 
-/** The fields of these entity types. */
+/** Returns the fields of these entity types. */
 export function fieldsOfEntities(
   fields: FieldIndex,
   ...types: readonly EntityType[]
@@ -25,13 +31,16 @@ export function fieldsOfEntities(
     .map(fieldRef);
 }
 
-/** Matches records with a value of the field that is one of these names, ignoring case; matches none if the names are no values of its type. */
-export function isOneOf(field: FieldRef, names: readonly string[]): Predicate {
+/**
+ * Matches records in which a value of the field equals one of these names, ignoring case. Matches none if the names are not values of the
+ * field's type.
+ */
+export function fieldEqualsAny(field: FieldRef, names: readonly string[]): Predicate {
   const { type } = field;
   if (type === 'auto' || type === 'object' || type === 'json' || type === 'date') return none;
   const values = names.flatMap((name) => {
     try {
-      return scalarOf(type, name) ?? [];
+      return readScalar(type, name) ?? [];
     } catch (error) {
       if (error instanceof Problem) return []; // not a value of the field's type, so no record can hold it
       throw error;
@@ -40,5 +49,5 @@ export function isOneOf(field: FieldRef, names: readonly string[]): Predicate {
   const distinct = [...new Set(values)];
   if (distinct.length === 0) return none;
   const ignoreCase = type === 'string' || type === 'text';
-  return node({ kind: 'in', field, values: distinct, ignoreCase });
+  return freezePredicate({ kind: 'in', field, values: distinct, ignoreCase });
 }

@@ -1,5 +1,5 @@
 import { isNumeric, type StoredType } from '../../core/types.js';
-import { Problem, shownValue } from './problem.js';
+import { Problem, valueForMessage } from './problem.js';
 
 const dateUnits = ['year', 'quarter', 'month', 'week', 'day', 'hour', 'minute', 'second'] as const;
 /** The unit of the bins of a histogram of dates. */
@@ -28,23 +28,23 @@ export type Bins =
 export function parseBins(interval: unknown, scale: unknown, type: StoredType | 'auto'): Bins {
   const isLog = scale === 'log';
   if (!isLog && scale !== undefined && scale !== 'linear')
-    throw new Problem(`scale is linear or log, not ${shownValue(scale)}`);
+    throw new Problem(`scale is linear or log, not ${valueForMessage(scale)}`);
   if (!isNumeric(type)) {
     if (isLog) throw new Problem(`scale log is for numbers, not for a field of type ${type}`);
     const unit = dateUnits.find((candidate) => candidate === (interval ?? 'month'));
     if (!unit)
       throw new Problem(
-        `interval of dates is one of ${dateUnits.join(', ')}, not ${shownValue(interval)}`,
+        `interval of dates is one of ${dateUnits.join(', ')}, not ${valueForMessage(interval)}`,
       );
     return { kind: 'date', unit };
   }
-  const size = decimalOf(interval ?? (isLog ? 1n : 100n));
+  const size = parseDecimal(interval ?? (isLog ? 1n : 100n));
   const isWhole = type === 'integer' || type === 'long';
   if (isLog) return logBins(size, isWhole, interval);
   return isWhole ? wholeBins(size, interval) : realBins(size, interval);
 }
 
-/** The JSON text of a bin's key, from the text of the value that the statement groups by. */
+/** Returns the JSON text of a bin's key, from the text of the value by which the statement groups. */
 export function binKey(bins: Bins, text: string): string {
   if (bins.kind === 'whole') return decimalText(BigInt(text) * bins.digits, bins.scale);
   if (bins.kind !== 'log') return text;
@@ -59,21 +59,22 @@ interface Decimal {
   readonly scale: number;
 }
 
-const longestDecimal = 40;
+const maxDecimalCharacters = 40;
 const decimalPattern = /^\+?(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/;
 
-function decimalOf(input: unknown): Decimal {
+function parseDecimal(input: unknown): Decimal {
   const isGiven = typeof input === 'number' || typeof input === 'bigint';
   const text = isGiven ? String(input) : typeof input === 'string' ? input.trim() : '';
   const [, before = '', after = '', exponent = '0'] =
-    (text.length <= longestDecimal && decimalPattern.exec(text)) || [];
+    (text.length <= maxDecimalCharacters && decimalPattern.exec(text)) || [];
   const digits = BigInt(before + after || '0');
-  if (digits === 0n) throw new Problem(`interval is a positive number, not ${shownValue(input)}`);
+  if (digits === 0n)
+    throw new Problem(`interval is a positive number, not ${valueForMessage(input)}`);
   const zeros = /0*$/.exec(String(digits))![0].length;
   const scale = after.length - Number(exponent) - zeros;
   const bareDigits = digits / 10n ** BigInt(zeros);
   if (scale < -100 || scale > 100)
-    throw new Problem(`interval lies from 1e-100 to 1e100, not ${shownValue(input)}`);
+    throw new Problem(`interval lies from 1e-100 to 1e100, not ${valueForMessage(input)}`);
   return scale < 0
     ? { digits: bareDigits * 10n ** BigInt(-scale), scale: 0 }
     : { digits: bareDigits, scale };
@@ -82,7 +83,7 @@ function decimalOf(input: unknown): Decimal {
 function wholeBins({ digits, scale }: Decimal, input: unknown): Bins {
   if (scale > 18 || digits > 2n ** 63n - 1n) {
     throw new Problem(
-      `interval of whole numbers has at most 18 decimals and lies below 2^63, not ${shownValue(input)}`,
+      `interval of whole numbers has at most 18 decimals and lies below 2^63, not ${valueForMessage(input)}`,
     );
   }
   return { kind: 'whole', digits, scale };
@@ -91,22 +92,22 @@ function wholeBins({ digits, scale }: Decimal, input: unknown): Bins {
 function realBins({ digits, scale }: Decimal, input: unknown): Bins {
   const numerator = Number(digits);
   if (numerator > 1e100)
-    throw new Problem(`interval lies from 1e-100 to 1e100, not ${shownValue(input)}`);
+    throw new Problem(`interval lies from 1e-100 to 1e100, not ${valueForMessage(input)}`);
   return { kind: 'real', numerator, denominator: Number(`1e${scale}`) };
 }
 
-const smallestStep = 0.01;
-const largestStep = 10;
+const minLogInterval = 0.01;
+const maxLogInterval = 10;
 
 function logBins({ digits, scale }: Decimal, isWhole: boolean, input: unknown): Bins {
   const [numerator, denominator] = [Number(digits), Number(`1e${scale}`)];
   const step = numerator / denominator;
-  if (step < smallestStep || step > largestStep) {
+  if (step < minLogInterval || step > maxLogInterval) {
     throw new Problem(
-      `interval of a log scale lies from ${smallestStep} to ${largestStep}, not ${shownValue(input)}`,
+      `interval of a log scale lies from ${minLogInterval} to ${maxLogInterval}, not ${valueForMessage(input)}`,
     );
   }
-  // From the smallest to the largest double, or from 1 to the largest long.
+  // The bins cover the range from the smallest to the largest double, or from 1 to the largest long.
   const first = isWhole ? 0 : Math.floor(-323.5 / step);
   const last = Math.floor((isWhole ? 18.96 : 308.25) / step);
   const keys = Array.from({ length: last - first + 1 }, (_, index) =>

@@ -1,19 +1,19 @@
 import { budgets } from '../../core/budgets.js';
-import { invalid } from '../../core/errors.js';
+import { invalidError } from '../../core/errors.js';
 import { didYouMean, suggestionFor, type Synonyms } from '../../core/suggestion.js';
 import { isNumeric, type DataType } from '../../core/types.js';
 import { parseBins, type Bins } from './facet-bins.js';
-import { fieldRef, unknownField, type FieldIndex } from './fields.js';
+import { fieldRef, unknownFieldMessage, type FieldIndex } from './fields.js';
 import type { FieldRef } from '../predicate/predicate.js';
-import { Problem, problemAt, shownValue } from './problem.js';
-import { numberOf } from './values.js';
+import { Problem, problemAt, valueForMessage } from './problem.js';
+import { readNumber } from './values.js';
 
 /** A parsed facet: an aggregation of one field over the matching records. */
 export type Facet =
   | {
       readonly kind: 'terms';
       readonly field: FieldRef;
-      /** The most buckets; Infinity for all. */
+      /** Maximum number of buckets; Infinity for all. */
       readonly limit: number;
       readonly nested: readonly Facet[];
     }
@@ -31,10 +31,10 @@ export type Facet =
       readonly percents: readonly number[];
     };
 
-/** A facet of buckets, under which other facets may nest. */
+/** A facet with buckets, in which other facets may be nested. */
 export type BucketFacet = Extract<Facet, { kind: 'terms' | 'histogram' }>;
 
-/** True for a facet that may have nested facets. */
+/** Returns true for a facet that may have nested facets. */
 export function hasBuckets(facet: Facet): facet is BucketFacet {
   return facet.kind === 'terms' || facet.kind === 'histogram';
 }
@@ -55,7 +55,7 @@ function parseFacet(
   seen: { total: number },
 ): readonly Facet[] | null {
   if (input === null || input === undefined || input === '') return null;
-  const entries = namedFacets(input, path);
+  const entries = facetEntries(input, path);
   if (entries.length === 0) return null;
   return entries.map(([name, options]) => {
     const place = `${path}.${name.slice(0, 80)}`;
@@ -73,16 +73,16 @@ function parseFacet(
         );
       }
       const row = fields.find(name);
-      if (!row) throw new Problem(unknownField(name, fields));
-      const givenOptions = asOptions(options);
-      const kind = kindOf(givenOptions.get('facet_type'), row.name, row.dataType);
+      if (!row) throw new Problem(unknownFieldMessage(name, fields));
+      const givenOptions = readFacetOptions(options);
+      const kind = readFacetKind(givenOptions.get('facet_type'), row.name, row.dataType);
       const field = fieldRef(row);
       const nested =
         parseFacet(givenOptions.get('facets'), fields, `${place}.facets`, depth + 1, seen) ?? [];
       if (nested.length > 0 && kind !== 'terms' && kind !== 'histogram')
         throw new Problem('Facets nest only under terms and histogram');
       if (kind === 'terms')
-        return { kind, field, limit: termLimit(givenOptions.get('limit')), nested };
+        return { kind, field, limit: readTermLimit(givenOptions.get('limit')), nested };
       if (kind === 'stats')
         return { kind, field, extended: readFlag(givenOptions.get('extended')) };
       if (kind === 'histogram') {
@@ -99,36 +99,42 @@ function parseFacet(
   });
 }
 
-function namedFacets(input: unknown, path: string): (readonly [string, unknown])[] {
+function facetEntries(input: unknown, path: string): (readonly [string, unknown])[] {
   if (typeof input === 'string') return [[input, null]];
   if (Array.isArray(input)) {
     const list: readonly unknown[] = input;
     return [...new Set(list)].map((name) => {
       if (typeof name !== 'string')
-        throw invalid('facets', `Expected field names in ${path}, not ${shownValue(name)}`);
+        throw invalidError(
+          'facets',
+          `Expected field names in ${path}, not ${valueForMessage(name)}`,
+        );
       return [name, null];
     });
   }
   if (typeof input === 'object' && input !== null) return Object.entries(input);
-  throw invalid('facets', `Expected an object of facets in ${path}, not ${shownValue(input)}`);
+  throw invalidError(
+    'facets',
+    `Expected an object of facets in ${path}, not ${valueForMessage(input)}`,
+  );
 }
 
-function asOptions(input: unknown): ReadonlyMap<string, unknown> {
+function readFacetOptions(input: unknown): ReadonlyMap<string, unknown> {
   if (input === null || input === undefined) return new Map();
   if (typeof input !== 'object' || Array.isArray(input))
-    throw new Problem(`Expected options, not ${shownValue(input)}`);
+    throw new Problem(`Expected options, not ${valueForMessage(input)}`);
   const givenFacets = Object.entries(input).filter(([, value]) => value !== null);
-  const unknown = givenFacets.find(([key]) => !options.has(key));
+  const unknown = givenFacets.find(([key]) => !facetOptions.has(key));
   if (unknown) {
     const [key] = unknown;
-    const meant = suggestionFor(key, options, optionSynonyms);
-    const fix = didYouMean(meant) || ` Known options: ${[...options].join(', ')}.`;
+    const meant = suggestionFor(key, facetOptions, facetOptionSynonyms);
+    const fix = didYouMean(meant) || ` Known options: ${[...facetOptions].join(', ')}.`;
     throw new Problem(`Unknown facet option: ${key.slice(0, 80)}.${fix}`);
   }
   return new Map(givenFacets);
 }
 
-const options: ReadonlySet<string> = new Set([
+const facetOptions: ReadonlySet<string> = new Set([
   'facet_type',
   'limit',
   'interval',
@@ -138,7 +144,7 @@ const options: ReadonlySet<string> = new Set([
   'facets',
 ]);
 
-const optionSynonyms: Synonyms = {
+const facetOptionSynonyms: Synonyms = {
   type: ['facet_type'],
   kind: ['facet_type'],
   size: ['limit'],
@@ -153,9 +159,9 @@ const optionSynonyms: Synonyms = {
 
 type FacetKind = Facet['kind'];
 
-const kinds: readonly FacetKind[] = ['terms', 'count', 'stats', 'histogram', 'percentiles'];
+const facetKinds: readonly FacetKind[] = ['terms', 'count', 'stats', 'histogram', 'percentiles'];
 
-const kindSynonyms: Synonyms = {
+const facetKindSynonyms: Synonyms = {
   values: ['terms'],
   top: ['terms'],
   cardinality: ['count'],
@@ -176,8 +182,8 @@ const kindSynonyms: Synonyms = {
   quantiles: ['percentiles'],
 };
 
-/** The facets of each kind of field, the default first (query language 3.1). */
-function kindsOf(name: string, type: DataType): readonly FacetKind[] {
+/** Returns the kinds of facets that a field of this type can have, the default first (query language 3.1). */
+function facetKindsOfType(name: string, type: DataType): readonly FacetKind[] {
   if (name === '_id') return ['count'];
   if (isNumeric(type)) return ['stats', 'histogram', 'percentiles', 'count', 'terms'];
   if (type === 'date') return ['terms', 'count', 'histogram'];
@@ -185,8 +191,8 @@ function kindsOf(name: string, type: DataType): readonly FacetKind[] {
   return [];
 }
 
-function kindOf(asked: unknown, name: string, type: DataType): FacetKind {
-  const possibleKinds = kindsOf(name, type);
+function readFacetKind(asked: unknown, name: string, type: DataType): FacetKind {
+  const possibleKinds = facetKindsOfType(name, type);
   if (possibleKinds.length === 0) throw new Problem(`Field ${name} of type ${type} has no facets`);
   if (asked === undefined || asked === '') {
     if (name === '_id') throw new Problem('Field _id has no terms facet; ask for facet_type count');
@@ -194,22 +200,22 @@ function kindOf(asked: unknown, name: string, type: DataType): FacetKind {
   }
   const kind = possibleKinds.find((candidate) => candidate === asked);
   if (kind) return kind;
-  if (!kinds.includes(asked as FacetKind)) {
-    const meant = suggestionFor(String(asked), kinds, kindSynonyms);
-    const fix = didYouMean(meant) || ` Known types: ${kinds.join(', ')}.`;
-    throw new Problem(`Unknown facet_type: ${shownValue(asked)}.${fix}`);
+  if (!facetKinds.includes(asked as FacetKind)) {
+    const meant = suggestionFor(String(asked), facetKinds, facetKindSynonyms);
+    const fix = didYouMean(meant) || ` Known types: ${facetKinds.join(', ')}.`;
+    throw new Problem(`Unknown facet_type: ${valueForMessage(asked)}.${fix}`);
   }
   throw new Problem(
     `Field ${name} of type ${type} has no ${asked as string} facet; it has ${possibleKinds.join(', ')}`,
   );
 }
 
-function termLimit(input: unknown): number {
+function readTermLimit(input: unknown): number {
   if (input === undefined) return 10;
-  const limit = numberOf(input);
+  const limit = readNumber(input);
   if (typeof limit !== 'bigint' || limit < 0n || limit > BigInt(budgets.facetTerms)) {
     throw new Problem(
-      `The limit of a facet is a whole number from 1 to ${budgets.facetTerms}, or 0 for all terms, not ${shownValue(input)}`,
+      `The limit of a facet is a whole number from 1 to ${budgets.facetTerms}, or 0 for all terms, not ${valueForMessage(input)}`,
     );
   }
   return limit === 0n ? Infinity : Number(limit);
@@ -220,7 +226,7 @@ function readFlag(input: unknown): boolean {
   if (typeof input === 'boolean') return input;
   const word = typeof input === 'string' ? input.toLowerCase() : '';
   if (word === 'true' || word === 'false') return word === 'true';
-  throw new Problem(`extended is true or false, not ${shownValue(input)}`);
+  throw new Problem(`extended is true or false, not ${valueForMessage(input)}`);
 }
 
 function readPercents(input: unknown): readonly number[] {
@@ -229,9 +235,9 @@ function readPercents(input: unknown): readonly number[] {
   if (list.length === 0 || list.length > 1000)
     throw new Problem('percents takes 1 to 1000 numbers');
   return list.map((member) => {
-    const percent = Number(numberOf(member));
+    const percent = Number(readNumber(member));
     if (percent < 0 || percent > 100)
-      throw new Problem(`percents lie from 0 to 100, not ${shownValue(member)}`);
+      throw new Problem(`percents lie from 0 to 100, not ${valueForMessage(member)}`);
     return percent;
   });
 }

@@ -3,16 +3,16 @@ import { didYouMean, suggestionFor } from '../../core/suggestion.js';
 import type { DataType } from '../../core/types.js';
 import type { FieldRef } from '../predicate/predicate.js';
 
-/** The fields that a request may name. Names of a request become stored columns nowhere else. */
+/** The fields that a request may name. Only this index turns names of a request into stored columns. */
 export interface FieldIndex {
   find(name: string): DatasetField | undefined;
   readonly rows: readonly DatasetField[];
-  /** All names that `find` accepts. */
+  /** Returns all names that `find` accepts. */
   names(): readonly string[];
 }
 
-/** The message about a name that is no field, with the field that it may stand for: `info.clnsig` or `CLNSIG` for `info.CLNSIG`. */
-export function unknownField(name: string, fields: FieldIndex): string {
+/** Returns the message about a name that is no field; it suggests a similar field, such as `info.clnsig` for `info.CLNSIG`. */
+export function unknownFieldMessage(name: string, fields: FieldIndex): string {
   const names = fields.names();
   const end = `.${name.toLowerCase()}`;
   const meant = suggestionFor(name, names) ?? names.find((one) => one.toLowerCase().endsWith(end));
@@ -24,22 +24,22 @@ export function unknownField(name: string, fields: FieldIndex): string {
  * object. The reserved fields `_id` and `_commit` are included unless `hasReserved` is false.
  */
 export function indexFields(rows: readonly DatasetField[], hasReserved = true): FieldIndex {
-  const cachedIndex = hasReserved ? indexes.get(rows) : undefined;
+  const cachedIndex = hasReserved ? indexesByFields.get(rows) : undefined;
   if (cachedIndex !== undefined) return cachedIndex;
-  const index = newIndex(rows, hasReserved);
-  if (hasReserved) indexes.set(rows, index);
+  const index = createFieldIndex(rows, hasReserved);
+  if (hasReserved) indexesByFields.set(rows, index);
   return index;
 }
 
-/** Cached, because the catalogue returns the same list until a field changes. */
-const indexes = new WeakMap<readonly DatasetField[], FieldIndex>();
+/** The indexes are cached, because the catalogue returns the same list object until a field changes. */
+const indexesByFields = new WeakMap<readonly DatasetField[], FieldIndex>();
 
-function newIndex(rows: readonly DatasetField[], hasReserved: boolean): FieldIndex {
-  return indexOf(hasReserved ? reservedFields : [], rows, 0);
+function createFieldIndex(rows: readonly DatasetField[], hasReserved: boolean): FieldIndex {
+  return indexBelowDepth(hasReserved ? reservedFields : [], rows, 0);
 }
 
 /** Indexes fields by their path without its first `depth` names. */
-function indexOf(
+function indexBelowDepth(
   first: readonly DatasetField[],
   rows: readonly DatasetField[],
   depth: number,
@@ -53,8 +53,8 @@ function indexOf(
 }
 
 /**
- * The fields inside a list of objects, by their names there: `GT` for the field `sample.GT` in the list `sample`. Undefined if the field is
- * not a list of objects.
+ * Returns the fields inside a list of objects by their names in the list: `GT` for the field `sample.GT` in the list `sample`. Undefined if
+ * the field is not a list of objects.
  */
 export function elementFields({ rows }: FieldIndex, list: DatasetField): FieldIndex | undefined {
   if (list.dataType !== 'object' || list.isList !== true) return undefined;
@@ -62,20 +62,20 @@ export function elementFields({ rows }: FieldIndex, list: DatasetField): FieldIn
   const membersInside = rows.filter(
     (row) => row.path.length > path.length && path.every((name, i) => row.path[i] === name),
   );
-  return membersInside.length === 0 ? undefined : indexOf([], membersInside, path.length);
+  return membersInside.length === 0 ? undefined : indexBelowDepth([], membersInside, path.length);
 }
 
-/** The field as a predicate refers to it. */
+/** Returns the reference to a field that predicates use. */
 export function fieldRef(row: DatasetField): FieldRef {
   return Object.freeze({ name: row.name, path: row.path, type: row.dataType });
 }
 
-/** True for `_id` and `_commit`, which are ASCII and compare exactly. */
+/** Returns true for `_id` and `_commit`, which are ASCII and compared exactly. */
 export function isReserved(path: readonly string[]): boolean {
   return path.length === 1 && (path[0] === '_id' || path[0] === '_commit');
 }
 
-/** A field that is not in the catalogue: of a file, of a dry run, of a search, or a reserved one. */
+/** Creates a field that is not in the catalogue: that of a file, a dry run or a search, or a reserved field. */
 export function uncataloguedField(
   path: readonly string[],
   dataType: DataType,

@@ -13,20 +13,20 @@ interface Locus {
 }
 
 /*
- * A build, a chromosome (any name behind `chr`; else a number, X, Y, M, MT or the accession of a contig), and positions with or without
- * commas.
+ * Matches a region: a build, a chromosome (any name after `chr`; else a number, X, Y, M, MT or the accession of a contig), and positions
+ * with or without commas.
  */
 const regionPattern =
   /^(?:(grch3[78]|hg19|hg38|t2t-chm13|chm13|hs1)[-:])?(?:chr)?((?<=chr)[0-9a-z_.]+|\d{1,2}|[xym]|mt|[a-z]{2}_?\d{6,}(?:\.\d+)?):(\d[\d,]{0,14})(?:(?:-|\.\.)(\d[\d,]{0,14}))?$/i;
-/** The pattern of a variant, with a reference and an alternate in place of the stop. */
+/** Matches a variant: like a region, with a reference and an alternate allele instead of the stop. */
 const variantPattern =
   /^(?:(grch3[78]|hg19|hg38|t2t-chm13|chm13|hs1)[-:])?(?:chr)?((?<=chr)[0-9a-z.]+|\d{1,2}|[xym]|mt|[a-z]{2}_?\d{6,}(?:\.\d+)?)[-:_](?:g\.)?(\d[\d,]{0,14})[-:_ ]?([acgtn]+)[-:_>/]([acgtn]+|\*|<[^<>]+>)$/i;
-/** The name of a gene in capitals may look alike: RS1. */
+/** With fewer than three digits, `RS` in capitals may be the name of a gene, such as RS1. */
 const rsPattern = /^(?:rs\d+|[Rr][Ss]\d{3,})$/;
 
 /**
- * Reads `13:32315086-32400268` and `chr13:32,315,086` as regions, `13-32316461-A-G`, `chr13:32316461:A:G` and `13:g.32316461A>G` as
- * variants, and `rs80359550`; a build may stand in front, as in `GRCh38:13:32315086-32400268`. Undefined for any other text.
+ * Parses `13:32315086-32400268` and `chr13:32,315,086` as regions; `13-32316461-A-G`, `chr13:32316461:A:G` and `13:g.32316461A>G` as
+ * variants; and `rs80359550`. A build may precede, as in `GRCh38:13:32315086-32400268`. Returns undefined for any other text.
  */
 export function genomicNotation(text: string): GenomicNotation | undefined {
   if (rsPattern.test(text)) return { kind: 'rs', id: text.toLowerCase() };
@@ -34,16 +34,16 @@ export function genomicNotation(text: string): GenomicNotation | undefined {
   if (variant) {
     const [, named, on, start, reference, alternate] = variant as unknown as string[];
     const [ref, alt] = [reference!.toUpperCase(), alternate!.toUpperCase()];
-    return { kind: 'variant', ...placeOf(named, on!, start!), reference: ref, alternate: alt };
+    return { kind: 'variant', ...locusOf(named, on!, start!), reference: ref, alternate: alt };
   }
   const region = regionPattern.exec(text);
   if (!region) return undefined;
   const [, named, on, start, stop] = region as unknown as (string | undefined)[];
-  return { kind: 'region', ...placeOf(named, on!, start!), stop: numberOf(stop ?? start!) };
+  return { kind: 'region', ...locusOf(named, on!, start!), stop: parsePosition(stop ?? start!) };
 }
 
-/** The builds by their names and short names. */
-const builds: Readonly<Record<string, string>> = {
+/** The builds by their names and short names, in upper case. */
+const buildsByAlias: Readonly<Record<string, string>> = {
   grch37: 'GRCH37',
   hg19: 'GRCH37',
   grch38: 'GRCH38',
@@ -53,14 +53,14 @@ const builds: Readonly<Record<string, string>> = {
   hs1: 'T2T-CHM13',
 };
 
-function placeOf(named: string | undefined, on: string, start: string): Locus {
+function locusOf(named: string | undefined, on: string, start: string): Locus {
   return {
-    build: named === undefined ? null : builds[named.toLowerCase()]!,
+    build: named === undefined ? null : buildsByAlias[named.toLowerCase()]!,
     chromosome: on.toUpperCase(),
-    start: numberOf(start),
+    start: parsePosition(start),
   };
 }
 
-function numberOf(text: string): bigint {
+function parsePosition(text: string): bigint {
   return BigInt(text.replaceAll(',', ''));
 }

@@ -1,23 +1,23 @@
 import { AppError } from '../../core/errors.js';
 
-/** A mistake at one node of a request. The parser that knows the path of the node turns it into an AppError. */
+/** A mistake at one node of a request. The parser that knows the path of the node converts it into an AppError. */
 export class Problem extends Error {
-  readonly budget: boolean;
+  readonly isOverBudget: boolean;
   constructor(message: string, budget = false) {
     super(message);
     this.name = 'Problem';
-    this.budget = budget;
+    this.isOverBudget = budget;
   }
 }
 
-/** `400 {"<key>": ["<message> (at <path>)"]}`. */
+/** Returns the error `400 {"<key>": ["<message> (at <path>)"]}`. */
 export function problemAt(key: string, path: string, problem: Problem): AppError {
   const message = path === key ? problem.message : `${problem.message} (at ${path})`;
-  return new AppError(problem.budget ? 'budget' : 'invalid', message, { [key]: [message] });
+  return new AppError(problem.isOverBudget ? 'budget' : 'invalid', message, { [key]: [message] });
 }
 
-/** A value from a request for a message: short, and safe to log. */
-export function shownValue(value: unknown): string {
+/** Formats a value from a request for a message: short, and safe to log. */
+export function valueForMessage(value: unknown): string {
   const text =
     typeof value === 'string'
       ? JSON.stringify(value)

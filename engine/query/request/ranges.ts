@@ -1,31 +1,32 @@
 import { isNumeric, type StoredType } from '../../core/types.js';
 import {
   and,
-  node,
+  freezePredicate,
   none,
   type FieldRef,
   type Predicate,
   type RangeEnd,
 } from '../predicate/predicate.js';
-import { Problem, shownValue } from './problem.js';
-import { floatingValue, floorOf, typeLimits, momentOf, numberOf } from './values.js';
+import { Problem, valueForMessage } from './problem.js';
+import { roundToFieldType, readFloor, typeLimits, readDateInterval, readNumber } from './values.js';
 
-export const isRanged = (type: StoredType | 'auto'): boolean => isNumeric(type) || type === 'date';
+export const isRangeType = (type: StoredType | 'auto'): boolean =>
+  isNumeric(type) || type === 'date';
 
-/** A range from a list of its two ends. */
-export function twoEnded(
+/** Returns a range from a list of its two ends. */
+export function twoEndedRange(
   name: string,
   field: FieldRef,
   value: unknown,
   inclusive: boolean,
 ): Predicate {
   if (!Array.isArray(value) || value.length !== 2) {
-    throw new Problem(`Action ${name} expects a list of two values, not ${shownValue(value)}`);
+    throw new Problem(`Action ${name} expects a list of two values, not ${valueForMessage(value)}`);
   }
   const [from, to] = value as [unknown, unknown];
-  if (orderValue(field, from) > orderValue(field, to)) {
+  if (comparableValue(field, from) > comparableValue(field, to)) {
     throw new Problem(
-      `Action ${name} expects its smaller value first, not ${shownValue(from)} before ${shownValue(to)}`,
+      `Action ${name} expects its smaller value first, not ${valueForMessage(from)} before ${valueForMessage(to)}`,
     );
   }
   return and([
@@ -34,15 +35,16 @@ export function twoEnded(
 }
 
 /**
- * The form in which the ends of a range are compared: as the field stores them, since a decimal and the double nearest to it are then one value.
+ * Returns the end of a range in the form in which ends are compared. This is the stored form, because a decimal and the double nearest to
+ * it are stored as one value.
  */
-function orderValue({ type }: FieldRef, value: unknown): bigint | number {
-  if (type === 'date') return momentOf(value).start;
-  const number = numberOf(value);
-  return type === 'double' || type === 'float' ? floatingValue(type, number) : number;
+function comparableValue({ type }: FieldRef, value: unknown): bigint | number {
+  if (type === 'date') return readDateInterval(value).start;
+  const number = readNumber(value);
+  return type === 'double' || type === 'float' ? roundToFieldType(type, number) : number;
 }
 
-/** A range from two ends, each inclusive, exclusive or open (null). Throws a `Problem` as `conditionOfAction` does. */
+/** Returns a range from two ends, each inclusive, exclusive or open (null). Throws the same `Problem`s as `conditionOfAction`. */
 export function intervalPredicate(
   field: FieldRef,
   from: RangeEndText | null,
@@ -53,7 +55,7 @@ export function intervalPredicate(
       end && { value: end.text, inclusive: end.inclusive };
     return rangePredicate(field, bound(from), bound(to));
   }
-  if (!isRanged(field.type))
+  if (!isRangeType(field.type))
     throw new Problem(`${field.name} is of type ${field.type}: it has no ranges`);
   return rangePredicate(
     field,
@@ -68,40 +70,44 @@ export interface RangeEndText {
   readonly inclusive: boolean;
 }
 
-/** A bound of a range; `none` if no stored value can satisfy it. */
-type End = RangeEnd | 'none';
+/** A parsed end of a range; `none` if no stored value can satisfy it. */
+type RangeBound = RangeEnd | 'none';
 
-export function rangePredicate(field: FieldRef, from: End | null, to: End | null): Predicate {
+export function rangePredicate(
+  field: FieldRef,
+  from: RangeBound | null,
+  to: RangeBound | null,
+): Predicate {
   if (from === 'none' || to === 'none') return none;
-  return node({ kind: 'range', field, low: from, high: to });
+  return freezePredicate({ kind: 'range', field, low: from, high: to });
 }
 
-export function lowEnd(field: FieldRef, value: unknown, inclusive: boolean): End {
+export function lowEnd(field: FieldRef, value: unknown, inclusive: boolean): RangeBound {
   const { type } = field;
   if (type === 'date') {
-    const { start, end } = momentOf(value);
+    const { start, end } = readDateInterval(value);
     return { value: inclusive ? start : end, inclusive: true };
   }
-  const number = numberOf(value);
+  const number = readNumber(value);
   if (type === 'double' || type === 'float')
-    return { value: floatingValue(type, number), inclusive };
-  // Among whole numbers, above 1.5 is above 1.
-  if (typeof number === 'number') return lowEnd(field, floorOf(value), false);
+    return { value: roundToFieldType(type, number), inclusive };
+  // For whole numbers, greater than 1.5 is the same as greater than 1.
+  if (typeof number === 'number') return lowEnd(field, readFloor(value), false);
   const [smallest, largest] = typeLimits(type);
   if (number > largest) return 'none';
   return number < smallest ? { value: smallest, inclusive: true } : { value: number, inclusive };
 }
 
-export function highEnd(field: FieldRef, value: unknown, inclusive: boolean): End {
+export function highEnd(field: FieldRef, value: unknown, inclusive: boolean): RangeBound {
   const { type } = field;
   if (type === 'date') {
-    const { start, end } = momentOf(value);
+    const { start, end } = readDateInterval(value);
     return { value: inclusive ? end : start, inclusive: false };
   }
-  const number = numberOf(value);
+  const number = readNumber(value);
   if (type === 'double' || type === 'float')
-    return { value: floatingValue(type, number), inclusive };
-  if (typeof number === 'number') return highEnd(field, floorOf(value), true);
+    return { value: roundToFieldType(type, number), inclusive };
+  if (typeof number === 'number') return highEnd(field, readFloor(value), true);
   const [smallest, largest] = typeLimits(type);
   if (number < smallest) return 'none';
   return number > largest ? { value: largest, inclusive: true } : { value: number, inclusive };

@@ -1,9 +1,9 @@
-import { genomeBuildNamed, knownBuilds, suggestedBuild } from '../../core/build-names.js';
-import { fieldsOfEntities, isOneOf } from './entity-fields.js';
+import { genomeBuildNamed, knownBuildsText, buildSuggestionText } from '../../core/build-names.js';
+import { fieldsOfEntities, fieldEqualsAny } from './entity-fields.js';
 import { fieldRef, type FieldIndex } from './fields.js';
-import { all, and, node, or, type Predicate } from '../predicate/predicate.js';
-import { Problem, shownValue } from './problem.js';
-import { scalarOf, textOf } from './values.js';
+import { all, and, freezePredicate, or, type Predicate } from '../predicate/predicate.js';
+import { Problem, valueForMessage } from './problem.js';
+import { readScalar, readText } from './values.js';
 
 /** A genomic region; coordinates are 1-based and inclusive. */
 export interface Region {
@@ -14,21 +14,21 @@ export interface Region {
 }
 
 /** Parses `BUILD-CHROMOSOME-START-STOP` or an object with these parts. Throws a problem for any other value. */
-export function regionOf(value: unknown): Region {
-  const parts = typeof value === 'string' ? partsOfText(value) : partsOfObject(value);
-  const [start, stop] = [parts.start, parts.stop].map((end) => wholeNumber(end));
+export function parseRegion(value: unknown): Region {
+  const parts = typeof value === 'string' ? regionPartsOfText(value) : regionPartsOfObject(value);
+  const [start, stop] = [parts.start, parts.stop].map((end) => readPosition(end));
   if (start! > stop!)
     throw new Problem(`A region stops behind its start, but ${start} comes before ${stop}`);
   const build = parts.build === null ? null : genomeBuildNamed(parts.build)?.toUpperCase();
-  if (build === undefined) throw unknownBuild(parts.build);
-  const chromosome = textOf(parts.chromosome).replace(/^chr/i, '').toUpperCase();
+  if (build === undefined) throw unknownBuildProblem(parts.build);
+  const chromosome = readText(parts.chromosome).replace(/^chr/i, '').toUpperCase();
   return { build, chromosome, start: start!, stop: stop! };
 }
 
-/** The problem of a build that is not known. */
-export function unknownBuild(build: unknown): Problem {
+/** Returns the problem of an unknown build. */
+export function unknownBuildProblem(build: unknown): Problem {
   return new Problem(
-    `Expected the build ${knownBuilds}, not ${shownValue(build)}.${suggestedBuild(build)}`,
+    `Expected the build ${knownBuildsText}, not ${valueForMessage(build)}.${buildSuggestionText(build)}`,
   );
 }
 
@@ -39,44 +39,44 @@ interface RegionParts {
   readonly stop: unknown;
 }
 
-function partsOfText(text: string): RegionParts {
+function regionPartsOfText(text: string): RegionParts {
   const match = /^(t2t-chm13|[^-]+)-(.+)-(\d+)-(\d+)$/i.exec(text.trim());
   if (!match)
-    throw new Problem(`Expected a region like 7:55000000-56000000 or GRCH37-7-55000000-56000000, not ${shownValue(text)}`); // prettier-ignore
+    throw new Problem(`Expected a region like 7:55000000-56000000 or GRCH37-7-55000000-56000000, not ${valueForMessage(text)}`); // prettier-ignore
   const [, build, chromosome, start, stop] = match;
   return { build, chromosome, start, stop };
 }
 
-function partsOfObject(value: unknown): RegionParts {
+function regionPartsOfObject(value: unknown): RegionParts {
   if (typeof value !== 'object' || value === null)
-    throw new Problem(`Expected a region as text or as {build, chromosome, start, stop}, not ${shownValue(value)}`); // prettier-ignore
+    throw new Problem(`Expected a region as text or as {build, chromosome, start, stop}, not ${valueForMessage(value)}`); // prettier-ignore
   const { build = null, chromosome, start, stop } = value as Partial<RegionParts>;
   if (chromosome === undefined || start === undefined || stop === undefined)
     throw new Problem('A region needs chromosome, start and stop');
   return { build, chromosome, start, stop };
 }
 
-function wholeNumber(value: unknown): bigint {
-  const number = scalarOf('long', value);
+function readPosition(value: unknown): bigint {
+  const number = readScalar('long', value);
   if (typeof number !== 'bigint' || number < 0n)
-    throw new Problem(`Expected a position, not ${shownValue(value)}`);
+    throw new Problem(`Expected a position, not ${valueForMessage(value)}`);
   return number;
 }
 
-/** The names of a chromosome in upper case and without `chr`: the mitochondrion has two. */
-export function chromosomesOf(name: string): readonly string[] {
+/** Returns the names of a chromosome in upper case and without `chr`; the mitochondrial chromosome has two names. */
+export function chromosomeNames(name: string): readonly string[] {
   return name === 'M' || name === 'MT' ? ['M', 'MT'] : [name];
 }
 
-/** Records that share a base with the region: by their genomic coordinates, or by a field that names a region or variant. */
+/** Matches records that share a base with the region: by their genomic coordinates, or by a field that names a region or variant. */
 export function overlapPredicate(region: Region, fields: FieldIndex): Predicate {
   const regionFields = fieldsOfEntities(fields, 'genomic_region', 'variant').filter(
     ({ type }) => type === 'string' || type === 'text',
   );
-  const conditions = chromosomesOf(region.chromosome).flatMap((chromosome): Predicate[] => {
-    const coordinates = coordinatesIn({ ...region, chromosome }, fields);
+  const conditions = chromosomeNames(region.chromosome).flatMap((chromosome): Predicate[] => {
+    const coordinates = coordinatePredicate({ ...region, chromosome }, fields);
     const overlaps = regionFields.map((field) =>
-      node({ kind: 'overlap', field, ...region, chromosome }),
+      freezePredicate({ kind: 'overlap', field, ...region, chromosome }),
     );
     return coordinates === undefined ? overlaps : [coordinates, ...overlaps];
   });
@@ -86,13 +86,13 @@ export function overlapPredicate(region: Region, fields: FieldIndex): Predicate 
   return or(conditions);
 }
 
-/** Whether the dataset has fields by which regions can be found. */
-export function hasPlaces(fields: FieldIndex): boolean {
+/** Returns whether the dataset has fields by which regions can be found. */
+export function hasRegionFields(fields: FieldIndex): boolean {
   const hasCoordinates = fields.find('genomic_coordinates.chromosome') !== undefined;
   return hasCoordinates || fieldsOfEntities(fields, 'genomic_region', 'variant').length > 0;
 }
 
-function coordinatesIn(region: Region, fields: FieldIndex): Predicate | undefined {
+function coordinatePredicate(region: Region, fields: FieldIndex): Predicate | undefined {
   const [build, chromosome, start, stop] = ['build', 'chromosome', 'start', 'stop'].map((name) => {
     const row = fields.find(`genomic_coordinates.${name}`);
     return row && fieldRef(row);
@@ -101,11 +101,24 @@ function coordinatesIn(region: Region, fields: FieldIndex): Predicate | undefine
   const isBuild =
     region.build === null || !build
       ? all
-      : or([node({ kind: 'missing', field: build }), isOneOf(build, [region.build])]);
+      : or([
+          freezePredicate({ kind: 'missing', field: build }),
+          fieldEqualsAny(build, [region.build]),
+        ]);
   return and([
-    isOneOf(chromosome, [region.chromosome]),
-    node({ kind: 'range', field: start, low: null, high: { value: region.stop, inclusive: true } }),
-    node({ kind: 'range', field: stop, low: { value: region.start, inclusive: true }, high: null }),
+    fieldEqualsAny(chromosome, [region.chromosome]),
+    freezePredicate({
+      kind: 'range',
+      field: start,
+      low: null,
+      high: { value: region.stop, inclusive: true },
+    }),
+    freezePredicate({
+      kind: 'range',
+      field: stop,
+      low: { value: region.start, inclusive: true },
+      high: null,
+    }),
     isBuild,
   ]);
 }

@@ -1,22 +1,22 @@
 import type { DatasetField } from '../../core/dataset-field.js';
 import { budgets } from '../../core/budgets.js';
-import { AppError, invalid, type FieldErrors } from '../../core/errors.js';
-import { genomeBuildNamed, knownBuilds, suggestedBuild } from '../../core/build-names.js';
+import { AppError, invalidError, type FieldErrors } from '../../core/errors.js';
+import { genomeBuildNamed, knownBuildsText, buildSuggestionText } from '../../core/build-names.js';
 import { parseEntities, type GeneNames } from './entities.js';
-import { explainTree, type Explaining } from '../explain/tree.js';
+import { explainTree, type ExplainedRequest } from '../explain/tree.js';
 import { parseFacets, type Facet } from './facets.js';
-import { fieldRef, indexFields, unknownField, type FieldIndex } from './fields.js';
+import { fieldRef, indexFields, unknownFieldMessage, type FieldIndex } from './fields.js';
 import { parseFilters, type FilterRules } from './filter.js';
 import {
   all,
   and,
-  node,
+  freezePredicate,
   or,
   type FieldRef,
   type Predicate,
   type ScoreTerm,
 } from '../predicate/predicate.js';
-import { Problem, problemAt, shownValue } from './problem.js';
+import { Problem, problemAt, valueForMessage } from './problem.js';
 import type { CursorProgress } from '../plan/position.js';
 import { scoreTermsOf } from '../text/relevance.js';
 import { parseQueryString } from './query-string/query-string.js';
@@ -24,9 +24,9 @@ import { parseQueryString } from './query-string/query-string.js';
 /** A parsed query. All its parts have been checked against the fields of the dataset. */
 export interface QueryRequest {
   readonly predicate: Predicate;
-  /** The clauses that rank the records if there is no ordering. */
+  /** The clauses that rank the records; used if there is no ordering. */
   readonly scores: readonly ScoreTerm[];
-  /** The paths to return, in the order of the request; null: all fields, with `_id` and `_commit`. */
+  /** The paths of the fields to return, in the order of the request; null: all fields, with `_id` and `_commit`. */
   readonly fields: readonly (readonly string[])[] | null;
   readonly excludeFields: readonly (readonly string[])[];
   readonly ordering: readonly OrderKey[];
@@ -36,8 +36,8 @@ export interface QueryRequest {
   readonly cursor?: CursorProgress;
   /** The facets; null if the request has none. */
   readonly facets: readonly Facet[] | null;
-  /** The conditions as the request writes them, if the answer is to be explained. */
-  readonly explain?: Explaining;
+  /** The conditions as the request writes them; present if the answer is to be explained. */
+  readonly explain?: ExplainedRequest;
 }
 
 /** A key of an ordering; records without a value come last in both directions. */
@@ -47,31 +47,30 @@ export interface OrderKey {
 }
 
 /**
- * Parses the body of a query (contract 8.1), whose keys are known. All mistakes are reported together in one `invalid` or
- * `budget` error with one key per part of the request.
+ * Parses the body of a query (contract 8.1), whose keys have been checked. All mistakes are reported together in one `invalid` or `budget`
+ * error, with one key per part of the request.
  */
 export function parseQuery(
   body: unknown,
   fields: readonly DatasetField[],
   genes?: GeneNames,
 ): QueryRequest {
-  return parseRequest(body, fields, genes, pageRule);
+  return parseRequest(body, fields, genes, pageLimitRule);
 }
 
-/** The parts that a query of a file does not support (contract 6.7). */
-const notOfFiles = ['query', 'entities', 'facets', 'cursor'] as const;
+/** The parts of a request that a query of a file does not support (contract 6.7). */
+const keysRefusedForFiles = ['query', 'entities', 'facets', 'cursor'] as const;
 const outputFormats = ['json', 'csv', 'tsv'] as const;
 
 /** The format of the results of a query of a file. */
 export type OutputFormat = (typeof outputFormats)[number];
 
 /**
- * Reads the output format of a query of a file and refuses unsupported parts. Needs no fields, so it runs before the file is
- * opened.
+ * Parses the output format of a query of a file, and rejects unsupported parts. It needs no fields, so it runs before the file is opened.
  */
 export function parseOutput(input: unknown): OutputFormat {
-  const body = asBody(input);
-  const refusedKeys = notOfFiles.filter((key) => isGiven(body[key]));
+  const body = requireBody(input);
+  const refusedKeys = keysRefusedForFiles.filter((key) => isNonEmpty(body[key]));
   if (refusedKeys.length > 0) {
     const messages = refusedKeys.map(
       (key) => [key, ['Not supported in a query of a file']] as const,
@@ -82,18 +81,20 @@ export function parseOutput(input: unknown): OutputFormat {
       Object.fromEntries(messages),
     );
   }
-  const givenFormat = isGiven(body['output_format']) ? body['output_format'] : 'json';
+  const givenFormat = isNonEmpty(body['output_format']) ? body['output_format'] : 'json';
   const format = outputFormats.find((one) => one === givenFormat);
   if (format === undefined)
-    throw invalid('output_format', `Expected json, csv or tsv, not ${shownValue(givenFormat)}`);
+    throw invalidError(
+      'output_format',
+      `Expected json, csv or tsv, not ${valueForMessage(givenFormat)}`,
+    );
   return format;
 }
 
 /**
- * Parses the body of a query of a file: a query without the parts that `parseOutput` refuses, regular expressions, and the
- * reserved fields. Choice: in a query of a file whose values are all strings, the actions on numbers (`gt`, `range` and the like)
- * compare the numbers that the strings spell, and a cell that is not a number satisfies none of them. `ordering` works as for a
- * dataset.
+ * Parses the body of a query of a file: a dataset query without the parts that `parseOutput` rejects, regular expressions, and the reserved
+ * fields. Choice: if all values of the file are strings, the actions on numbers (such as `gt` and `range`) compare the numbers that the
+ * strings spell, and a cell that is not a number satisfies none of them. `ordering` works as for a dataset.
  */
 export function parseFileQuery(
   body: unknown,
@@ -101,19 +102,19 @@ export function parseFileQuery(
   isAllText: boolean,
 ): QueryRequest {
   const refusedActions = new Set(['regexp', 'regex']);
-  const request = parseRequest(body, fields, undefined, pageRule, {
+  const request = parseRequest(body, fields, undefined, pageLimitRule, {
     refused: refusedActions,
     isAllText,
   });
   return { ...request, excludeFields: [...request.excludeFields, ['_id'], ['_commit']] };
 }
 
-const pageRule = { limit: 100, smallest: 0, largest: 'pageLimit' } as const;
+const pageLimitRule = { limit: 100, smallest: 0, largest: 'pageLimit' } as const;
 
-/** Parses the body of a search, whose fields are not those of a dataset: `entities`, `genome_build` and `explain` are ignored. */
+/** Parses the body of a search, whose fields do not belong to a dataset: `entities`, `genome_build` and `explain` are ignored. */
 export function parseDocumentQuery(body: unknown, index: FieldIndex): QueryRequest {
-  const givenBody = { ...asBody(body), entities: null, genome_build: null, explain: null };
-  return parseOver(givenBody, index, undefined, pageRule);
+  const givenBody = { ...requireBody(body), entities: null, genome_build: null, explain: null };
+  return parseWithIndex(givenBody, index, undefined, pageLimitRule);
 }
 
 /** Parses the `params` of an export: a query without facets and offset, which by default returns every record. */
@@ -122,37 +123,39 @@ export function parseExportParams(
   fields: readonly DatasetField[],
   genes?: GeneNames,
 ): QueryRequest {
-  const rule = { ...everyRecord, largest: 'exportLimit' } as const;
-  refusePages(params, 'an export');
+  const rule = { ...everyRecordLimitRule, largest: 'exportLimit' } as const;
+  refuseFacetsAndOffset(params, 'an export');
   const request = parseRequest(params, fields, genes, rule);
   refuseExplanation(request, 'an export');
   const isSafe = (params as RequestBody | null)?.['csv_safe'] ?? false;
   if (typeof isSafe !== 'boolean')
-    throw invalid('csv_safe', `Expected true or false, not ${shownValue(isSafe)}`);
+    throw invalidError('csv_safe', `Expected true or false, not ${valueForMessage(isSafe)}`);
   return request;
 }
 
-/** Parses the `source_params` of a migration: a query as of an export, with any limit. */
+/** Parses the `source_params` of a migration: the same as the params of an export, with any limit. */
 export function parseMigrationParams(
   params: unknown,
   fields: readonly DatasetField[],
   genes?: GeneNames,
 ): QueryRequest {
-  refusePages(params, 'a migration');
-  const request = parseRequest(params, fields, genes, everyRecord);
+  refuseFacetsAndOffset(params, 'a migration');
+  const request = parseRequest(params, fields, genes, everyRecordLimitRule);
   refuseExplanation(request, 'a migration');
   return request;
 }
 
-const everyRecord = { limit: Number.MAX_SAFE_INTEGER, smallest: 1 } as const;
+const everyRecordLimitRule = { limit: Number.MAX_SAFE_INTEGER, smallest: 1 } as const;
 
 function refuseExplanation({ explain }: QueryRequest, where: string): void {
-  if (explain) throw invalid('explain', `Not supported in ${where}`);
+  if (explain) throw invalidError('explain', `Not supported in ${where}`);
 }
 
-function refusePages(params: unknown, where: string): void {
+function refuseFacetsAndOffset(params: unknown, where: string): void {
   const givenParams = params as RequestBody | null;
-  const refusedKeys = (['facets', 'offset'] as const).filter((key) => isGiven(givenParams?.[key]));
+  const refusedKeys = (['facets', 'offset'] as const).filter((key) =>
+    isNonEmpty(givenParams?.[key]),
+  );
   if (refusedKeys.length === 0) return;
   const messages = refusedKeys.map((key) => [key, [`Not supported in ${where}`]] as const);
   throw new AppError(
@@ -166,7 +169,7 @@ type RequestBody = Readonly<Record<string, unknown>>;
 interface LimitRule {
   readonly limit: number;
   readonly smallest: number;
-  /** The budget that limits the number, if any. */
+  /** The budget that limits the number; absent if none does. */
   readonly largest?: 'pageLimit' | 'exportLimit';
 }
 
@@ -178,10 +181,10 @@ function parseRequest(
   filterRules?: FilterRules,
 ): QueryRequest {
   const index = indexFields(rows, filterRules === undefined);
-  return parseOver(input, index, genes, rule, filterRules);
+  return parseWithIndex(input, index, genes, rule, filterRules);
 }
 
-function parseOver(
+function parseWithIndex(
   input: unknown,
   index: FieldIndex,
   genes: GeneNames | undefined,
@@ -189,7 +192,7 @@ function parseOver(
   filterRules?: FilterRules,
 ): QueryRequest {
   const startedAt = performance.now();
-  const body = asBody(input);
+  const body = requireBody(input);
   const errors: AppError[] = [];
   // Every part is parsed even after an error, so that one answer reports all errors.
   const part = <T>(work: () => T): T => {
@@ -207,7 +210,7 @@ function parseOver(
   const wantedBuild = typeof body['genome_build'] === 'string' ? body['genome_build'].toUpperCase() : ''; // prettier-ignore
   const names = { genes, build: wantedBuild === '' ? null : wantedBuild };
   const entities = part(() => parseEntities(body['entities'], index, names));
-  const build = part(() => genomeBuild(body['genome_build'], index));
+  const build = part(() => genomeBuildPredicate(body['genome_build'], index));
   const isExplained = part(() => readFlag('explain', body['explain']));
   const request: QueryRequest = {
     predicate: and([filters ?? all, query?.predicate ?? all, entities ?? all, build ?? all]),
@@ -222,7 +225,7 @@ function parseOver(
   if (errors.length > 0) throw mergeErrors(errors);
   if (!isExplained) return request;
   const context = { index, names, rules: filterRules };
-  const givenBuild = isGiven(body['genome_build'])
+  const givenBuild = isNonEmpty(body['genome_build'])
     ? { value: body['genome_build'] as string, predicate: build }
     : null;
   const { filters: list, query: text, entities: pairs } = body;
@@ -233,33 +236,35 @@ function parseOver(
   return { ...request, explain: { ...context, root, parseMs: performance.now() - startedAt } };
 }
 
-/** A boolean, also as the string `true` or `false`; false when absent. */
+/** Parses a boolean, also given as the string `true` or `false`; false if absent. */
 function readFlag(key: string, input: unknown): boolean {
   if (input === undefined || input === null || input === '') return false;
   const word = typeof input === 'string' ? input.toLowerCase() : input;
   if (word === true || word === 'true') return true;
   if (word === false || word === 'false') return false;
-  throw invalid(key, `Expected true or false, not ${shownValue(input)}`);
+  throw invalidError(key, `Expected true or false, not ${valueForMessage(input)}`);
 }
 
-/** Refuses computed fields where a query stands inside another request, or is of a file: they would be ignored otherwise. */
+/** Rejects computed fields where a query is part of another request or queries a file, because they would be ignored. */
 function refuseAnnotation(body: RequestBody): void {
   const why = 'has no effect inside these parameters: send it beside them';
-  if (isGiven(body['target_fields'])) throw invalid('target_fields', `target_fields ${why}`);
+  if (isNonEmpty(body['target_fields']))
+    throw invalidError('target_fields', `target_fields ${why}`);
   const params = body['annotator_params'];
   if (typeof params !== 'object' || params === null) return;
   for (const key of ['pre_annotation_expression', 'post_annotation_expression'])
-    if (isGiven((params as RequestBody)[key])) throw invalid('annotator_params', `${key} ${why}`);
+    if (isNonEmpty((params as RequestBody)[key]))
+      throw invalidError('annotator_params', `${key} ${why}`);
 }
 
-/** True unless the value is null, an empty string or an empty list, which clients send for optional parts that they do not use. */
-function isGiven(value: unknown): boolean {
+/** Returns false for null, an empty string and an empty list, which clients send for optional parts that they do not use. */
+function isNonEmpty(value: unknown): boolean {
   if (value === undefined || value === null || value === '') return false;
   if (typeof value === 'object') return Object.keys(value).length > 0;
   return true;
 }
 
-function asBody(input: unknown): RequestBody {
+function requireBody(input: unknown): RequestBody {
   if (input === undefined || input === null) return {};
   if (typeof input !== 'object' || Array.isArray(input)) {
     throw new AppError('invalid', 'The query must be a JSON object', {
@@ -276,9 +281,9 @@ function mergeErrors(errors: readonly AppError[]): AppError {
   return new AppError(errors[0]!.code, errors.map((error) => error.message).join('; '), fields);
 }
 
-/** A list of names; a single name stands for a list of one. Null when absent. */
+/** Parses a list of names; a single name stands for a list of one. Returns null if absent. */
 function readNames(key: string, input: unknown): readonly string[] | null {
-  if (!isGiven(input)) return null;
+  if (!isNonEmpty(input)) return null;
   const list: readonly unknown[] = Array.isArray(input) ? input : [input];
   if (list.length > budgets.filterNodes)
     throw problemAt(
@@ -291,7 +296,7 @@ function readNames(key: string, input: unknown): readonly string[] | null {
     );
   return list.map((name) => {
     if (typeof name !== 'string')
-      throw invalid(key, `Expected field names, not ${shownValue(name)}`);
+      throw invalidError(key, `Expected field names, not ${valueForMessage(name)}`);
     return name;
   });
 }
@@ -305,12 +310,12 @@ function fieldPaths(
   if (!wantedNames) return null;
   return wantedNames.map((name) => {
     const field = index.find(name);
-    if (!field) throw invalid(key, unknownField(name, index));
+    if (!field) throw invalidError(key, unknownFieldMessage(name, index));
     return field.path;
   });
 }
 
-/** The paths of the excluded fields; unknown names are ignored. */
+/** Returns the paths of the excluded fields; unknown names are ignored. */
 function excludedPaths(input: unknown, index: FieldIndex): readonly (readonly string[])[] {
   return (readNames('exclude_fields', input) ?? []).flatMap((name) => {
     const field = index.find(name);
@@ -320,14 +325,14 @@ function excludedPaths(input: unknown, index: FieldIndex): readonly (readonly st
 
 function parseOrdering(input: unknown, index: FieldIndex): readonly OrderKey[] {
   return (readNames('ordering', input) ?? []).map((name) => {
-    // A field whose name starts with a minus sign is found first.
+    // A field whose name starts with a minus sign takes precedence over descending order.
     const descending = !index.find(name) && name.startsWith('-');
     const field = index.find(descending ? name.slice(1) : name);
     if (!field) {
-      throw invalid('ordering', unknownField(descending ? name.slice(1) : name, index));
+      throw invalidError('ordering', unknownFieldMessage(descending ? name.slice(1) : name, index));
     }
-    if (unordered.has(field.dataType)) {
-      throw invalid(
+    if (unorderableTypes.has(field.dataType)) {
+      throw invalidError(
         'ordering',
         `Cannot order by ${field.name}, which is of type ${field.dataType}`,
       );
@@ -336,18 +341,21 @@ function parseOrdering(input: unknown, index: FieldIndex): readonly OrderKey[] {
   });
 }
 
-const unordered: ReadonlySet<string> = new Set(['text', 'blob', 'object']);
+const unorderableTypes: ReadonlySet<string> = new Set(['text', 'blob', 'object']);
 
 function readCount(key: string, input: unknown, rule: LimitRule): number {
   if (input === undefined || input === null) return rule.limit;
   const text = typeof input === 'object' ? '' : String(input as string | number).trim();
   const number = /^[+-]?\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
   if (!Number.isSafeInteger(number) || number < rule.smallest) {
-    throw invalid(key, `Expected a whole number from ${rule.smallest}, not ${shownValue(input)}`);
+    throw invalidError(
+      key,
+      `Expected a whole number from ${rule.smallest}, not ${valueForMessage(input)}`,
+    );
   }
   const { largest } = rule;
   if (largest !== undefined && number > budgets[largest])
-    throw invalid(
+    throw invalidError(
       key,
       `A ${key} is at most ${budgets[largest]}, not ${number}: ${largest === 'pageLimit' ? 'read the other records as further pages, with cursor or offset' : 'leave it out to export all records'}`,
     );
@@ -355,14 +363,14 @@ function readCount(key: string, input: unknown, rule: LimitRule): number {
 }
 
 /** Excludes records of another genome build. Records and datasets without a build are not restricted. */
-function genomeBuild(input: unknown, index: FieldIndex): Predicate {
-  if (!isGiven(input)) return all;
+function genomeBuildPredicate(input: unknown, index: FieldIndex): Predicate {
+  if (!isNonEmpty(input)) return all;
   const build = genomeBuildNamed(input)?.toUpperCase();
   if (build === undefined)
-    throw invalid('genome_build', `Expected ${knownBuilds}, not ${shownValue(input)}.${suggestedBuild(input)}`); // prettier-ignore
+    throw invalidError('genome_build', `Expected ${knownBuildsText}, not ${valueForMessage(input)}.${buildSuggestionText(input)}`); // prettier-ignore
   const row = index.find('genomic_coordinates.build');
   if (row?.dataType !== 'string') return all;
   const field = fieldRef(row);
-  const equal = node({ kind: 'in', field, values: [build], ignoreCase: true });
-  return or([node({ kind: 'missing', field }), equal]);
+  const equal = freezePredicate({ kind: 'in', field, values: [build], ignoreCase: true });
+  return or([freezePredicate({ kind: 'missing', field }), equal]);
 }

@@ -2,39 +2,50 @@ import type { DatasetField } from '../../core/dataset-field.js';
 import type { JsonObject } from '../../core/types.js';
 import { isPair } from './filter.js';
 
-/** A query in two parts: the first finds records by stored fields, the second is asked of these once fields have been computed. */
+/**
+ * A query in two parts: the first finds records by stored fields; the second is applied to these records after fields have been computed.
+ */
 export interface SeparatedQuery {
   readonly stored: JsonObject;
   readonly computed: JsonObject;
   /** The positions of each part's filters in the query: `filters[2].and[0]`. */
   readonly positions: { readonly stored: readonly string[]; readonly computed: readonly string[] };
-  /** The paths of the stored fields that the second part names; null for all fields. */
+  /** The paths of the stored fields that the second part names; null: all fields. */
   readonly paths: readonly (readonly string[])[] | null;
 }
 
-/** The parts of a query that name computed fields, in `names`; none if it finds, sorts and counts by stored fields only. */
-export function partsNaming(
+/**
+ * Returns the parts of a query that name computed fields, which are in `names`; none if the query finds, sorts and counts by stored fields
+ * only.
+ */
+export function partsWithComputedFields(
   query: JsonObject,
   names: ReadonlySet<string>,
 ): readonly ('filters' | 'query' | 'ordering' | 'facets')[] {
   const { filters, ordering, facets, query: text } = query;
-  const isQueried = typeof text === 'string' && [...names].some((name) => namedIn(text, name));
+  const isQueried =
+    typeof text === 'string' && [...names].some((name) => isNamedInQueryString(text, name));
   return [
-    ...(mentionsAny(filters, names) ? (['filters'] as const) : []),
+    ...(mentionsAnyName(filters, names) ? (['filters'] as const) : []),
     ...(isQueried ? (['query'] as const) : []),
-    ...(mentionsAny(ordering, names) ? (['ordering'] as const) : []),
-    ...(mentionsAny(facets, names) ? (['facets'] as const) : []),
+    ...(mentionsAnyName(ordering, names) ? (['ordering'] as const) : []),
+    ...(mentionsAnyName(facets, names) ? (['facets'] as const) : []),
   ];
 }
 
-/** The computed fields that a query names where it finds, sorts and counts. */
-export function namesIn(query: JsonObject, names: ReadonlySet<string>): ReadonlySet<string> {
-  return new Set([...names].filter((name) => partsNaming(query, new Set([name])).length > 0));
+/** Returns the computed fields that a query names in its filters, query string, ordering and facets. */
+export function computedNamesIn(
+  query: JsonObject,
+  names: ReadonlySet<string>,
+): ReadonlySet<string> {
+  return new Set(
+    [...names].filter((name) => partsWithComputedFields(query, new Set([name])).length > 0),
+  );
 }
 
 /**
- * Separates a query: the filters that are joined by AND and name stored fields only, the query string, entities and the build come first.
- * Text that only seems to name a field puts a filter into the second part, where it means the same.
+ * Separates a query. The first part has the filters that are joined by AND and name stored fields only, the query string, the entities and
+ * the build. A filter with a text that only looks like a computed field goes to the second part, where it has the same meaning.
  */
 export function separateQuery(
   query: JsonObject,
@@ -42,8 +53,8 @@ export function separateQuery(
   fields: readonly DatasetField[],
 ): SeparatedQuery {
   const { filters, query: text, entities, genome_build, ordering, facets, explain } = query;
-  const all = conjuncts(filters, 'filters');
-  const lateConjuncts = all.filter(({ filter }) => mentionsAny(filter, names));
+  const all = conjunctsOf(filters, 'filters');
+  const lateConjuncts = all.filter(({ filter }) => mentionsAnyName(filter, names));
   const early = all.filter((one) => !lateConjuncts.includes(one));
   const filtersOf = (some: readonly Conjunct[]): readonly unknown[] =>
     some.map(({ filter }) => filter);
@@ -53,11 +64,11 @@ export function separateQuery(
   };
   const computedPart = { filters: filtersOf(lateConjuncts), ordering, facets, explain };
   const stored = { filters: filtersOf(early), query: text, entities, genome_build };
-  const paths = fields.filter(({ name }) => mentionsAny([computedPart.filters, ordering, facets], new Set([name]))).map(({ path }) => path); // prettier-ignore
+  const paths = fields.filter(({ name }) => mentionsAnyName([computedPart.filters, ordering, facets], new Set([name]))).map(({ path }) => path); // prettier-ignore
   return { stored: definedParts(stored), computed: definedParts(computedPart), positions, paths };
 }
 
-/** The query with everything in the second part, which is asked of all records. */
+/** Returns the query with everything in the second part, which is then applied to all records. */
 export function unseparateQuery(query: JsonObject): SeparatedQuery {
   const { filters, query: text, entities, genome_build, ordering, facets, explain } = query;
   const computedPart = { filters, query: text, entities, genome_build, ordering, facets, explain };
@@ -65,14 +76,14 @@ export function unseparateQuery(query: JsonObject): SeparatedQuery {
   return { stored: {}, computed: definedParts(computedPart), positions, paths: null };
 }
 
-/** A filter that a query joins to others by AND, and its position. */
+/** One of the filters that a query joins by AND, and its position. */
 interface Conjunct {
   readonly filter: unknown;
   readonly at: string;
 }
 
-/** The filters that a list joins by AND, including those of a nested `and`. */
-function conjuncts(filters: unknown, path: string): readonly Conjunct[] {
+/** Returns the filters that a list joins by AND, including those of a nested `and`. */
+function conjunctsOf(filters: unknown, path: string): readonly Conjunct[] {
   if (filters === undefined || filters === null) return [];
   const isOne = isPair(filters) || !Array.isArray(filters);
   const items: readonly Conjunct[] = isOne
@@ -81,18 +92,18 @@ function conjuncts(filters: unknown, path: string): readonly Conjunct[] {
   return items.flatMap((item) => {
     const [entry, ...more] = isObject(item.filter) ? Object.entries(item.filter) : [];
     if (entry === undefined || more.length > 0 || !Array.isArray(entry[1])) return [item];
-    return entry[0].toLowerCase() === 'and' ? conjuncts(entry[1], `${item.at}.${entry[0]}`) : [item]; // prettier-ignore
+    return entry[0].toLowerCase() === 'and' ? conjunctsOf(entry[1], `${item.at}.${entry[0]}`) : [item]; // prettier-ignore
   });
 }
 
-/** A position in a part of a query as one in the query, wherever a text begins with one. */
-export function positionIn(text: string, positions: readonly string[]): string {
+/** Replaces, where a text begins with a position in a part of a query, that position by the one in the whole query. */
+export function positionInQuery(text: string, positions: readonly string[]): string {
   return text.replace(/^filters\[(\d+)\]/, (own, index) => positions[Number(index)] ?? own);
 }
 
 /**
- * The query without the parts that `separateQuery` evaluates: filters, query string, entities, ordering, facets and explanation. The
- * selection of the page and of its fields remains.
+ * Returns the query without the members that `separateQuery` uses: filters, query string, entities, build, ordering, facets and
+ * explanation. What remains selects the page and its fields.
  */
 export function withoutConditions(query: JsonObject): JsonObject {
   const { filters: _, query: __, entities: ___, genome_build: ____, ordering: _____, facets: ______, explain: _______, ...page } = query; // prettier-ignore
@@ -106,15 +117,18 @@ function definedParts(parts: JsonObject): JsonObject {
 }
 
 /**
- * Whether a text in a value may refer to one of the names: the name itself, with an action or a member after it, or a minus sign before it.
+ * Returns whether a text in a value may refer to one of the names: it is the name itself, possibly with an action or a member after it, or
+ * a minus sign before it.
  */
-function mentionsAny(value: unknown, names: ReadonlySet<string>): boolean {
+function mentionsAnyName(value: unknown, names: ReadonlySet<string>): boolean {
   if (typeof value === 'string')
-    return isName(value, names) || (value.startsWith('-') && isName(value.slice(1), names));
-  if (Array.isArray(value)) return value.some((one) => mentionsAny(one, names));
+    return (
+      refersToName(value, names) || (value.startsWith('-') && refersToName(value.slice(1), names))
+    );
+  if (Array.isArray(value)) return value.some((one) => mentionsAnyName(one, names));
   if (!isObject(value)) return false;
   return Object.entries(value).some(
-    ([key, one]) => mentionsAny(key, names) || mentionsAny(one, names),
+    ([key, one]) => mentionsAnyName(key, names) || mentionsAnyName(one, names),
   );
 }
 
@@ -122,7 +136,7 @@ function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function isName(text: string, names: ReadonlySet<string>): boolean {
+function refersToName(text: string, names: ReadonlySet<string>): boolean {
   if (names.has(text)) return true;
   for (const end of ['__', '.'])
     for (let at = text.indexOf(end); at !== -1; at = text.indexOf(end, at + 1))
@@ -130,8 +144,8 @@ function isName(text: string, names: ReadonlySet<string>): boolean {
   return false;
 }
 
-/** Whether a query string names a field: `depth:[1 TO 9]`, `info.depth:3`. */
-function namedIn(text: string, name: string): boolean {
+/** Returns whether a query string names a field, as in `depth:[1 TO 9]` or `info.depth:3`. */
+function isNamedInQueryString(text: string, name: string): boolean {
   for (let at = text.indexOf(name); at !== -1; at = text.indexOf(name, at + 1)) {
     const before = text[at - 1] ?? ' ';
     const after = text.slice(at + name.length).trimStart();

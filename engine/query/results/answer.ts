@@ -14,22 +14,22 @@ export interface QueryAnswer<R = string> {
   readonly facets?: string;
   /** The JSON text of the explanation; absent unless requested. */
   readonly explain?: string;
-  /** The cursor position after the last record of this page; null on the last page, absent without a cursor. */
+  /** The cursor position after the last record of this page; null on the last page, absent if the query has no cursor. */
   readonly position?: Position | null;
-  /** Duration in milliseconds. */
+  /** Duration of the query in milliseconds. */
   readonly took: number;
 }
 
-/** A page in another format than a JSON array. */
+/** A page in a format other than a JSON array. */
 export interface EncodedPage {
-  /** The bytes, or an iterable that makes them as they are taken. */
+  /** The bytes, or an iterable that produces them as they are consumed. */
   readonly body: Uint8Array | AsyncIterable<Uint8Array>;
   readonly total: number;
-  /** The offset of the next page, as in `QueryAnswer`. */
+  /** The offset of the next page; null on the last page. */
   readonly offset: number | null;
 }
 
-/** A page of which each record is a text. */
+/** A page in which each record is a text. */
 export interface TextPage extends Pick<QueryAnswer, 'total' | 'offset' | 'explain'> {
   readonly results: readonly string[];
 }
@@ -42,7 +42,7 @@ export interface QueryOptions {
   readonly isIdle?: boolean | undefined;
 }
 
-/** The offset of the next page; null on the last page. */
+/** Returns the offset of the next page; null on the last page. */
 export function nextOffset(
   request: Pick<QueryRequest, 'offset'>,
   count: number,
@@ -52,7 +52,7 @@ export function nextOffset(
   return count > 0 && next < total ? next : null;
 }
 
-/** The answers of facets as one JSON object. */
+/** Returns the answers of facets as one JSON object. */
 export function facetsJson(facets: readonly Facet[], answers: readonly string[]): string {
   const members = facets.map(
     ({ field }, index) => `${JSON.stringify(field.name)}:${answers[index]!}`,

@@ -9,62 +9,67 @@ import {
   type Struct,
 } from 'apache-arrow';
 import { recordBatch, ResultColumnBuilder } from './column-builders.js';
-import type { Projected } from './projection.js';
+import type { ProjectedColumn } from './projection.js';
 
 /*
- * An Arrow IPC stream consists of a message with the schema, messages with one record batch each, and an end. A message is a mark of
- * four bytes, the length of its metadata in four, the metadata and the body (Arrow columnar format, "Encapsulated message format").
- * Messages are not compressed: other implementations misread what apache-arrow compresses.
+ * An Arrow IPC stream consists of a message with the schema, messages with one record batch each, and an end marker. A message is a marker
+ * of four bytes, the length of its metadata in four bytes, the metadata, and the body (Arrow columnar format, "Encapsulated message
+ * format"). Messages are not compressed, because other implementations misread the compression of apache-arrow.
  */
 
 /** For each record of a page, the part that contains it and its index in the part. */
-export interface PageRowOrder {
+export interface RowSourceOrder {
   readonly part: Uint16Array;
   readonly index: Uint32Array;
 }
 
 /** The end-of-stream marker. */
-export const arrowEnd = Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0);
+export const arrowEndOfStream = Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0);
 
-/** The first bytes of a stream: the schema. */
-export function arrowHead(projection: readonly Projected[]): Uint8Array<ArrayBuffer> {
-  const builders = projection.map(({ column }) => new ResultColumnBuilder(column));
-  const stream = streamOf(recordBatch(builders, 0, 'own'));
-  return stream.slice(0, headLength(stream));
-}
-
-/** The IPC message of a record batch. */
-export function arrowMessage(batch: RecordBatch): Uint8Array<ArrayBuffer> {
-  const stream = streamOf(batch);
-  return stream.slice(headLength(stream), stream.length - arrowEnd.length);
-}
-
-/** The message of a batch whose rows come from the batches of several messages. */
-export function gatheredMessage(
-  messages: readonly Uint8Array[],
-  projection: readonly Projected[],
-  order: PageRowOrder,
+/** Returns the first bytes of an Arrow stream, which contain the schema. */
+export function arrowSchemaMessage(
+  projection: readonly ProjectedColumn[],
 ): Uint8Array<ArrayBuffer> {
-  const head = arrowHead(projection);
+  const builders = projection.map(({ column }) => new ResultColumnBuilder(column));
+  const stream = arrowStreamOf(recordBatch(builders, 0, 'own'));
+  return stream.slice(0, schemaMessageLength(stream));
+}
+
+/** Returns the IPC message of a record batch. */
+export function arrowBatchMessage(batch: RecordBatch): Uint8Array<ArrayBuffer> {
+  const stream = arrowStreamOf(batch);
+  return stream.slice(schemaMessageLength(stream), stream.length - arrowEndOfStream.length);
+}
+
+/** Returns the message of a record batch whose rows are gathered from the batches of several messages. */
+export function gatherArrowMessage(
+  messages: readonly Uint8Array[],
+  projection: readonly ProjectedColumn[],
+  order: RowSourceOrder,
+): Uint8Array<ArrayBuffer> {
+  const head = arrowSchemaMessage(projection);
   const batches = messages.map((message) => {
-    const [batch] = RecordBatchReader.from(Buffer.concat([head, message, arrowEnd]));
+    const [batch] = RecordBatchReader.from(Buffer.concat([head, message, arrowEndOfStream]));
     return batch!;
   });
   const data = gatherColumns(batches.map((batch) => batch.data), order); // prettier-ignore
-  return arrowMessage(new RecordBatch(batches[0]!.schema, data as Data<Struct>));
+  return arrowBatchMessage(new RecordBatch(batches[0]!.schema, data as Data<Struct>));
 }
 
-function streamOf(batch: RecordBatch): Uint8Array<ArrayBuffer> {
+function arrowStreamOf(batch: RecordBatch): Uint8Array<ArrayBuffer> {
   return RecordBatchStreamWriter.writeAll([batch]).toUint8Array(true) as Uint8Array<ArrayBuffer>;
 }
 
-/** The length of the message with the schema, which has no body. */
-function headLength({ buffer, byteOffset }: Uint8Array): number {
+/** Returns the length of the message with the schema, which has no body. */
+function schemaMessageLength({ buffer, byteOffset }: Uint8Array): number {
   return 8 + new DataView(buffer, byteOffset).getInt32(4, true);
 }
 
-/** The values at `order` from columns of one type, as `ResultColumnBuilder` makes them: a null has the value 0, or none. */
-function gatherColumns(columns: readonly Data[], order: PageRowOrder): Data {
+/**
+ * Gathers the values at `order` from columns of one type that `ResultColumnBuilder` built. It stores the value 0, or no bytes, under a
+ * null.
+ */
+function gatherColumns(columns: readonly Data[], order: RowSourceOrder): Data {
   const { part, index } = order;
   const { length } = index;
   const { type } = columns[0]!;
@@ -83,12 +88,12 @@ function gatherColumns(columns: readonly Data[], order: PageRowOrder): Data {
       return makeData({ ...base, type: type as Struct, children });
     }
     case Type.List: {
-      const { valueOffsets, elements } = elementsOf(columns, order);
+      const { valueOffsets, elements } = gatherListElements(columns, order);
       const child = gatherColumns(columns.map((column) => column.children[0]!), elements); // prettier-ignore
       return makeData({ ...base, type: type as List, valueOffsets, child });
     }
     case Type.Utf8: {
-      const { valueOffsets, elements } = elementsOf(columns, order);
+      const { valueOffsets, elements } = gatherListElements(columns, order);
       const data = new Uint8Array(elements.index.length);
       for (let i = 0; i < data.length; i++)
         data[i] = (columns[elements.part[i]!]!.values as Uint8Array)[elements.index[i]!]!;
@@ -106,7 +111,7 @@ function gatherColumns(columns: readonly Data[], order: PageRowOrder): Data {
     default: {
       const { constructor } = columns[0]!.values as Float64Array;
       const data = new (constructor as Float64ArrayConstructor)(length);
-      // Numbers or bigints, alike in all columns.
+      // The values are numbers or bigints, the same in all columns.
       for (let i = 0; i < length; i++)
         data[i] = (columns[part[i]!]!.values as Float64Array)[index[i]!]!;
       return makeData({ ...base, data } as never);
@@ -114,11 +119,11 @@ function gatherColumns(columns: readonly Data[], order: PageRowOrder): Data {
   }
 }
 
-/** The elements of lists, or the bytes of strings, at `order`. */
-function elementsOf(
+/** Returns the order of the elements of lists, or of the bytes of strings, for the rows in `order`. */
+function gatherListElements(
   columns: readonly Data[],
-  { part, index }: PageRowOrder,
-): { readonly valueOffsets: Int32Array; readonly elements: PageRowOrder } {
+  { part, index }: RowSourceOrder,
+): { readonly valueOffsets: Int32Array; readonly elements: RowSourceOrder } {
   const valueOffsets = new Int32Array(index.length + 1);
   for (let i = 0; i < index.length; i++) {
     const offsets = columns[part[i]!]!.valueOffsets as Int32Array;

@@ -1,40 +1,40 @@
-/** The texts of a cell in a block of records: the text of record i is in `view` from `begins[i]` to before `ends[i]`. */
+/** The texts of a cell in a block of records: the text of record i is in `view` from `begins[i]` to `ends[i]` (exclusive). */
 export interface CellTexts {
   view: DataView;
-  /** Negative for a record without a value. */
+  /** The start of each text; negative for a record without a value. */
   readonly begins: Int32Array;
   readonly ends: Int32Array;
 }
 
-/** Creates the place for the texts of `length` records. */
+/** Allocates the offsets for the texts of `length` records. */
 export function newCellTexts(length: number): CellTexts {
-  return { view: noView, begins: new Int32Array(length), ends: new Int32Array(length) };
+  return { view: emptyView, begins: new Int32Array(length), ends: new Int32Array(length) };
 }
 
-/** The view of no texts. */
-export const noView = new DataView(new ArrayBuffer(0));
+/** An empty view, for cells without texts. */
+export const emptyView = new DataView(new ArrayBuffer(0));
 
-/** A fixed text between those of cells, as the text of record 0. */
+/** Returns a fixed text that is written between cells; it has the form of a cell in which record 0 has the text. */
 export function fixedText(text: string): CellTexts {
   const bytes = Buffer.from(text);
-  const padded = new Uint8Array(bytes.length + copiedAtOnce);
+  const padded = new Uint8Array(bytes.length + copyOverrunBytes);
   padded.set(bytes);
   return { view: new DataView(padded.buffer), begins: Int32Array.of(0), ends: Int32Array.of(bytes.length) }; // prettier-ignore
 }
 
-/** Changes a fixed text of at most as many bytes to a number. */
-export function setNumber({ view, ends }: CellTexts, value: number): void {
+/** Replaces a fixed text by a number of at most as many bytes. */
+export function setNumberText({ view, ends }: CellTexts, value: number): void {
   const text = String(value);
   for (let i = 0; i < text.length; i++) view.setUint8(i, text.charCodeAt(i));
   ends[0] = text.length;
 }
 
 /** Maximum number of bytes after a text that `copyText` overwrites. */
-export const copiedAtOnce = 3;
+export const copyOverrunBytes = 3;
 
 /**
- * Copies the text of record `index` to `end` of a sink's view, and returns the end of the copy. Four bytes are copied at a time: the caller has
- * reserved `copiedAtOnce` bytes more than those of the text.
+ * Copies the text of record `index` to position `end` of the target view, and returns the end of the copy. Four bytes are copied at a time,
+ * so the caller must reserve `copyOverrunBytes` bytes more than the text has.
  */
 export function copyText(
   { view, begins, ends }: CellTexts,
@@ -44,7 +44,7 @@ export function copyText(
 ): number {
   const from = begins[index]!;
   const size = ends[index]! - from;
-  if (from + size + copiedAtOnce > view.byteLength) {
+  if (from + size + copyOverrunBytes > view.byteLength) {
     for (let i = 0; i < size; i++) target.setUint8(end + i, view.getUint8(from + i));
     return end + size;
   }

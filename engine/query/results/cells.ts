@@ -3,17 +3,17 @@ import type { DatasetField } from '../../core/dataset-field.js';
 import type { Column } from '../../core/types.js';
 import type { CellTexts } from './cell-texts.js';
 import type { LineTexts } from './line-writer.js';
-import type { Projected } from './projection.js';
+import type { ProjectedColumn } from './projection.js';
 import type { CellForm } from './scalar-text.js';
 
-/** A column of a table of cells: an object becomes one column per member. */
+/** A column of a table of cells. An object becomes one column per member. */
 export interface ProjectedCells {
   /** The names from the top-level column down. */
   readonly path: readonly string[];
-  readonly projected: Projected;
-  /** The column whose values are in the cells: the last one of the path. */
+  readonly projected: ProjectedColumn;
+  /** The column whose values are in the cells: the last of the path. */
   readonly column: Column;
-  /** Null for one cell per record, where a list is JSON; else the number of cells per record, one for each element of a list. */
+  /** The number of cells per record, one for each element of a list; null for one cell per record, in which a list is JSON. */
   readonly width: number | null;
 }
 
@@ -29,39 +29,40 @@ export type FieldTitles = ReadonlyMap<string, string>;
 /** The format of cells. */
 export type CellFormat = CellLineFormat | CellRecordFormat;
 
-interface FormOfCells {
-  /** The form of the values of a cell; cells are counted from 0. */
+interface CellForms {
+  /** Returns the form of the values of a cell; cells are counted from 0. */
   form(cell: number): CellForm;
 }
 
-/** A format whose records are lines: fixed texts and the texts of cells. */
-export interface CellLineFormat extends FormOfCells {
-  /** The fixed texts of lines with this number of cells. */
+/** A format whose records are lines, which consist of fixed texts and the texts of cells. */
+export interface CellLineFormat extends CellForms {
+  /** Returns the fixed texts of lines with this number of cells. */
   lines(cells: number): LineTexts;
-  /** Takes the offsets of the ends of lines. */
+  /** If present, receives the offsets at which lines end. */
   readonly ends: number[] | undefined;
 }
 
-/** A format that writes each record itself from the texts of its cells, such as the XML of a sheet's row. */
-export interface CellRecordFormat extends FormOfCells {
+/** A format that writes each record itself from the texts of its cells, for example the XML of a row in a sheet. */
+export interface CellRecordFormat extends CellForms {
   /** Writes record `index` of a block from the texts of its cells. */
   writeRecord(out: ByteSink, cells: readonly CellTexts[], index: number): void;
 }
 
 /**
- * The columns of the cells of a projection. A list is one column, unless `longest` has the length of the longest list of each column.
+ * Returns the columns of the cells of a projection. A list is one column, unless `longest` has the length of the longest list of each
+ * column.
  *
- * Choice: a list that is expanded has at least one column, `b.0`, which is empty if no record has an element. An element that is an object
- * is JSON in one cell.
+ * Choice: an expanded list has at least one column, `b.0`, which is empty if no record has an element. An element that is an object is JSON
+ * in one cell.
  */
 export function cellColumns(
-  projection: readonly Projected[],
+  projection: readonly ProjectedColumn[],
   longest: readonly number[] | null = null,
 ): readonly ProjectedCells[] {
   const columns = projection.flatMap((projected) => {
     const { column, isStored } = projected;
     return isStored
-      ? leaves(column, [column.name], (only) => only)
+      ? leafCells(column, [column.name], (only) => only)
       : [{ path: [column.name], projected, column, width: null }];
   });
   if (longest === null) return columns;
@@ -70,14 +71,14 @@ export function cellColumns(
   );
 }
 
-/** The titles of several fields. */
+/** Returns the titles of several fields. */
 export function fieldTitles(fields: readonly Pick<DatasetField, 'path' | 'title'>[]): FieldTitles {
   return new Map(fields.map(({ path, title }) => [titleKey(path), title]));
 }
 
-/** The names of the columns of the cells of a projection. The title of a field that has none is its name. */
+/** Returns the names of the columns of the cells of a projection. A field without a title has its name as title. */
 export function cellNames(
-  projection: readonly Projected[],
+  projection: readonly ProjectedColumn[],
   titles: FieldTitles,
 ): readonly CellNames[] {
   return cellColumns(projection).map(({ path }) => {
@@ -90,8 +91,8 @@ function titleKey(path: readonly string[]): string {
   return path.join('\n');
 }
 
-/** The leaf columns below a column. `above` puts a column back into its enclosing objects, so that it is read from them. */
-function leaves(
+/** Yields the leaf columns below a column. `above` wraps a column in its enclosing objects, so that it is read from inside them. */
+function leafCells(
   column: Column,
   path: readonly string[],
   above: (only: Column) => Column,
@@ -99,6 +100,6 @@ function leaves(
   if (column.isList || column.type !== 'object')
     return [{ path, projected: { column: above(column), isStored: true }, column, width: null }];
   return (column.children ?? []).flatMap((child) =>
-    leaves(child, [...path, child.name], (only) => above({ ...column, children: [only] })),
+    leafCells(child, [...path, child.name], (only) => above({ ...column, children: [only] })),
   );
 }

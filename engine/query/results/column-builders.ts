@@ -10,37 +10,38 @@ import {
 import type { Column, Columns } from '../../core/types.js';
 import { arrowSchema, reservedColumns } from '../../store/arrow.js';
 import { ByteSink } from '../../parquet/byte-sink.js';
-import { writeRaw } from './json-bytes.js';
+import { writeRawBytes } from './json-bytes.js';
 import type { ScalarType } from './converted.js';
 import type { LeafValues } from './leaf-values.js';
 
-/** Collects the values of a column. Values of lists and objects are in the builders below it. */
+/** Collects the values of a column. The values of lists and objects are collected by the builders in `childBuilders`. */
 export class ResultColumnBuilder {
   readonly column: Column;
   /** The builders of an object's members, in order, or of a list's elements. */
-  readonly below: readonly ResultColumnBuilder[];
+  readonly childBuilders: readonly ResultColumnBuilder[];
   length = 0;
   #nulls = 0;
-  /** A byte per value: 0 for null. */
-  #valid = new Uint8Array(firstRoom);
+  /** One byte per value: 0 for null. */
+  #valid = new Uint8Array(initialCapacity);
   /** For lists: the offset of each list's first element, and the end of the last list. */
-  #offsets = new Int32Array(firstRoom);
+  #offsets = new Int32Array(initialCapacity);
   readonly #values: ScalarValues | undefined;
 
   constructor(column: Column) {
     this.column = column;
     const { isList, type, children = [] } = column;
-    if (isList) this.below = [new ResultColumnBuilder({ ...column, isList: false })];
+    if (isList) this.childBuilders = [new ResultColumnBuilder({ ...column, isList: false })];
     else
-      this.below = type === 'object' ? children.map((child) => new ResultColumnBuilder(child)) : [];
-    if (!isList && type !== 'object') this.#values = valuesOf(type);
+      this.childBuilders =
+        type === 'object' ? children.map((child) => new ResultColumnBuilder(child)) : [];
+    if (!isList && type !== 'object') this.#values = createScalarValues(type);
   }
 
   appendNull(): void {
     this.#add(0);
     this.#nulls++;
     this.#values?.addNull(this.length - 1);
-    if (!this.column.isList) for (const member of this.below) member.appendNull();
+    if (!this.column.isList) for (const member of this.childBuilders) member.appendNull();
   }
 
   appendScalar(values: LeafValues, i: number): void {
@@ -48,7 +49,7 @@ export class ResultColumnBuilder {
     this.#values!.add(this.length - 1, values, i);
   }
 
-  /** Appends the values at these indexes; a negative index is a null. */
+  /** Appends the values at these indexes of `values`; a negative index means null. */
   appendScalars(values: LeafValues, indexes: Int32Array, count: number): void {
     const { length } = this;
     while (length + count > this.#valid.length) this.#valid = doubleLength(this.#valid);
@@ -76,33 +77,33 @@ export class ResultColumnBuilder {
     this.length = length + 1;
     if (!this.column.isList) return;
     if (length + 1 === this.#offsets.length) this.#offsets = doubleLength(this.#offsets);
-    this.#offsets[length + 1] = this.below[0]!.length;
+    this.#offsets[length + 1] = this.childBuilders[0]!.length;
   }
 
-  /** The column as Arrow data of this type. */
+  /** Returns the column as Arrow data of this type. */
   finish(type: DataType): Data {
-    const { length, below } = this;
+    const { length, childBuilders } = this;
     const nullCount = this.#nulls;
     const base = {
       length,
       nullCount,
-      nullBitmap: nullCount === 0 ? null : bitsOf(this.#valid, length),
+      nullBitmap: nullCount === 0 ? null : packBits(this.#valid, length),
     };
     if (this.column.isList) {
-      const child = below[0]!.finish((type as List).children[0]!.type);
+      const child = childBuilders[0]!.finish((type as List).children[0]!.type);
       const valueOffsets = this.#offsets.subarray(0, length + 1);
       return makeData({ ...base, type: type as List, valueOffsets, child });
     }
     if (this.#values !== undefined)
       return makeData({ ...base, type, ...this.#values.finish(length) } as never);
-    const children = below.map((member, i) =>
+    const children = childBuilders.map((member, i) =>
       member.finish((type as Struct).children[i]!.type as DataType),
     );
     return makeData({ ...base, type: type as Struct, children });
   }
 }
 
-/** The record batch of the values in the builders, one builder per column, under these names. */
+/** Returns the record batch of the values in the builders, one builder per column, with these column names. */
 export function recordBatch(
   builders: readonly ResultColumnBuilder[],
   length: number,
@@ -117,28 +118,32 @@ export function recordBatch(
   return new RecordBatch(new Schema(fields), data);
 }
 
-/** The Arrow schema of these columns, under their own or their physical names. */
+/** Returns the Arrow schema of these columns, with their own or their physical names. */
 export function batchSchema(columns: Columns, names: 'own' | 'physical'): Schema {
-  const named = names === 'own' ? columns.map(underOwnName) : columns;
+  const named = names === 'own' ? columns.map(withLogicalNames) : columns;
   return new Schema(arrowSchema(named).fields.slice(reservedColumns.length));
 }
 
-function underOwnName(column: Column): Column {
+function withLogicalNames(column: Column): Column {
   const { name, children } = column;
-  return { ...column, physical: name, ...(children && { children: children.map(underOwnName) }) };
+  return {
+    ...column,
+    physical: name,
+    ...(children && { children: children.map(withLogicalNames) }),
+  };
 }
 
-/** The values of a builder of scalars; a null has a slot too. */
+/** The values of a builder of scalars; a null takes a slot, too. */
 interface ScalarValues {
   add(at: number, values: LeafValues, i: number): void;
   addNull(at: number): void;
-  /** Adds the values at these indexes from slot `at` on; a negative index is a null. */
+  /** Adds the values at these indexes, to be stored from slot `at` on; a negative index means null. */
   addAll(at: number, values: LeafValues, indexes: Int32Array, count: number): void;
   /** Returns the arguments of `makeData`. */
   finish(length: number): { readonly data: unknown; readonly valueOffsets?: Int32Array };
 }
 
-function valuesOf(type: ScalarType): ScalarValues {
+function createScalarValues(type: ScalarType): ScalarValues {
   switch (type) {
     case 'boolean':
       return new BooleanValues();
@@ -157,17 +162,17 @@ function valuesOf(type: ScalarType): ScalarValues {
 }
 
 class BooleanValues implements ScalarValues {
-  #flags = new Uint8Array(firstRoom);
+  #flags = new Uint8Array(initialCapacity);
 
-  add(at: number, { data }: LeafValues, i: number): void {
-    this.#set(at, data[i]!);
+  add(at: number, { byteValues }: LeafValues, i: number): void {
+    this.#set(at, byteValues[i]!);
   }
 
   addNull(at: number): void {
     this.#set(at, 0);
   }
 
-  addAll(at: number, { data }: LeafValues, indexes: Int32Array, count: number): void {
+  addAll(at: number, { byteValues: data }: LeafValues, indexes: Int32Array, count: number): void {
     while (at + count > this.#flags.length) this.#flags = doubleLength(this.#flags);
     const flags = this.#flags;
     for (let i = 0; i < count; i++) flags[at + i] = indexes[i]! < 0 ? 0 : data[indexes[i]!]!;
@@ -179,13 +184,13 @@ class BooleanValues implements ScalarValues {
   }
 
   finish(length: number): { readonly data: unknown } {
-    return { data: bitsOf(this.#flags, length) };
+    return { data: packBits(this.#flags, length) };
   }
 }
 
 /** Collects 32-bit values. */
 class Int32Values implements ScalarValues {
-  #int32s = new Int32Array(firstRoom);
+  #int32s = new Int32Array(initialCapacity);
   readonly #view: (int32s: Int32Array) => Int32Array | Float32Array;
 
   constructor(view: (int32s: Int32Array) => Int32Array | Float32Array) {
@@ -216,9 +221,9 @@ class Int32Values implements ScalarValues {
   }
 }
 
-/** 64-bit values, as low and high halves. */
+/** Collects 64-bit values as low and high halves. */
 class Int64Values implements ScalarValues {
-  #pairs = new Int32Array(2 * firstRoom);
+  #pairs = new Int32Array(2 * initialCapacity);
   readonly #view: (pairs: Int32Array) => Float64Array | BigInt64Array;
 
   constructor(view: (pairs: Int32Array) => Float64Array | BigInt64Array) {
@@ -256,20 +261,25 @@ class Int64Values implements ScalarValues {
 }
 
 class StringValues implements ScalarValues {
-  #ends = new Int32Array(firstRoom);
+  #ends = new Int32Array(initialCapacity);
   readonly #out = new ByteSink(1024);
 
-  add(at: number, { data, int32s, gap }: LeafValues, i: number): void {
-    writeRaw(this.#out, data, int32s[i]!, int32s[i + 1]! - gap);
+  add(at: number, { byteValues: data, int32s, gapBytes }: LeafValues, i: number): void {
+    writeRawBytes(this.#out, data, int32s[i]!, int32s[i + 1]! - gapBytes);
     this.addNull(at);
   }
 
   addNull(at: number): void {
     if (at + 1 === this.#ends.length) this.#ends = doubleLength(this.#ends);
-    this.#ends[at + 1] = this.#out.end;
+    this.#ends[at + 1] = this.#out.endOffset;
   }
 
-  addAll(at: number, { data, int32s, gap }: LeafValues, indexes: Int32Array, count: number): void {
+  addAll(
+    at: number,
+    { byteValues: data, int32s, gapBytes: gap }: LeafValues,
+    indexes: Int32Array,
+    count: number,
+  ): void {
     while (at + count >= this.#ends.length) this.#ends = doubleLength(this.#ends);
     const ends = this.#ends;
     const out = this.#out;
@@ -280,26 +290,26 @@ class StringValues implements ScalarValues {
     }
     out.reserve(size);
     const { bytes } = out;
-    let { end } = out;
+    let { endOffset } = out;
     for (let i = 0; i < count; i++) {
       const index = indexes[i]!;
       if (index >= 0) {
         const to = int32s[index + 1]! - gap;
-        for (let from = int32s[index]!; from < to; from++) bytes[end++] = data[from]!;
+        for (let from = int32s[index]!; from < to; from++) bytes[endOffset++] = data[from]!;
       }
-      ends[at + i + 1] = end;
+      ends[at + i + 1] = endOffset;
     }
-    out.end = end;
+    out.endOffset = endOffset;
   }
 
   finish(length: number): { readonly data: unknown; readonly valueOffsets: Int32Array } {
-    const data = this.#out.written().slice();
+    const data = this.#out.writtenBytes().slice();
     this.#out.release();
     return { data, valueOffsets: this.#ends.subarray(0, length + 1) };
   }
 }
 
-const firstRoom = 64;
+const initialCapacity = 64;
 
 function doubleLength<T extends Uint8Array | Int32Array>(array: T): T {
   const wider = new (array.constructor as new (length: number) => T)(2 * array.length);
@@ -307,8 +317,8 @@ function doubleLength<T extends Uint8Array | Int32Array>(array: T): T {
   return wider;
 }
 
-/** Converts flags of one byte each to a bitmap, lowest bit first, padded to 64 bits. */
-function bitsOf(flags: Uint8Array, length: number): Uint8Array {
+/** Converts flags of one byte each to a bitmap, whose lowest bit comes first and which is padded to 64 bits. */
+function packBits(flags: Uint8Array, length: number): Uint8Array {
   const bits = new Uint8Array(Math.ceil(length / 64) * 8);
   for (let i = 0; i < length; i++) bits[i >> 3]! |= flags[i]! << (i & 7);
   return bits;

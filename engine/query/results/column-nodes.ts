@@ -1,17 +1,17 @@
-import { acquire, release } from '../../core/buffers.js';
+import { acquireBuffer, releaseBuffer } from '../../core/buffers.js';
 import type { ResultColumnBuilder } from './column-builders.js';
-import { ElementWalk, type LeafCursor } from './leaf-cursor.js';
+import { ListElementIterator, type LeafCursor } from './leaf-cursor.js';
 import type { NodeFactory, RecordColumn } from './record-tree.js';
 import { moveCursors, type RowBlock } from './row-blocks.js';
 
-/** Appends the value of the cursors' current slots to a column. */
+/** Appends the value in the current slots of the cursors to a column. */
 export interface ColumnNode {
   append(): void;
-  /** The cursor of the values, if they are scalars of records. */
+  /** The cursor of the values, if the column is a scalar at the top level. */
   readonly scalar?: LeafCursor;
 }
 
-/** Appends the values of the records of a block to a column; nulls, if the segment does not have it. */
+/** Appends the values of the records of a block to a column; appends nulls if the segment does not have the column. */
 export function appendBlock(
   column: RecordColumn<ColumnNode> | undefined,
   { rows, length }: RowBlock,
@@ -30,46 +30,46 @@ export function appendBlock(
     }
     return;
   }
-  const present = acquire(Int32Array, length);
+  const present = acquireBuffer(Int32Array, length);
   scalar.valuesAt(rows, length, present);
   builder.appendScalars(scalar.page.values, present, length);
-  release(present);
+  releaseBuffer(present);
 }
 
-/** The nodes that append the values of a segment's records to builders. */
+/** Creates the nodes that append the values of a segment's records to builders. */
 export const columnNodes: NodeFactory<ColumnNode, ResultColumnBuilder> = {
   scalar: (_, builder, cursor) => ({
-    append: () => appendSlot(builder, cursor, cursor.begin),
+    append: () => appendSlot(builder, cursor, cursor.firstSlot),
     scalar: cursor,
   }),
   list: (_, builder, cursor, depth) => ({
     append() {
-      const { begin, end } = cursor;
-      const level = cursor.levelAt(begin);
+      const { firstSlot, endSlot } = cursor;
+      const level = cursor.levelAt(firstSlot);
       if (level <= depth) return builder.appendNull();
-      const elements = builder.below[0]!;
+      const elements = builder.childBuilders[0]!;
       if (level > depth + 1)
-        for (let slot = begin; slot < end; slot++) appendSlot(elements, cursor, slot);
+        for (let slot = firstSlot; slot < endSlot; slot++) appendSlot(elements, cursor, slot);
       builder.appendNested();
     },
   }),
   object: (_, builder, cursor, depth, members) => ({
     append() {
-      if (cursor.levelAt(cursor.begin) <= depth) return builder.appendNull();
+      if (cursor.levelAt(cursor.firstSlot) <= depth) return builder.appendNull();
       for (let i = 0; i < members.length; i++) {
         const member = members[i];
-        if (member === undefined) builder.below[i]!.appendNull();
+        if (member === undefined) builder.childBuilders[i]!.appendNull();
         else member.append();
       }
       builder.appendNested();
     },
   }),
   objectList(_, builder, cursors, depth, repetition, item) {
-    const walk = new ElementWalk(cursors, repetition);
+    const walk = new ListElementIterator(cursors, repetition);
     const first = cursors[0]!;
     return {
       append() {
-        const level = first.levelAt(first.begin);
+        const level = first.levelAt(first.firstSlot);
         if (level <= depth) return builder.appendNull();
         if (level > depth + 1) {
           walk.start();
@@ -81,13 +81,13 @@ export const columnNodes: NodeFactory<ColumnNode, ResultColumnBuilder> = {
   },
   singleton: (_, builder, cursor, depth, item) => ({
     append() {
-      if (cursor.levelAt(cursor.begin) <= depth) return builder.appendNull();
+      if (cursor.levelAt(cursor.firstSlot) <= depth) return builder.appendNull();
       item.append();
       builder.appendNested();
     },
   }),
-  memberTarget: (builder, index) => builder.below[index]!,
-  itemTarget: (builder) => builder.below[0]!,
+  memberTarget: (builder, index) => builder.childBuilders[index]!,
+  itemTarget: (builder) => builder.childBuilders[0]!,
 };
 
 function appendSlot(builder: ResultColumnBuilder, cursor: LeafCursor, slot: number): void {

@@ -4,26 +4,25 @@ import { physicalOfStored } from '../../store/arrow.js';
 import { ByteSink } from '../../parquet/byte-sink.js';
 import type { SegmentLeaf } from '../memory/segment-leaves.js';
 import { LeafValues } from './leaf-values.js';
-import { writePlain } from './scalar-text.js';
+import { plainTextWriters } from './scalar-text.js';
 
 /** Types of columns whose values are scalars. */
 export type ScalarType = Exclude<StoredType, 'object'>;
 
 /**
- * Converts the values of a leaf to the type of its column. A segment that was written before its column became wider keeps the
- * narrower type: whole numbers become longs or doubles, floats become doubles, and every type becomes a string. Throws a
- * `RangeError`
- * for a column that does not hold what the leaf does.
+ * Converts the values of a leaf to the type of its column. A segment that was written before its column became wider has the narrower type:
+ * whole numbers become longs or doubles, floats become doubles, and every type becomes a string. Throws a `RangeError` if the leaf cannot
+ * be converted to the column's type.
  */
-export function convertedTo(
+export function convertLeafValues(
   values: LeafValues,
   leaf: SegmentLeaf,
   type: ScalarType | undefined,
 ): LeafValues {
-  if (type === undefined || isStoredAs(leaf, type)) return values;
-  const stored = storedType(leaf);
-  if (physicalOfStored(type) === physicalType.byteArray) return asStrings(values, stored);
-  const numbers = numbersOf(values, stored);
+  if (type === undefined || storesType(leaf, type)) return values;
+  const stored = storedScalarType(leaf);
+  if (physicalOfStored(type) === physicalType.byteArray) return convertToStrings(values, stored);
+  const numbers = storedNumbers(values, stored);
   if (type === 'double' && numbers !== undefined)
     return new LeafValues({
       kind: 'int64s',
@@ -39,12 +38,12 @@ export function convertedTo(
   throw new RangeError(`column ${leaf.key} holds values of type ${stored}, which are no ${type}`);
 }
 
-/** True if the leaf already stores values of this type. */
-export function isStoredAs({ physical, isDate }: SegmentLeaf, type: ScalarType): boolean {
+/** Returns true if the leaf stores values of exactly this type. */
+export function storesType({ physical, isDate }: SegmentLeaf, type: ScalarType): boolean {
   return physical === physicalOfStored(type) && isDate === (type === 'date');
 }
 
-function storedType({ physical, isDate }: SegmentLeaf): ScalarType {
+function storedScalarType({ physical, isDate }: SegmentLeaf): ScalarType {
   switch (physical) {
     case physicalType.boolean:
       return 'boolean';
@@ -61,7 +60,7 @@ function storedType({ physical, isDate }: SegmentLeaf): ScalarType {
   }
 }
 
-function numbersOf(
+function storedNumbers(
   { int32s, floats, count }: LeafValues,
   stored: ScalarType,
 ): ArrayLike<number> | undefined {
@@ -73,15 +72,15 @@ function numbersOf(
   );
 }
 
-function asStrings(values: LeafValues, stored: ScalarType): LeafValues {
+function convertToStrings(values: LeafValues, stored: ScalarType): LeafValues {
   const out = new ByteSink(1024);
   try {
     const offsets = new Int32Array(values.count + 1);
     for (let i = 0; i < values.count; i++) {
-      writePlain[stored](out, values, i);
-      offsets[i + 1] = out.end;
+      plainTextWriters[stored](out, values, i);
+      offsets[i + 1] = out.endOffset;
     }
-    return new LeafValues({ kind: 'strings', bytes: out.written().slice(), offsets });
+    return new LeafValues({ kind: 'strings', bytes: out.writtenBytes().slice(), offsets });
   } finally {
     out.release();
   }

@@ -2,9 +2,9 @@ import type { ByteSink } from '../../parquet/byte-sink.js';
 import { fixedText } from './cell-texts.js';
 import type { CellLineFormat } from './cells.js';
 import type { DelimitedLayout } from './page-format.js';
-import { writePlain, type CellForm, type WriteValue } from './scalar-text.js';
+import { plainTextWriters, type CellForm, type WriteValue } from './scalar-text.js';
 
-/** Lines of delimited text. `ends` takes the offsets of the ends of lines. */
+/** Returns the format of lines of delimited text. `ends`, if given, receives the offsets at which lines end. */
 export function delimitedFormat(layout: DelimitedLayout, ends?: number[]): CellLineFormat {
   const form = delimitedForm(layout);
   return {
@@ -18,33 +18,33 @@ export function delimitedFormat(layout: DelimitedLayout, ends?: number[]): CellL
   };
 }
 
-/** The form of cells that `endCell` completes. Numbers, dates and booleans have nothing that it changes. */
+/** Returns the form of cells that `quoteWrittenCell` completes. It never changes numbers, dates and booleans. */
 function delimitedForm(layout: DelimitedLayout): CellForm {
   const specialBytes = [quote, newline, carriageReturn, layout.delimiter.charCodeAt(0)];
   const special = new Uint8Array(256);
   for (const byte of specialBytes) special[byte] = 1;
-  const string: WriteValue = (out, { data, int32s, gap }, i) => {
+  const string: WriteValue = (out, { byteValues, int32s, gapBytes }, i) => {
     const from = int32s[i]!;
-    const to = int32s[i + 1]! - gap;
+    const to = int32s[i + 1]! - gapBytes;
     out.reserve(to - from);
-    const { bytes, end } = out;
+    const { bytes, endOffset } = out;
     let flags = layout.isFormulaSafe || to === from ? 1 : 0;
-    for (let at = from, into = end; at < to; at++, into++) {
-      const byte = data[at]!;
+    for (let at = from, into = endOffset; at < to; at++, into++) {
+      const byte = byteValues[at]!;
       flags |= special[byte]!;
       bytes[into] = byte;
     }
-    out.end = end + to - from;
-    if (flags !== 0) endCell(out, end, layout);
+    out.endOffset = endOffset + to - from;
+    if (flags !== 0) quoteWrittenCell(out, endOffset, layout);
     return true;
   };
   return {
-    write: { ...writePlain, string, text: string, blob: string, json: string },
-    end: (out, from) => endCell(out, from, layout),
-    areTexts: ({ data, int32s, gap, count }) => {
+    write: { ...plainTextWriters, string, text: string, blob: string, json: string },
+    end: (out, from) => quoteWrittenCell(out, from, layout),
+    areTexts: ({ byteValues: data, int32s, gapBytes: gap, count }) => {
       if (layout.isFormulaSafe) return false;
       for (let i = 0; i < count; i++) if (int32s[i + 1]! - gap === int32s[i]!) return false;
-      // The length before a string may contain the byte as well.
+      // The length stored before each string may also contain a special byte; the strings then count as not writable unchanged.
       const bytes = Buffer.from(data.buffer, data.byteOffset, data.length);
       return !specialBytes.some((byte) => bytes.includes(byte));
     },
@@ -52,11 +52,9 @@ function delimitedForm(layout: DelimitedLayout): CellForm {
 }
 
 /**
- * Returns a cell of a table of text (RFC 4180; `delimiter` may differ). A string that contains the delimiter, a quote or a line
- * break is
- * quoted, and so is an empty string, because an empty cell stands for null. If `isFormulaSafe`, a string that a spreadsheet
- * would evaluate
- * is prefixed with `'` (threats D3).
+ * Returns a cell of delimited text (RFC 4180; `delimiter` may differ). A string that contains the delimiter, a quote or a line break is
+ * quoted; so is an empty string, because an empty cell stands for null. If `isFormulaSafe`, a string that a spreadsheet would evaluate is
+ * prefixed with `'` (threats D3).
  */
 export function delimitedCell(
   text: string | null,
@@ -69,17 +67,17 @@ export function delimitedCell(
   return isQuoted ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** Whether a spreadsheet would evaluate a cell with this text. A number is not a formula, even with a sign. */
+/** Returns whether a spreadsheet would evaluate a cell with this text. A number is not a formula, even with a sign. */
 function isFormula(text: string): boolean {
   return /^[=+\-@\t\r]/.test(text) && !Number.isFinite(Number(text));
 }
 
-/** Quotes and prefixes the cell that was written from `from` on, as `delimitedCell` does with a string. */
-export function endCell(out: ByteSink, from: number, layout: DelimitedLayout): void {
+/** Quotes and prefixes the cell that was written from offset `from` on, by the rules of `delimitedCell`. */
+export function quoteWrittenCell(out: ByteSink, from: number, layout: DelimitedLayout): void {
   const { isFormulaSafe } = layout;
   const delimiter = layout.delimiter.charCodeAt(0);
-  if (isFormulaSafe && isFormulaFrom(out, from)) insert(out, from, apostrophe);
-  const { bytes, end } = out;
+  if (isFormulaSafe && isWrittenFormula(out, from)) insertByte(out, from, apostrophe);
+  const { bytes, endOffset: end } = out;
   let quotes = 0;
   let isQuoted = end === from;
   for (let i = from; i < end; i++) {
@@ -91,7 +89,7 @@ export function endCell(out: ByteSink, from: number, layout: DelimitedLayout): v
   out.reserve(quotes + 2);
   const target = out.bytes;
   let to = end + quotes + 1;
-  out.end = to + 1;
+  out.endOffset = to + 1;
   target[to--] = quote;
   for (let i = end - 1; i >= from; i--) {
     const byte = target[i]!;
@@ -105,16 +103,16 @@ const quote = 34;
 const apostrophe = 39;
 const newline = 10;
 const carriageReturn = 13;
-const formulaStarts = new Set(Buffer.from('=+-@\t\r'));
+const formulaStartBytes = new Set(Buffer.from('=+-@\t\r'));
 
-function isFormulaFrom(out: ByteSink, from: number): boolean {
-  if (out.end === from || !formulaStarts.has(out.bytes[from]!)) return false;
-  return isFormula(Buffer.from(out.bytes.subarray(from, out.end)).toString());
+function isWrittenFormula(out: ByteSink, from: number): boolean {
+  if (out.endOffset === from || !formulaStartBytes.has(out.bytes[from]!)) return false;
+  return isFormula(Buffer.from(out.bytes.subarray(from, out.endOffset)).toString());
 }
 
-function insert(out: ByteSink, at: number, byte: number): void {
+function insertByte(out: ByteSink, at: number, byte: number): void {
   out.reserve(1);
-  out.bytes.copyWithin(at + 1, at, out.end);
+  out.bytes.copyWithin(at + 1, at, out.endOffset);
   out.bytes[at] = byte;
-  out.end++;
+  out.endOffset++;
 }

@@ -1,22 +1,22 @@
 import type { DatasetField } from '../../core/dataset-field.js';
-import { arrowEnd, arrowHead } from './arrow-messages.js';
+import { arrowEndOfStream, arrowSchemaMessage } from './arrow-messages.js';
 import { cellNames, fieldTitles } from './cells.js';
 import { delimitedCell } from './delimited.js';
 import type { PageFormat, RecordBytes } from './page-format.js';
-import type { Projected } from './projection.js';
+import type { ProjectedColumn } from './projection.js';
 
 const csvLayout = { delimiter: ',', lineEnd: '\r\n', isFormulaSafe: false } as const;
 
-/** The format of lines of a table of text; `linesOf` separates them. */
+/** Returns the format of lines of delimited text; `splitLines` separates them. */
 export function lineFormat(delimiter: ',' | '\t'): LineFormat {
   return { kind: 'delimited', layout: { ...csvLayout, lineEnd: '\n', delimiter } };
 }
 
 type LineFormat = Extract<PageFormat, { readonly kind: 'delimited' }>;
 
-/** The formats of pages other than a JSON array: of the records, and what stands before and behind them. */
+/** The formats of pages other than a JSON array: the format of the records, and the bytes before and after them. */
 export const pageFormats = {
-  arrow: { format: { kind: 'arrow' }, head: arrowHead, tail: arrowEnd },
+  arrow: { format: { kind: 'arrow' }, head: arrowSchemaMessage, tail: arrowEndOfStream },
   json: {
     format: { kind: 'json', end: '\n' },
     head: () => new Uint8Array(),
@@ -24,12 +24,12 @@ export const pageFormats = {
   },
   csv: {
     format: { kind: 'delimited', layout: csvLayout },
-    head: headerLine,
+    head: csvHeaderLine,
     tail: new Uint8Array(),
   },
 } as const;
 
-/** The bytes of a page, with its head and tail. */
+/** Yields the bytes of a page, including its head and tail. */
 export async function* encloseRecords(
   pieces: AsyncIterable<RecordBytes>,
   head: Uint8Array,
@@ -40,15 +40,15 @@ export async function* encloseRecords(
   if (tail.length > 0) yield tail;
 }
 
-function headerLine(
-  projection: readonly Projected[],
+function csvHeaderLine(
+  projection: readonly ProjectedColumn[],
   fields: readonly Pick<DatasetField, 'path' | 'title'>[],
 ): Uint8Array {
   const names = cellNames(projection, fieldTitles(fields));
   return Buffer.from(`${names.map(({ title }) => delimitedCell(title, false, ',')).join(',')}\r\n`);
 }
 
-/** A JSON array of records from pieces in which every record has a comma behind it. */
+/** Yields a JSON array of records, from pieces in which a comma follows every record. */
 export async function* jsonArray(
   pieces: AsyncIterable<RecordBytes>,
   records: number,
@@ -62,8 +62,8 @@ export async function* jsonArray(
   yield Buffer.from(']');
 }
 
-/** The lines of text that `lineFormat` makes. */
-export function linesOf({ bytes, ends }: RecordBytes): readonly string[] {
+/** Returns the lines of text that were written in a `lineFormat`. */
+export function splitLines({ bytes, ends }: RecordBytes): readonly string[] {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   return Array.from(ends, (end, i) => text.toString('utf8', i === 0 ? 0 : ends[i - 1]!, end - 1));
 }

@@ -1,71 +1,69 @@
 import type { ByteSink } from '../../parquet/byte-sink.js';
 import { writeDigits } from './number-bytes.js';
 
-/*
- * JSON written byte by byte into a buffer: most values are too short to pay for a string of their own.
- */
+/* Writes JSON byte by byte into a buffer, because most values are too short to be worth a JavaScript string. */
 
 /**
- * Per byte, what stands for it in a text: the letter behind a backslash, `u` for six characters of which the last two count, 0
- * for itself.
+ * For each byte, its form in a JSON string: the letter after the backslash; `u` for an escape of six characters, of which the last two
+ * depend on the byte; or 0 for the byte itself.
  */
-const escapes = new Uint8Array(256);
-const unicode = 117; // u
-escapes.fill(unicode, 0, 32);
+const escapeLetters = new Uint8Array(256);
+const unicodeEscapeLetter = 117; // the letter u
+escapeLetters.fill(unicodeEscapeLetter, 0, 32);
 for (const [char, letter] of Object.entries({ '\b': 'b', '\t': 't', '\n': 'n', '\f': 'f', '\r': 'r', '"': '"', '\\': '\\' })) {
-  escapes[char.charCodeAt(0)] = letter.charCodeAt(0);
+  escapeLetters[char.charCodeAt(0)] = letter.charCodeAt(0);
 } // prettier-ignore
 
 const quote = 34;
 const backslash = 92;
-const zero = 48;
+const zeroDigitByte = 48;
 const minus = 45;
 const hexDigits = Buffer.from('0123456789ABCDEF');
 
-/** Writes a string in quotes, escaped. */
-export function writeText(out: ByteSink, text: Uint8Array, from: number, to: number): void {
+/** Writes a string in quotes, with escapes. */
+export function writeJsonString(out: ByteSink, text: Uint8Array, from: number, to: number): void {
   out.reserve(to - from + 2);
-  let { bytes, end } = out;
-  bytes[end++] = quote;
+  let { bytes, endOffset } = out;
+  bytes[endOffset++] = quote;
   for (let i = from; i < to; i++) {
     const byte = text[i]!;
-    const escape = escapes[byte]!;
+    const escape = escapeLetters[byte]!;
     if (escape === 0) {
-      bytes[end++] = byte;
+      bytes[endOffset++] = byte;
       continue;
     }
-    out.end = end;
+    out.endOffset = endOffset;
     out.reserve(to - i + 6);
     ({ bytes } = out);
-    bytes[end++] = backslash;
-    bytes[end++] = escape;
-    if (escape !== unicode) continue;
-    bytes[end++] = zero;
-    bytes[end++] = zero;
-    bytes[end++] = hexDigits[byte >> 4]!;
-    bytes[end++] = hexDigits[byte & 15]!;
+    bytes[endOffset++] = backslash;
+    bytes[endOffset++] = escape;
+    if (escape !== unicodeEscapeLetter) continue;
+    bytes[endOffset++] = zeroDigitByte;
+    bytes[endOffset++] = zeroDigitByte;
+    bytes[endOffset++] = hexDigits[byte >> 4]!;
+    bytes[endOffset++] = hexDigits[byte & 15]!;
   }
-  bytes[end++] = quote;
-  out.end = end;
+  bytes[endOffset++] = quote;
+  out.endOffset = endOffset;
 }
 
 /** Writes bytes unchanged. */
-export function writeRaw(out: ByteSink, raw: Uint8Array, from: number, to: number): void {
+export function writeRawBytes(out: ByteSink, raw: Uint8Array, from: number, to: number): void {
   out.reserve(to - from);
   if (to - from > 200) {
-    out.bytes.set(raw.subarray(from, to), out.end);
-    out.end += to - from;
+    out.bytes.set(raw.subarray(from, to), out.endOffset);
+    out.endOffset += to - from;
     return;
   }
   const { bytes } = out;
-  let { end } = out;
+  let { endOffset: end } = out;
   for (let i = from; i < to; i++) bytes[end++] = raw[i]!;
-  out.end = end;
+  out.endOffset = end;
 }
 
-/** Microseconds since 1970, from their two halves, as `YYYY-MM-DD` at midnight, else `YYYY-MM-DDTHH:MM:SS[.ffffff]`. */
+/** Writes microseconds since 1970, given as two halves, as `YYYY-MM-DD` at midnight, else as `YYYY-MM-DDTHH:MM:SS[.ffffff]`. */
 export function writeDate(out: ByteSink, low: number, high: number): void {
-  // 2^32 µs are 4294 s and 967,296 µs, so all numbers here remain integers that a double holds exactly.
+  // 2^32 µs are 4294 s and 967,296 µs, so all numbers in this function are integers that a double holds exactly.
   const micros = high * 967_296 + (low >>> 0);
   const more = Math.floor(micros / 1e6);
   const seconds = high * 4294 + more;
@@ -75,20 +73,23 @@ export function writeDate(out: ByteSink, low: number, high: number): void {
   out.reserve(40);
   writeDay(out, day);
   if (second !== 0 || part !== 0) {
-    out.bytes[out.end++] = 84; // T
+    out.bytes[out.endOffset++] = 84; // the letter T
     writeDigits(out, Math.floor(second / 3600), 2);
-    out.bytes[out.end++] = 58; // :
+    out.bytes[out.endOffset++] = 58; // a colon
     writeDigits(out, Math.floor(second / 60) % 60, 2);
-    out.bytes[out.end++] = 58;
+    out.bytes[out.endOffset++] = 58;
     writeDigits(out, second % 60, 2);
     if (part !== 0) {
-      out.bytes[out.end++] = 46; // .
+      out.bytes[out.endOffset++] = 46; // a decimal point
       writeDigits(out, part, 6);
     }
   }
 }
 
-/** Days since 1970 as year, month and day: Howard Hinnant's "civil_from_days", with years that begin in March. */
+/**
+ * Writes a number of days since 1970 as year, month and day, by Howard Hinnant's algorithm "civil_from_days", in which years begin in
+ * March.
+ */
 function writeDay(out: ByteSink, day: number): void {
   const shifted = day + 719_468;
   const era = Math.floor(shifted / 146_097);
@@ -106,13 +107,13 @@ function writeDay(out: ByteSink, day: number): void {
   const month = march < 10 ? march + 3 : march - 9;
   const year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0);
   if (year < 0) {
-    out.bytes[out.end++] = minus;
+    out.bytes[out.endOffset++] = minus;
     writeDigits(out, -year, 1);
   } else {
     writeDigits(out, year, 4);
   }
-  out.bytes[out.end++] = minus;
+  out.bytes[out.endOffset++] = minus;
   writeDigits(out, month, 2);
-  out.bytes[out.end++] = minus;
+  out.bytes[out.endOffset++] = minus;
   writeDigits(out, dayOfYear - Math.floor((153 * march + 2) / 5) + 1, 2);
 }

@@ -1,36 +1,36 @@
 import type { Column } from '../../core/types.js';
 import type { ByteSink } from '../../parquet/byte-sink.js';
-import { writeRaw } from './json-bytes.js';
-import { ElementWalk, type LeafCursor } from './leaf-cursor.js';
+import { writeRawBytes } from './json-bytes.js';
+import { ListElementIterator, type LeafCursor } from './leaf-cursor.js';
 import { writeAscii } from './number-bytes.js';
 import type { ScalarType } from './converted.js';
 import type { NodeFactory } from './record-tree.js';
-import { writeJson, writePlain, type CellForm, type WriteValue } from './scalar-text.js';
+import { jsonWriters, plainTextWriters, type CellForm, type WriteValue } from './scalar-text.js';
 
-/** Writes the value in the cursors' current slots. Returns false, and writes nothing, if there is no value. */
+/** Writes the value in the current slots of the cursors. Returns false, and writes nothing, if there is no value. */
 export interface TextNode {
   write(out: ByteSink): boolean;
-  /** Writes each element of a list in this form, and calls `endCell` after each; `isThere` is false for one without a value. */
+  /** Writes each element of a list in this form, and calls `endCell` after each; `isThere` is false for an element without a value. */
   writeElements?(out: ByteSink, form: CellForm, endCell: (isThere: boolean) => void): void;
-  /** The position of the values, if the node writes nothing but scalars. */
+  /** The cursor and the type of the values, if the node writes scalars only. */
   readonly scalar?: { readonly cursor: LeafCursor; readonly type: ScalarType };
 }
 
 /**
- * How a value is written: as JSON, or as a cell of a table, where scalars are plain text and lists are JSON. The cells of `elements` are
- * those of a list, and each has one `element`, a scalar as plain text or an object as JSON.
+ * How a value is written. `json`: as JSON. `cell`: as a cell of a table, with scalars as plain text and lists as JSON. `elements`: as
+ * several cells, one for each element of a list. `element`: as one of these cells, with a scalar as plain text and an object as JSON.
  */
 export type TextTarget = 'json' | 'cell' | 'elements' | 'element';
 
-/** The nodes of records as text. An object above a cell has one member: that of the cell. */
+/** Creates the nodes that write records as text. An object that contains a cell's column has only that one member. */
 export const textNodes: NodeFactory<TextNode, TextTarget> = {
   scalar: ({ type }, target, cursor) =>
-    new ScalarNode(cursor, type as ScalarType, target === 'json' ? writeJson : writePlain),
+    new ScalarNode(cursor, type as ScalarType, target === 'json' ? jsonWriters : plainTextWriters),
   list: ({ type }, _target, cursor, depth) => new ListNode(cursor, depth, type as ScalarType),
   object: ({ children = [] }, target, cursor, depth, members) =>
     target === 'cell' || target === 'elements'
-      ? (members[0] ?? noText)
-      : new ObjectNode(cursor, depth, membersOf(children, members)),
+      ? (members[0] ?? absentNode)
+      : new ObjectNode(cursor, depth, memberNodes(children, members)),
   objectList: (_, _target, cursors, depth, repetition, item) =>
     new ObjectListNode(cursors, depth, repetition, item),
   singleton: (_, _target, cursor, depth, item) => new SingletonNode(cursor, depth, item),
@@ -38,7 +38,7 @@ export const textNodes: NodeFactory<TextNode, TextTarget> = {
   itemTarget: (target) => (target === 'elements' ? 'element' : 'json'),
 };
 
-const noText: TextNode = { write: () => false };
+const absentNode: TextNode = { write: () => false };
 
 class ScalarNode implements TextNode {
   readonly scalar: { readonly cursor: LeafCursor; readonly type: ScalarType };
@@ -51,12 +51,12 @@ class ScalarNode implements TextNode {
 
   write(out: ByteSink): boolean {
     const { cursor } = this.scalar;
-    const value = cursor.valueAt(cursor.begin);
+    const value = cursor.valueAt(cursor.firstSlot);
     return value >= 0 && this.#write(out, cursor.page.values, value);
   }
 }
 
-/** A list of scalars. */
+/** Writes a list of scalars. */
 export class ListNode implements TextNode {
   readonly cursor: LeafCursor;
   /** The definition level at which the list is null. */
@@ -71,25 +71,25 @@ export class ListNode implements TextNode {
 
   write(out: ByteSink): boolean {
     const { cursor } = this;
-    const { begin, end } = cursor;
-    const level = cursor.levelAt(begin);
+    const { firstSlot, endSlot } = cursor;
+    const level = cursor.levelAt(firstSlot);
     if (level <= this.depth) return false;
-    out.byte(openBracket);
+    out.writeByte(openBracket);
     if (level > this.depth + 1) {
-      const write = writeJson[this.type];
-      for (let slot = begin; slot < end; slot++) {
-        if (slot > begin) out.byte(comma);
+      const write = jsonWriters[this.type];
+      for (let slot = firstSlot; slot < endSlot; slot++) {
+        if (slot > firstSlot) out.writeByte(comma);
         const value = cursor.valueAt(slot);
         if (value < 0 || !write(out, cursor.page.values, value)) writeAscii(out, 'null');
       }
     }
-    out.byte(closeBracket);
+    out.writeByte(closeBracket);
     return true;
   }
 
   writeElements(out: ByteSink, form: CellForm, endCell: (isThere: boolean) => void): void {
     const { cursor } = this;
-    const { begin, end } = cursor;
+    const { firstSlot: begin, endSlot: end } = cursor;
     if (cursor.levelAt(begin) <= this.depth + 1) return;
     const write = form.write[this.type];
     for (let slot = begin; slot < end; slot++) {
@@ -99,47 +99,47 @@ export class ListNode implements TextNode {
   }
 }
 
-/** A member of an object: the bytes of `"name":`, and its value. */
-interface Member {
+/** A member of an object: the bytes of `"name":`, and the node of its value. */
+interface MemberNode {
   readonly key: Uint8Array;
   readonly node: TextNode;
 }
 
-function membersOf(
+function memberNodes(
   children: readonly Column[],
   nodes: readonly (TextNode | undefined)[],
-): readonly Member[] {
+): readonly MemberNode[] {
   return children.flatMap(({ name }, i) => {
     const node = nodes[i];
     return node ? [{ key: Buffer.from(`${JSON.stringify(name)}:`), node }] : [];
   });
 }
 
-/** An object; members without a value are left out. */
+/** Writes an object; members without a value are left out. */
 class ObjectNode implements TextNode {
   /** The cursor of any leaf in the list. */
   readonly #cursor: LeafCursor;
   readonly #depth: number;
-  readonly #members: readonly Member[];
+  readonly #members: readonly MemberNode[];
 
-  constructor(cursor: LeafCursor, depth: number, members: readonly Member[]) {
+  constructor(cursor: LeafCursor, depth: number, members: readonly MemberNode[]) {
     this.#cursor = cursor;
     this.#depth = depth;
     this.#members = members;
   }
 
   write(out: ByteSink): boolean {
-    if (this.#cursor.levelAt(this.#cursor.begin) <= this.#depth) return false;
-    out.byte(openBrace);
+    if (this.#cursor.levelAt(this.#cursor.firstSlot) <= this.#depth) return false;
+    out.writeByte(openBrace);
     let isFirst = true;
     for (const { key, node } of this.#members) {
-      const { end } = out;
-      if (!isFirst) out.byte(comma);
-      writeRaw(out, key, 0, key.length);
+      const { endOffset } = out;
+      if (!isFirst) out.writeByte(comma);
+      writeRawBytes(out, key, 0, key.length);
       if (node.write(out)) isFirst = false;
-      else out.end = end;
+      else out.endOffset = endOffset;
     }
-    out.byte(closeBrace);
+    out.writeByte(closeBrace);
     return true;
   }
 }
@@ -147,41 +147,41 @@ class ObjectNode implements TextNode {
 class ObjectListNode implements TextNode {
   readonly #first: LeafCursor;
   readonly #depth: number;
-  readonly #walk: ElementWalk;
+  readonly #walk: ListElementIterator;
   readonly #item: TextNode;
 
   constructor(cursors: readonly LeafCursor[], depth: number, repetition: number, item: TextNode) {
     this.#first = cursors[0]!;
     this.#depth = depth;
-    this.#walk = new ElementWalk(cursors, repetition);
+    this.#walk = new ListElementIterator(cursors, repetition);
     this.#item = item;
   }
 
   write(out: ByteSink): boolean {
-    const level = this.#first.levelAt(this.#first.begin);
+    const level = this.#first.levelAt(this.#first.firstSlot);
     if (level <= this.#depth) return false;
-    out.byte(openBracket);
+    out.writeByte(openBracket);
     if (level > this.#depth + 1) {
       const walk = this.#walk;
       walk.start();
       for (let isFirst = true; walk.next(); isFirst = false) {
-        if (!isFirst) out.byte(comma);
+        if (!isFirst) out.writeByte(comma);
         if (!this.#item.write(out)) writeAscii(out, 'null');
       }
     }
-    out.byte(closeBracket);
+    out.writeByte(closeBracket);
     return true;
   }
 
   writeElements(out: ByteSink, form: CellForm, endCell: (isThere: boolean) => void): void {
-    if (this.#first.levelAt(this.#first.begin) <= this.#depth + 1) return;
+    if (this.#first.levelAt(this.#first.firstSlot) <= this.#depth + 1) return;
     const walk = this.#walk;
     walk.start();
-    while (walk.next()) endCell(wholeText(this.#item, out, form));
+    while (walk.next()) endCell(writeWholeCell(this.#item, out, form));
   }
 }
 
-/** The list of a single value. */
+/** Writes a single value as a list of one element. */
 class SingletonNode implements TextNode {
   readonly #cursor: LeafCursor;
   readonly #depth: number;
@@ -194,26 +194,26 @@ class SingletonNode implements TextNode {
   }
 
   write(out: ByteSink): boolean {
-    if (this.#cursor.levelAt(this.#cursor.begin) <= this.#depth) return false;
-    out.byte(openBracket);
+    if (this.#cursor.levelAt(this.#cursor.firstSlot) <= this.#depth) return false;
+    out.writeByte(openBracket);
     if (!this.#item.write(out)) writeAscii(out, 'null');
-    out.byte(closeBracket);
+    out.writeByte(closeBracket);
     return true;
   }
 
   writeElements(out: ByteSink, form: CellForm, endCell: (isThere: boolean) => void): void {
-    if (this.#cursor.levelAt(this.#cursor.begin) <= this.#depth) return;
+    if (this.#cursor.levelAt(this.#cursor.firstSlot) <= this.#depth) return;
     const { scalar } = this.#item;
-    if (scalar === undefined) return endCell(wholeText(this.#item, out, form));
+    if (scalar === undefined) return endCell(writeWholeCell(this.#item, out, form));
     const { cursor, type } = scalar;
-    const value = cursor.valueAt(cursor.begin);
+    const value = cursor.valueAt(cursor.firstSlot);
     endCell(value >= 0 && form.write[type](out, cursor.page.values, value));
   }
 }
 
 /** Writes a list or an object as the text of a cell. */
-export function wholeText(node: TextNode, out: ByteSink, form: CellForm): boolean {
-  const from = out.end;
+export function writeWholeCell(node: TextNode, out: ByteSink, form: CellForm): boolean {
+  const from = out.endOffset;
   if (!node.write(out)) return false;
   form.end?.(out, from);
   return true;

@@ -7,28 +7,25 @@ import type { SegmentLeaf } from '../memory/segment-leaves.js';
 export interface LeafPages {
   readonly locations: PageLocations;
   readonly pages: (LeafPage | undefined)[];
-  /** The pages of which a row has been read. */
+  /** The numbers of the pages of which a row has been read. */
   readonly visited: Set<number>;
 }
 
-/**
- * A position in one leaf: the page that holds the current record, and the slots of the record (or of a part of it) in that
- * page.
- */
+/** A position in one leaf: the page that contains the current record, and the slots of the record (or of a part of it) in that page. */
 export class LeafCursor {
   readonly leaf: SegmentLeaf;
-  /** The type as which its values are read; undefined: as stored. */
+  /** The type to which values are converted when read; undefined: the stored type. */
   readonly type: ScalarType | undefined;
   page!: LeafPage;
   /** First slot of the current record or element. */
-  begin = 0;
-  /** The end of its slots, exclusive. */
-  end = 0;
-  /** The rows of the row group in `page`: from `first` up to and not including `last`. */
-  first = 0;
-  last = 0;
-  /** Number of the page; its `LeafPage` may still have to be loaded. */
-  number = 0;
+  firstSlot = 0;
+  /** The slot after the last slot of the current record or element. */
+  endSlot = 0;
+  /** The rows of the row group that are in `page`: from `firstPageRow` to `endPageRow` (exclusive). */
+  firstPageRow = 0;
+  endPageRow = 0;
+  /** Number of the current page, whose `LeafPage` may not be loaded yet. */
+  pageNumber = 0;
   #pages!: LeafPages;
 
   constructor(leaf: SegmentLeaf, type: ScalarType | undefined) {
@@ -36,20 +33,20 @@ export class LeafCursor {
     this.type = type;
   }
 
-  /** Enters a row group; no page is current then. */
-  enter(pages: LeafPages): void {
+  /** Moves to a row group, in which no page is current yet. */
+  enterRowGroup(pages: LeafPages): void {
     this.#pages = pages;
-    this.first = 0;
-    this.last = 0;
+    this.firstPageRow = 0;
+    this.endPageRow = 0;
   }
 
-  /** Makes the page of a row of the row group current; false if it has not been loaded. */
-  turnTo(row: number): boolean {
+  /** Makes the page current that contains a row of the row group; returns false if the page has not been loaded. */
+  selectPageOfRow(row: number): boolean {
     const { locations, pages } = this.#pages;
-    const number = pageOf(locations, row);
-    this.number = number;
-    this.first = locations.firstRows[number]!;
-    this.last = locations.firstRows[number + 1]!;
+    const number = pageNumberOfRow(locations, row);
+    this.pageNumber = number;
+    this.firstPageRow = locations.firstRows[number]!;
+    this.endPageRow = locations.firstRows[number + 1]!;
     const page = pages[number];
     if (page === undefined) return false;
     this.page = page;
@@ -58,41 +55,41 @@ export class LeafCursor {
 
   /** True if the current page has been loaded. */
   get isLoaded(): boolean {
-    return this.#pages.pages[this.number] !== undefined;
+    return this.#pages.pages[this.pageNumber] !== undefined;
   }
 
-  /** The pages of the row group. */
+  /** The pages of the current leaf and row group. */
   get pages(): LeafPages {
     return this.#pages;
   }
 
   /** Sets the current page after it has been loaded. */
-  load(page: LeafPage): void {
-    this.#pages.pages[this.number] = page;
+  setLoadedPage(page: LeafPage): void {
+    this.#pages.pages[this.pageNumber] = page;
     this.page = page;
   }
 
-  /** Sets the current page to one row of it. */
-  loadRow(row: number, page: LeafPage): void {
-    this.first = row;
-    this.last = row + 1;
+  /** Sets the current page to a page that consists only of the given row. */
+  setRowPage(row: number, page: LeafPage): void {
+    this.firstPageRow = row;
+    this.endPageRow = row + 1;
     this.page = page;
   }
 
   /** Moves to a row of the current page. */
   moveTo(row: number): void {
     const { rowSlots } = this.page;
-    this.begin = rowSlots === undefined ? row : rowSlots[row]!;
-    this.end = rowSlots === undefined ? row + 1 : rowSlots[row + 1]!;
+    this.firstSlot = rowSlots === undefined ? row : rowSlots[row]!;
+    this.endSlot = rowSlots === undefined ? row + 1 : rowSlots[row + 1]!;
   }
 
-  /** The definition level of a slot. */
+  /** Returns the definition level of a slot. */
   levelAt(slot: number): number {
     const { definition, level } = this.page;
     return definition === undefined ? level : definition[slot]!;
   }
 
-  /** The index in `page.values` of a slot's value; -1 if it has none. */
+  /** Returns the index in `page.values` of a slot's value; -1 if the slot has none. */
   valueAt(slot: number): number {
     const { page } = this;
     if (this.levelAt(slot) !== this.leaf.maxDefinition) return -1;
@@ -100,16 +97,16 @@ export class LeafCursor {
     return page.indices === undefined ? value : page.indices[value]!;
   }
 
-  /** Like `valueAt`, for rows of a row group with one slot each. */
+  /** Does the same as `valueAt` for rows of a row group that have one slot each. */
   valuesAt(rows: Int32Array, length: number, into: Int32Array): void {
-    const { page, first, leaf } = this;
+    const { page, firstPageRow, leaf } = this;
     const { indices, definition, valueIndexes, level } = page;
     if (definition === undefined) {
       if (level !== leaf.maxDefinition) into.fill(-1, 0, length);
-      else for (let i = 0; i < length; i++) into[i] = rows[i]! - first;
+      else for (let i = 0; i < length; i++) into[i] = rows[i]! - firstPageRow;
     } else {
       for (let i = 0; i < length; i++) {
-        const slot = rows[i]! - first;
+        const slot = rows[i]! - firstPageRow;
         into[i] = definition[slot] === leaf.maxDefinition ? valueIndexes![slot]! : -1;
       }
     }
@@ -117,7 +114,7 @@ export class LeafCursor {
     for (let i = 0; i < length; i++) if (into[i]! >= 0) into[i] = indices[into[i]!]!;
   }
 
-  /** The slot behind the element of a list that begins at `slot`; `repetition` is the level of the list's own elements. */
+  /** Returns the slot after the list element that begins at `slot`; `repetition` is the repetition level of the list's elements. */
   endOfElement(slot: number, repetition: number): number {
     const levels = this.page.repetition;
     let end = slot + 1;
@@ -127,7 +124,7 @@ export class LeafCursor {
   }
 }
 
-function pageOf({ firstRows, step }: PageLocations, row: number): number {
+function pageNumberOfRow({ firstRows, step }: PageLocations, row: number): number {
   if (step > 0) return Math.floor(row / step);
   let low = 0;
   let high = firstRows.length - 2;
@@ -139,14 +136,14 @@ function pageOf({ firstRows, step }: PageLocations, row: number): number {
   return low;
 }
 
-/** Iterates over the elements of a list of objects, which are in the slots of several cursors. */
-export class ElementWalk {
+/** Iterates over the elements of a list of objects, whose members are in the slots of several cursors. */
+export class ListElementIterator {
   readonly #cursors: readonly LeafCursor[];
   readonly #repetition: number;
   readonly #begins: Float64Array;
   readonly #ends: Float64Array;
 
-  /** `cursors` belong to all leaves of the list; `repetition` is the level of its elements. */
+  /** `cursors` are the cursors of all leaves in the list; `repetition` is the repetition level of its elements. */
   constructor(cursors: readonly LeafCursor[], repetition: number) {
     this.#cursors = cursors;
     this.#repetition = repetition;
@@ -157,25 +154,25 @@ export class ElementWalk {
   /** Saves the positions of the cursors and moves them before the first element. */
   start(): void {
     for (const [i, cursor] of this.#cursors.entries()) {
-      this.#begins[i] = cursor.begin;
-      this.#ends[i] = cursor.end;
-      cursor.end = cursor.begin;
+      this.#begins[i] = cursor.firstSlot;
+      this.#ends[i] = cursor.endSlot;
+      cursor.endSlot = cursor.firstSlot;
     }
   }
 
-  /** Moves the cursors to the next element. After the last one, moves them back to the whole list and returns false. */
+  /** Moves the cursors to the next element. After the last element, moves them back to the whole list and returns false. */
   next(): boolean {
     const cursors = this.#cursors;
-    if (cursors[0]!.end >= this.#ends[0]!) {
+    if (cursors[0]!.endSlot >= this.#ends[0]!) {
       for (let i = 0; i < cursors.length; i++) {
-        cursors[i]!.begin = this.#begins[i]!;
-        cursors[i]!.end = this.#ends[i]!;
+        cursors[i]!.firstSlot = this.#begins[i]!;
+        cursors[i]!.endSlot = this.#ends[i]!;
       }
       return false;
     }
     for (const cursor of cursors) {
-      cursor.begin = cursor.end;
-      cursor.end = cursor.endOfElement(cursor.begin, this.#repetition);
+      cursor.firstSlot = cursor.endSlot;
+      cursor.endSlot = cursor.endOfElement(cursor.firstSlot, this.#repetition);
     }
     return true;
   }

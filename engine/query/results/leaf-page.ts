@@ -1,33 +1,33 @@
-import { acquire, release } from '../../core/buffers.js';
+import { acquireBuffer, releaseBuffer } from '../../core/buffers.js';
 import type { DecompressedPage } from '../../parquet/read-pages.js';
 import { readHybrid } from '../../parquet/decode-hybrid.js';
 import { pickRows } from '../../parquet/pick-rows.js';
 import { encodingId } from '../../parquet/encoding.js';
 import { readLevels } from '../../parquet/read-chunk.js';
 import type { SegmentLeaf } from '../memory/segment-leaves.js';
-import { convertedTo, type ScalarType } from './converted.js';
-import { LeafValues, objectBytes, valuesOf } from './leaf-values.js';
+import { convertLeafValues, type ScalarType } from './converted.js';
+import { LeafValues, objectOverheadBytes, readLeafValues } from './leaf-values.js';
 
-/** The values of a leaf in the rows of one page, or in one of them, with random access. */
+/** The values of a leaf in all rows of one page, or in one of these rows, with random access. */
 export interface LeafPage {
   /** The first slot of row i, followed by the number of slots; undefined if every row is one slot. */
   readonly rowSlots: Int32Array | undefined;
-  /** The repetition levels of lists in lists; undefined if every slot is an element. */
+  /** The repetition levels of the slots of lists in lists; undefined if every slot is an element of a list that is in no other list. */
   readonly repetition: Uint8Array | undefined;
-  /** Definition level of each slot; undefined: all have `level`. */
+  /** Definition level of each slot; undefined if all slots have the level `level`. */
   readonly definition: Uint8Array | undefined;
   readonly level: number;
-  /** The index of each slot's value, if it has one; undefined if the index is the number of the slot. */
+  /** The index in `values` or `indices` of each slot's value; undefined if that is the number of the slot. */
   readonly valueIndexes: Uint16Array | Int32Array | undefined;
-  /** Index of a value's entry in the dictionary; undefined: `values` are the values themselves. */
+  /** For each value, the index of its entry in the dictionary; undefined if `values` are the values themselves. */
   readonly indices: Uint16Array | Int32Array | undefined;
   readonly values: LeafValues;
-  /** Bytes of memory, without the dictionary. */
+  /** Size in memory without the dictionary, in bytes. */
   readonly bytes: number;
 }
 
-/** All rows of a page. `dictionary` has been converted to `type` already. */
-export function wholePage(
+/** Decodes all rows of a page. `dictionary` must already have been converted to `type`. */
+export function unpackPage(
   page: DecompressedPage,
   leaf: SegmentLeaf,
   type: ScalarType | undefined,
@@ -36,13 +36,13 @@ export function wholePage(
 ): LeafPage {
   const { body, count, encoding } = page;
   const { maxDefinition, maxRepetition } = leaf;
-  const levels = acquire(Int32Array, count);
+  const levels = acquireBuffer(Int32Array, count);
   let repetition: Uint8Array | undefined;
   let rowSlots: Int32Array | undefined;
   if (maxRepetition > 0) {
     const constant = readLevels(body, maxRepetition, count, levels);
     if (constant === undefined) {
-      rowSlots = slotsOfRows(levels, count, rows);
+      rowSlots = firstSlotsOfRows(levels, count, rows);
       if (maxRepetition > 1) repetition = Uint8Array.from(levels.subarray(0, count));
     }
   }
@@ -50,21 +50,25 @@ export function wholePage(
     throw new RangeError(`a page has ${count} values for ${rows} rows`);
   const level = readLevels(body, maxDefinition, count, levels);
   const defined = definedSlots(levels, level, count, maxDefinition);
-  release(levels);
+  releaseBuffer(levels);
   if (encoding !== encodingId.rleDictionary) {
-    const values = convertedTo(valuesOf(page, leaf.physical, defined.values), leaf, type);
+    const values = convertLeafValues(
+      readLeafValues(page, leaf.physical, defined.values),
+      leaf,
+      type,
+    );
     return leafPage(rowSlots, repetition, defined, undefined, values);
   }
   if (dictionary === undefined) throw new RangeError('a page needs a dictionary');
-  const indices = indicesOf(page, defined.values, dictionary.count);
+  const indices = readDictionaryIndices(page, defined.values, dictionary.count);
   return leafPage(rowSlots, repetition, defined, indices, dictionary);
 }
 
 /**
- * One row of a page, which is row 0 of the result: nothing is decoded that this does not need. `dictionary` is the page of the chunk's dictionary,
- * if it has one; both pages stay as they are, and may be read again.
+ * Decodes one row of a page, which becomes row 0 of the result; nothing else is decoded. `dictionary` is the dictionary page of the chunk,
+ * if it has one. Both pages remain unchanged, and may be read again.
  */
-export function rowOfPage(
+export function unpackRow(
   page: DecompressedPage,
   leaf: SegmentLeaf,
   type: ScalarType | undefined,
@@ -72,7 +76,7 @@ export function rowOfPage(
   dictionary: DecompressedPage | undefined,
 ): LeafPage {
   const pages = dictionary === undefined ? [page] : [dictionary, page];
-  for (const { body } of pages) body.at = 0;
+  for (const { body } of pages) body.readOffset = 0;
   const { slots, definition, repetition, values } = pickRows(pages, leaf, Int32Array.of(row), true);
   const { maxDefinition, maxRepetition } = leaf;
   const isConstant = definition.every((level) => level === definition[0]);
@@ -82,12 +86,12 @@ export function rowOfPage(
     maxRepetition > 1 && slots !== 1 ? Uint8Array.from(repetition!) : undefined,
     definedSlots(definition, level, slots, maxDefinition),
     undefined,
-    convertedTo(new LeafValues(values[0]!), leaf, type),
+    convertLeafValues(new LeafValues(values[0]!), leaf, type),
   );
 }
 
-/** One row with a value, or without one, as the only row of a page; `level` is its definition level. */
-export function valuePage(level: number, values: LeafValues): LeafPage {
+/** Returns a page of one row, with or without a value; `level` is the row's definition level. */
+export function singleRowPage(level: number, values: LeafValues): LeafPage {
   const slots = { definition: undefined, level, valueIndexes: undefined, values: values.count };
   return leafPage(undefined, undefined, slots, undefined, values);
 }
@@ -99,9 +103,12 @@ function leafPage(
   indices: Uint16Array | Int32Array | undefined,
   values: LeafValues,
 ): LeafPage {
-  const own = indices === undefined ? values.bytes : indices.byteLength;
+  const own = indices === undefined ? values.memorySize : indices.byteLength;
   const arrays = [rowSlots, repetition, definition, valueIndexes];
-  const bytes = arrays.reduce((sum, array) => sum + (array?.byteLength ?? 0), own + objectBytes);
+  const bytes = arrays.reduce(
+    (sum, array) => sum + (array?.byteLength ?? 0),
+    own + objectOverheadBytes,
+  );
   return { rowSlots, repetition, definition, level, valueIndexes, indices, values, bytes };
 }
 
@@ -110,7 +117,7 @@ interface DefinedSlots extends Pick<LeafPage, 'definition' | 'level' | 'valueInd
   readonly values: number;
 }
 
-/** The first `count` definition levels; all of them are `constant` unless that is undefined. */
+/** Returns the first `count` definition levels; all of them are `constant` if that is given. */
 function definedSlots(
   levels: Int32Array | Uint16Array,
   constant: number | undefined,
@@ -127,7 +134,7 @@ function definedSlots(
   return { definition, level: 0, valueIndexes, values };
 }
 
-function slotsOfRows(repetition: Int32Array, count: number, rows: number): Int32Array {
+function firstSlotsOfRows(repetition: Int32Array, count: number, rows: number): Int32Array {
   const slots = new Int32Array(rows + 1);
   let row = 0;
   for (let slot = 0; slot < count; slot++) {
@@ -157,13 +164,13 @@ function valueIndexesOf(
   return values;
 }
 
-function indicesOf(
+function readDictionaryIndices(
   { body }: DecompressedPage,
   count: number,
   entries: number,
 ): Uint16Array | Int32Array {
-  const wide = acquire(Int32Array, count);
-  readHybrid(body, body.byte(), count, wide);
+  const wide = acquireBuffer(Int32Array, count);
+  readHybrid(body, body.readByte(), count, wide);
   const indices = entries <= 1 << 16 ? new Uint16Array(count) : new Int32Array(count);
   let most = 0;
   for (let i = 0; i < count; i++) {
@@ -171,7 +178,7 @@ function indicesOf(
     if (index > most) most = index;
     indices[i] = index;
   }
-  release(wide);
+  releaseBuffer(wide);
   if (count > 0 && most >= entries) throw new RangeError(`a dictionary has no entry ${most}`);
   return indices;
 }

@@ -4,26 +4,26 @@ import { encodingId } from '../../parquet/encoding.js';
 import type { DecompressedPage } from '../../parquet/read-pages.js';
 import { physicalType } from '../../parquet/schema.js';
 
-/** Approximate memory of a page's or dictionary's objects without their arrays, in bytes. */
-export const objectBytes = 500;
+/** Approximate size in memory of a page's or dictionary's objects without their arrays, in bytes. */
+export const objectOverheadBytes = 500;
 
-/** The values of a page, or the entries of a dictionary, without nulls. An array that does not fit the type is empty. */
+/** The values of a page, or the entries of a dictionary, without nulls. Arrays that the type does not use are empty. */
 export class LeafValues {
   readonly count: number;
-  /** 32-bit numbers; low and high halves of 64-bit numbers; offsets of strings, followed by the end of the last. */
+  /** 32-bit numbers; low and high halves of 64-bit numbers; or the offsets of strings, followed by the end of the last string. */
   readonly int32s: Int32Array;
   readonly floats: Float32Array;
   readonly doubles: Float64Array;
-  /** The bytes of strings; booleans as 0 and 1. */
-  readonly data: Uint8Array;
+  /** The bytes of strings, or booleans as 0 and 1. */
+  readonly byteValues: Uint8Array;
   #view: DataView | undefined;
-  /** The number of bytes between the end of a string and the offset of the next one. */
-  readonly gap: number;
-  readonly bytes: number;
+  /** The number of bytes between the end of a string and the offset of the next one: 4 if lengths precede strings, else 0. */
+  readonly gapBytes: number;
+  readonly memorySize: number;
 
   constructor(decoded: DecodedValues, gap = 0) {
     const { kind } = decoded;
-    this.data =
+    this.byteValues =
       kind === 'booleans' ? decoded.booleans : kind === 'strings' ? decoded.bytes : noBytes;
     this.int32s =
       kind === 'booleans' ? noInt32s : kind === 'strings' ? decoded.offsets : decoded.int32s;
@@ -31,13 +31,13 @@ export class LeafValues {
     this.floats = kind === 'int32s' ? new Float32Array(buffer, byteOffset, length) : noFloats;
     this.doubles = kind === 'int64s' ? new Float64Array(buffer, byteOffset, length / 2) : noDoubles;
     this.count = valueCount(decoded);
-    this.gap = gap;
-    this.bytes = this.data.byteLength + this.int32s.byteLength + objectBytes;
+    this.gapBytes = gap;
+    this.memorySize = this.byteValues.byteLength + this.int32s.byteLength + objectOverheadBytes;
   }
 
-  /** The view of `data`, always the same one. */
+  /** A view of `byteValues`; always the same object. */
   get view(): DataView {
-    const { buffer, byteOffset, byteLength } = this.data;
+    const { buffer, byteOffset, byteLength } = this.byteValues;
     return (this.#view ??= new DataView(buffer, byteOffset, byteLength));
   }
 }
@@ -47,29 +47,29 @@ const noInt32s = new Int32Array(0);
 const noFloats = new Float32Array(0);
 const noDoubles = new Float64Array(0);
 
-/** The first `count` values of a page that is a dictionary or has none. */
-export function valuesOf(
+/** Returns the first `count` values of a dictionary page, or of a data page without a dictionary. */
+export function readLeafValues(
   { body, encoding }: DecompressedPage,
   physical: number,
   count: number,
 ): LeafValues {
   const isPlainText = encoding === encodingId.plain && physical === physicalType.byteArray;
-  if (isPlainText) return plainStrings(body, count);
+  if (isPlainText) return readPlainStringValues(body, count);
   return new LeafValues(readValues(body, physical, encoding, count, undefined));
 }
 
-/** Strings in the plain encoding, each preceded by its length of four bytes; they are copied at once. */
-function plainStrings(body: ByteSource, count: number): LeafValues {
-  const from = body.at;
+/** Reads strings in the encoding PLAIN, in which a length of four bytes precedes each string. All are copied at once, with the lengths. */
+function readPlainStringValues(body: ByteSource, count: number): LeafValues {
+  const from = body.readOffset;
   const offsets = new Int32Array(count + 1);
   for (let i = 0; i < count; i++) {
-    const size = body.length();
-    offsets[i] = body.at - from;
+    const size = body.readLength();
+    offsets[i] = body.readOffset - from;
     body.skip(size);
   }
-  offsets[count] = body.at - from + lengthBytes;
-  const bytes = body.bytes.slice(from, body.at);
-  return new LeafValues({ kind: 'strings', bytes, offsets }, lengthBytes);
+  offsets[count] = body.readOffset - from + lengthPrefixBytes;
+  const bytes = body.bytes.slice(from, body.readOffset);
+  return new LeafValues({ kind: 'strings', bytes, offsets }, lengthPrefixBytes);
 }
 
-const lengthBytes = 4;
+const lengthPrefixBytes = 4;

@@ -1,7 +1,7 @@
 import type { Kernel } from '../../core/wasm-assembler.js';
 
-/** The words of a cell that the kernel reads: consecutive 32-bit words, all of them addresses or sizes in bytes. */
-export const cellWords = {
+/** The 32-bit words that describe a cell to the kernel. All of them are addresses or sizes in bytes. */
+export const cellWordOffsets = {
   begins: 0,
   ends: 1,
   texts: 2,
@@ -11,30 +11,30 @@ export const cellWords = {
   noneBytes: 6,
 } as const;
 
-/** The number of words of a cell. */
-export const wordsOfCell = 7;
+/** The number of words that describe a cell. */
+export const wordsPerCell = 7;
 
 /**
  * The number of bytes that one copy moves. Up to one byte less is read beyond the end of a text, and written beyond the end of the output.
  */
-export const bytesAtOnce = 16;
+export const bytesPerCopy = 16;
 
-const word = (name: keyof typeof cellWords): string => `
+const loadCellWordSource = (name: keyof typeof cellWordOffsets): string => `
   local.get $cell
-  i32.const ${4 * cellWords[name]}
+  i32.const ${4 * cellWordOffsets[name]}
   i32.add
   i32.load`;
 
-/** Instructions that replace the address of an array on the stack by the element of the current record. */
-const ofRecord = `
+/** Instructions that replace the address of an array on the stack by the array's element for the current record. */
+const loadRecordElementSource = `
   local.get $record
   i32.const 2
   i32.shl
   i32.add
   i32.load`;
 
-/** Instructions that copy `$size` bytes from `$from` to the output, or leave this number of blocks if there is no room. */
-const copy = (blocks: number): string => `
+/** Returns instructions that copy `$size` bytes from `$from` to the output, or that exit `blocks` enclosing blocks if there is no room. */
+const copySource = (blocks: number): string => `
   local.get $to
   local.tee $target
   local.get $size
@@ -49,11 +49,11 @@ const copy = (blocks: number): string => `
     v128.load
     v128.store
     local.get $from
-    i32.const ${bytesAtOnce}
+    i32.const ${bytesPerCopy}
     i32.add
     local.set $from
     local.get $target
-    i32.const ${bytesAtOnce}
+    i32.const ${bytesPerCopy}
     i32.add
     local.tee $target
     local.get $to
@@ -62,9 +62,9 @@ const copy = (blocks: number): string => `
   end`;
 
 /**
- * Puts lines together, from that of `$record` on: of each cell (`$count` of them, at least one) the text before it and its own text, or
- * the one that stands for none; then `$close`. The address of each line's end goes to `$lineEnds`. Returns the number of the first record
- * whose line does not end before `$limit`; `$records` if all do.
+ * Writes lines, beginning with that of `$record`. A line consists, for each cell (`$count` of them, at least one), of the text before the
+ * cell and the cell's own text, or the text for a missing value; then of `$close`. The address of each line's end is stored in `$lineEnds`.
+ * Returns the number of the first record whose line does not end before `$limit`; `$records` if all do.
  */
 export const linesKernel: Kernel = {
   name: 'lines',
@@ -82,35 +82,35 @@ export const linesKernel: Kernel = {
         local.get $count
         local.set $left
         loop
-          ${word('before')}
+          ${loadCellWordSource('before')}
           local.set $from
-          ${word('beforeBytes')}
+          ${loadCellWordSource('beforeBytes')}
           local.set $size
-          ${copy(2)}
-          ${word('texts')}
-          ${word('begins')}
-          ${ofRecord}
+          ${copySource(2)}
+          ${loadCellWordSource('texts')}
+          ${loadCellWordSource('begins')}
+          ${loadRecordElementSource}
           local.tee $begin
           i32.add
-          ${word('none')}
+          ${loadCellWordSource('none')}
           local.get $begin        ;; negative without a value
           i32.const 0x7fffffff
           i32.le_u
           select
           local.set $from
-          ${word('ends')}
-          ${ofRecord}
+          ${loadCellWordSource('ends')}
+          ${loadRecordElementSource}
           local.get $begin
           i32.sub
-          ${word('noneBytes')}
+          ${loadCellWordSource('noneBytes')}
           local.get $begin
           i32.const 0x7fffffff
           i32.le_u
           select
           local.set $size
-          ${copy(2)}
+          ${copySource(2)}
           local.get $cell
-          i32.const ${4 * wordsOfCell}
+          i32.const ${4 * wordsPerCell}
           i32.add
           local.set $cell
           local.get $left
@@ -123,7 +123,7 @@ export const linesKernel: Kernel = {
         local.set $from
         local.get $closeBytes
         local.set $size
-        ${copy(1)}
+        ${copySource(1)}
         local.get $lineEnds
         local.get $record
         i32.const 2

@@ -1,15 +1,18 @@
 import type { Column } from '../../core/types.js';
 import type { ProjectedCells } from './cells.js';
-import { ElementWalk, type LeafCursor } from './leaf-cursor.js';
-import { eachBlock, moveCursors, type RowRefs, type SegmentSource } from './row-blocks.js';
+import { ListElementIterator, type LeafCursor } from './leaf-cursor.js';
+import { forEachBlock, moveCursors, type RowRefs, type SegmentSource } from './row-blocks.js';
 import type { NodeFactory } from './record-tree.js';
 
-/** The number of elements of a list where its cursor is. */
+/** Returns the number of elements of a list at the current position of its cursor. */
 interface LengthNode {
   length(): number;
 }
 
-/** The length of the longest list of each column in these rows, from the levels of one of its leaves; 0 for a column without lists. */
+/**
+ * Returns, for each column, the length of the longest list in these rows, from the levels of one of its leaves; 0 for a column without
+ * lists.
+ */
 export function longestLists(
   source: SegmentSource,
   rows: RowRefs,
@@ -19,9 +22,9 @@ export function longestLists(
   const lists = [...columns.keys()].filter((i) => columns[i]!.column.isList);
   const projection = lists.map((i) => {
     const { column, isStored } = columns[i]!.projected;
-    return { column: withOneLeaf(column), isStored };
+    return { column: keepFirstLeaf(column), isStored };
   });
-  eachBlock(source, rows, projection, lengthNodes, projection, (read, block) => {
+  forEachBlock(source, rows, projection, lengthNodes, projection, (read, block) => {
     for (const [i, list] of read.entries()) {
       if (list === undefined) continue;
       for (let at = 0; at < block.length; at++) {
@@ -33,21 +36,21 @@ export function longestLists(
   return longest;
 }
 
-function withOneLeaf(column: Column): Column {
-  return { ...column, ...(column.children && { children: column.children.slice(0, 1).map(withOneLeaf) }) }; // prettier-ignore
+function keepFirstLeaf(column: Column): Column {
+  return { ...column, ...(column.children && { children: column.children.slice(0, 1).map(keepFirstLeaf) }) }; // prettier-ignore
 }
 
 const lengthNodes: NodeFactory<LengthNode, unknown> = {
-  scalar: () => noList,
+  scalar: () => noListNode,
   list: (_, _target, cursor, depth) => ({
-    length: () => (isFilled(cursor, depth) ? cursor.end - cursor.begin : 0),
+    length: () => (isNonEmptyList(cursor, depth) ? cursor.endSlot - cursor.firstSlot : 0),
   }),
-  object: (_, _target, _cursor, _depth, members) => members[0] ?? noList,
+  object: (_, _target, _cursor, _depth, members) => members[0] ?? noListNode,
   objectList(_, _target, cursors, depth, repetition) {
-    const walk = new ElementWalk(cursors, repetition);
+    const walk = new ListElementIterator(cursors, repetition);
     return {
       length() {
-        if (!isFilled(cursors[0]!, depth)) return 0;
+        if (!isNonEmptyList(cursors[0]!, depth)) return 0;
         let length = 0;
         walk.start();
         while (walk.next()) length++;
@@ -56,15 +59,15 @@ const lengthNodes: NodeFactory<LengthNode, unknown> = {
     };
   },
   singleton: (_, _target, cursor, depth) => ({
-    length: () => (cursor.levelAt(cursor.begin) > depth ? 1 : 0),
+    length: () => (cursor.levelAt(cursor.firstSlot) > depth ? 1 : 0),
   }),
   memberTarget: () => undefined,
   itemTarget: () => undefined,
 };
 
-const noList: LengthNode = { length: () => 0 };
+const noListNode: LengthNode = { length: () => 0 };
 
-/** Whether a list has elements: its null has a definition level below that of the empty list. */
-function isFilled(cursor: LeafCursor, depth: number): boolean {
-  return cursor.levelAt(cursor.begin) > depth + 1;
+/** Returns whether a list has elements; a null list and an empty list have lower definition levels. */
+function isNonEmptyList(cursor: LeafCursor, depth: number): boolean {
+  return cursor.levelAt(cursor.firstSlot) > depth + 1;
 }

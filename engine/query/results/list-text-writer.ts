@@ -1,27 +1,27 @@
 import { ByteSink } from '../../parquet/byte-sink.js';
-import { copiedAtOnce, copyText, newCellTexts, type CellTexts } from './cell-texts.js';
-import { wholeText, type ListNode } from './json-nodes.js';
+import { copyOverrunBytes, copyText, newCellTexts, type CellTexts } from './cell-texts.js';
+import { writeWholeCell, type ListNode } from './json-nodes.js';
 import type { LeafValues } from './leaf-values.js';
 import { writeAscii } from './number-bytes.js';
 import type { RowBlock } from './row-blocks.js';
-import { writeJson, writerOfMany, type CellForm, type WriteValues } from './scalar-text.js';
+import { jsonWriters, batchWriterOf, type CellForm, type WriteValues } from './scalar-text.js';
 
-/** The most lists of entries of one dictionary whose texts are kept. */
-const mostLists = 1 << 14;
-/** With fewer records than this, most lists would be written once. */
-const leastRecords = 512;
+/** Maximum number of different lists over one dictionary whose texts are cached. */
+const maxCachedLists = 1 << 14;
+/** Minimum number of records for which texts of lists are cached: among fewer records, most lists occur once. */
+const minRecordsToCache = 512;
 /** With more bytes of texts that are kept, lists are written for each record again. */
-const mostKeptBytes = 4 << 20;
-/** In place of the offset of a text: it has not been written. */
-const unknown = -2;
+const maxCachedTextBytes = 4 << 20;
+/** Stands for the offset of a text that has not been written yet. */
+const unwrittenOffset = -2;
 
 /**
- * Writes the texts of lists of scalars. Those of short lists of entries of a small dictionary are written once, and numbers that are in no dictionary
- * together. Call `release` after use.
+ * Writes the texts of lists of scalars. A short list of entries of a small dictionary is written once and then copied; numbers without a
+ * dictionary are written together. Call `release` after use.
  */
 export class ListTextWriter {
   readonly #mostLists: number;
-  /** The texts of lists by their number (`listNumber`), of each dictionary: in `#kept`. */
+  /** The texts of lists by their number (`listOfIndicesNumber`), of each dictionary: in `#kept`. */
   readonly #lists = new Map<LeafValues, CellTexts>();
   readonly #kept: ByteSink;
   /** The texts of the numbers of a block. */
@@ -29,7 +29,7 @@ export class ListTextWriter {
 
   /** `records` is the number of records in all blocks together; `kept` takes the texts that are written once. */
   constructor(records: number, kept: ByteSink) {
-    this.#mostLists = records < leastRecords ? 0 : Math.min(mostLists, records);
+    this.#mostLists = records < minRecordsToCache ? 0 : Math.min(maxCachedLists, records);
     this.#kept = kept;
   }
 
@@ -44,7 +44,7 @@ export class ListTextWriter {
     const { cursor, type } = node;
     const { values, indices } = cursor.page;
     const { begins, ends } = texts;
-    const writeAll = writerOfMany(writeJson[type], block.length);
+    const writeAll = batchWriterOf(jsonWriters[type], block.length);
     if (indices === undefined && writeAll !== undefined) {
       this.#writeNumbers(node, writeAll, form, block, out, texts);
       return out;
@@ -52,17 +52,17 @@ export class ListTextWriter {
     if (
       indices !== undefined &&
       values.count < this.#mostLists &&
-      this.#kept.end < mostKeptBytes &&
+      this.#kept.endOffset < maxCachedTextBytes &&
       this.#haveNumbers(node, block, begins)
     ) {
       this.#writeKept(node, form, block, texts);
       return this.#kept;
     }
     for (let i = 0; i < block.length; i++) {
-      cursor.moveTo(block.rows[i]! - cursor.first);
-      const from = out.end;
-      begins[i] = wholeText(node, out, form) ? from : -1;
-      ends[i] = out.end;
+      cursor.moveTo(block.rows[i]! - cursor.firstPageRow);
+      const from = out.endOffset;
+      begins[i] = writeWholeCell(node, out, form) ? from : -1;
+      ends[i] = out.endOffset;
     }
     return out;
   }
@@ -78,8 +78,8 @@ export class ListTextWriter {
     const digits = cursor.page.values.count + 1;
     let missing = 0;
     for (let i = 0; i < length; i++) {
-      cursor.moveTo(rows[i]! - cursor.first);
-      const number = listNumber(node, digits, most);
+      cursor.moveTo(rows[i]! - cursor.firstPageRow);
+      const number = listOfIndicesNumber(node, digits, most);
       numbers[i] = number;
       missing += number < 0 ? 1 : 0;
     }
@@ -94,15 +94,15 @@ export class ListTextWriter {
     const kept = this.#kept;
     for (let i = 0; i < length; i++) {
       const list = begins[i]!;
-      let begin = list < 0 ? unknown : lists.begins[list]!;
-      if (begin === unknown) {
-        cursor.moveTo(rows[i]! - cursor.first);
-        const from = kept.end;
-        begin = wholeText(node, kept, form) ? from : -1;
-        ends[i] = kept.end;
+      let begin = list < 0 ? unwrittenOffset : lists.begins[list]!;
+      if (begin === unwrittenOffset) {
+        cursor.moveTo(rows[i]! - cursor.firstPageRow);
+        const from = kept.endOffset;
+        begin = writeWholeCell(node, kept, form) ? from : -1;
+        ends[i] = kept.endOffset;
         if (list >= 0) {
           lists.begins[list] = begin;
-          lists.ends[list] = kept.end;
+          lists.ends[list] = kept.endOffset;
         }
       } else ends[i] = lists.ends[list]!;
       begins[i] = begin;
@@ -113,7 +113,7 @@ export class ListTextWriter {
     let lists = this.#lists.get(values);
     if (lists === undefined) {
       lists = newCellTexts(this.#mostLists);
-      lists.begins.fill(unknown);
+      lists.begins.fill(unwrittenOffset);
       this.#lists.set(values, lists);
     }
     return lists;
@@ -129,32 +129,32 @@ export class ListTextWriter {
   ): void {
     let count = 0;
     for (let i = 0; i < length; i++) {
-      cursor.moveTo(rows[i]! - cursor.first);
-      count += cursor.end - cursor.begin;
+      cursor.moveTo(rows[i]! - cursor.firstPageRow);
+      count += cursor.endSlot - cursor.firstSlot;
     }
     const numbers = newCellTexts(count);
     let at = 0;
     for (let i = 0; i < length; i++) {
-      cursor.moveTo(rows[i]! - cursor.first);
-      for (let slot = cursor.begin; slot < cursor.end; slot++)
+      cursor.moveTo(rows[i]! - cursor.firstPageRow);
+      for (let slot = cursor.firstSlot; slot < cursor.endSlot; slot++)
         numbers.begins[at++] = cursor.valueAt(slot);
     }
     const written = this.#numbers;
-    written.end = 0;
+    written.endOffset = 0;
     writeAll(written, cursor.page.values, numbers.begins, numbers.ends, count);
     numbers.view = written.view;
     at = 0;
     for (let i = 0; i < length; i++) {
-      cursor.moveTo(rows[i]! - cursor.first);
-      const next = at + cursor.end - cursor.begin;
-      const level = cursor.levelAt(cursor.begin);
-      const from = out.end;
+      cursor.moveTo(rows[i]! - cursor.firstPageRow);
+      const next = at + cursor.endSlot - cursor.firstSlot;
+      const level = cursor.levelAt(cursor.firstSlot);
+      const from = out.endOffset;
       begins[i] = level <= depth ? -1 : from;
       if (level > depth) {
         writeList(out, numbers, level > depth + 1 ? at : next, next);
         form.end?.(out, from);
       }
-      ends[i] = out.end;
+      ends[i] = out.endOffset;
       at = next;
     }
   }
@@ -162,17 +162,17 @@ export class ListTextWriter {
 
 /** Writes the JSON of a list of numbers from the texts of its elements. */
 function writeList(out: ByteSink, numbers: CellTexts, from: number, to: number): void {
-  out.byte(openBracket);
+  out.writeByte(openBracket);
   for (let i = from; i < to; i++) {
-    if (i > from) out.byte(comma);
+    if (i > from) out.writeByte(comma);
     if (numbers.begins[i]! < 0) {
       writeAscii(out, 'null');
       continue;
     }
-    out.reserve(numbers.ends[i]! - numbers.begins[i]! + copiedAtOnce);
-    out.end = copyText(numbers, i, out.view, out.end);
+    out.reserve(numbers.ends[i]! - numbers.begins[i]! + copyOverrunBytes);
+    out.endOffset = copyText(numbers, i, out.view, out.endOffset);
   }
-  out.byte(closeBracket);
+  out.writeByte(closeBracket);
 }
 
 const comma = 44;
@@ -180,16 +180,16 @@ const openBracket = 91;
 const closeBracket = 93;
 
 /**
- * The number of the list in the current slots among all lists of entries of a dictionary: 0 is a list that is null, 1 an empty one, and for the others the
- * entries, or null, are the digits of a number to the base `digits`. Returns -1 unless it is below `most`.
+ * Returns the number of the current list among all possible lists of entries of a dictionary: 0 is the null list, 1 the empty list; in
+ * other lists, the entries or nulls are the digits of a number to the base `digits`. Returns -1 if the number is not below `most`.
  */
-function listNumber({ cursor, depth }: ListNode, digits: number, most: number): number {
-  const { begin, end } = cursor;
-  const level = cursor.levelAt(begin);
+function listOfIndicesNumber({ cursor, depth }: ListNode, digits: number, most: number): number {
+  const { firstSlot, endSlot } = cursor;
+  const level = cursor.levelAt(firstSlot);
   if (level <= depth) return 0;
   let number = 0;
   if (level > depth + 1)
-    for (let slot = begin; slot < end && number < most; slot++)
+    for (let slot = firstSlot; slot < endSlot && number < most; slot++)
       number = number * digits + cursor.valueAt(slot) + 2;
   return number + 1 < most ? number + 1 : -1;
 }

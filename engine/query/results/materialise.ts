@@ -10,116 +10,122 @@ import { delimitedFormat } from './delimited.js';
 import { textNodes, type TextTarget } from './json-nodes.js';
 import { LineWriter } from './line-writer.js';
 import type { DelimitedLayout } from './page-format.js';
-import type { Projected } from './projection.js';
-import { blockRows, eachBlock, type RowRefs, type SegmentSource } from './row-blocks.js';
-import { writeJson, writePlain, type CellForm } from './scalar-text.js';
+import type { ProjectedColumn } from './projection.js';
+import { rowsPerBlock, forEachBlock, type RowRefs, type SegmentSource } from './row-blocks.js';
+import { jsonWriters, plainTextWriters, type CellForm } from './scalar-text.js';
 
-/** The formats in which records are materialised. */
+/** The formats to which records can be converted, and their types. */
 export interface MaterialisedRecords {
-  /** The JSON text of each record: all keys of the top level, and inside objects the keys with a value. */
+  /** The JSON text of each record, with all keys of the top level; inside objects, only keys with a value. */
   readonly json: readonly string[];
-  /** The texts of each record's cells (see `cellColumns`), null where there is no value. */
+  /** The texts of each record's cells (see `cellColumns`), null for a cell without a value. */
   readonly cells: readonly (readonly (string | null)[])[];
-  /** An Arrow batch under the columns' own names. */
+  /** An Arrow record batch with the columns' own names. */
   readonly arrow: RecordBatch;
-  /** An Arrow batch under physical names, which are unique even if case is ignored: for Parquet. */
+  /** An Arrow record batch with physical names, which are unique even if case is ignored; for Parquet. */
   readonly columns: RecordBatch;
   /** Lines of JSON in UTF-8. */
   readonly jsonLines: Uint8Array;
 }
 
-/** The records in these rows of a snapshot, in this order. Throws `damaged` for a file that cannot be read. */
+/** Returns the records in these rows of a snapshot, in the order of `rows`. Throws `damaged` for a file that cannot be read. */
 export function materialise<F extends keyof MaterialisedRecords>(
   source: SegmentSource,
   rows: RowRefs,
-  projection: readonly Projected[],
+  projection: readonly ProjectedColumn[],
   format: F,
 ): MaterialisedRecords[F] {
-  return makers[format](source, rows, projection);
+  return materialisers[format](source, rows, projection);
 }
 
-type Maker<T> = (source: SegmentSource, rows: RowRefs, projection: readonly Projected[]) => T;
+type Materialiser<T> = (
+  source: SegmentSource,
+  rows: RowRefs,
+  projection: readonly ProjectedColumn[],
+) => T;
 
-const makers: { readonly [F in keyof MaterialisedRecords]: Maker<MaterialisedRecords[F]> } = {
+const materialisers: {
+  readonly [F in keyof MaterialisedRecords]: Materialiser<MaterialisedRecords[F]>;
+} = {
   json(source, rows, projection) {
     const ends: number[] = [];
     const bytes = jsonRecords(source, rows, projection, '\n', ends);
-    return ends.map((end, i) => textOf(bytes, i === 0 ? 0 : ends[i - 1]!, end - 1));
+    return ends.map((end, i) => decodeUtf8(bytes, i === 0 ? 0 : ends[i - 1]!, end - 1));
   },
   jsonLines: (source, rows, projection) => jsonRecords(source, rows, projection, '\n'),
   cells(source, rows, projection) {
     const records: (string | null)[][] = [];
     writeCells(source, rows, cellColumns(projection), {
-      form: () => ({ write: writePlain }),
+      form: () => ({ write: plainTextWriters }),
       writeRecord(_, cells, i) {
-        records.push(cells.map(({ view, begins, ends }) => (begins[i]! < 0 ? null : textOf(view, begins[i]!, ends[i]!)))); // prettier-ignore
+        records.push(cells.map(({ view, begins, ends }) => (begins[i]! < 0 ? null : decodeUtf8(view, begins[i]!, ends[i]!)))); // prettier-ignore
       },
     });
     return records;
   },
-  arrow: (source, rows, projection) => batchOf(source, rows, projection, 'own'),
-  columns: (source, rows, projection) => batchOf(source, rows, projection, 'physical'),
+  arrow: (source, rows, projection) => materialiseBatch(source, rows, projection, 'own'),
+  columns: (source, rows, projection) => materialiseBatch(source, rows, projection, 'physical'),
 };
 
-/** Records as JSON in UTF-8, with `end` after each; `ends` takes the offsets of their ends. */
+/** Returns records as JSON in UTF-8, with `end` after each; `ends`, if given, receives the offsets at which records end. */
 export function jsonRecords(
   source: SegmentSource,
   rows: RowRefs,
-  projection: readonly Projected[],
+  projection: readonly ProjectedColumn[],
   end: ',' | '\n',
   ends?: number[],
 ): Uint8Array<ArrayBuffer> {
   const columns = projection.map((projected) => ({ projected, width: null }));
   const targets = projection.map((): TextTarget => 'json');
   const format = jsonFormat(projection, end, ends);
-  return withSink((out) => writeBlocks(out, source, rows, columns, targets, format));
+  return writeToSink((out) => writeBlocks(out, source, rows, columns, targets, format));
 }
 
-/** A record as JSON: `{"name":value,…}`, with all keys. */
+/** Returns the format of a record as JSON: `{"name":value,…}`, with all keys. */
 function jsonFormat(
-  projection: readonly Projected[],
+  projection: readonly ProjectedColumn[],
   separator: string,
   recordEnds: number[] | undefined,
 ): CellLineFormat {
-  const form: CellForm = { write: writeJson };
+  const form: CellForm = { write: jsonWriters };
   return {
     form: () => form,
     lines: () => ({
-      before: keysOf(projection),
-      none: jsonNull,
+      before: keyTexts(projection),
+      none: jsonNullText,
       close: fixedText(`${projection.length === 0 ? '{}' : '}'}${separator}`),
     }),
     ends: recordEnds,
   };
 }
 
-const jsonNull = fixedText('null');
-/** The text before each value, by projection, because consecutive queries share it. */
-const knownKeys = new WeakMap<readonly Projected[], readonly CellTexts[]>();
+const jsonNullText = fixedText('null');
+/** The text before each value, cached by projection, because consecutive queries share projections. */
+const keyTextsByProjection = new WeakMap<readonly ProjectedColumn[], readonly CellTexts[]>();
 
-function keysOf(projection: readonly Projected[]): readonly CellTexts[] {
-  let keys = knownKeys.get(projection);
+function keyTexts(projection: readonly ProjectedColumn[]): readonly CellTexts[] {
+  let keys = keyTextsByProjection.get(projection);
   if (keys === undefined) {
     keys = projection.map(({ column }, i) =>
       fixedText(`${i === 0 ? '{' : ','}${JSON.stringify(column.name)}:`),
     );
-    knownKeys.set(projection, keys);
+    keyTextsByProjection.set(projection, keys);
   }
   return keys;
 }
 
-/** Lines of delimited text as UTF-8, without a header line; `ends` takes the offsets of their ends. */
+/** Returns lines of delimited text as UTF-8, without a header line; `ends`, if given, receives the offsets at which lines end. */
 export function delimitedLines(
   source: SegmentSource,
   rows: RowRefs,
-  projection: readonly Projected[],
+  projection: readonly ProjectedColumn[],
   layout: DelimitedLayout,
   ends?: number[],
 ): Uint8Array<ArrayBuffer> {
   return writeCells(source, rows, cellColumns(projection), delimitedFormat(layout, ends));
 }
 
-/** The cells of every record as `format` writes them. Throws `internal` for a list that is longer than the width of its column. */
+/** Writes the cells of every record in a format. Throws `internal` for a list that is longer than the width of its column. */
 export function writeCells(
   source: SegmentSource,
   rows: RowRefs,
@@ -127,16 +133,16 @@ export function writeCells(
   format: CellFormat,
 ): Uint8Array<ArrayBuffer> {
   const targets = columns.map(({ width }): TextTarget => (width === null ? 'cell' : 'elements'));
-  return withSink((out) => writeBlocks(out, source, rows, columns, targets, format));
+  return writeToSink((out) => writeBlocks(out, source, rows, columns, targets, format));
 }
 
-/** Texts of a block have room for this many cells. */
-const mostCells = 1 << 20;
+/** Maximum number of cells in a block, for whose texts there is room. */
+const maxCellsPerBlock = 1 << 20;
 
-/** Bytes of output that are reserved in advance. */
-const mostReserved = 8 << 20;
+/** Maximum number of bytes of output that are reserved in advance. */
+const maxReservedBytes = 8 << 20;
 
-/** Writes records block by block: the texts of a column behind one another, then the records from them. */
+/** Writes records block by block: first the texts of each column of the block, then the records from these texts. */
 function writeBlocks(
   out: ByteSink,
   source: SegmentSource,
@@ -147,7 +153,10 @@ function writeBlocks(
 ): void {
   const projection = columns.map(({ projected }) => projected);
   const cells = columns.reduce((sum, { width }) => sum + (width ?? 1), 0);
-  const most = Math.max(16, Math.min(blockRows, Math.floor(mostCells / Math.max(1, cells))));
+  const most = Math.max(
+    16,
+    Math.min(rowsPerBlock, Math.floor(maxCellsPerBlock / Math.max(1, cells))),
+  );
   const count = ArrayBuffer.isView(rows) ? rows.length / 2 : rows.length;
   const room = Math.min(most, count);
   const texts = Array.from({ length: cells }, () => newCellTexts(room));
@@ -160,14 +169,14 @@ function writeBlocks(
   })();
   let done = 0;
   try {
-    eachBlock(
+    forEachBlock(
       source,
       rows,
       projection,
       textNodes,
       targets,
       (read, block) => {
-        writer.begin();
+        writer.beginBlock();
         let cell = 0;
         for (let i = 0; i < columns.length; i++) {
           const { width } = columns[i]!;
@@ -177,20 +186,20 @@ function writeBlocks(
             throw new AppError('internal', `a list is longer than ${width}`);
           cell += width ?? 1;
         }
-        writer.finish();
+        writer.finishBlock();
         writeRecords(block.length);
-        // The buffer grows once to what the records will probably take, instead of again and again.
+        // The buffer grows once to the size that all records will probably take, instead of repeatedly.
         done += block.length;
-        if (done === block.length) out.reserve(Math.min(mostReserved, 1.05 * out.end * (count / done - 1))); // prettier-ignore
+        if (done === block.length) out.reserve(Math.min(maxReservedBytes, 1.05 * out.endOffset * (count / done - 1))); // prettier-ignore
       },
-      () => Math.min(room, writer.mostRows),
+      () => Math.min(room, writer.maxBlockRows),
     );
   } finally {
     writer.release();
   }
 }
 
-/** Writes the first records of a block, of which the texts are there. */
+/** Returns a function that writes the first `length` records of a block whose texts have been written. */
 function recordWriter(
   out: ByteSink,
   writer: CellTextWriter,
@@ -207,31 +216,31 @@ function recordWriter(
   };
 }
 
-function batchOf(
+function materialiseBatch(
   source: SegmentSource,
   rows: RowRefs,
-  projection: readonly Projected[],
+  projection: readonly ProjectedColumn[],
   names: 'own' | 'physical',
 ): RecordBatch {
   const builders = projection.map(({ column }) => new ResultColumnBuilder(column));
   let length = 0;
-  eachBlock(source, rows, projection, columnNodes, builders, (columns, block) => {
+  forEachBlock(source, rows, projection, columnNodes, builders, (columns, block) => {
     for (let i = 0; i < columns.length; i++) appendBlock(columns[i], block, builders[i]!);
     length += block.length;
   });
   return recordBatch(builders, length, names);
 }
 
-function withSink(work: (out: ByteSink) => void): Uint8Array<ArrayBuffer> {
+function writeToSink(work: (out: ByteSink) => void): Uint8Array<ArrayBuffer> {
   const out = new ByteSink(64 << 10);
   try {
     work(out);
-    return out.written().slice();
+    return out.writtenBytes().slice();
   } finally {
     out.release();
   }
 }
 
-function textOf(bytes: Uint8Array | DataView, from: number, to: number): string {
+function decodeUtf8(bytes: Uint8Array | DataView, from: number, to: number): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString();
 }

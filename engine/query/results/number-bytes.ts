@@ -3,64 +3,62 @@ import type { ByteSink } from '../../parquet/byte-sink.js';
 import { shortDouble } from './short-double.js';
 import type { LeafValues } from './leaf-values.js';
 import {
-  initialNumberMemory,
+  initialiseNumberMemory,
   numberKernels,
-  numberMemory,
-  numbersAtOnce,
+  numberMemoryAddresses,
+  maxNumbersPerCall,
 } from './number-kernel.js';
 
-/*
- * Numbers as ECMAScript writes them (ECMA-262, Number::toString), as bytes: most are written without a string of their own.
- */
+/* Writes numbers as ECMAScript does (ECMA-262, Number::toString), as bytes; most are written without a JavaScript string. */
 
-const zero = 48;
+const zeroDigitByte = 48;
 const minus = 45;
 
-/** Characters below 128. */
+/** Writes a text that consists of ASCII characters. */
 export function writeAscii(out: ByteSink, text: string): void {
   const { length } = text;
   out.reserve(length);
   const { bytes } = out;
-  let { end } = out;
-  for (let i = 0; i < length; i++) bytes[end++] = text.charCodeAt(i);
-  out.end = end;
+  let { endOffset } = out;
+  for (let i = 0; i < length; i++) bytes[endOffset++] = text.charCodeAt(i);
+  out.endOffset = endOffset;
 }
 
-/** A whole number that doubles hold exactly, below 10^21. */
-export function writeWhole(out: ByteSink, value: number): void {
+/** Writes a whole number that doubles hold exactly, below 10^21. */
+export function writeInteger(out: ByteSink, value: number): void {
   out.reserve(20);
   let rest = value;
   if (rest < 0) {
-    out.bytes[out.end++] = minus;
+    out.bytes[out.endOffset++] = minus;
     rest = -rest;
   }
   if (rest >= 1e9) return writeAscii(out, String(rest));
   writeDigits(out, rest | 0, 1);
 }
 
-/** A whole number of 64 bits, from its two halves. */
+/** Writes a 64-bit integer, given as two halves. */
 export function writeLong(out: ByteSink, low: number, high: number): void {
-  // Within 2^53, so that the double is exact.
-  if (high >= -0x200000 && high < 0x200000) writeWhole(out, high * 2 ** 32 + (low >>> 0));
+  // Within ±2^53, the integer is exact as a double.
+  if (high >= -0x200000 && high < 0x200000) writeInteger(out, high * 2 ** 32 + (low >>> 0));
   else writeAscii(out, String((BigInt(high) << 32n) | BigInt(low >>> 0)));
 }
 
-/** Writes the finite double `values[i]` as `String` does; it is not an argument, because that would be an object on the heap. */
+/** Writes the finite double `values[i]` as `String` does. The double is not an argument, because it would then be an object on the heap. */
 export function writeDouble(out: ByteSink, values: Float64Array, i: number): void {
-  if (made === undefined) return writeAscii(out, String(values[i]!));
-  const { doubles, numbers, ends, bytes } = made;
+  if (numberKernelsOfThread === undefined) return writeAscii(out, String(values[i]!));
+  const { doubles, numbers, ends, bytes } = numberKernelsOfThread;
   numbers[0] = values[i]!;
   if (doubles(1) === 0) return writeAscii(out, String(values[i]!));
-  const size = ends[0]! - numberMemory.texts;
+  const size = ends[0]! - numberMemoryAddresses.texts;
   out.reserve(size);
-  const { bytes: into, end } = out;
-  for (let at = 0; at < size; at++) into[end + at] = bytes[numberMemory.texts + at]!;
-  out.end = end + size;
+  const { bytes: into, endOffset: end } = out;
+  for (let at = 0; at < size; at++) into[end + at] = bytes[numberMemoryAddresses.texts + at]!;
+  out.endOffset = end + size;
 }
 
 /**
- * Writes many doubles or integers. `begins` has their numbers among `values`, negative for none, and gets the offsets of their texts in `out`; NaN and the
- * infinities have none.
+ * Writes many doubles or integers. `begins` contains the index in `values` of each number, negative for none, and receives the offset of
+ * its text in `out`. NaN and the infinities have no text.
  */
 export function writeNumbers(
   out: ByteSink,
@@ -70,11 +68,11 @@ export function writeNumbers(
   ends: Int32Array,
   length: number,
 ): void {
-  const kernel = (made ??= makeKernels());
+  const kernel = (numberKernelsOfThread ??= instantiateKernels());
   const { halves, bytes } = kernel;
   const write = type === 'double' ? kernel.doubles : kernel.longs;
   for (let done = 0; done < length;) {
-    const count = Math.min(length - done, numbersAtOnce);
+    const count = Math.min(length - done, maxNumbersPerCall);
     for (let i = 0; i < count; i++) {
       const value = begins[done + i]!;
       if (value < 0) {
@@ -89,68 +87,68 @@ export function writeNumbers(
       }
     }
     const written = write(count);
-    const shift = out.end - numberMemory.texts;
-    let end = out.end;
+    const shift = out.endOffset - numberMemoryAddresses.texts;
+    let end = out.endOffset;
     for (let i = 0; i < written; i++) {
       const begin = end;
       end = kernel.ends[i]! + shift;
       begins[done + i] = begins[done + i]! < 0 || end === begin ? -1 : begin;
       ends[done + i] = end;
     }
-    out.append(bytes.subarray(numberMemory.texts, end - shift));
+    out.append(bytes.subarray(numberMemoryAddresses.texts, end - shift));
     done += written;
     if (written === count) continue;
-    begins[done] = out.end;
+    begins[done] = out.endOffset;
     writeAscii(out, String(kernel.numbers[written]));
-    ends[done++] = out.end;
+    ends[done++] = out.endOffset;
   }
 }
 
-/** Minimum number of values that are written by the kernels: compiling them takes some milliseconds in each thread. */
-const leastNumbers = 512;
+/** Minimum number of values that are written by the kernels: compiling the kernels takes some milliseconds in each thread. */
+const minKernelNumbers = 512;
 
 /** The kernels of this thread, with views of their memory; compiled at their first use. */
-let made: ReturnType<typeof makeKernels> | undefined;
+let numberKernelsOfThread: ReturnType<typeof instantiateKernels> | undefined;
 
-function makeKernels() {
+function instantiateKernels() {
   const { memory, ...functions } = instantiate<{
     doubles(numbers: number): number;
     longs(numbers: number): number;
   }>(numberKernels, 1);
   const { buffer } = memory;
-  initialNumberMemory(buffer);
+  initialiseNumberMemory(buffer);
   return {
     ...functions,
     bytes: new Uint8Array(buffer),
-    numbers: new Float64Array(buffer, numberMemory.values, numbersAtOnce),
-    halves: new Int32Array(buffer, numberMemory.values, 2 * numbersAtOnce),
-    ends: new Int32Array(buffer, numberMemory.ends, numbersAtOnce),
+    numbers: new Float64Array(buffer, numberMemoryAddresses.values, maxNumbersPerCall),
+    halves: new Int32Array(buffer, numberMemoryAddresses.values, 2 * maxNumbersPerCall),
+    ends: new Int32Array(buffer, numberMemoryAddresses.ends, maxNumbersPerCall),
   };
 }
 
-/** Whether so many numbers are written faster by `writeNumbers` than one by one. */
-export function areMany(numbers: number): boolean {
-  return made !== undefined || numbers >= leastNumbers;
+/** Returns whether this many numbers are written faster by `writeNumbers` than one by one. */
+export function isWorthKernel(numbers: number): boolean {
+  return numberKernelsOfThread !== undefined || numbers >= minKernelNumbers;
 }
 
-/** A finite 32-bit float: see `shortDouble`. */
+/** Writes a finite 32-bit float (see `shortDouble`). */
 export function writeFloat(out: ByteSink, value: number): void {
-  float[0] = shortDouble(value);
-  writeDouble(out, float, 0);
+  floatBuffer[0] = shortDouble(value);
+  writeDouble(out, floatBuffer, 0);
 }
 
-const float = new Float64Array(1);
+const floatBuffer = new Float64Array(1);
 
-/** A number from 0 to 999,999,999, with zeros in front where it has fewer digits than `least`. The caller reserves the room. */
+/** Writes a number from 0 to 999,999,999, padded with zeros to `least` digits. The caller must reserve the room. */
 export function writeDigits(out: ByteSink, value: number, least: number): void {
   let digits = least;
   for (let limit = 10 ** least; value >= limit; limit *= 10) digits++;
-  const { bytes, end } = out;
+  const { bytes, endOffset: end } = out;
   let rest = value | 0;
   for (let at = end + digits - 1; at >= end; at--) {
     const tens = (rest / 10) | 0;
-    bytes[at] = zero + rest - tens * 10;
+    bytes[at] = zeroDigitByte + rest - tens * 10;
     rest = tens;
   }
-  out.end = end + digits;
+  out.endOffset = end + digits;
 }

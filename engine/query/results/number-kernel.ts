@@ -1,55 +1,58 @@
 import type { Kernel } from '../../core/wasm-assembler.js';
 
 /*
- * Numbers as decimal text. Doubles have the fewest digits that read back as the same double, of several such decimals the nearest, laid out as
- * ECMAScript does (ECMA-262, Number::toString). The digits are found by Schubfach (Raffaello Giulietti, "The Schubfach way to render
- * doubles", 2020): the double and the ends of the interval around it are multiplied by a power of ten of 128 bits.
+ * Converts numbers to decimal text. A double gets the fewest digits that read back as the same double; of several such decimals, the
+ * nearest. The layout is that of ECMAScript (ECMA-262, Number::toString). The digits are found by Schubfach (Raffaello Giulietti, "The
+ * Schubfach way to render doubles", 2020): the double and the ends of its rounding interval are multiplied by a power of ten of 128 bits.
  */
 
 /** Addresses in the memory of the kernels, which is one page of 64 KiB. */
-export const numberMemory = {
-  /** The powers of ten, from `minPowerOfTen` on. */
+export const numberMemoryAddresses = {
+  /** The powers of ten, beginning with 10^`minPowerOfTen`. */
   powers: 0,
   /** A buffer of 24 digits, followed by as many zeros. */
   digits: 10_240,
-  /** 64-bit numbers. */
+  /** The 64-bit numbers to write. */
   values: 10_496,
-  /** The address of the end of each text, 32 bits. */
+  /** The address of the end of each text, 32 bits each. */
   ends: 18_688,
   texts: 22_784,
 } as const;
 
-/** The most numbers that are written at once. */
-export const numbersAtOnce = 1024;
+/** Maximum number of numbers that are written at once. */
+export const maxNumbersPerCall = 1024;
 
 const minPowerOfTen = -292;
 const maxPowerOfTen = 324;
 
-/** Initialises `numberMemory`: the high and the low half of 10^n, scaled to 128 bits and rounded up, and zeros. */
-export function initialNumberMemory(memory: ArrayBuffer): void {
+/**
+ * Initialises `numberMemoryAddresses` with the powers of ten as high and low halves, scaled to 128 bits and rounded up, and with zeros for `digits`.
+ */
+export function initialiseNumberMemory(memory: ArrayBuffer): void {
   const halves = new BigUint64Array(
     memory,
-    numberMemory.powers,
+    numberMemoryAddresses.powers,
     2 * (maxPowerOfTen - minPowerOfTen + 1),
   );
   for (let n = minPowerOfTen; n <= maxPowerOfTen; n++) {
     const shift = 127n - BigInt((n * 1_741_647) >> 19);
-    const power = n < 0 ? (1n << shift) / 10n ** BigInt(-n) + 1n : scaled(10n ** BigInt(n), shift);
+    const power =
+      n < 0 ? (1n << shift) / 10n ** BigInt(-n) + 1n : shiftRoundingUp(10n ** BigInt(n), shift);
     halves[2 * (n - minPowerOfTen)] = power >> 64n;
     halves[2 * (n - minPowerOfTen) + 1] = power & 0xffff_ffff_ffff_ffffn;
   }
-  new Uint8Array(memory, numberMemory.digits, 48).fill(zero);
+  new Uint8Array(memory, numberMemoryAddresses.digits, 48).fill(zeroDigitByte);
 }
 
-function scaled(power: bigint, shift: bigint): bigint {
+function shiftRoundingUp(power: bigint, shift: bigint): bigint {
   if (shift >= 0n) return power << shift;
   const floor = power >> -shift;
   return floor << -shift === power ? floor : floor + 1n;
 }
 
-const zero = 48;
+const zeroDigitByte = 48;
 
-/** Lines of instructions. */
+/** WebAssembly instructions, as lines of text. */
 type Instructions = string;
 const get = (name: string): Instructions => `local.get $${name}`;
 const set = (name: string, value: Instructions): Instructions => `${value}\nlocal.set $${name}`;
@@ -64,20 +67,20 @@ const sub64 = (a: Instructions, b: Instructions): Instructions => op('i64.sub', 
 const mul64 = (a: Instructions, b: Instructions): Instructions => op('i64.mul', a, b);
 const shl64 = (a: Instructions, b: Instructions): Instructions => op('i64.shl', a, b);
 const shr64 = (a: Instructions, b: Instructions): Instructions => op('i64.shr_u', a, b);
-const wide = (a: Instructions): Instructions => op('i64.extend_i32_u', a);
-const when = (condition: Instructions, then: readonly Instructions[], otherwise: readonly Instructions[] = []): Instructions =>
+const extendToI64 = (a: Instructions): Instructions => op('i64.extend_i32_u', a);
+const ifElse = (condition: Instructions, then: readonly Instructions[], otherwise: readonly Instructions[] = []): Instructions =>
   [condition, 'if', ...then, ...(otherwise.length > 0 ? ['else', ...otherwise] : []), 'end'].join('\n'); // prettier-ignore
 const storeByte = (at: Instructions, byte: Instructions): Instructions =>
   op('i32.store8', at, byte);
-/** Copies 16 bytes. */
+/** Instructions that copy 16 bytes. */
 const copy16 = (to: Instructions, from: Instructions): Instructions =>
   `${to}\n${from}\nv128.load\nv128.store`;
-/** Copies 24 bytes; they may not overlap. */
+/** Instructions that copy 24 bytes between ranges that do not overlap. */
 const copy24 = (to: Instructions, from: Instructions): Instructions =>
   [copy16(to, from), op('i64.store', add(to, int(16)), op('i64.load', add(from, int(16))))].join('\n'); // prettier-ignore
 
-/** `high` and `low` become the halves of the product of two locals of 64 bits. */
-const multiply = (a: string, b: string, high: string, low: string): Instructions => {
+/** Instructions that multiply the 64-bit locals `a` and `b`; the locals `high` and `low` receive the halves of the product. */
+const multiplyTo128Bits = (a: string, b: string, high: string, low: string): Instructions => {
   const half = 0xffff_ffffn;
   const lower = (name: string): Instructions => op('i64.and', get(name), long(half));
   const upper = (name: string): Instructions => shr64(get(name), long(32));
@@ -91,8 +94,8 @@ const multiply = (a: string, b: string, high: string, low: string): Instructions
   ].join('\n');
 };
 
-/** Eight digits of a local below 10^8, one in each byte of `into`, the first one in the lowest byte. */
-const digitsOf = (name: string, into: string): Instructions => {
+/** Instructions that split a local below 10^8 into eight digits, one in each byte of `into`, the first digit in the lowest byte. */
+const splitEightDigits = (name: string, into: string): Instructions => {
   const split = (
     factor: number,
     shift: number,
@@ -111,9 +114,11 @@ const digitsOf = (name: string, into: string): Instructions => {
   ].join('\n');
 };
 
-/** Writes the 24 digits of `number`; `from` becomes the address of the first that is not zero, or of the last one. */
-const writeDigits = ((): Instructions => {
-  const { digits } = numberMemory;
+/**
+ * Instructions that write the 24 digits of `number`; `from` becomes the address of the first digit that is not zero, or of the last digit.
+ */
+const writeDigitsSource = ((): Instructions => {
+  const { digits } = numberMemoryAddresses;
   const store = (at: number, group: string): Instructions =>
     op('i64.store', int(digits + at), op('i64.or', get(group), long(0x3030_3030_3030_3030n)));
   const first = (at: number, group: string): Instructions =>
@@ -121,20 +126,20 @@ const writeDigits = ((): Instructions => {
   return [
     set('rest', op('i64.div_u', get('number'), long(100_000_000))),
     set('group', sub64(get('number'), mul64(get('rest'), long(100_000_000)))),
-    digitsOf('group', 'low'),
+    splitEightDigits('group', 'low'),
     set('group', op('i64.div_u', get('rest'), long(100_000_000))),
     set('rest', sub64(get('rest'), mul64(get('group'), long(100_000_000)))),
-    digitsOf('rest', 'middle'),
-    digitsOf('group', 'top'),
+    splitEightDigits('rest', 'middle'),
+    splitEightDigits('group', 'top'),
     store(0, 'top'),
     store(8, 'middle'),
     store(16, 'low'),
-    when(
+    ifElse(
       op('i64.eqz', get('top')),
       [
-        when(
+        ifElse(
           op('i64.eqz', get('middle')),
-          // If all digits are zero, one digit remains.
+          // If all digits are zero, the last digit counts as the first that is not zero.
           [set('low', op('i64.or', get('low'), long(1n << 56n))), first(16, 'low')],
           [first(8, 'middle')],
         ),
@@ -144,31 +149,31 @@ const writeDigits = ((): Instructions => {
   ].join('\n');
 })();
 
-/** `zeros` becomes the number of zeros at the end of the 24 digits, of which one is not zero. */
-const countZeros = ((): Instructions => {
+/** Instructions that set `zeros` to the number of trailing zeros of the 24 digits, at least one of which is not zero. */
+const countTrailingZerosSource = ((): Instructions => {
   const last = (more: number, group: string): Instructions =>
     set('zeros', add(int(more), op('i32.wrap_i64', shr64(op('i64.clz', get(group)), long(3)))));
-  return when(
+  return ifElse(
     op('i64.eqz', get('low')),
-    [when(op('i64.eqz', get('middle')), [last(16, 'top')], [last(8, 'middle')])],
+    [ifElse(op('i64.eqz', get('middle')), [last(16, 'top')], [last(8, 'middle')])],
     [last(0, 'low')],
   );
 })();
 
 /**
- * `into` becomes the end of the interval above or below the scaled double, which is `limb2`, `limb1` and `limb0`, 64 bits each: the upper 64 bits, of
- * which the last one is 1 if any below them is ("rounding to odd").
+ * Instructions that set `into` to the end of the rounding interval above or below the scaled double. The scaled double is the 192-bit
+ * number `limb2`, `limb1`, `limb0`; the result is its upper 64 bits, of which the last is 1 if any lower bit is ("rounding to odd").
  */
-const neighbour = (into: string, shift: Instructions, isAbove: boolean): Instructions => {
+const intervalEndSource = (into: string, shift: Instructions, isAbove: boolean): Instructions => {
   const back = sub64(long(63), get('shift'));
   const move = isAbove ? add64 : sub64;
-  // Where a limb is passed: the sum is below what was added to, or the difference would be below zero.
+  // Instructions for a carry or borrow: whether a sum is smaller than its summand, or a difference would be negative.
   const passed = (name: string, by: string, result: string): Instructions =>
     isAbove
-      ? wide(op('i64.lt_u', get(result), get(name)))
-      : wide(op('i64.lt_u', get(name), get(by)));
+      ? extendToI64(op('i64.lt_u', get(result), get(name)))
+      : extendToI64(op('i64.lt_u', get(name), get(by)));
   return [
-    set('shift', wide(shift)),
+    set('shift', extendToI64(shift)),
     set('part', shl64(get('powerLow'), add64(get('shift'), long(1)))),
     set('sum', move(get('limb0'), get('part'))),
     set('carry', passed('limb0', 'part', 'sum')),
@@ -178,15 +183,17 @@ const neighbour = (into: string, shift: Instructions, isAbove: boolean): Instruc
     set('limb', move(get('sum'), get('carry'))),
     set('over', op('i64.or', get('over'), passed('sum', 'carry', 'limb'))),
     set(into, move(move(get('limb2'), shr64(get('powerHigh'), back)), get('over'))),
-    set(into, op('i64.or', get(into), wide(op('i64.gt_u', get('limb'), long(1))))),
+    set(into, op('i64.or', get(into), extendToI64(op('i64.gt_u', get('limb'), long(1))))),
   ].join('\n');
 };
 
-/** Computes the shortest decimal of the normal double `bits`: `number` times 10^`power`, where `number` may end in zeros. */
-const findDecimal = ((): Instructions => {
+/**
+ * Instructions that compute the shortest decimal of the normal double `bits`: `number` times 10^`power`, where `number` may end in zeros.
+ */
+const findDecimalSource = ((): Instructions => {
   const fraction = op('i64.and', get('bits'), long((1n << 52n) - 1n));
-  const { powers } = numberMemory;
-  // Whether a decimal, times four, and the next one of as many digits are within the interval.
+  const { powers } = numberMemoryAddresses;
+  // Instructions that test whether a decimal, times four, and the next decimal of as many digits lie within the interval.
   const inside = (least: Instructions, unit: number): Instructions[] => [
     set('isBelow', op('i64.le_u', get('lower'), least)),
     set('isAbove', op('i64.le_u', add64(least, long(unit)), get('upper'))),
@@ -194,7 +201,7 @@ const findDecimal = ((): Instructions => {
   const isOne = op('i32.xor', get('isBelow'), get('isAbove'));
   return [
     set('double', fraction),
-    // Below a power of two, doubles are closer together.
+    // Below a power of two, doubles are closer together than above it.
     set('isCloser', op('i32.and', op('i64.eqz', get('double')), op('i32.gt_s', get('exponent'), int(1)))), // prettier-ignore
     set('double', op('i64.or', get('double'), long(1n << 52n))),
     set('exponent', sub(get('exponent'), int(1075))),
@@ -204,74 +211,77 @@ const findDecimal = ((): Instructions => {
     set('from', add(int(powers), op('i32.shl', sub(get('from'), int(minPowerOfTen)), int(4)))),
     set('powerHigh', op('i64.load', get('from'))),
     set('powerLow', op('i64.load', add(get('from'), int(8)))),
-    set('number', shl64(get('double'), add64(wide(get('scale')), long(2)))),
-    multiply('number', 'powerLow', 'part', 'limb0'),
-    multiply('number', 'powerHigh', 'limb2', 'limb1'),
+    set('number', shl64(get('double'), add64(extendToI64(get('scale')), long(2)))),
+    multiplyTo128Bits('number', 'powerLow', 'part', 'limb0'),
+    multiplyTo128Bits('number', 'powerHigh', 'limb2', 'limb1'),
     set('limb1', add64(get('limb1'), get('part'))),
-    set('limb2', add64(get('limb2'), wide(op('i64.lt_u', get('limb1'), get('part'))))),
-    neighbour('upper', get('scale'), true),
-    neighbour('lower', sub(get('scale'), get('isCloser')), false),
-    // The ends of the interval belong to it if the double is even.
+    set('limb2', add64(get('limb2'), extendToI64(op('i64.lt_u', get('limb1'), get('part'))))),
+    intervalEndSource('upper', get('scale'), true),
+    intervalEndSource('lower', sub(get('scale'), get('isCloser')), false),
+    // The ends of the rounding interval belong to it only if the double is even.
     set('sum', op('i64.and', get('double'), long(1))),
     set('upper', sub64(get('upper'), get('sum'))),
     set('lower', add64(get('lower'), get('sum'))),
-    set('exact', op('i64.or', get('limb2'), wide(op('i64.gt_u', get('limb1'), long(1))))),
+    set('exact', op('i64.or', get('limb2'), extendToI64(op('i64.gt_u', get('limb1'), long(1))))),
     set('decimal', shr64(get('exact'), long(2))),
     set('number', op('i64.div_u', get('decimal'), long(10))),
     set('part', mul64(get('number'), long(40))),
     ...inside(get('part'), 40),
-    when(
+    ifElse(
       isOne,
       [
-        set('number', add64(get('number'), wide(get('isAbove')))),
+        set('number', add64(get('number'), extendToI64(get('isAbove')))),
         set('power', add(get('power'), int(1))),
       ],
       [
         set('part', shl64(get('decimal'), long(2))),
         ...inside(get('part'), 4),
-        when(op('i32.eqz', isOne), [
+        ifElse(op('i32.eqz', isOne), [
           set('part', add64(get('part'), long(2))),
-          // The nearer one of the two; of two that are as near, the even one.
+          // Chooses the nearer of the two decimals; if both are equally near, the even one.
           set('isAbove', op('i32.or', op('i64.gt_u', get('exact'), get('part')), op('i32.and', op('i64.eq', get('exact'), get('part')), op('i32.wrap_i64', op('i64.and', get('decimal'), long(1)))))), // prettier-ignore
         ]),
-        set('number', add64(get('decimal'), wide(get('isAbove')))),
+        set('number', add64(get('decimal'), extendToI64(get('isAbove')))),
       ],
     ),
   ].join('\n');
 })();
 
-/** Writes `count` digits at `from`, of which `point` are before the decimal point, at `to`, which becomes the end. */
-const layOut = ((): Instructions => {
+/**
+ * Instructions that write `count` digits, read from `from`, to `to`, with `point` digits before the decimal point. `to` becomes the end of
+ * the text.
+ */
+const layOutDecimalSource = ((): Instructions => {
   const to = get('to');
   const from = get('from');
   const point = get('point');
   const count = get('count');
   const digit = (divisor: number): Instructions[] => [
-    storeByte(to, add(int(zero), op('i32.div_u', get('exponent'), int(divisor)))),
+    storeByte(to, add(int(zeroDigitByte), op('i32.div_u', get('exponent'), int(divisor)))),
     set('to', add(to, int(1))),
     set('exponent', sub(get('exponent'), op('i32.mul', op('i32.div_u', get('exponent'), int(divisor)), int(divisor)))), // prettier-ignore
   ];
-  /** Copies the digits, with a point after the first `before` of them if there are more. */
+  /** Instructions that copy the digits, with a point after the first `before` of them if there are more. */
   const withPoint = (before: Instructions): Instructions[] => [
     copy24(to, from),
-    when(op('i32.lt_s', before, count), [
+    ifElse(op('i32.lt_s', before, count), [
       storeByte(add(to, before), int(46)),
       copy16(add(add(to, before), int(1)), add(from, before)),
     ]),
   ];
   const isPlain = op('i32.and', op('i32.le_s', int(-5), point), op('i32.le_s', point, int(21)));
-  return when(
+  return ifElse(
     isPlain,
     [
-      when(
+      ifElse(
         op('i32.gt_s', point, int(0)),
         [
-          // The digits are followed by zeros, which are copied up to the point.
+          // The buffer contains zeros after the digits; these are copied up to the decimal point.
           ...withPoint(point),
           set('to', add(to, `${add(count, int(1))}\n${point}\n${op('i32.lt_s', point, count)}\nselect`)), // prettier-ignore
         ],
         [
-          op('i64.store', to, long(0x3030_3030_3030_2e30n)), // 0.000000
+          op('i64.store', to, long(0x3030_3030_3030_2e30n)), // the characters `0.000000`
           copy24(sub(add(to, int(2)), point), from),
           set('to', sub(add(add(to, int(2)), count), point)),
         ],
@@ -280,36 +290,39 @@ const layOut = ((): Instructions => {
     [
       ...withPoint(int(1)),
       set('to', add(add(to, count), op('i32.gt_s', count, int(1)))),
-      storeByte(to, int(101)), // e
+      storeByte(to, int(101)), // the letter e
       set('exponent', sub(point, int(1))),
       storeByte(add(to, int(1)), `${int(45)}\n${int(43)}\n${op('i32.lt_s', get('exponent'), int(0))}\nselect`), // prettier-ignore
       set('to', add(to, int(2))),
-      when(op('i32.lt_s', get('exponent'), int(0)), [
+      ifElse(op('i32.lt_s', get('exponent'), int(0)), [
         set('exponent', sub(int(0), get('exponent'))),
       ]),
       set('count', get('exponent')),
-      when(op('i32.gt_s', get('count'), int(99)), digit(100)),
-      when(op('i32.gt_s', get('count'), int(9)), digit(10)),
+      ifElse(op('i32.gt_s', get('count'), int(99)), digit(100)),
+      ifElse(op('i32.gt_s', get('count'), int(9)), digit(10)),
       ...digit(1),
     ],
   );
 })();
 
-const writeSign: Instructions = when(op('i64.lt_s', get('bits'), long(0)), [
+const writeSignSource: Instructions = ifElse(op('i64.lt_s', get('bits'), long(0)), [
   storeByte(get('to'), int(45)),
   set('to', add(get('to'), int(1))),
 ]);
 
-/** Calls `body` for each of `$numbers` numbers with its bits; `body` may leave two blocks to end. Returns the number of those written. */
-const eachNumber = (body: Instructions): Instructions => `
-  ${set('to', int(numberMemory.texts))}
+/**
+ * Instructions that run `body` for each of `$numbers` numbers, whose bits are in `$bits`; `body` may exit two blocks to stop. They return
+ * the number of numbers written.
+ */
+const forEachNumberSource = (body: Instructions): Instructions => `
+  ${set('to', int(numberMemoryAddresses.texts))}
   block
     loop
       ${op('i32.ge_u', get('index'), get('numbers'))}
       br_if 1
-      ${set('bits', op('i64.load', add(int(numberMemory.values), op('i32.shl', get('index'), int(3)))))}
+      ${set('bits', op('i64.load', add(int(numberMemoryAddresses.values), op('i32.shl', get('index'), int(3)))))}
       ${body}
-      ${op('i32.store', add(int(numberMemory.ends), op('i32.shl', get('index'), int(2))), get('to'))}
+      ${op('i32.store', add(int(numberMemoryAddresses.ends), op('i32.shl', get('index'), int(2))), get('to'))}
       ${set('index', add(get('index'), int(1)))}
       br 0
     end
@@ -317,35 +330,41 @@ const eachNumber = (body: Instructions): Instructions => `
   ${get('index')}`;
 
 /**
- * Writes the first `$numbers` of the doubles, until one is subnormal, which it cannot write. The text of NaN and of the infinities is empty, that of minus zero `0`.
- * Returns how many have been written.
+ * Writes the first `$numbers` doubles; stops at a subnormal double, which it cannot write. The text of NaN and of the infinities is empty,
+ * that of minus zero is `0`. Returns how many have been written.
  */
 const doublesKernel: Kernel = {
   name: 'doubles',
   params: ['numbers'],
   locals: ['index', 'to', 'from', 'exponent', 'power', 'scale', 'isCloser', 'isBelow', 'isAbove', 'zeros', 'count', 'point'], // prettier-ignore
   longs: ['bits', 'double', 'powerHigh', 'powerLow', 'cross1', 'cross2', 'limb0', 'limb1', 'limb2', 'shift', 'part', 'sum', 'carry', 'over', 'limb', 'lower', 'upper', 'exact', 'decimal', 'number', 'rest', 'group', 'parts', 'low', 'middle', 'top'], // prettier-ignore
-  body: eachNumber(
+  body: forEachNumberSource(
     [
       set('exponent', op('i32.and', op('i32.wrap_i64', shr64(get('bits'), long(52))), int(2047))),
-      when(
+      ifElse(
         op('i32.eqz', get('exponent')),
         [
           op('i64.eqz', shl64(get('bits'), long(1))),
           'i32.eqz',
           'br_if 2',
-          storeByte(get('to'), int(zero)),
+          storeByte(get('to'), int(zeroDigitByte)),
           set('to', add(get('to'), int(1))),
         ],
         [
-          when(op('i32.lt_s', get('exponent'), int(2047)), [
-            writeSign,
-            findDecimal,
-            writeDigits,
-            countZeros,
-            set('point', add(sub(int(numberMemory.digits + 24), get('from')), get('power'))),
-            set('count', sub(sub(int(numberMemory.digits + 24), get('from')), get('zeros'))),
-            layOut,
+          ifElse(op('i32.lt_s', get('exponent'), int(2047)), [
+            writeSignSource,
+            findDecimalSource,
+            writeDigitsSource,
+            countTrailingZerosSource,
+            set(
+              'point',
+              add(sub(int(numberMemoryAddresses.digits + 24), get('from')), get('power')),
+            ),
+            set(
+              'count',
+              sub(sub(int(numberMemoryAddresses.digits + 24), get('from')), get('zeros')),
+            ),
+            layOutDecimalSource,
           ]),
         ],
       ),
@@ -353,23 +372,23 @@ const doublesKernel: Kernel = {
   ),
 };
 
-/** Writes the first `$numbers` of the integers of 64 bits. */
+/** Writes the first `$numbers` 64-bit integers. */
 const longsKernel: Kernel = {
   name: 'longs',
   params: ['numbers'],
   locals: ['index', 'to', 'from'],
   longs: ['bits', 'number', 'rest', 'group', 'parts', 'low', 'middle', 'top'],
-  body: eachNumber(
+  body: forEachNumberSource(
     [
-      writeSign,
+      writeSignSource,
       set('number', get('bits')),
-      when(op('i64.lt_s', get('bits'), long(0)), [set('number', sub64(long(0), get('bits')))]),
-      writeDigits,
+      ifElse(op('i64.lt_s', get('bits'), long(0)), [set('number', sub64(long(0), get('bits')))]),
+      writeDigitsSource,
       copy24(get('to'), get('from')),
-      set('to', add(get('to'), sub(int(numberMemory.digits + 24), get('from')))),
+      set('to', add(get('to'), sub(int(numberMemoryAddresses.digits + 24), get('from')))),
     ].join('\n'),
   ),
 };
 
-/** The functions that write numbers, with a memory as in `numberMemory`. */
+/** The kernels that write numbers; their memory is laid out as in `numberMemoryAddresses`. */
 export const numberKernels: readonly Kernel[] = [doublesKernel, longsKernel];

@@ -1,17 +1,17 @@
 import type { FieldRef } from '../predicate/predicate.js';
 import { shortDouble } from './short-double.js';
 
-/** A double as ECMAScript writes it; `null` for NaN and the infinities, which JSON does not have. */
+/** Returns a double as ECMAScript writes it; `null` for NaN and the infinities, which JSON does not have. */
 export function doubleText(value: number): string {
   return Number.isFinite(value) ? String(value) : 'null';
 }
 
-/** A 32-bit float by the fewest digits that read back as the same float; `null` for NaN and the infinities. */
+/** Returns a 32-bit float with the fewest digits that read back as the same float; `null` for NaN and the infinities. */
 export function floatText(value: number): string {
   return doubleText(shortDouble(value));
 }
 
-/** The JSON of a number of a field of this type; of a date from its microseconds, of a boolean from 0 or 1. */
+/** Returns the JSON of a number of a field of this type; a date is given in microseconds, a boolean as 0 or 1. */
 export function numberText(value: number, type: FieldRef['type']): string {
   if (type === 'float') return floatText(value);
   if (type === 'date') return dateText(value);
@@ -19,16 +19,16 @@ export function numberText(value: number, type: FieldRef['type']): string {
   return doubleText(value);
 }
 
-/** JSON of the SQL engine with its numbers as ECMAScript writes them: `1.0` becomes `1`; whole numbers stay exact. */
-export function withPlainNumbers(json: string): string {
-  return json.replaceAll(stringOrReal, (token) =>
+/** Rewrites the numbers in JSON of the SQL engine as ECMAScript writes them: `1.0` becomes `1`; whole numbers stay exact. */
+export function normalizeJsonNumbers(json: string): string {
+  return json.replaceAll(jsonStringOrReal, (token) =>
     token.startsWith('"') ? token : String(Number(token)),
   );
 }
 
-const stringOrReal = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+(?:e[+-]?\d+)?|e[+-]?\d+)/g;
+const jsonStringOrReal = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+(?:e[+-]?\d+)?|e[+-]?\d+)/g;
 
-/** `"YYYY-MM-DD"` at midnight, else `"YYYY-MM-DDTHH:MM:SS"`, with six digits of a second if it has a part. */
+/** Returns `"YYYY-MM-DD"` at midnight, else `"YYYY-MM-DDTHH:MM:SS"`, with six decimals of the second if it has a fraction. */
 export function dateText(micros: number): string {
   const seconds = Math.floor(micros / 1e6);
   const part = micros - seconds * 1e6;
@@ -37,14 +37,14 @@ export function dateText(micros: number): string {
   return text.endsWith('T00:00:00') ? `"${text.slice(0, 10)}"` : `"${text}"`;
 }
 
-/** A string as a JSON literal. Control characters have capital hexadecimal digits, `\u001F`. */
+/** Returns a string as a JSON literal. Control characters have capital hexadecimal digits, as in `\u001F`. */
 export function quoteJson(text: string): string {
   const json = JSON.stringify(text);
   if (!json.includes('\\u')) return json;
-  return json.replaceAll(escapes, (escape) =>
+  return json.replaceAll(jsonEscapes, (escape) =>
     escape.length > 2 ? `\\u${escape.slice(2).toUpperCase()}` : escape,
   );
 }
 
-/** All escapes are matched, so that the second of two backslashes is not taken for the start of one. */
-const escapes = /\\(?:u[0-9a-f]{4}|.)/g;
+/** The pattern matches all escapes, so that the second of two backslashes is not mistaken for the start of an escape. */
+const jsonEscapes = /\\(?:u[0-9a-f]{4}|.)/g;

@@ -1,10 +1,10 @@
-import type { Projected } from './projection.js';
+import type { ProjectedColumn } from './projection.js';
 
 /** The layout of delimited text. */
 export interface DelimitedLayout {
   readonly delimiter: ',' | '\t';
   readonly lineEnd: '\r\n' | '\n';
-  /** Cells that a spreadsheet would run as formulas get a `'` in front (threats D3). */
+  /** True if a `'` precedes cells that a spreadsheet would run as formulas (threats D3). */
   readonly isFormulaSafe: boolean;
 }
 
@@ -21,14 +21,14 @@ export type PageFormat =
 
 /** The fields and the format of a page's records. */
 export interface PageLayout<F extends PageFormat = PageFormat> {
-  readonly projection: readonly Projected[];
+  readonly projection: readonly ProjectedColumn[];
   readonly format: F;
 }
 
 /** Encoded records. */
 export interface RecordBytes {
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** The end of each record; empty for an Arrow message. */
+  /** The offset at which each record ends; empty for an Arrow message. */
   readonly ends: Uint32Array<ArrayBuffer>;
 }
 

@@ -1,39 +1,45 @@
 import { pageExtents, decompressPages } from '../../parquet/read-pages.js';
 import { readLevels } from '../../parquet/read-chunk.js';
-import { acquire, release } from '../../core/buffers.js';
+import { acquireBuffer, releaseBuffer } from '../../core/buffers.js';
 import type { OffsetIndex } from '../../parquet/read-footer.js';
 import type { RowGroup, SegmentFile } from '../memory/segment-file.js';
 import type { SegmentLeaf } from '../memory/segment-leaves.js';
 
-/** The positions of the data pages of a leaf in a row group. Page i holds the rows from `firstRows[i]` to before `firstRows[i + 1]`. */
+/** The positions of the data pages of a leaf in a row group. Page i holds the rows `firstRows[i]` to `firstRows[i + 1]` (exclusive). */
 export interface PageLocations extends OffsetIndex {
-  /** Rows of every page but the last one, if that is the same number; else 0. */
+  /** The number of rows of every page except the last, if it is the same for all; otherwise 0. */
   readonly step: number;
 }
 
-const knownLocations = new WeakMap<OffsetIndex, PageLocations>();
-const scannedLocations = new WeakMap<RowGroup, Map<number, PageLocations>>();
+const locationsByOffsetIndex = new WeakMap<OffsetIndex, PageLocations>();
+const scannedLocationsByRowGroup = new WeakMap<RowGroup, Map<number, PageLocations>>();
 
-/** The pages of a leaf: from the chunk's OffsetIndex, or, in a file that has none, from reading the chunk's page headers once. */
+/**
+ * Returns the pages of a leaf: from the chunk's OffsetIndex or, if the file has none, from the page headers of the chunk, which are read
+ * once.
+ */
 export function pageLocations(
   file: SegmentFile,
   group: RowGroup,
   leaf: SegmentLeaf,
 ): PageLocations {
-  const pages = file.pages(group, group.chunks[leaf.index]!);
+  const pages = file.offsetIndexOf(group, group.chunks[leaf.index]!);
   if (pages !== undefined) {
-    const found = knownLocations.get(pages) ?? { ...pages, step: stepOf(pages.firstRows) };
-    knownLocations.set(pages, found);
+    const found = locationsByOffsetIndex.get(pages) ?? {
+      ...pages,
+      step: uniformPageRows(pages.firstRows),
+    };
+    locationsByOffsetIndex.set(pages, found);
     return found;
   }
-  const ofGroup = scannedLocations.get(group) ?? new Map<number, PageLocations>();
-  scannedLocations.set(group, ofGroup);
-  const found = ofGroup.get(leaf.index) ?? scan(file, group, leaf);
+  const ofGroup = scannedLocationsByRowGroup.get(group) ?? new Map<number, PageLocations>();
+  scannedLocationsByRowGroup.set(group, ofGroup);
+  const found = ofGroup.get(leaf.index) ?? scanPageHeaders(file, group, leaf);
   ofGroup.set(leaf.index, found);
   return found;
 }
 
-function stepOf(firstRows: Int32Array): number {
+function uniformPageRows(firstRows: Int32Array): number {
   const step = firstRows[1]!;
   const last = firstRows.length - 1;
   if (last < 1 || firstRows[last]! - firstRows[last - 1]! > step) return 0;
@@ -41,14 +47,15 @@ function stepOf(firstRows: Int32Array): number {
   return step;
 }
 
-function scan(file: SegmentFile, group: RowGroup, leaf: SegmentLeaf): PageLocations {
+function scanPageHeaders(file: SegmentFile, group: RowGroup, leaf: SegmentLeaf): PageLocations {
   const chunk = group.chunks[leaf.index]!;
   const bytes = file.read(chunk.begin, chunk.bytes);
   const pages = [...pageExtents(bytes, chunk)].filter(({ isDictionary }) => !isDictionary);
   const firstRows = new Int32Array(pages.length + 1);
   for (const [i, { begin, end, count }] of pages.entries()) {
     const stored = { bytes: bytes.subarray(begin, end), isCompressed: chunk.isCompressed };
-    firstRows[i + 1] = firstRows[i]! + (leaf.maxRepetition === 0 ? count : rowsOf(stored, leaf));
+    firstRows[i + 1] =
+      firstRows[i]! + (leaf.maxRepetition === 0 ? count : countRowsOfPage(stored, leaf));
   }
   if (firstRows[pages.length] !== group.rows)
     throw new RangeError(`pages have ${firstRows[pages.length]} of ${group.rows} rows`);
@@ -56,22 +63,22 @@ function scan(file: SegmentFile, group: RowGroup, leaf: SegmentLeaf): PageLocati
     offsets: Float64Array.from(pages, ({ begin }) => chunk.begin + begin),
     bytes: Int32Array.from(pages, ({ begin, end }) => end - begin),
     firstRows,
-    step: stepOf(firstRows),
+    step: uniformPageRows(firstRows),
   };
 }
 
-/** The number of rows that begin in each page of a repeated leaf. */
-function rowsOf(
+/** Returns the number of rows that begin in each page of a repeated leaf. */
+function countRowsOfPage(
   stored: { readonly bytes: Uint8Array; readonly isCompressed: boolean },
   { maxRepetition }: SegmentLeaf,
 ): number {
   const [{ body, count }] = decompressPages([stored]) as [
     ReturnType<typeof decompressPages>[number],
   ];
-  const levels = acquire(Int32Array, count);
+  const levels = acquireBuffer(Int32Array, count);
   const constant = readLevels(body, maxRepetition, count, levels);
   let rows = constant === 0 ? count : 0;
   if (constant === undefined) for (let i = 0; i < count; i++) rows += levels[i] === 0 ? 1 : 0;
-  release(levels);
+  releaseBuffer(levels);
   return rows;
 }

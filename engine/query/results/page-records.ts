@@ -1,10 +1,10 @@
-import { arrowMessage, gatheredMessage, type PageRowOrder } from './arrow-messages.js';
+import { arrowBatchMessage, gatherArrowMessage, type RowSourceOrder } from './arrow-messages.js';
 import type { RowRef } from '../plan/executor.js';
 import { delimitedLines, jsonRecords, materialise } from './materialise.js';
 import type { SegmentSource } from './row-blocks.js';
 import type { PageFormat, PageLayout, PageRecords, RecordBytes } from './page-format.js';
 
-/** The records in these rows, in this order. Throws `damaged` for a file that cannot be read. */
+/** Returns the records in these rows, in the order of `rows`. Throws `damaged` for a file that cannot be read. */
 export function pageRecords<F extends PageFormat>(
   source: SegmentSource,
   rows: readonly RowRef[],
@@ -20,31 +20,31 @@ export function pageRecords(
     case 'texts':
       return materialise(source, rows, projection, 'json');
     case 'json':
-      return bytesOf(jsonRecords(source, rows, projection, format.end, ends), ends);
+      return recordBytes(jsonRecords(source, rows, projection, format.end, ends), ends);
     case 'delimited':
-      return bytesOf(delimitedLines(source, rows, projection, format.layout, ends), ends);
+      return recordBytes(delimitedLines(source, rows, projection, format.layout, ends), ends);
     case 'arrow':
-      return bytesOf(arrowMessage(materialise(source, rows, projection, 'arrow')), ends);
+      return recordBytes(arrowBatchMessage(materialise(source, rows, projection, 'arrow')), ends);
   }
 }
 
-function bytesOf(bytes: Uint8Array<ArrayBuffer>, ends: readonly number[]): RecordBytes {
+function recordBytes(bytes: Uint8Array<ArrayBuffer>, ends: readonly number[]): RecordBytes {
   return { bytes, ends: Uint32Array.from(ends) };
 }
 
 /** A part of a page's records, and the index of each record in the page. */
-export interface PagePart<F extends PageFormat = PageFormat> {
+export interface PageRecordsPart<F extends PageFormat = PageFormat> {
   readonly records: PageRecords<F>;
   readonly at: readonly number[];
 }
 
-/** The records of a page from parts that together have all of them. */
+/** Joins parts that together contain all records of a page. */
 export function joinedRecords<F extends PageFormat>(
-  parts: readonly PagePart<F>[],
+  parts: readonly PageRecordsPart<F>[],
   layout: PageLayout<F>,
 ): PageRecords<F>;
 export function joinedRecords(
-  parts: readonly PagePart[],
+  parts: readonly PageRecordsPart[],
   { projection, format }: PageLayout,
 ): PageRecords {
   const [first] = parts;
@@ -65,12 +65,15 @@ export function joinedRecords(
     }
   if (format.kind === 'arrow') {
     const messages = pieces.map(({ bytes }) => bytes);
-    return bytesOf(gatheredMessage(messages, projection, order), []);
+    return recordBytes(gatherArrowMessage(messages, projection, order), []);
   }
-  return copyInOrder(pieces, order);
+  return copyRecordsInOrder(pieces, order);
 }
 
-function copyInOrder(pieces: readonly RecordBytes[], { part, index }: PageRowOrder): RecordBytes {
+function copyRecordsInOrder(
+  pieces: readonly RecordBytes[],
+  { part, index }: RowSourceOrder,
+): RecordBytes {
   const bytes = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.bytes.length, 0));
   const ends = new Uint32Array(index.length);
   let end = 0;

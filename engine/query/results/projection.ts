@@ -1,18 +1,19 @@
 import type { DatasetField } from '../../core/dataset-field.js';
-import { RecentMap } from '../../core/recent-map.js';
+import { LruCache } from '../../core/recent-map.js';
 import { reservedColumns } from '../../store/arrow.js';
 import type { Column, Columns } from '../../core/types.js';
 import type { QueryRequest } from '../request/request.js';
 
-/** A column of the answer: what is stored, or a declared field that no record has a value of. */
-export interface Projected {
+/** A column of the answer: a stored column, or a declared field for which no record has a value. */
+export interface ProjectedColumn {
   readonly column: Column;
   readonly isStored: boolean;
 }
 
 /**
- * The columns that a query returns, pruned to what `fields` and `exclude_fields` leave: in the order of `fields` where given,
- * else `_id`, `_commit`, and the dataset's fields by `ordering`, then as they were stored. Requests alike get the same array.
+ * Returns the columns that a query returns, without those that `fields` and `exclude_fields` exclude. They come in the order of `fields`,
+ * if given; otherwise `_id`, `_commit`, and the dataset's fields by `ordering`, then as they were stored. Equal requests get the same array
+ * object.
  *
  * Choice: with `fields`, keys come in the order of that list.
  */
@@ -20,11 +21,11 @@ export function project(
   columns: Columns,
   rows: readonly DatasetField[],
   request: Pick<QueryRequest, 'fields' | 'excludeFields'>,
-): readonly Projected[] {
-  let known = latestProjections.get(columns);
+): readonly ProjectedColumn[] {
+  let known = recentProjections.get(columns);
   if (known?.rows !== rows) {
-    known = { rows, projections: new RecentMap(maxProjections) };
-    latestProjections.set(columns, known);
+    known = { rows, projections: new LruCache(maxCachedProjections) };
+    recentProjections.set(columns, known);
   }
   const { fields, excludeFields } = request;
   const key = fields === null && excludeFields.length === 0 ? '' : JSON.stringify([fields, excludeFields]); // prettier-ignore
@@ -33,18 +34,18 @@ export function project(
   return projection;
 }
 
-/** Maximum number of projections that are kept per version of a dataset. */
-const maxProjections = 16;
+/** Maximum number of projections that are cached per version of a dataset. */
+const maxCachedProjections = 16;
 
 /**
- * The projections of recent requests, by the columns of a snapshot: requests repeat them, and the memory executor sends a projection to
- * its threads only once.
+ * The projections of recent requests, by the columns of a snapshot: requests repeat them, and the memory executor sends the same projection
+ * to its threads only once.
  */
-const latestProjections = new WeakMap<
+const recentProjections = new WeakMap<
   Columns,
   {
     readonly rows: readonly DatasetField[];
-    readonly projections: RecentMap<string, readonly Projected[]>;
+    readonly projections: LruCache<string, readonly ProjectedColumn[]>;
   }
 >();
 
@@ -52,12 +53,12 @@ function newProjection(
   columns: Columns,
   rows: readonly DatasetField[],
   request: Pick<QueryRequest, 'fields' | 'excludeFields'>,
-): readonly Projected[] {
+): readonly ProjectedColumn[] {
   const available = [
     ...reservedColumns,
-    ...inOrder(declaredColumn(columns, rows, request), rows, []),
+    ...sortByFieldOrdering(declaredColumn(columns, rows, request), rows, []),
   ];
-  const wanted = request.fields ? pick(available, request.fields) : available;
+  const wanted = request.fields ? pickPaths(available, request.fields) : available;
   const stored = new Set([...reservedColumns, ...columns].map((column) => column.name));
   return omitPaths(wanted, request.excludeFields).map((column) => ({
     column,
@@ -66,8 +67,8 @@ function newProjection(
 }
 
 /**
- * The stored columns, then the declared fields at the top that have none yet. A dotted name without data is probably that of a member
- * of an object, which records without a value lack: its field is returned only if the request names it.
+ * Returns the stored columns, then the declared top-level fields without a stored column. A dotted name without data is probably a member
+ * of an object, which records without a value lack, so its field is returned only if the request names it.
  */
 function declaredColumn(
   columns: Columns,
@@ -90,7 +91,7 @@ function declaredColumn(
   ];
 }
 
-function inOrder(
+function sortByFieldOrdering(
   columns: Columns,
   rows: readonly DatasetField[],
   above: readonly string[],
@@ -104,28 +105,28 @@ function inOrder(
   const rank = (column: Column): number => orders.get(column.name) ?? Infinity;
   const sorted = columns.map((column) =>
     column.children
-      ? { ...column, children: inOrder(column.children, rows, [...above, column.name]) }
+      ? { ...column, children: sortByFieldOrdering(column.children, rows, [...above, column.name]) }
       : column,
   );
   if (orders.size === 0) return sorted;
-  // Infinity - Infinity is NaN, hence the comparison; sort is stable.
+  // Infinity - Infinity is NaN, so ranks are compared rather than subtracted; the sort is stable.
   return sorted.sort((a, b) => (rank(a) < rank(b) ? -1 : rank(a) > rank(b) ? 1 : 0));
 }
 
-type Paths = readonly (readonly string[])[];
+type FieldPaths = readonly (readonly string[])[];
 
-function pick(columns: Columns, paths: Paths): Columns {
+function pickPaths(columns: Columns, paths: FieldPaths): Columns {
   const names = [...new Set(paths.map((path) => path[0]!))];
   return names.flatMap((name) => {
     const column = columns.find((candidate) => candidate.name === name);
     if (!column) return [];
     const inside = paths.filter((path) => path[0] === name).map((path) => path.slice(1));
     if (!column.children || inside.some((path) => path.length === 0)) return [column];
-    return [{ ...column, children: pick(column.children, inside) }];
+    return [{ ...column, children: pickPaths(column.children, inside) }];
   });
 }
 
-function omitPaths(columns: Columns, paths: Paths): Columns {
+function omitPaths(columns: Columns, paths: FieldPaths): Columns {
   if (paths.length === 0) return columns;
   return columns.flatMap((column) => {
     const inside = paths.filter((path) => path[0] === column.name).map((path) => path.slice(1));

@@ -1,39 +1,39 @@
 import { AppError } from '../../core/errors.js';
-import { acquire, release } from '../../core/buffers.js';
+import { acquireBuffer, releaseBuffer } from '../../core/buffers.js';
 import { withPages, type DecompressedPage } from '../../parquet/read-pages.js';
 import type { RowGroup, SegmentChunk, SegmentFile } from '../memory/segment-file.js';
 import type { LeafCursor, LeafPages } from './leaf-cursor.js';
-import { convertedTo } from './converted.js';
-import { rowOfPage, wholePage, type LeafPage } from './leaf-page.js';
-import { valuesOf, type LeafValues } from './leaf-values.js';
+import { convertLeafValues } from './converted.js';
+import { unpackRow, unpackPage, type LeafPage } from './leaf-page.js';
+import { readLeafValues, type LeafValues } from './leaf-values.js';
 import { pageLocations } from './page-locations.js';
 
-/** Keeps unpacked pages (`isPageKey`) and dictionaries for as long as it likes. */
+/** Caches decompressed pages (whose keys satisfy `isPageKey`) and dictionaries; it may drop them at any time. */
 export interface PageCache {
   get(key: string): unknown;
   set(key: string, value: unknown, bytes: number): void;
-  /** For records that lie apart, of which most pages are not worth keeping. */
-  readonly rows?: SparseRows;
+  /** Present if the requested records are scattered, so that most pages are not worth caching. */
+  readonly rows?: SingleRowSource;
 }
 
-/** Where single rows are read from, instead of whole pages. */
-export interface SparseRows {
-  /** Whether the pages of some rows, given by a key, are worth decoding and keeping as a whole; if not, only the rows that are asked for are. */
+/** Provides single rows, so that whole pages need not be decoded. */
+export interface SingleRowSource {
+  /** Returns whether a page, given by a key, is worth decoding and caching as a whole; if not, only the requested rows are decoded. */
   isWorthKeeping(key: string): boolean;
-  /** A row of a row group as a page of its own, if that is in memory. */
+  /** Returns a row of a row group as a page of its own, if its value is in memory. */
   row(file: SegmentFile, group: RowGroup, cursor: LeafCursor, row: number): LeafPage | undefined;
 }
 
-/** Whether a key of a `PageCache` belongs to a page. */
+/** Returns whether a key of a `PageCache` belongs to a page. */
 export function isPageKey(key: string): boolean {
   return key.startsWith('page ');
 }
 
-/** Moves the cursors of a tree to single records of segments that have its shape, and reads the pages that hold them. */
+/** Moves the cursors of a tree to single records of segments that have the tree's shape, and reads the pages that contain the records. */
 export class RecordReader {
   readonly #cursors: readonly LeafCursor[];
   readonly #cache: PageCache;
-  /** The row groups that were entered, by file: the same few pages are asked for again and again. */
+  /** The row groups that were read, by file: the same few pages are requested repeatedly. */
   readonly #known = new Map<SegmentFile, (readonly LeafPages[] | undefined)[]>();
   #file: SegmentFile | undefined;
   #group: RowGroup | undefined;
@@ -44,7 +44,7 @@ export class RecordReader {
     this.#cache = cache;
   }
 
-  /** Moves to a row of a segment. Throws `damaged` where what is stored cannot be read. */
+  /** Moves to a row of a segment. Throws `damaged` if the file cannot be read. */
   moveTo(file: SegmentFile, row: number): void {
     let group = this.#group;
     if (
@@ -59,33 +59,36 @@ export class RecordReader {
     let isLoaded = true;
     for (let i = 0; i < cursors.length; i++) {
       const cursor = cursors[i]!;
-      if ((inGroup < cursor.first || inGroup >= cursor.last) && !cursor.turnTo(inGroup))
+      if (
+        (inGroup < cursor.firstPageRow || inGroup >= cursor.endPageRow) &&
+        !cursor.selectPageOfRow(inGroup)
+      )
         isLoaded = false;
     }
     try {
       if (!isLoaded) this.#load(file, group, inGroup);
     } catch (error) {
-      // Rows that were not loaded must not be taken for loaded ones.
+      // The group is forgotten, so that rows that failed to load are not mistaken for loaded ones.
       this.#group = undefined;
-      throw unreadable(file, error);
+      throw unreadableRecordsError(file, error);
     }
     for (let i = 0; i < cursors.length; i++) {
       const cursor = cursors[i]!;
-      cursor.moveTo(inGroup - cursor.first);
+      cursor.moveTo(inGroup - cursor.firstPageRow);
     }
   }
 
   /**
-   * The rows of the segment around the current one whose pages are the current ones of all cursors: from `begin` up to and not including `end`.
-   * `first` is the first row of the row group.
+   * Returns the rows of the segment that are in the current pages of all cursors: from `begin` to `end` (exclusive). `first` is the first
+   * row of the row group.
    */
-  loadedRows(): { readonly first: number; readonly begin: number; readonly end: number } {
+  rowRangeInMemory(): { readonly first: number; readonly begin: number; readonly end: number } {
     const { first, rows } = this.#group!;
     let begin = 0;
     let end = rows;
     for (const cursor of this.#cursors) {
-      if (cursor.first > begin) begin = cursor.first;
-      if (cursor.last < end) end = cursor.last;
+      if (cursor.firstPageRow > begin) begin = cursor.firstPageRow;
+      if (cursor.endPageRow < end) end = cursor.endPageRow;
     }
     return { first, begin: first + begin, end: first + end };
   }
@@ -105,9 +108,9 @@ export class RecordReader {
         pages: [],
         visited: new Set<number>(),
       })));
-      for (const [i, cursor] of this.#cursors.entries()) cursor.enter(pages[i]!);
+      for (const [i, cursor] of this.#cursors.entries()) cursor.enterRowGroup(pages[i]!);
     } catch (error) {
-      throw unreadable(file, error);
+      throw unreadableRecordsError(file, error);
     }
     this.#file = file;
     this.#group = group;
@@ -115,7 +118,7 @@ export class RecordReader {
     return group;
   }
 
-  /** Loads the current pages, or of pages that are not worth it only the row. */
+  /** Loads the current pages; if they are not worth decoding as a whole, loads only the row. */
   #load(file: SegmentFile, group: RowGroup, row: number): void {
     const { rows } = this.#cache;
     const isWhole = rows === undefined || this.#areWorthReading(file, group, rows);
@@ -124,18 +127,21 @@ export class RecordReader {
       if (cursor.isLoaded) continue;
       const chunk = group.chunks[cursor.leaf.index]!;
       const page = rows.row(file, group, cursor, row) ?? readRow(file, chunk, cursor, row);
-      cursor.loadRow(row, page);
+      cursor.setRowPage(row, page);
     }
   }
 
-  /** Whether the current pages are worth keeping, or this reader has read another row of them; the first of them decides for all. */
-  #areWorthReading(file: SegmentFile, group: RowGroup, rows: SparseRows): boolean {
+  /**
+   * Returns whether the current pages are worth decoding as a whole, because the cache keeps them or this reader has read another row of
+   * them. The first page that is not loaded decides for all.
+   */
+  #areWorthReading(file: SegmentFile, group: RowGroup, rows: SingleRowSource): boolean {
     const cursor = this.#cursors.find(({ isLoaded }) => !isLoaded)!;
-    const { number, pages } = cursor;
+    const { pageNumber, pages } = cursor;
     const { name } = this.#keysOf(file, group.chunks[cursor.leaf.index]!, cursor);
-    const key = `rows ${name} ${number}`;
-    const isWorthReading = rows.isWorthKeeping(key) || pages.visited.has(number);
-    pages.visited.add(number);
+    const key = `rows ${name} ${pageNumber}`;
+    const isWorthReading = rows.isWorthKeeping(key) || pages.visited.has(pageNumber);
+    pages.visited.add(pageNumber);
     return isWorthReading;
   }
 
@@ -144,14 +150,14 @@ export class RecordReader {
     const wanted: (StoredBytes & { accept(plain: DecompressedPage): void })[] = [];
     for (const cursor of this.#cursors) {
       if (cursor.isLoaded) continue;
-      const { leaf, type, number, pages } = cursor;
+      const { leaf, type, pageNumber: number, pages } = cursor;
       const { locations } = pages;
       const chunk = group.chunks[leaf.index]!;
       const keys = this.#keysOf(file, chunk, cursor);
       const pageKey = (keys.pages[number] ??= `page ${keys.name} ${number}`);
       const known = this.#cache.get(pageKey) as LeafPage | undefined;
       if (known !== undefined) {
-        cursor.load(known);
+        cursor.setLoadedPage(known);
         continue;
       }
       const { isCompressed, dictionaryOffset, dataOffset } = chunk;
@@ -165,9 +171,9 @@ export class RecordReader {
             bytes: dataOffset - dictionaryOffset,
             isCompressed,
             accept: (plain) => {
-              const stored = valuesOf(plain, leaf.physical, plain.count);
-              dictionary = convertedTo(stored, leaf, type);
-              this.#cache.set(key, dictionary, dictionary.bytes);
+              const stored = readLeafValues(plain, leaf.physical, plain.count);
+              dictionary = convertLeafValues(stored, leaf, type);
+              this.#cache.set(key, dictionary, dictionary.memorySize);
             },
           });
       }
@@ -176,8 +182,14 @@ export class RecordReader {
         bytes: locations.bytes[number]!,
         isCompressed,
         accept: (plain) => {
-          const page = wholePage(plain, leaf, type, cursor.last - cursor.first, dictionary);
-          cursor.load(page);
+          const page = unpackPage(
+            plain,
+            leaf,
+            type,
+            cursor.endPageRow - cursor.firstPageRow,
+            dictionary,
+          );
+          cursor.setLoadedPage(page);
           this.#cache.set(pageKey, page, page.bytes);
         },
       });
@@ -188,11 +200,11 @@ export class RecordReader {
     });
   }
 
-  #keysOf(file: SegmentFile, chunk: SegmentChunk, { leaf, type }: LeafCursor): ChunkKeys {
-    let keys = knownKeys.get(chunk);
+  #keysOf(file: SegmentFile, chunk: SegmentChunk, { leaf, type }: LeafCursor): PageCacheKeys {
+    let keys = cacheKeysByChunk.get(chunk);
     if (keys === undefined || keys.type !== type) {
       keys = { type, name: `${file.path} ${this.#groupIndex} ${leaf.index} ${type}`, pages: [] };
-      knownKeys.set(chunk, keys);
+      cacheKeysByChunk.set(chunk, keys);
     }
     return keys;
   }
@@ -202,7 +214,7 @@ export class RecordReader {
 function readRow(
   file: SegmentFile,
   { dictionaryOffset, dataOffset, isCompressed }: SegmentChunk,
-  { leaf, type, number, first, pages: { locations } }: LeafCursor,
+  { leaf, type, pageNumber: number, firstPageRow, pages: { locations } }: LeafCursor,
   row: number,
 ): LeafPage {
   const { offsets, bytes } = locations;
@@ -210,7 +222,7 @@ function readRow(
   if (dictionaryOffset !== undefined)
     stored.push({ at: dictionaryOffset, bytes: dataOffset - dictionaryOffset, isCompressed });
   return readPages(file, stored, ([page, dictionary]) =>
-    rowOfPage(page!, leaf, type, row - first, dictionary),
+    unpackRow(page!, leaf, type, row - firstPageRow, dictionary),
   );
 }
 
@@ -227,7 +239,7 @@ function readPages<T>(
   pages: readonly StoredBytes[],
   use: (plain: readonly DecompressedPage[]) => T,
 ): T {
-  const buffer = acquire(Uint8Array, pages.reduce((sum, { bytes }) => sum + bytes, 0)); // prettier-ignore
+  const buffer = acquireBuffer(Uint8Array, pages.reduce((sum, { bytes }) => sum + bytes, 0)); // prettier-ignore
   try {
     let end = 0;
     const stored = pages.map(({ at, bytes: size, isCompressed }) => {
@@ -237,21 +249,26 @@ function readPages<T>(
     });
     return withPages(stored, use);
   } finally {
-    release(buffer);
+    releaseBuffer(buffer);
   }
 }
 
-/** The keys in the cache of the pages of a chunk whose values are read as `type`. */
-interface ChunkKeys {
+/** The cache keys of the pages of a chunk whose values are read as a given type. */
+interface PageCacheKeys {
   readonly type: LeafCursor['type'];
   readonly name: string;
   readonly pages: string[];
 }
 
-/** The keys of each chunk's pages. A page of records asks for a thousand keys, mostly the same ones: a string that is kept is hashed once. */
-const knownKeys = new WeakMap<SegmentChunk, ChunkKeys>();
+/**
+ * The keys of each chunk's pages. They are kept because a page of results uses a thousand keys, mostly the same ones, and a kept string is
+ * hashed only once.
+ */
+const cacheKeysByChunk = new WeakMap<SegmentChunk, PageCacheKeys>();
 
-/** The error for a file whose records cannot be read. */
-export function unreadable(file: SegmentFile, error: unknown): AppError {
-  return error instanceof AppError ? error : file.damaged('has records that cannot be read', error);
+/** Returns the error for a file whose records cannot be read. */
+export function unreadableRecordsError(file: SegmentFile, error: unknown): AppError {
+  return error instanceof AppError
+    ? error
+    : file.damagedError('has records that cannot be read', error);
 }

@@ -3,19 +3,19 @@ import type { Column } from '../../core/types.js';
 import type { SegmentLeaf } from '../memory/segment-leaves.js';
 import { LeafCursor } from './leaf-cursor.js';
 import type { ScalarType } from './converted.js';
-import type { Projected } from './projection.js';
+import type { ProjectedColumn } from './projection.js';
 
 /**
- * Makes the nodes of one format, which write or append the values of a column where the cursors are. `S` is where a column's values
- * go, where every column has a target of its own. `depth` is the definition level at which the value itself is null: above it, the value is
- * there ("Nested Encoding" of Parquet).
+ * Creates the nodes of one format, which write or append the value of a column at the current position of the cursors. `S` is the type of
+ * the targets, to which values go; every column has a target of its own. `depth` is the definition level at which the value itself is null;
+ * with a higher level, the value is present (Parquet, "Nested Encoding").
  */
 export interface NodeFactory<N, S> {
-  /** A scalar, or one element of the list that `column` is. */
+  /** Creates a node for a scalar, or for one element if `column` is a list. */
   scalar(column: Column, target: S, cursor: LeafCursor): N;
-  /** A list of scalars. */
+  /** Creates a node for a list of scalars. */
   list(column: Column, target: S, cursor: LeafCursor, depth: number): N;
-  /** An object; a member that the segment does not store is undefined. */
+  /** Creates a node for an object; a member that the segment does not store is undefined. */
   object(
     column: Column,
     target: S,
@@ -23,7 +23,7 @@ export interface NodeFactory<N, S> {
     depth: number,
     members: readonly (N | undefined)[],
   ): N;
-  /** A list of objects, from the cursors of all leaves below it; `repetition` is the level of its elements. */
+  /** Creates a node for a list of objects, from the cursors of all leaves in it; `repetition` is the repetition level of its elements. */
   objectList(
     column: Column,
     target: S,
@@ -32,7 +32,7 @@ export interface NodeFactory<N, S> {
     repetition: number,
     item: N,
   ): N;
-  /** A list of the one value that a segment has from before the column became a list. */
+  /** Creates a node for a list that the segment stores as a single value, because it was written before the column became a list. */
   singleton(column: Column, target: S, cursor: LeafCursor, depth: number, item: N): N;
   memberTarget(target: S, index: number): S;
   itemTarget(target: S): S;
@@ -49,36 +49,39 @@ export interface RecordColumn<N> {
 export interface RecordTree<N> {
   /** The cursors of all leaves that are read. */
   readonly cursors: readonly LeafCursor[];
-  /** The columns in the order of the projection; undefined where the segments store no value. */
+  /** The columns in the order of the projection; undefined for a column that the segments do not store. */
   readonly columns: readonly (RecordColumn<N> | undefined)[];
 }
 
-const shapes = new WeakMap<readonly SegmentLeaf[], string>();
+const shapeByLeaves = new WeakMap<readonly SegmentLeaf[], string>();
 
-/** A text that is equal for segments whose leaves have the same names, types and levels: they can share a tree. */
+/** Returns a text that is equal for segments whose leaves have the same names, types and levels, so that they can share a tree. */
 export function shapeOf(leaves: readonly SegmentLeaf[]): string {
-  const shape = shapes.get(leaves) ?? hash('sha256', JSON.stringify(leaves));
-  shapes.set(leaves, shape);
+  const shape = shapeByLeaves.get(leaves) ?? hash('sha256', JSON.stringify(leaves));
+  shapeByLeaves.set(leaves, shape);
   return shape;
 }
 
-/** The tree of a projection; `targets` has one for each of its columns. Throws a `RangeError` for columns of a shape that cannot be read. */
+/**
+ * Returns the tree of a projection; `targets` has one target for each of its columns. Throws a `RangeError` for columns of a shape that
+ * cannot be read.
+ */
 export function recordTree<N, S>(
   leaves: readonly SegmentLeaf[],
-  projection: readonly Projected[],
+  projection: readonly ProjectedColumn[],
   factory: NodeFactory<N, S>,
   targets: readonly S[],
 ): RecordTree<N> {
   const builder = new TreeBuilder(leaves, factory);
   const columns = projection.map(({ column, isStored }, i) =>
-    isStored ? builder.column(column, targets[i]!) : undefined,
+    isStored ? builder.buildColumn(column, targets[i]!) : undefined,
   );
   return { columns, cursors: builder.cursors };
 }
 
 /** A position in the tree of stored columns. */
 interface TreePosition {
-  /** Index of the column among the names of its leaves; -1 above the top. */
+  /** Index of the column among the names in its leaves' paths; -1 above the top-level columns. */
   readonly level: number;
   readonly depth: number;
   readonly repetition: number;
@@ -87,11 +90,11 @@ interface TreePosition {
 const topPosition: TreePosition = { level: -1, depth: 0, repetition: 0 };
 
 class TreeBuilder<N, S> {
-  /** The leaves by name of their top-level column. */
+  /** The leaves, by name of their top-level column. */
   readonly #leaves = new Map<string, SegmentLeaf[]>();
   readonly #factory: NodeFactory<N, S>;
   readonly #cursors = new Map<SegmentLeaf, LeafCursor>();
-  /** The cursors of the column that is built. */
+  /** The cursors of the column that is being built. */
   readonly #ofColumn = new Set<LeafCursor>();
 
   constructor(leaves: readonly SegmentLeaf[], factory: NodeFactory<N, S>) {
@@ -103,8 +106,8 @@ class TreeBuilder<N, S> {
     }
   }
 
-  /** A column at the top; undefined if the segment has no such column. */
-  column(column: Column, target: S): RecordColumn<N> | undefined {
+  /** Builds a top-level column; returns undefined if the segment has no such column. */
+  buildColumn(column: Column, target: S): RecordColumn<N> | undefined {
     this.#ofColumn.clear();
     const node = this.#build(column, target, topPosition, this.#leaves.get(column.physical) ?? []);
     return node && { node, cursors: [...this.#ofColumn] };
@@ -114,7 +117,7 @@ class TreeBuilder<N, S> {
     return [...this.#cursors.values()];
   }
 
-  /** Undefined if the segment has no such column: then every record lacks it. */
+  /** Builds the node of a column; returns undefined if the segment has no such column, so that every record lacks it. */
   #build(
     column: Column,
     target: S,
@@ -170,7 +173,8 @@ class TreeBuilder<N, S> {
     const members = (column.children ?? []).map((child, i) =>
       this.#build(child, factory.memberTarget(item, i), inside, own),
     );
-    // The levels of any leaf below an object show whether the object is null; without a requested member, those of the first leaf are read.
+    // The levels of any leaf in an object show whether the object is null. If no requested member is stored, those of the first leaf are
+    // read.
     if (!own.some((one) => this.#cursors.has(one))) this.#cursor(leaf, undefined);
     if (!isList) return factory.object(column, target, this.#firstOf(own), depth, members);
     const below = own.flatMap((one) => this.#cursors.get(one) ?? []);

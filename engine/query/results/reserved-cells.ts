@@ -4,7 +4,7 @@ import type { RowRef } from '../plan/executor.js';
 import { materialise } from './materialise.js';
 import { openSegments } from './row-blocks.js';
 
-/** `_id` and `_commit` of rows, deleted ones too. */
+/** Returns `_id` and `_commit` of rows, including deleted ones. */
 export function reservedCells(
   snapshot: Snapshot,
   rows: readonly RowRef[],

@@ -2,13 +2,18 @@ import type { CheckedFile } from '../../core/block-checksums.js';
 import type { RowRef } from '../plan/executor.js';
 import { SegmentFile } from '../memory/segment-file.js';
 import type { LeafCursor } from './leaf-cursor.js';
-import type { Projected } from './projection.js';
-import { isPageKey, RecordReader, unreadable, type PageCache } from './record-reader.js';
+import type { ProjectedColumn } from './projection.js';
+import {
+  isPageKey,
+  RecordReader,
+  unreadableRecordsError,
+  type PageCache,
+} from './record-reader.js';
 import { recordTree, shapeOf, type NodeFactory, type RecordTree } from './record-tree.js';
 
 /** The source from which segments are read. */
 export interface SegmentSource {
-  /** The file of a segment of the snapshot, by its number. */
+  /** Returns the file of a segment of the snapshot, by the segment's number. */
   file(segment: number): SegmentFile;
   readonly cache: PageCache;
 }
@@ -16,17 +21,17 @@ export interface SegmentSource {
 /** References to rows: one array in which segments and row numbers alternate, or a list of pairs. */
 export type RowRefs = Int32Array | readonly RowRef[];
 
-/** Successive records of one segment whose pages are loaded. */
+/** Consecutive requested records of one segment whose pages are loaded. */
 export interface RowBlock {
-  /** Row numbers in the row group, of which the first `length` count. They are in any order. */
+  /** Row numbers in the row group, in any order; only the first `length` are valid. */
   readonly rows: Int32Array;
   length: number;
 }
 
-/** Maximum number of records of a block: its texts and the pages that they are read from stay in the cache of a processor. */
-export const blockRows = 1024;
+/** Maximum number of records of a block: its texts and the pages from which they are read stay in the processor's cache. */
+export const rowsPerBlock = 1024;
 
-/** Opens the files of segments, by their numbers, without a cache across calls. The caller closes the source. */
+/** Opens the files of segments, by their numbers; nothing is cached across calls. The caller must close the source. */
 export function openSegments(files: readonly CheckedFile[]): SegmentSource & { close(): void } {
   const open = new Map<number, SegmentFile>();
   let last: SegmentFile | undefined;
@@ -35,12 +40,12 @@ export function openSegments(files: readonly CheckedFile[]): SegmentSource & { c
     file(segment) {
       const file = open.get(segment) ?? new SegmentFile(files[segment]!);
       open.set(segment, file);
-      // Only one descriptor stays open at a time.
-      if (file !== last) last?.rest();
+      // Only one file stays open at a time.
+      if (file !== last) last?.closeDescriptor();
       last = file;
       return file;
     },
-    // A reader knows the pages of one call; dictionaries are shared by pages.
+    // A reader remembers the pages of one call; the cache is only for dictionaries, which pages share.
     cache: {
       get: (key) => entries.get(key),
       set: (key, value) => {
@@ -55,30 +60,30 @@ export function openSegments(files: readonly CheckedFile[]): SegmentSource & { c
 }
 
 /** The cursors and nodes that read segments of one shape. */
-interface Shape<N> {
+interface ShapeReader<N> {
   readonly tree: RecordTree<N>;
   readonly reader: RecordReader;
 }
 
 /**
- * Calls `visit` for the records in these rows, in order, block by block; the cursors have loaded the pages of the block. `mostRows` is called
- * before each block.
+ * Calls `visit` for the records in these rows, in order, block by block, after loading the pages of the block into the cursors. `mostRows`
+ * is called before each block.
  */
-export function eachBlock<N, S>(
+export function forEachBlock<N, S>(
   { file: fileOf, cache }: SegmentSource,
   refs: RowRefs,
-  projection: readonly Projected[],
+  projection: readonly ProjectedColumn[],
   factory: NodeFactory<N, S>,
   targets: readonly S[],
   visit: (columns: RecordTree<N>['columns'], block: RowBlock) => void,
-  mostRows: () => number = () => blockRows,
+  mostRows: () => number = () => rowsPerBlock,
 ): void {
-  const segmentRowPairs = ArrayBuffer.isView(refs) ? refs : pairsOf(refs);
-  const shapes = new Map<string, Shape<N>>();
-  const block: RowBlock = { rows: new Int32Array(Math.min(blockRows, segmentRowPairs.length / 2)), length: 0 }; // prettier-ignore
+  const segmentRowPairs = ArrayBuffer.isView(refs) ? refs : toRowPairs(refs);
+  const shapes = new Map<string, ShapeReader<N>>();
+  const block: RowBlock = { rows: new Int32Array(Math.min(rowsPerBlock, segmentRowPairs.length / 2)), length: 0 }; // prettier-ignore
   let current = -1;
   let file!: SegmentFile;
-  let shape!: Shape<N>;
+  let shape!: ShapeReader<N>;
   for (let at = 0; at < segmentRowPairs.length;) {
     const segment = segmentRowPairs[at]!;
     if (segment !== current) {
@@ -88,7 +93,7 @@ export function eachBlock<N, S>(
     }
     const { reader, tree } = shape;
     reader.moveTo(file, segmentRowPairs[at + 1]!);
-    const { first, begin, end } = reader.loadedRows();
+    const { first, begin, end } = reader.rowRangeInMemory();
     const most = Math.min(block.rows.length, mostRows());
     block.length = 0;
     do {
@@ -104,7 +109,7 @@ export function eachBlock<N, S>(
     visit(tree.columns, block);
   }
 
-  function shapeFor(opened: SegmentFile): Shape<N> {
+  function shapeFor(opened: SegmentFile): ShapeReader<N> {
     const key = shapeOf(opened.leaves);
     const known = shapes.get(key);
     if (known !== undefined) return known;
@@ -114,17 +119,17 @@ export function eachBlock<N, S>(
       shapes.set(key, made);
       return made;
     } catch (error) {
-      throw unreadable(opened, error);
+      throw unreadableRecordsError(opened, error);
     }
   }
 }
 
 /** Moves cursors to a row of the row group. */
 export function moveCursors(cursors: readonly LeafCursor[], row: number): void {
-  for (let i = 0; i < cursors.length; i++) cursors[i]!.moveTo(row - cursors[i]!.first);
+  for (let i = 0; i < cursors.length; i++) cursors[i]!.moveTo(row - cursors[i]!.firstPageRow);
 }
 
-function pairsOf(refs: readonly RowRef[]): Int32Array {
+function toRowPairs(refs: readonly RowRef[]): Int32Array {
   const segmentRowPairs = new Int32Array(2 * refs.length);
   for (let i = 0; i < refs.length; i++) {
     segmentRowPairs[2 * i] = refs[i]![0];

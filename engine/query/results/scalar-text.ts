@@ -1,40 +1,40 @@
 import type { StoredType } from '../../core/types.js';
 import type { ByteSink } from '../../parquet/byte-sink.js';
-import { writeDate, writeRaw, writeText } from './json-bytes.js';
+import { writeDate, writeRawBytes, writeJsonString } from './json-bytes.js';
 import type { LeafValues } from './leaf-values.js';
 import {
-  areMany,
+  isWorthKernel,
   writeAscii,
   writeDouble,
   writeFloat,
   writeLong,
   writeNumbers,
-  writeWhole,
+  writeInteger,
 } from './number-bytes.js';
 
 /** Writes one value. Returns false, and writes nothing, for NaN and the infinities, which have no text. */
 export type WriteValue = (out: ByteSink, values: LeafValues, i: number) => boolean;
 
-type Writers = Readonly<Record<Exclude<StoredType, 'object'>, WriteValue>>;
+type ScalarWriters = Readonly<Record<Exclude<StoredType, 'object'>, WriteValue>>;
 
-/** How a format writes a value. The result depends on the value alone, because equal values of a dictionary are written once. */
+/** How a format writes a value. The text must depend on the value alone, because equal values of a dictionary are written once. */
 export interface CellForm {
   /** The writers of scalars, by type. */
-  readonly write: Writers;
-  /** Completes the text of a list or an object, which was written from `from` on. */
+  readonly write: ScalarWriters;
+  /** Completes the text of a list or an object, which begins at offset `from`. */
   end?(out: ByteSink, from: number): void;
-  /** Whether the bytes of these strings can be written as they are, without escapes. */
+  /** Returns whether the bytes of these strings can be written unchanged, without escapes. */
   areTexts?(strings: LeafValues): boolean;
 }
 
 /** The writers of plain text, as in a cell of a table, by type. */
-export const writePlain: Writers = {
-  boolean: (out, { data }, i) => {
-    writeAscii(out, data[i] === 1 ? 'true' : 'false');
+export const plainTextWriters: ScalarWriters = {
+  boolean: (out, { byteValues }, i) => {
+    writeAscii(out, byteValues[i] === 1 ? 'true' : 'false');
     return true;
   },
   integer: (out, { int32s }, i) => {
-    writeWhole(out, int32s[i]!);
+    writeInteger(out, int32s[i]!);
     return true;
   },
   long: (out, { int32s }, i) => {
@@ -56,13 +56,13 @@ export const writePlain: Writers = {
     writeFloat(out, value);
     return true;
   },
-  string: raw,
-  text: raw,
-  blob: raw,
-  json: raw,
+  string: writeRawString,
+  text: writeRawString,
+  blob: writeRawString,
+  json: writeRawString,
 };
 
-/** Writes many values as their `WriteValue` does: see `writeNumbers`. */
+/** Writes many values, each as its `WriteValue` would (see `writeNumbers`). */
 export type WriteValues = (
   out: ByteSink,
   values: LeafValues,
@@ -71,40 +71,48 @@ export type WriteValues = (
   length: number,
 ) => void;
 
-const writesMany: ReadonlyMap<WriteValue, WriteValues> = new Map(
+const batchWriters: ReadonlyMap<WriteValue, WriteValues> = new Map(
   (['double', 'long', 'integer'] as const).map((type): [WriteValue, WriteValues] => [
-    writePlain[type],
+    plainTextWriters[type],
     (out, ...many) => writeNumbers(out, type, ...many),
   ]),
 );
 
-/** A faster writer of `count` values than `write`; undefined if there is none. */
-export function writerOfMany(write: WriteValue, count: number): WriteValues | undefined {
-  return areMany(count) ? writesMany.get(write) : undefined;
+/** Returns a function that writes `count` values faster than `write` does; undefined if there is none. */
+export function batchWriterOf(write: WriteValue, count: number): WriteValues | undefined {
+  return isWorthKernel(count) ? batchWriters.get(write) : undefined;
 }
 
-/** How values of each type are written as JSON. */
-export const writeJson: Writers = {
-  ...writePlain,
+/** The writers of JSON, by type. */
+export const jsonWriters: ScalarWriters = {
+  ...plainTextWriters,
   date: (out, values, i) => {
-    out.byte(quote);
-    writePlain.date(out, values, i);
-    out.byte(quote);
+    out.writeByte(quote);
+    plainTextWriters.date(out, values, i);
+    out.writeByte(quote);
     return true;
   },
-  string: writeQuoted,
-  text: writeQuoted,
-  blob: writeQuoted,
+  string: writeQuotedString,
+  text: writeQuotedString,
+  blob: writeQuotedString,
 };
 
 const quote = 34;
 
-function raw(out: ByteSink, { data, int32s, gap }: LeafValues, i: number): boolean {
-  writeRaw(out, data, int32s[i]!, int32s[i + 1]! - gap);
+function writeRawString(
+  out: ByteSink,
+  { byteValues: data, int32s, gapBytes }: LeafValues,
+  i: number,
+): boolean {
+  writeRawBytes(out, data, int32s[i]!, int32s[i + 1]! - gapBytes);
   return true;
 }
 
-function writeQuoted(out: ByteSink, { data, int32s, gap }: LeafValues, i: number): boolean {
-  writeText(out, data, int32s[i]!, int32s[i + 1]! - gap);
+function writeQuotedString(
+  out: ByteSink,
+  { byteValues: data, int32s, gapBytes: gap }: LeafValues,
+  i: number,
+): boolean {
+  writeJsonString(out, data, int32s[i]!, int32s[i + 1]! - gap);
   return true;
 }

@@ -1,38 +1,39 @@
 /**
- * The double whose text stands for a 32-bit float.
+ * Returns the double whose text represents a 32-bit float.
  *
- * Choice: a 32-bit float is written with the fewest digits that read back as the same float, laid out as ECMAScript lays out
- * numbers: `0.1`, not `0.10000000149011612`. Of several such decimals with as few digits, the nearest is taken.
+ * Choice: a 32-bit float is written with the fewest digits that read back as the same float, in the layout of ECMAScript: `0.1`, not
+ * `0.10000000149011612`. Of several such decimals, the nearest is taken.
  */
 export function shortDouble(float: number): number {
   const size = Math.abs(float);
   if (size >= 1e-5 && size <= 1e7) {
-    for (let decimals = 0; decimals < scales.length; decimals++) {
-      const scale = scales[decimals]!;
-      // A float has 24 bits, so that this product is exact.
+    for (let decimals = 0; decimals < powersOfTen.length; decimals++) {
+      const scale = powersOfTen[decimals]!;
+      // A float has 24 bits, so this product is exact.
       const product = size * scale;
-      const digits = nearestWhole(product);
+      const digits = roundHalfToEven(product);
       if (Math.fround(digits / scale) === size) return (float < 0 ? -digits : digits) / scale;
-      // Floats below a power of two lie closer together: the decimal above may do where the nearer one below does not.
+      // Floats below a power of two are closer together than above it, so the next greater decimal may read back as the float when the
+      // nearest decimal, below it, does not.
       if (digits < product && Math.fround((digits + 1) / scale) === size)
         return (float < 0 ? -(digits + 1) : digits + 1) / scale;
     }
   }
   if (size === 0 || !Number.isFinite(size)) return float;
-  return float < 0 ? -searchSize(size) : searchSize(size);
+  return float < 0 ? -searchShortestDecimal(size) : searchShortestDecimal(size);
 }
 
-/** For decimal scales up to 10^12, the product with a float has at most 53 bits. */
-const scales = Float64Array.from({ length: 13 }, (_, decimals) => 10 ** decimals);
+/** Decimal scales up to 10^12, whose product with a float has at most 53 bits. */
+const powersOfTen = Float64Array.from({ length: 13 }, (_, decimals) => 10 ** decimals);
 
-/** Rounds to the nearest integer; of two that are equally near, to the even one (ECMA-262, Number::toString, step 5). */
-function nearestWhole(value: number): number {
+/** Rounds to the nearest integer; if two are equally near, to the even one (ECMA-262, Number::toString, step 5). */
+function roundHalfToEven(value: number): number {
   const rounded = Math.round(value);
   return rounded - value === 0.5 && rounded % 2 === 1 ? rounded - 1 : rounded;
 }
 
-/** Nine digits are enough for every float (IEEE 754, 5.12.2). */
-function searchSize(size: number): number {
+/** Finds the shortest decimal of a float; nine digits are enough for every float (IEEE 754, 5.12.2). */
+function searchShortestDecimal(size: number): number {
   // Every float is a multiple of 2^-149, so distances can be compared exactly.
   const exact = BigInt(size * 2 ** 149);
   for (let decimals = 0; decimals < 8; decimals++) {

@@ -9,17 +9,16 @@ import type { SegmentLeaf } from '../memory/segment-leaves.js';
 import type { SegmentSource } from './row-blocks.js';
 
 /**
- * The row group of a file with these columns whose records are in these rows (pairs of a segment and a row), as it is stored: its column
- * chunks are copied, and their pages are not decoded. Undefined unless the rows are a whole row group, in order, in which every column is
- * stored with its type and page index.
+ * Returns a row group of a file with these columns, if `rows` (pairs of a segment and a row) are exactly one stored row group, in order, in
+ * which every column has its type and a page index. Its column chunks are copied without decoding their pages. Undefined otherwise.
  */
-export function storedRowGroup(
+export function copyStoredRowGroup(
   source: SegmentSource,
   rows: Int32Array,
   columns: readonly ParquetColumn[],
 ): EncodedRowGroup | undefined {
   const count = rows.length / 2;
-  if (count === 0 || !areSuccessive(rows)) return undefined;
+  if (count === 0 || !areConsecutiveRows(rows)) return undefined;
   const file = source.file(rows[0]!);
   const index = file.groups.findIndex((group) => group.first === rows[1] && group.rows === count);
   if (index < 0) return undefined;
@@ -28,12 +27,12 @@ export function storedRowGroup(
   const pieces: Uint8Array[] = [];
   const chunks: ChunkMeta[] = [];
   let offset = 0;
-  for (const { leaf, isDate } of leavesOf(columns)) {
+  for (const { leaf, isDate } of parquetLeaves(columns)) {
     const stored = file.leaves.find((one) => isSameLeaf(one, leaf, isDate));
     if (stored === undefined) return undefined;
     const { begin, bytes: length } = group.chunks[stored.index]!;
     const bytes = file.read(begin, length);
-    const chunk = chunkOf(file, group, stored, footer.chunks[stored.index]!, leaf, bytes, offset);
+    const chunk = copyChunk(file, group, stored, footer.chunks[stored.index]!, leaf, bytes, offset);
     if (chunk === undefined) return undefined;
     chunks.push(chunk);
     pieces.push(bytes);
@@ -48,14 +47,14 @@ export function storedRowGroup(
   return { bytes, meta: { rows: count, chunks } };
 }
 
-function areSuccessive(rows: Int32Array): boolean {
+function areConsecutiveRows(rows: Int32Array): boolean {
   for (let i = 2; i < rows.length; i += 2)
     if (rows[i] !== rows[0] || rows[i + 1] !== rows[1]! + i / 2) return false;
   return true;
 }
 
-/** The leaves of columns, and whether their values are dates. */
-function leavesOf(
+/** Returns the leaves of columns, each with whether its values are dates. */
+function parquetLeaves(
   columns: readonly ParquetColumn[],
 ): readonly { readonly leaf: ParquetLeaf; readonly isDate: boolean }[] {
   return parquetSchema(columns).leaves.map((leaf) => ({ leaf, isDate: leaf.column.type === 'timestamp' })); // prettier-ignore
@@ -72,8 +71,8 @@ function isSameLeaf(stored: SegmentLeaf, leaf: ParquetLeaf, isDate: boolean): bo
   );
 }
 
-/** The footer's metadata of a chunk that begins at `offset` of the new row group; undefined if the file has no page index of it. */
-function chunkOf(
+/** Returns the footer's metadata of a chunk that will begin at `offset`; undefined if the file has no page index for it. */
+function copyChunk(
   file: SegmentFile,
   group: RowGroup,
   stored: SegmentLeaf,
@@ -83,12 +82,12 @@ function chunkOf(
   offset: number,
 ): ChunkMeta | undefined {
   const chunk = group.chunks[stored.index]!;
-  const firstRows = file.pages(group, chunk)?.firstRows;
+  const firstRows = file.offsetIndexOf(group, chunk)?.firstRows;
   const extents = [...pageExtents(bytes, chunk)];
   const pages = extents.filter(({ isDictionary }) => !isDictionary);
   const encodings = new Set(pages.map(({ encoding }) => encoding));
   if (firstRows?.length !== pages.length + 1 || encodings.size !== 1) return undefined;
-  const statistics = file.statistics(chunk, stored);
+  const statistics = file.pageStatisticsOf(chunk, stored);
   const { dictionaryOffset, dataOffset } = footer;
   const { min, max, areBoundsExact } = footer;
   const hasBounds = min !== undefined && max !== undefined && areBoundsExact;
@@ -112,7 +111,7 @@ function chunkOf(
     })),
     range: {
       extremes: hasBounds ? { min: boundOf(min, leaf.physical), max: boundOf(max, leaf.physical) } : undefined, // prettier-ignore
-      // A chunk with NaN has no bounds of pages.
+      // A chunk with NaN has no bounds of pages, so absent statistics mean that it may have NaN.
       hasNaN: statistics === undefined,
     },
     stringBytes: leaf.column.type === 'string' ? footer.stringBytes : undefined,

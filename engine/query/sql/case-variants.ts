@@ -6,22 +6,22 @@ import type { CaseVariants, FieldRef, Predicate } from '../predicate/predicate.j
 import { fieldExpression, newStatement } from './statement.js';
 
 /** The number of rows below which folding the case of every value is fast enough. */
-const minRows = 100_000;
-const maxVariants = 1_000;
-const maxValues = 32;
-const maxRemembered = 10_000;
+const minRowsForVariants = 100_000;
+const maxCaseVariants = 1_000;
+const maxComparedValues = 32;
+const maxCachedResults = 10_000;
 
 type InPredicate = Extract<Predicate, { kind: 'in' }>;
 type LetterCase = 'upper' | 'lower' | 'mixed';
 
 /**
- * Finds the case variants of a value that a large table stores, so that a comparison that ignores case can use `=`. For 5 million
- * variants `=` takes 24 ms, because row group statistics leave one group to read, where folding every stored value took 240 ms.
- * - Each string column is examined once per file, in the background, after the first query that would gain from it (0.4 s for 5
- *   million variants). If the whole column is in upper case or in lower case, the values are converted to that case.
- * - Otherwise the column alone is searched for the case variants (4 ms for 5 million genes with 2,000 names), and the page, its
- *   total and its facets use the result.
- * Files and versions never change, so results stay valid; forgetting them costs time only.
+ * Finds the case variants of a value that a large table stores, so that a comparison that ignores case can use `=`. For 5 million variants,
+ * `=` takes 24 ms, because row group statistics leave one group to read; folding every stored value took 240 ms.
+ * - Each string column is examined once per file, in the background, after the first query that would gain from it (0.4 s for 5 million
+ * variants). If the whole column is in upper case or in lower case, the values of a query are converted to that case.
+ * - Otherwise, a query of the column alone searches the case variants (4 ms for 5 million genes with 2,000 names); the page, its total and
+ * its facets then use the result.
+ * Files and versions never change, so results stay valid; losing them only costs time.
  */
 export class CaseVariantFinder {
   readonly #engine: SqlEngine;
@@ -33,11 +33,11 @@ export class CaseVariantFinder {
     this.#engine = engine;
   }
 
-  /** The stored case variants for the comparisons in `predicate`, as far as they are known or can be found with `rows`. */
+  /** Returns the stored case variants for the comparisons in `predicate`, as far as they are known or can be found by running `rows`. */
   async find(snapshot: Snapshot, predicate: Predicate, rows: RunSelect): Promise<CaseVariants> {
     const found = new Map<Predicate, readonly string[]>();
-    if (snapshot.rows < minRows) return found;
-    for (const equality of foldedPredicates(predicate)) {
+    if (snapshot.rows < minRowsForVariants) return found;
+    for (const equality of caseInsensitivePredicates(predicate)) {
       const letters = this.#lettersOf(snapshot, equality.field);
       const values = equality.values as readonly string[];
       if (letters === 'mixed') {
@@ -53,8 +53,8 @@ export class CaseVariantFinder {
     return found;
   }
 
-  /** Resolves when no column is being examined in the background. */
-  async settled(): Promise<void> {
+  /** Resolves when no column is being examined in the background any more. */
+  async whenIdle(): Promise<void> {
     while (this.#pending.size > 0) await Promise.all(this.#pending.values());
   }
 
@@ -81,10 +81,10 @@ export class CaseVariantFinder {
   async #remember(snapshot: Snapshot, field: FieldRef): Promise<void> {
     try {
       const letters = await this.#examine(snapshot, field);
-      if (this.#letters.size > maxRemembered) this.#letters.clear();
+      if (this.#letters.size > maxCachedResults) this.#letters.clear();
       for (const file of snapshot.files) this.#letters.set(fileKey(file, field), letters);
     } catch {
-      // The failure only costs a speed-up: the query reads the same files and reports the error.
+      // A failure only loses the speed-up: the query itself reads the same files and reports the error.
     }
   }
 
@@ -97,19 +97,19 @@ export class CaseVariantFinder {
       const value = values.isMany ? dialect.spread(values.sql) : values.sql;
       const sql = `SELECT 1 FROM (SELECT ${value} AS v FROM ${source})
         WHERE ${dialect.isNotWritten('v', letters)} LIMIT 1`;
-      const otherVariants = await this.#engine.run(sql, params.list);
+      const otherVariants = await this.#engine.run(sql, params.boundValues);
       if (otherVariants.length === 0) return letters;
     }
     return 'mixed';
   }
 
-  /** The stored case variants; undefined if there are too many values or variants for `=` to be faster. */
+  /** Searches the stored case variants; returns undefined if there are too many values or variants for `=` to be faster. */
   async #search(
     snapshot: Snapshot,
     equality: InPredicate,
     rows: RunSelect,
   ): Promise<readonly string[] | undefined> {
-    if (equality.values.length > maxValues) return undefined;
+    if (equality.values.length > maxComparedValues) return undefined;
     const parts = [snapshot.datasetId, snapshot.version, equality.field.path, equality.values];
     const key = createHash('sha256').update(JSON.stringify(parts)).digest('base64');
     const cachedVariants = this.#variants.get(key);
@@ -121,10 +121,10 @@ export class CaseVariantFinder {
     const value = values.isMany ? dialect.spread(values.sql) : values.sql;
     const placeholders = equality.values.map((each) => dialect.fold(params.add('string', each)));
     const sql = `SELECT DISTINCT v FROM (SELECT ${value} AS v FROM ${source})
-      WHERE ${dialect.isOneOf(dialect.fold('v'), placeholders, 'string')} LIMIT ${maxVariants + 1}`;
-    const found = (await rows({ sql, params: params.list })).map((row) => row[0] as string);
-    const variants = found.length > maxVariants ? null : found;
-    if (this.#variants.size > maxRemembered) this.#variants.clear();
+      WHERE ${dialect.isOneOf(dialect.fold('v'), placeholders, 'string')} LIMIT ${maxCaseVariants + 1}`;
+    const found = (await rows({ sql, params: params.boundValues })).map((row) => row[0] as string);
+    const variants = found.length > maxCaseVariants ? null : found;
+    if (this.#variants.size > maxCachedResults) this.#variants.clear();
     this.#variants.set(key, variants);
     return variants ?? undefined;
   }
@@ -134,11 +134,11 @@ function fileKey(file: string, field: FieldRef): string {
   return `${file}\n${field.path.join('\n')}`;
 }
 
-/** The comparisons that ignore case and have a letter in a value. */
-function foldedPredicates(predicate: Predicate): readonly InPredicate[] {
+/** Returns the comparisons that ignore case and have a letter in a value. */
+function caseInsensitivePredicates(predicate: Predicate): readonly InPredicate[] {
   if (predicate.kind === 'and' || predicate.kind === 'or')
-    return predicate.items.flatMap(foldedPredicates);
-  if (predicate.kind === 'not') return foldedPredicates(predicate.item);
+    return predicate.items.flatMap(caseInsensitivePredicates);
+  if (predicate.kind === 'not') return caseInsensitivePredicates(predicate.item);
   if (predicate.kind !== 'in' || !predicate.ignoreCase) return [];
   return predicate.values.some((value) => /[^\p{ASCII}]|[A-Za-z]/u.test(String(value)))
     ? [predicate]

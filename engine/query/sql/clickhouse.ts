@@ -1,18 +1,19 @@
 import { reservedColumns } from '../../store/arrow.js';
 import type { Column, StoredType } from '../../core/types.js';
 import { aggregatingFunctions } from './clickhouse-facets.js';
-import type { Dialect, Language } from './dialect.js';
+import type { Dialect, DialectFactory } from './dialect.js';
 import type { ParamType } from './params.js';
 import { separators } from '../../text/tokenizer.js';
-import { writtenNumber } from '../predicate/patterns.js';
+import { numberTextPattern } from '../predicate/patterns.js';
 
 /**
- * The SQL of ClickHouse (26.7 and later) over the Delta table of a dataset, which lies in the folder that `folderOf` names. For
- * the differences in its answers see docs/decisions/0016-two-dialects.md.
+ * Returns the SQL dialect of ClickHouse (26.7 and later) over the Delta table of a dataset, which is in the folder that `folderOf` returns.
+ * For the differences in its answers, see docs/decisions/0016-two-dialects.md.
  */
-export function clickhouseDialect(folderOf: (datasetId: number) => string): Language {
+export function clickhouseDialect(folderOf: (datasetId: number) => string): DialectFactory {
   return (columns) => {
-    // Variables of lambdas hide columns, and columns hide relations, so no column has the name of either.
+    // In ClickHouse, lambda variables hide columns, and columns hide relations, so the prefix is chosen such that no column has the name of
+    // a variable or relation.
     let prefix = '_e';
     while (columns.some((column) => column.physical.toLowerCase().startsWith(prefix)))
       prefix = `_${prefix}`;
@@ -29,9 +30,9 @@ export function clickhouseDialect(folderOf: (datasetId: number) => string): Lang
     /** ClickHouse reads absent objects and lists as empty ones, so an object is present if one of its members is. */
     const presentOnly = (value: string, column: Column): string =>
       column.type === 'object'
-        ? anyCondition(
+        ? orConditionsSql(
             (column.children ?? []).map((child) =>
-              heldValue(memberOf(value, child.physical), child),
+              heldValue(tupleElementSql(value, child.physical), child),
             ),
           )
         : `${value} IS NOT NULL`;
@@ -39,7 +40,7 @@ export function clickhouseDialect(folderOf: (datasetId: number) => string): Lang
       column.isList ? `notEmpty(${value})` : presentOnly(value, column);
 
     return {
-      bound: boundParam,
+      bound: placeholderSql,
       relation,
       source: ({ rows, datasetId, version }, params) => {
         if (rows === 0) {
@@ -50,16 +51,16 @@ export function clickhouseDialect(folderOf: (datasetId: number) => string): Lang
           return `(SELECT ${noColumns.join(', ')} WHERE false) AS ${relation}`;
         }
         const folder = params.add('string', folderOf(datasetId));
-        return `(SELECT * FROM deltaLakeLocal(${folder}) SETTINGS ${settings}, delta_lake_snapshot_version = ${version}) AS ${relation}`;
+        return `(SELECT * FROM deltaLakeLocal(${folder}) SETTINGS ${statementSettings}, delta_lake_snapshot_version = ${version}) AS ${relation}`;
       },
-      // Order is not kept because files are read in parallel.
+      // Files are read in parallel, so their order is not kept.
       keepsOrder: false,
-      // Ids are in insertion order, too.
+      // Ids are in insertion order, so they serve as the order.
       insertionOrder: () => `${relation}."_id"`,
       rowRef: () => ({ file: '0', row: `${relation}."_id"`, type: 'string' }),
 
       column: (name) => `${relation}.${quoteName(name)}`,
-      member: memberOf,
+      member: tupleElementSql,
       literal: textLiteral,
 
       each,
@@ -85,18 +86,18 @@ export function clickhouseDialect(folderOf: (datasetId: number) => string): Lang
       },
       isInList: (value, list, type, isFolded) =>
         isFolded
-          ? `${foldCase(value)} IN (${each(list, foldCase)})`
+          ? `${foldCaseSql(value)} IN (${each(list, foldCaseSql)})`
           : `${value} IN (${withBothZeros(list, type)})`,
       someInList: (values, list, type, isFolded) =>
         isFolded
-          ? `hasAny(${each(values, foldCase)}, ${each(list, foldCase)})`
+          ? `hasAny(${each(values, foldCaseSql)}, ${each(list, foldCaseSql)})`
           : `hasAny(${values}, ${withBothZeros(list, type)})`,
       isNotWritten: (text, letters) =>
         `(${text} <> ${letters}(${text}) OR lengthUTF8(${text}) <> length(${text}))`,
-      fold: foldCase,
+      fold: foldCaseSql,
       contains: (text, part) => `position(${text}, ${part}) > 0`,
       startsWith: (text, start) => `startsWith(${text}, ${start})`,
-      wholePattern,
+      wholePattern: anchoredPattern,
       matchesWhole: (text, pattern) => `match(${text}, ${pattern})`,
       patternProblem: (message) =>
         /cannot compile re2: [^]*?, error: ([^]*?)(?:\. Look at|$)/.exec(message)?.[1],
@@ -105,20 +106,20 @@ export function clickhouseDialect(folderOf: (datasetId: number) => string): Lang
         `regexpExtract(${text}, '(?i)^(t2t-chm13|[^-]+)-(?:chr)?(.+?)-([0-9]+)-([0-9]+)(?:-.*)?$', ${part})`,
       wholeNumber: (text) => `toInt64OrNull(${text})`,
       number: (text) =>
-        `if(match(${text}, ${textLiteral(`^(?:${writtenNumber})$`)}) AND isFinite(toFloat64OrNull(trimBoth(${text}))), toFloat64OrNull(trimBoth(${text})), NULL)`,
-      textLength: (text) => `length(${wordList(text)})`,
+        `if(match(${text}, ${textLiteral(`^(?:${numberTextPattern})$`)}) AND isFinite(toFloat64OrNull(trimBoth(${text}))), toFloat64OrNull(trimBoth(${text})), NULL)`,
+      textLength: (text) => `length(${extractWordsSql(text)})`,
       editDistance: (text, other, most) =>
         `if(abs(toInt64(length(${text})) - toInt64(length(${other}))) > ${most}, NULL, editDistance(${text}, ${other}))`,
       phraseCount: (text, pattern) =>
-        `length(extractAll('/' || arrayStringConcat(${wordList(text)}, '//') || '/', ${pattern}))`,
+        `length(extractAll('/' || arrayStringConcat(${extractWordsSql(text)}, '//') || '/', ${pattern}))`,
       patternCount: (text, pattern) => `length(extractAll(${text}, ${pattern}))`,
       indicator: (condition) => `CASE WHEN ${condition} THEN 1 ELSE 0 END`,
 
       json: (value, type) => {
         if (type === 'json') return value;
-        if (isText(type)) return jsonString(value);
-        if (type === 'date') return `('"' || ${dateText(value)} || '"')`;
-        return isFloat(type) ? finiteText(value) : `toString(${value})`;
+        if (isText(type)) return jsonStringSql(value);
+        if (type === 'date') return `('"' || ${dateTextSql(value)} || '"')`;
+        return isFloat(type) ? finiteNumberTextSql(value) : `toString(${value})`;
       },
       joinList: (list) => `arrayStringConcat(${list}, ',')`,
 
@@ -128,21 +129,21 @@ export function clickhouseDialect(folderOf: (datasetId: number) => string): Lang
 }
 
 /** Without this setting, ClickHouse's Delta kernel skips files in which a negated condition on a list has matches. */
-const settings = 'delta_lake_enable_engine_predicate = 0';
+const statementSettings = 'delta_lake_enable_engine_predicate = 0';
 
-function boundParam(number: number, type: ParamType, isList: boolean): string {
+function placeholderSql(number: number, type: ParamType, isList: boolean): string {
   if (type !== 'date')
-    return `{p${number}:${isList ? `Array(${bareTypes[type]})` : bareTypes[type]}}`;
-  // Dates are passed as microseconds, because dates as text have a smaller range.
+    return `{p${number}:${isList ? `Array(${scalarTypeNames[type]})` : scalarTypeNames[type]}}`;
+  // Dates are passed as microseconds, because dates given as text have a smaller range.
   return isList
     ? `arrayMap(t -> fromUnixTimestamp64Micro(t, 'UTC'), {p${number}:Array(Int64)})`
     : `fromUnixTimestamp64Micro({p${number}:Int64}, 'UTC')`;
 }
 
-/** The list with -0 added if it holds 0, because ClickHouse's sets distinguish them. */
+/** Returns the list with -0 added if it contains 0, because ClickHouse's sets distinguish them. */
 function withBothZeros(list: string, type: ParamType): string {
   if (!isFloat(type)) return list;
-  return `if(has(${list}, 0), arrayPushBack(${list}, CAST(-0.0 AS ${bareTypes[type]})), ${list})`;
+  return `if(has(${list}, 0), arrayPushBack(${list}, CAST(-0.0 AS ${scalarTypeNames[type]})), ${list})`;
 }
 
 /** Quotes an identifier of the schema. */
@@ -154,28 +155,28 @@ function textLiteral(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 }
 
-function memberOf(object: string, name: string): string {
+function tupleElementSql(object: string, name: string): string {
   return `tupleElement(${object}, ${textLiteral(name)})`;
 }
 
-function anyCondition(conditions: readonly string[]): string {
+function orConditionsSql(conditions: readonly string[]): string {
   return conditions.length === 0 ? 'false' : `(${conditions.join(' OR ')})`;
 }
 
 /**
- * Lower case as DuckDB converts it, character by character. lowerUTF8 alone converts a sigma at the end of a word to its final form, and a
- * dotted I to two characters.
+ * Returns SQL that folds case as DuckDB does, character by character. lowerUTF8 alone converts a sigma at the end of a word to its final
+ * form, and a dotted I to two characters.
  */
-function foldCase(text: string): string {
+function foldCaseSql(text: string): string {
   return `lowerUTF8(replaceAll(replaceAll(${text}, 'Σ', 'σ'), 'İ', 'i'))`;
 }
 
-/** The pattern anchored at both ends, because `match` searches; its `.` must not match line breaks. */
-function wholePattern(pattern: string): string {
+/** Returns the pattern anchored at both ends, because ClickHouse's `match` searches for a part; its `.` must not match line breaks. */
+function anchoredPattern(pattern: string): string {
   return `^(?-s:${pattern}${isQuoteOpen(pattern) ? '\\E' : ''})$`;
 }
 
-/** True if a `\Q` of the pattern, which quotes up to `\E`, has no `\E`. */
+/** Returns true if the pattern has a `\Q`, which starts a quotation, without a closing `\E`. */
 function isQuoteOpen(pattern: string): boolean {
   let isOpen = false;
   for (let i = 0; i < pattern.length; i += 1) {
@@ -190,7 +191,7 @@ function isQuoteOpen(pattern: string): boolean {
   return isOpen;
 }
 
-function wordList(text: string): string {
+function extractWordsSql(text: string): string {
   return `extractAll(${text}, ${textLiteral(`[^${separators}]+`)})`;
 }
 
@@ -203,11 +204,11 @@ function isText(type: StoredType): boolean {
 }
 
 /**
- * The JSON text of a string as ECMAScript writes it; null for null. `toJSONString` also escapes U+2028 and U+2029, so the text is split at
- * these characters and its parts are escaped separately. It escapes slashes too; all other backslashes come in pairs, so a backslash
- * before a slash belongs to the slash.
+ * Returns SQL for the JSON text of a string as ECMAScript writes it; null for null. `toJSONString` also escapes U+2028 and U+2029, so the
+ * text is split at these characters and its parts are escaped separately. It escapes slashes, too; all other backslashes come in pairs, so
+ * a backslash before a slash belongs to the slash.
  */
-function jsonString(text: string): string {
+function jsonStringSql(text: string): string {
   const escapePart = (part: string): string => {
     const json = `replaceAll(toJSONString(${part}), '\\\\/', '/')`;
     return `substring(${json}, 2, length(${json}) - 2)`;
@@ -219,13 +220,13 @@ function jsonString(text: string): string {
   return `if(isNull(${text}), NULL, '"' || ${wholeText} || '"')`;
 }
 
-/** A floating-point number as text; 0 for negative zero, null for NaN and the infinities. */
-function finiteText(value: string): string {
+/** Returns SQL for a floating-point number as text; 0 for negative zero, null for NaN and the infinities. */
+function finiteNumberTextSql(value: string): string {
   return `multiIf(${value} = 0, '0', isFinite(${value}), toString(${value}), NULL)`;
 }
 
-/** `YYYY-MM-DD` at midnight, else `YYYY-MM-DDTHH:MM:SS[.ffffff]`. */
-function dateText(value: string): string {
+/** Returns SQL for a date as text: `YYYY-MM-DD` at midnight, else `YYYY-MM-DDTHH:MM:SS[.ffffff]`. */
+function dateTextSql(value: string): string {
   const micros = `toUnixTimestamp64Micro(${value})`;
   const text = `toString(toTimeZone(${value}, 'UTC'))`;
   // The casts are needed because the literals are unsigned, which would make dates before 1970 unsigned as well.
@@ -236,7 +237,7 @@ function dateText(value: string): string {
 
 function typeName(column: Column): string {
   if (column.type !== 'object') {
-    const name = `Nullable(${bareTypes[column.type]})`;
+    const name = `Nullable(${scalarTypeNames[column.type]})`;
     return column.isList ? `Array(${name})` : name;
   }
   const members = (column.children ?? []).map(
@@ -245,7 +246,7 @@ function typeName(column: Column): string {
   return column.isList ? `Array(Tuple(${members.join(', ')}))` : `Tuple(${members.join(', ')})`;
 }
 
-const bareTypes: Readonly<Record<Exclude<StoredType, 'object'>, string>> = {
+const scalarTypeNames: Readonly<Record<Exclude<StoredType, 'object'>, string>> = {
   boolean: 'Bool',
   date: "DateTime64(6, 'UTC')",
   double: 'Float64',

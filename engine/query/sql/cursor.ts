@@ -12,8 +12,8 @@ export interface SortKey {
 }
 
 /**
- * The snapshot without the files that a cursor in insertion order has passed, and their number, so that every page costs the
- * same. The first file holds the whole schema and stays.
+ * Returns the snapshot without the files that a cursor in insertion order has passed, and the number of these files, so that every page
+ * costs the same. The first file contains the whole schema and is always kept.
  */
 export function withoutFinishedFiles(
   snapshot: Snapshot,
@@ -29,7 +29,7 @@ export function withoutFinishedFiles(
   };
 }
 
-/** The SQL condition of records after a position; `skipped` is the number of files left out of the statement. */
+/** Returns the SQL condition of records after a position; `skipped` is the number of files left out of the statement. */
 export function afterCursor(
   { dialect, params }: Statement,
   keys: readonly SortKey[],
@@ -43,7 +43,7 @@ export function afterCursor(
   for (const [i, key] of [...keys.entries()].reverse()) {
     const value = values[i] ?? null;
     if (value === null) {
-      // After a record without a value come only records without a value.
+      // Records without a value come last, so only such records follow a record without a value.
       condition = `(${key.sql} IS NULL AND ${condition})`;
     } else {
       const at = params.add(key.type, value);
@@ -54,8 +54,8 @@ export function afterCursor(
   return condition;
 }
 
-/** The position of a row of the result, which ends with its sort keys, its file and its row number. */
-export function positionOf(
+/** Returns the cursor position of a row of the result, which ends with its sort keys, its file and its row number. */
+export function cursorPositionOfRow(
   row: readonly unknown[],
   keys: readonly SortKey[],
   skipped: number,

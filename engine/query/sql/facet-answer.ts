@@ -1,27 +1,27 @@
 import { budgets } from '../../core/budgets.js';
 import type { Snapshot } from '../../store/store.js';
-import type { Language } from './dialect.js';
+import type { DialectFactory } from './dialect.js';
 import { binKey } from '../request/facet-bins.js';
-import { withPlainNumbers } from '../results/number-text.js';
+import { normalizeJsonNumbers } from '../results/number-text.js';
 import { planFacets, type FacetNode } from './facet-plan.js';
 import {
   aggregateCount,
-  emptyAnswer,
-  flatAnswer,
-  tooManyBuckets,
+  emptyAnswerJson,
+  bucketlessAnswerJson,
+  tooManyBucketsError,
 } from '../results/facet-answer.js';
 import type { BucketFacet, Facet } from '../request/facets.js';
-import type { Select } from './statement.js';
+import type { SelectStatement } from './statement.js';
 import type { CaseVariants, Predicate } from '../predicate/predicate.js';
 import { newStatement } from './statement.js';
 
-/** The records that facets are computed over, and how a statement runs. */
+/** The records over which facets are computed, and how a statement runs. */
 export interface FacetScope {
   readonly snapshot: Snapshot;
   readonly predicate: Predicate;
   readonly caseVariants: CaseVariants;
-  readonly language: Language;
-  readonly rows: (select: Select) => Promise<readonly (readonly unknown[])[]>;
+  readonly language: DialectFactory;
+  readonly rows: (select: SelectStatement) => Promise<readonly (readonly unknown[])[]>;
 }
 
 /** The answers of several facets, and the number of matching records. */
@@ -31,42 +31,44 @@ export interface FacetAnswers {
   readonly facets: readonly string[];
 }
 
-/** The answers of all facets over the matching records, by one statement. Throws `budget` if there are too many buckets. */
+/** Computes the answers of all facets over the matching records with one statement. Throws `budget` if there are too many buckets. */
 export async function facetAnswers(
   scope: FacetScope,
   facets: readonly Facet[],
 ): Promise<FacetAnswers> {
-  if (scope.snapshot.rows === 0) return { total: 0, facets: facets.map(emptyAnswer) };
+  if (scope.snapshot.rows === 0) return { total: 0, facets: facets.map(emptyAnswerJson) };
   const statement = newStatement(scope.snapshot, scope.caseVariants, scope.language);
   const { roots, depth, totalBranch, sql, params } = planFacets(statement, scope.predicate, facets);
   const branches: Map<string, (readonly unknown[])[]>[] = [];
   for (const row of await scope.rows({ sql, params })) {
     const groups = (branches[Number(row[0])] ??= new Map<string, (readonly unknown[])[]>());
-    const key = keyOf(row.slice(2, 2 + depth));
+    const key = bucketCombinationKey(row.slice(2, 2 + depth));
     const group = groups.get(key);
     if (group) group.push(row);
     else groups.set(key, [row]);
   }
-  checkBuckets(roots, branches);
+  checkBucketBudgets(roots, branches);
   const [text, count] = [depth + 2, depth + 3];
   const rowsOf = (branch: number | undefined, above: readonly unknown[]): ResultRows =>
     (branch === undefined
       ? undefined
-      : branches[branch]?.get(keyOf([...above, ...nullKeys(depth - above.length)]))) ?? [];
+      : branches[branch]?.get(
+          bucketCombinationKey([...above, ...nullKeys(depth - above.length)]),
+        )) ?? [];
 
   const answer = (node: FacetNode, above: readonly unknown[]): string => {
     const rows = rowsOf(node.branch, above);
-    if (rows.length === 0) return emptyAnswer(node.facet);
+    if (rows.length === 0) return emptyAnswerJson(node.facet);
     if (node.kind === 'flat') {
-      const texts = membersOf(rows[0]![text]);
-      return flatAnswer(
+      const texts = jsonListMembers(rows[0]![text]);
+      return bucketlessAnswerJson(
         node.facet,
         texts.slice(node.start, node.start + aggregateCount(node.facet)),
       );
     }
     const items = rows.map((row) => {
       const ownKey = row[text];
-      const shownBucket = `${shownKey(node.facet, String(ownKey))},${String(row[count])}`;
+      const shownBucket = `${bucketKeyInAnswer(node.facet, String(ownKey))},${String(row[count])}`;
       if (node.nested.length === 0) return `[${shownBucket}]`;
       const nestedAnswers = node.nested.map(
         (child) => `${JSON.stringify(child.facet.field.name)}:${answer(child, [...above, ownKey])}`,
@@ -76,15 +78,15 @@ export async function facetAnswers(
     return `[${items.join(',')}]`;
   };
   return {
-    total: Number(membersOf(rowsOf(totalBranch, [])[0]?.[text])[0] ?? 0),
-    facets: roots.map((node) => withPlainNumbers(answer(node, []))),
+    total: Number(jsonListMembers(rowsOf(totalBranch, [])[0]?.[text])[0] ?? 0),
+    facets: roots.map((node) => normalizeJsonNumbers(answer(node, []))),
   };
 }
 
 type ResultRows = readonly (readonly unknown[])[];
 
-/** A map key for a combination of buckets. JSON texts contain no line breaks, so the key is unambiguous. */
-function keyOf(keys: readonly unknown[]): string {
+/** Returns a map key for a combination of buckets. JSON texts contain no line breaks, so the key is unambiguous. */
+function bucketCombinationKey(keys: readonly unknown[]): string {
   return keys.length === 0 ? '' : keys.map(String).join('\n');
 }
 
@@ -92,17 +94,17 @@ function nullKeys(count: number): readonly null[] {
   return Array.from({ length: count }, () => null);
 }
 
-/** The members of a JSON list of numbers and nulls, as texts, because a long may exceed 2^53. */
-function membersOf(list: unknown): readonly string[] {
+/** Returns the members of a JSON list of numbers and nulls as texts, because a long may exceed 2^53. */
+function jsonListMembers(list: unknown): readonly string[] {
   return String(list).replace(/^\[/, '').replace(/\]$/, '').split(',');
 }
 
-function shownKey(facet: BucketFacet, text: string): string {
+function bucketKeyInAnswer(facet: BucketFacet, text: string): string {
   return facet.kind === 'terms' ? text : binKey(facet.bins, text);
 }
 
-/** Throws `budget` if there are more terms or bins than an answer may hold. */
-function checkBuckets(
+/** Throws `budget` if there are more terms or bins than an answer may have. */
+function checkBucketBudgets(
   roots: readonly FacetNode[],
   branches: readonly ReadonlyMap<string, ResultRows>[],
 ): void {
@@ -111,7 +113,7 @@ function checkBuckets(
     if (node.kind === 'flat' || node.branch === undefined) return;
     const budget = node.facet.kind === 'terms' ? 'facetTerms' : 'facetBuckets';
     for (const rows of branches[node.branch]?.values() ?? []) counts[budget] += rows.length;
-    if (counts[budget] > budgets[budget]) throw tooManyBuckets(node.facet.field.name, budget);
+    if (counts[budget] > budgets[budget]) throw tooManyBucketsError(node.facet.field.name, budget);
     node.nested.forEach(count);
   };
   roots.forEach(count);

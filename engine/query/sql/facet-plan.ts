@@ -1,38 +1,38 @@
 import { budgets } from '../../core/budgets.js';
 import { compilePredicate } from './compile.js';
 import {
-  selectedRelation,
-  valuesRelation,
+  bucketExpression,
+  facetValuesRelation,
   type FacetColumn,
-  type Parent,
+  type ParentFacet,
   type SelectedExpression,
 } from './facet-relation.js';
 import { aggregateCount, type BucketlessFacet } from '../results/facet-answer.js';
-import { aggregatesOf, bucketingOf, pivotColumn } from './facet-sql.js';
+import { facetAggregates, bucketExpressionOf, pivotColumn } from './facet-sql.js';
 import { hasBuckets, type BucketFacet, type Facet } from '../request/facets.js';
-import type { Select } from './statement.js';
+import type { SelectStatement } from './statement.js';
 import type { FieldRef, Predicate } from '../predicate/predicate.js';
 import { fieldExpression, type Statement } from './statement.js';
 
 /**
- * All facets of a request as one statement. The result is a union of branches, and its columns are
- * `branch, rank in the branch, keys of the enclosing buckets, text, count`. A branch has either
+ * A single statement for all facets of a request. The result is a union of branches, with the columns `branch, rank in the branch, keys of
+ * the enclosing buckets, text, count`. A branch contains either
  * - the buckets of one facet; `text` is the JSON of the bucket's key, or
- * - the aggregates of all facets without buckets below the same facet; `text` is the JSON list of them.
+ * - the aggregates of all facets without buckets below the same facet; `text` is the JSON list of these aggregates.
  *
- * With a filter, the columns of the matching records are materialised, so that the filter is evaluated once, because it may cost far more
- * than the counting (3 million records, six facets, a regular expression: 1.2 s; 5.7 s without materialising; 8.9 s with one statement
- * per facet). Without a filter nothing is materialised: each facet reads its own column.
+ * With a filter, the columns of the matching records are materialised, so that the filter is evaluated only once, because it may cost far
+ * more than the counting (3 million records, six facets, a regular expression: 1.2 s; 5.7 s without materialising; 8.9 s with one statement
+ * per facet). Without a filter, nothing is materialised: each facet reads its own column.
  */
-export interface FacetPlan extends Select {
+export interface FacetPlan extends SelectStatement {
   readonly roots: readonly FacetNode[];
   /** Number of columns with keys of enclosing buckets. */
   readonly depth: number;
-  /** The branch with the number of matching records. */
+  /** The number of the branch with the number of matching records. */
   readonly totalBranch: number;
 }
 
-/** A facet of the plan and the branch of its rows; undefined if no record has a value. */
+/** A facet of the plan, and the branch of its rows; the branch is undefined if no record has a value. */
 export type FacetNode =
   | {
       readonly kind: 'buckets';
@@ -44,7 +44,7 @@ export type FacetNode =
       readonly kind: 'flat';
       readonly facet: BucketlessFacet;
       readonly branch: number | undefined;
-      /** The index of this facet's first aggregate in the aggregates of `branch`. */
+      /** The index of this facet's first aggregate among all aggregates of the branch. */
       readonly start: number;
     };
 
@@ -55,8 +55,8 @@ export function planFacets(
   facets: readonly Facet[],
 ): FacetPlan {
   const planner = new FacetPlanner(statement, facets);
-  const roots = planner.level(facets, []);
-  return planner.finish(predicate, roots);
+  const roots = planner.planLevel(facets, []);
+  return planner.finishPlan(predicate, roots);
 }
 
 class FacetPlanner {
@@ -70,17 +70,17 @@ class FacetPlanner {
 
   constructor(statement: Statement, facets: readonly Facet[]) {
     this.#statement = statement;
-    this.#depth = depthOf(facets);
+    this.#depth = facetDepth(facets);
   }
 
-  level(facets: readonly Facet[], parents: readonly Parent[]): readonly FacetNode[] {
+  planLevel(facets: readonly Facet[], parents: readonly ParentFacet[]): readonly FacetNode[] {
     const flat: {
       readonly facet: BucketlessFacet;
       readonly column: FacetColumn;
       readonly start: number;
     }[] = [];
     let start = parents.length === 0 ? 1 : 0;
-    // Numbered before the branches of the facets, because it comes first in the result.
+    // The shared branch is numbered before the branches of the facets, because it comes first in the result.
     const shared = facets.some((facet) => this.#isShared(facet)) ? this.#nextBranch() : undefined;
     const nodes = facets.map((facet): FacetNode => {
       const column = this.#column(facet.field);
@@ -97,7 +97,7 @@ class FacetPlanner {
     if (shared === undefined) return nodes;
     const { dialect } = this.#statement;
     const texts = flat.flatMap(({ facet, column }) =>
-      aggregatesOf(this.#statement, facet, column.name, column.type),
+      facetAggregates(this.#statement, facet, column.name, column.type),
     );
     if (parents.length === 0) {
       texts.unshift(dialect.json('count(*)', 'long'));
@@ -108,12 +108,14 @@ class FacetPlanner {
       parents,
       names.map((name) => ({ name, sql: name, isMany: false, isEvery: true })),
     );
-    const spreadColumns = flat.filter(({ facet }) => isSpread(facet)).map(({ column }) => column);
+    const spreadColumns = flat
+      .filter(({ facet }) => hasVariance(facet))
+      .map(({ column }) => column);
     this.#aggregate(shared, parents, this.#pivoted(parents, from, spreadColumns), texts);
     return nodes;
   }
 
-  finish(predicate: Predicate, roots: readonly FacetNode[]): FacetPlan {
+  finishPlan(predicate: Predicate, roots: readonly FacetNode[]): FacetPlan {
     const { dialect, source, params } = this.#statement;
     const totalBranch = this.#total?.branch ?? this.#nextBranch();
     if (!this.#total) {
@@ -128,14 +130,14 @@ class FacetPlanner {
     const isMaterialised = this.#scans > 1 && predicate.kind !== 'all';
     const relations = [`matching ${dialect.with(isMaterialised)} (${found})`, ...this.#relations];
     const sql = `SELECT * FROM (WITH ${relations.join(',\n')}\n${this.#branches.join('\nUNION ALL ')}) AS answers ORDER BY branch, rank_`;
-    return { sql, params: params.list, roots, depth: this.#depth, totalBranch };
+    return { sql, params: params.boundValues, roots, depth: this.#depth, totalBranch };
   }
 
   #isShared(facet: Facet): boolean {
     return !hasBuckets(facet) && this.#column(facet.field)?.isMany === false;
   }
 
-  /** The column of a field, shared by all facets of the field. */
+  /** Returns the column of a field, which all facets of the field share. */
   #column(field: FieldRef): FacetColumn | undefined {
     const key = field.path.join('\n');
     if (!this.#columns.has(key)) {
@@ -145,13 +147,16 @@ class FacetPlanner {
     return this.#columns.get(key);
   }
 
-  #buckets(facet: BucketFacet, column: FacetColumn, parents: readonly Parent[]): FacetNode {
+  #buckets(facet: BucketFacet, column: FacetColumn, parents: readonly ParentFacet[]): FacetNode {
     const { dialect, params } = this.#statement;
     const branch = this.#nextBranch();
-    const ownBucketing = { column, bucketing: bucketingOf(this.#statement, facet, column.type) };
+    const ownBucketing = {
+      column,
+      bucketing: bucketExpressionOf(this.#statement, facet, column.type),
+    };
     const keys = parents.map((_, index) => `x${index}`);
     const from = this.#relation(parents, [
-      selectedRelation(this.#statement.dialect, 'v', ownBucketing, facet.kind === 'histogram'),
+      bucketExpression(this.#statement.dialect, 'v', ownBucketing, facet.kind === 'histogram'),
     ]);
     const isTotal = parents.length === 0 && !column.isMany && !this.#total;
     const isInside = keys.map((key) => `${key} IS NOT NULL`);
@@ -159,7 +164,7 @@ class FacetPlanner {
     const groups = `SELECT ${[...keys, 'v', 'count(*) AS n'].join(', ')} FROM ${from}${whereClause(conditions)} GROUP BY ${[...keys, 'v'].join(', ')}`;
     let countedGroups = `(${groups}) AS counted`;
     if (isTotal) {
-      // Every record is in exactly one group, so the sum of the groups is the total.
+      // Every record is in exactly one group, so the total is the sum of the groups' counts.
       countedGroups = `groups${branch}`;
       this.#relations.push(`${countedGroups} ${dialect.with(true)} (${groups})`);
       const total = this.#nextBranch();
@@ -201,15 +206,15 @@ class FacetPlanner {
       kind: 'buckets',
       facet,
       branch,
-      nested: this.level(facet.nested, [...parents, parent]),
+      nested: this.planLevel(facet.nested, [...parents, parent]),
     };
   }
 
-  #ofList(facet: BucketlessFacet, column: FacetColumn, parents: readonly Parent[]): FacetNode {
+  #ofList(facet: BucketlessFacet, column: FacetColumn, parents: readonly ParentFacet[]): FacetNode {
     const branch = this.#nextBranch();
     const ownValue = { name: 'v', sql: column.name, isMany: true, isEvery: true };
-    const texts = aggregatesOf(this.#statement, facet, 'v', column.type);
-    const spreadColumns = isSpread(facet) ? [{ name: 'v', type: column.type }] : [];
+    const texts = facetAggregates(this.#statement, facet, 'v', column.type);
+    const spreadColumns = hasVariance(facet) ? [{ name: 'v', type: column.type }] : [];
     const from = this.#pivoted(parents, this.#relation(parents, [ownValue]), spreadColumns);
     this.#aggregate(branch, parents, from, texts);
     return { kind: 'flat', facet, branch, start: 0 };
@@ -217,7 +222,7 @@ class FacetPlanner {
 
   #aggregate(
     branch: number,
-    parents: readonly Parent[],
+    parents: readonly ParentFacet[],
     from: string,
     texts: readonly string[],
   ): void {
@@ -250,19 +255,19 @@ class FacetPlanner {
     return `SELECT ${[`${branch} AS branch`, `${rank} AS rank_`, ...paddedKeys, `${text} AS t`, `${count} AS amount`].join(', ')} FROM ${from}`;
   }
 
-  #keys(parents: readonly Parent[]): readonly string[] {
+  #keys(parents: readonly ParentFacet[]): readonly string[] {
     const { dialect } = this.#statement;
     return parents.map(({ bucketing: { type } }, index) => dialect.json(`x${index}`, type));
   }
 
-  #relation(parents: readonly Parent[], own: readonly SelectedExpression[]): string {
+  #relation(parents: readonly ParentFacet[], own: readonly SelectedExpression[]): string {
     this.#scans += 1;
-    return valuesRelation(this.#statement.dialect, parents, own);
+    return facetValuesRelation(this.#statement.dialect, parents, own);
   }
 
-  /** The relation joined with the pivots of these columns. */
+  /** Returns the relation joined with the pivots of these columns. */
   #pivoted(
-    parents: readonly Parent[],
+    parents: readonly ParentFacet[],
     from: string,
     columns: readonly Pick<FacetColumn, 'name' | 'type'>[],
   ): string {
@@ -282,8 +287,8 @@ class FacetPlanner {
   }
 }
 
-/** True for a facet with a variance. */
-function isSpread(facet: BucketlessFacet): boolean {
+/** Returns true for a facet with a variance. */
+function hasVariance(facet: BucketlessFacet): boolean {
   return facet.kind === 'stats' && facet.extended;
 }
 
@@ -291,9 +296,9 @@ function whereClause(conditions: readonly string[]): string {
   return conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
 }
 
-function depthOf(facets: readonly Facet[]): number {
+function facetDepth(facets: readonly Facet[]): number {
   const depths = facets.map((facet) =>
-    hasBuckets(facet) && facet.nested.length > 0 ? 1 + depthOf(facet.nested) : 0,
+    hasBuckets(facet) && facet.nested.length > 0 ? 1 + facetDepth(facet.nested) : 0,
   );
   return Math.max(0, ...depths);
 }

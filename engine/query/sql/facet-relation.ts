@@ -1,12 +1,12 @@
 import type { Dialect } from './dialect.js';
-import type { Bucketing } from './facet-sql.js';
+import type { BucketExpression } from './facet-sql.js';
 import type { FieldExpression } from './statement.js';
 
-/** An enclosing bucket facet. */
-export interface Parent {
+/** A facet with buckets in which another facet is nested. */
+export interface ParentFacet {
   readonly column: FacetColumn;
-  readonly bucketing: Bucketing;
-  /** The relation of the buckets in the answer; undefined if all buckets are in the answer. */
+  readonly bucketing: BucketExpression;
+  /** The relation of the buckets that the answer contains; undefined if it contains all buckets. */
   readonly shown: string | undefined;
 }
 
@@ -20,15 +20,15 @@ export interface SelectedExpression {
   readonly name: string;
   readonly sql: string;
   readonly isMany: boolean;
-  /** True if equal values of a list count each; false if they count once. */
+  /** True if a value that a list repeats counts each time; false if it counts once. */
   readonly isEvery: boolean;
 }
 
-/** The buckets of a column's values as a named expression. */
-export function selectedRelation(
+/** Returns the bucket of a column's values as a named expression. */
+export function bucketExpression(
   dialect: Dialect,
   name: string,
-  { column, bucketing: { of } }: Omit<Parent, 'shown'>,
+  { column, bucketing: { of } }: Omit<ParentFacet, 'shown'>,
   isEvery: boolean,
 ): SelectedExpression {
   const sql = column.isMany ? dialect.each(column.name, of) : of(column.name);
@@ -36,16 +36,16 @@ export function selectedRelation(
 }
 
 /**
- * A relation with one row for each combination of a record's buckets `x0`, `x1`… in the enclosing facets and its values of `own`. A record
- * is in a bucket once, no matter how many elements of its list are.
+ * Returns a relation with one row for each combination of a record's buckets `x0`, `x1`… in the enclosing facets and its values of `own`. A
+ * record is in a bucket only once, even if several elements of its list are.
  */
-export function valuesRelation(
+export function facetValuesRelation(
   dialect: Dialect,
-  parents: readonly Parent[],
+  parents: readonly ParentFacet[],
   own: readonly SelectedExpression[],
 ): string {
   const buckets = parents.map((parent, index) =>
-    selectedRelation(dialect, `x${index}`, parent, false),
+    bucketExpression(dialect, `x${index}`, parent, false),
   );
   const all = [...buckets, ...own];
   const names = all.map(({ name }) => name);

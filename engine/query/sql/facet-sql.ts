@@ -3,13 +3,13 @@ import type { BucketFacet } from '../request/facets.js';
 import type { BucketlessFacet } from '../results/facet-answer.js';
 import type { StoredType } from '../../core/types.js';
 
-/** The column that holds the pivot of the groups for the extended statistics of another column. */
+/** Returns the name of the column with the pivot of the groups for the extended statistics of another column. */
 export function pivotColumn(value: string): string {
   return `${value}p`;
 }
 
-/** The SQL aggregates of a facet's answer over a column of single values; each yields a JSON text or null. */
-export function aggregatesOf(
+/** Returns the SQL aggregates of a facet's answer over a column of single values; each yields a JSON text or null. */
+export function facetAggregates(
   { dialect, params }: Statement,
   facet: BucketlessFacet,
   value: string,
@@ -47,19 +47,19 @@ export function aggregatesOf(
 }
 
 /** The SQL expression of a value's bucket, and its type. */
-export interface Bucketing {
+export interface BucketExpression {
   readonly of: (value: string) => string;
   readonly type: StoredType;
 }
 
-/** The bucket expression of a facet for values of a type. It binds parameters, so call it once per facet. */
-export function bucketingOf(
+/** Returns the bucket expression of a facet for values of a type. It binds parameters, so call it once per facet. */
+export function bucketExpressionOf(
   { dialect, params }: Statement,
   facet: BucketFacet,
   type: StoredType,
-): Bucketing {
+): BucketExpression {
   const isReal = type === 'double' || type === 'float';
-  // -0 and 0 are counted as one value.
+  // -0 and 0 are counted as one value, 0.
   if (facet.kind === 'terms' && isReal)
     return { of: (value) => `CASE WHEN ${value} = 0 THEN 0 ELSE ${value} END`, type };
   if (facet.kind === 'terms') return { of: (value) => value, type };

@@ -1,20 +1,20 @@
 import { budgets } from '../../core/budgets.js';
 import { AppError } from '../../core/errors.js';
-import { clientLeft, timedOut, type RunOptions } from '../plan/limits.js';
+import { clientLeftError, queryTimeoutError, type RunOptions } from '../plan/limits.js';
 
 /** A connection whose statement can be interrupted. */
-interface Interruptible {
+interface InterruptibleConnection {
   interrupt(): void;
 }
 
-/** The memory and the disk space that the statements of an engine may use together. */
+/** The memory and the disk space that all statements of an engine may use together. */
 interface EngineLimits {
   readonly memoryMb: number;
   readonly spillMb: number;
 }
 
-/** Interrupts a statement when its client disconnects, its time limit passes or the engine closes, and reports which. */
-export class Guard {
+/** Interrupts a statement when its client disconnects, its time limit passes or the engine closes, and reports the reason. */
+export class StatementInterrupter {
   /** Aborted when the statement has to end. */
   readonly signal: AbortSignal;
   readonly #options: RunOptions;
@@ -22,7 +22,7 @@ export class Guard {
   readonly #limits: EngineLimits;
   readonly #timeoutMs: number;
   readonly #stop = (): void => this.#interrupt();
-  #connection: Interruptible | null = null;
+  #connection: InterruptibleConnection | null = null;
   #interrupting: NodeJS.Timeout | null = null;
 
   constructor(options: RunOptions, closing: AbortSignal, limits: EngineLimits) {
@@ -37,7 +37,7 @@ export class Guard {
   }
 
   /** Call this when `connection` starts to run the statement. */
-  watch(connection: Interruptible): void {
+  interruptOnAbort(connection: InterruptibleConnection): void {
     this.#connection = connection;
     if (this.signal.aborted) this.#interrupt();
   }
@@ -50,8 +50,8 @@ export class Guard {
     this.#connection = null;
   }
 
-  /** The `AppError` (`canceled`, `budget`, `damaged`, `internal`) for an error of the engine; other errors unchanged. */
-  translate(error: unknown): unknown {
+  /** Returns the `AppError` (`canceled`, `budget`, `damaged`, `internal`) for an error of the engine; returns other errors unchanged. */
+  toAppError(error: unknown): unknown {
     if (error instanceof AppError) return error;
     const message = String((error as { message?: unknown } | null)?.message ?? error);
     if (this.signal.aborted && (error === this.signal.reason || message.startsWith('INTERRUPT'))) {
@@ -62,7 +62,7 @@ export class Guard {
       const text = `The query needs more than ${memoryMb} MB of memory, with ${spillMb} MB on disk besides: narrow it with filters, ask for fewer fields and facets, or start the server with a larger --api-memory-mb (for exports --worker-memory-mb), of which queries may use half.`;
       return new AppError('budget', text, undefined, error);
     }
-    if (damage.test(message)) {
+    if (damagedFileMessage.test(message)) {
       const text = `A stored file of ${this.#options.subject ?? 'the query'} is missing or damaged`;
       return new AppError('damaged', text, undefined, error);
     }
@@ -70,22 +70,22 @@ export class Guard {
   }
 
   #ending(cause: unknown): AppError {
-    if (this.#options.signal?.aborted) return clientLeft(cause);
+    if (this.#options.signal?.aborted) return clientLeftError(cause);
     if (this.#closing.aborted) {
       return new AppError('internal', 'The query engine is closed', undefined, cause);
     }
-    return timedOut(this.#timeoutMs, cause);
+    return queryTimeoutError(this.#timeoutMs, cause);
   }
 
   #interrupt(): void {
     const connection = this.#connection;
     if (!connection || this.#interrupting) return;
-    // DuckDB ignores an interrupt before the statement has started, so it is repeated.
+    // DuckDB ignores an interrupt before the statement has started, so the interrupt is repeated.
     connection.interrupt();
     this.#interrupting = setInterval(() => connection.interrupt(), 10);
   }
 }
 
-/** The start of DuckDB's messages about a file that cannot be opened or decoded. */
-const damage =
+/** Matches the start of DuckDB's messages about a file that cannot be opened or decoded. */
+const damagedFileMessage =
   /^((IO|Serialization|Invalid) Error|Invalid Input Error: (No magic|File|Footer|Failed to read|.*parquet))/i;

@@ -1,10 +1,10 @@
-/** An acquired item. `release` returns it to the pool; further calls do nothing. */
+/** An acquired item. `release` returns it to the pool; calling it again does nothing. */
 export interface Lease<T> {
   readonly item: T;
   release(): void;
 }
 
-interface WaitingLease<T> {
+interface LeaseRequest<T> {
   readonly isHeavy: boolean;
   readonly start: (item: T) => void;
 }
@@ -18,7 +18,7 @@ export class LeasePool<T> {
   readonly #limit: number;
   readonly #heavyLimit: number;
   readonly #idle: T[] = [];
-  readonly #waiting = new Set<WaitingLease<T>>();
+  readonly #waiting = new Set<LeaseRequest<T>>();
   #created = 0;
   #heavy = 0;
   #drained: (() => void) | null = null;
@@ -29,7 +29,7 @@ export class LeasePool<T> {
     this.#heavyLimit = Math.max(1, Math.floor(limit / 2));
   }
 
-  /** Acquires an item, and waits for a free one if there is none. Rejects with the reason of `signal` when that is aborted. */
+  /** Acquires an item; waits if none is free. Rejects with the reason of `signal` when it is aborted. */
   async acquire(isHeavy: boolean, signal: AbortSignal): Promise<Lease<T>> {
     signal.throwIfAborted();
     if (isHeavy && this.#heavy >= this.#heavyLimit) return this.#wait(isHeavy, signal);
@@ -37,7 +37,7 @@ export class LeasePool<T> {
     if (idle !== undefined) return this.#lease(idle, isHeavy);
     if (this.#created >= this.#limit) return this.#wait(isHeavy, signal);
     this.#created += 1;
-    if (isHeavy) this.#heavy += 1; // Counted before the await, so that the limit holds meanwhile.
+    if (isHeavy) this.#heavy += 1; // counted before the await, so that the limit also holds during it
     try {
       const item = await this.#create();
       if (isHeavy) this.#heavy -= 1;
@@ -49,7 +49,7 @@ export class LeasePool<T> {
     }
   }
 
-  /** Resolves with all items once every one has been released. Nothing may be acquired after the call. */
+  /** Resolves to all items when every one has been released. Nothing may be acquired after the call. */
   async drain(): Promise<readonly T[]> {
     if (this.#created > this.#idle.length) {
       await new Promise<void>((resolve) => {
@@ -69,7 +69,7 @@ export class LeasePool<T> {
         signal.removeEventListener('abort', stop);
         resolve(this.#lease(item, isHeavy));
       };
-      const waitingLease: WaitingLease<T> = { isHeavy, start };
+      const waitingLease: LeaseRequest<T> = { isHeavy, start };
       this.#waiting.add(waitingLease);
       signal.addEventListener('abort', stop, { once: true });
     });

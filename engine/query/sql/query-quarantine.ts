@@ -1,31 +1,36 @@
 import { createHash } from 'node:crypto';
 import type { DataFolder } from '../../core/data-folder.js';
 import { AppError } from '../../core/errors.js';
-import { openSlots, replaceFile, type SlotFile } from '../../core/atomic-files.js';
+import { openSlotFile, replaceFile, type SlotFile } from '../../core/atomic-files.js';
 import { fileStats, readFile } from '../../core/files.js';
 import type { Param } from './params.js';
 
-const hashLength = 32;
+const hashDigits = 32;
 const quarantineMs = 3_600_000;
 const crashesToQuarantine = 2;
 
-/** Times of the crashes during a query, milliseconds since 1970, by the query's hash. */
-type Crashes = Map<string, readonly number[]>;
+/** For the hash of each query, the times of the crashes while it was running, in milliseconds since 1970. */
+type CrashTimesByQuery = Map<string, readonly number[]>;
 
 /**
- * Refuses queries that were running when the process crashed, twice within an hour, for the rest of that hour (docs/threats.md, R2b).
- * The hashes of running queries are in a file of fixed slots, which the next process reads.
+ * Refuses a query that was running at two crashes of the process within an hour, for the rest of that hour (docs/threats.md, R2b). The
+ * hashes of running queries are stored in a file of fixed slots, which the next process reads.
  */
 export class QueryQuarantine {
-  /** Number of slots: the queries that can be recorded at once. */
-  readonly count: number;
-  readonly #crashes: Crashes;
+  /** Number of slots: the maximum number of running queries that are recorded. */
+  readonly slotCount: number;
+  readonly #crashes: CrashTimesByQuery;
   readonly #slots: SlotFile;
   readonly #free: number[];
   readonly #now: () => number;
 
-  private constructor(crashes: Crashes, slots: SlotFile, count: number, now: () => number) {
-    this.count = count;
+  private constructor(
+    crashes: CrashTimesByQuery,
+    slots: SlotFile,
+    count: number,
+    now: () => number,
+  ) {
+    this.slotCount = count;
     this.#crashes = crashes;
     this.#slots = slots;
     this.#free = Array.from({ length: count }, (_, i) => i);
@@ -41,7 +46,7 @@ export class QueryQuarantine {
     const file = data.path('queries.json');
     const runningFile = data.path('queries.running');
     const crashes = await readCrashes(file);
-    const found = await textOf(runningFile);
+    const found = await readTextIfExists(runningFile);
     for (const hash of new Set(found.match(/[0-9a-f]{32}/g) ?? [])) {
       crashes.set(hash, [...(crashes.get(hash) ?? []), now()]);
     }
@@ -51,18 +56,18 @@ export class QueryQuarantine {
       else crashes.set(hash, recentTimes);
     }
     await replaceFile(file, Buffer.from(JSON.stringify([...crashes])));
-    // The slots are opened after the crashes are stored: a crash before this line must not lose them.
+    // The slots are opened after the crashes have been stored, because a crash in between must not lose them.
     return new QueryQuarantine(
       crashes,
-      await openSlots(runningFile, count, hashLength),
+      await openSlotFile(runningFile, count, hashDigits),
       count,
       now,
     );
   }
 
-  /** Records a running query, and returns the function to call when it ends. Throws `budget` if the query is quarantined. */
-  begin(sql: string, params: readonly Param[]): () => void {
-    const hash = hashOf(sql, params);
+  /** Records a running query, and returns a function to call when it ends. Throws `budget` if the query is quarantined. */
+  recordRunningQuery(sql: string, params: readonly Param[]): () => void {
+    const hash = queryHash(sql, params);
     const recentCrashes = (this.#crashes.get(hash) ?? []).filter(
       (time) => time > this.#now() - quarantineMs,
     );
@@ -87,24 +92,26 @@ export class QueryQuarantine {
   }
 }
 
-async function readCrashes(file: string): Promise<Crashes> {
+async function readCrashes(file: string): Promise<CrashTimesByQuery> {
   try {
-    return new Map(JSON.parse((await textOf(file)) || '[]') as [string, readonly number[]][]);
+    return new Map(
+      JSON.parse((await readTextIfExists(file)) || '[]') as [string, readonly number[]][],
+    );
   } catch {
-    return new Map(); // a lost record costs one more crash at most
+    return new Map(); // a lost record allows at most one more crash
   }
 }
 
-async function textOf(file: string): Promise<string> {
+async function readTextIfExists(file: string): Promise<string> {
   const stats = await fileStats(file);
   return stats === undefined ? '' : Buffer.from(await readFile(file)).toString('latin1');
 }
 
-function hashOf(sql: string, params: readonly Param[]): string {
+function queryHash(sql: string, params: readonly Param[]): string {
   const digest = createHash('sha256').update(sql);
   for (const { type, value } of params) {
     if (type === 'bits') for (const bits of value as readonly Uint8Array[]) digest.update(bits);
     else digest.update(`\0${String(value)}`);
   }
-  return digest.digest('hex').slice(0, hashLength);
+  return digest.digest('hex').slice(0, hashDigits);
 }

@@ -3,26 +3,31 @@ import type { RowRef, Selection } from '../plan/executor.js';
 import type { Position } from '../plan/position.js';
 import type { CaseVariants, Predicate } from '../predicate/predicate.js';
 import { relevanceSql } from '../text/relevance.js';
-import { compilePredicate, needsJoin } from './compile.js';
-import { afterCursor, positionOf, withoutFinishedFiles, type SortKey } from './cursor.js';
-import type { Language } from './dialect.js';
-import { boundType } from './params.js';
-import { fieldExpression, newStatement, type Select, type Statement } from './statement.js';
+import { compilePredicate, mayNeedJoin } from './compile.js';
+import { afterCursor, cursorPositionOfRow, withoutFinishedFiles, type SortKey } from './cursor.js';
+import type { DialectFactory } from './dialect.js';
+import { paramTypeOf } from './params.js';
+import {
+  fieldExpression,
+  newStatement,
+  type SelectStatement,
+  type Statement,
+} from './statement.js';
 
-/** The statement of a page. Each row of its result refers to a record; with a cursor, the sort keys come first. */
-export interface RowsSelect extends Select {
-  /** The row reference in a row of the result; the `_id` where the dialect has no row numbers. */
+/** The SQL statement of a page. Each row of its result refers to a record; with a cursor, it also has the sort keys. */
+export interface RowsSelect extends SelectStatement {
+  /** Returns the row reference in a row of the result; the `_id` if the dialect has no row numbers. */
   rowOf(row: readonly unknown[]): RowRef | string;
-  /** The cursor position after a row of the result. */
+  /** Returns the cursor position after a row of the result. */
   positionOf(row: readonly unknown[]): Position;
 }
 
-/** The statement that finds the rows of a page in their order. `scope` is the snapshot without pruned segments. */
+/** Returns the SQL statement that finds the rows of a page in their order. `scope` is the snapshot without pruned segments. */
 export function rowsSelect(
   scope: Snapshot,
   selection: Selection,
   caseVariants: CaseVariants,
-  language: Language,
+  language: DialectFactory,
 ): RowsSelect {
   const { predicate, cursor, offset } = selection;
   const isSorted =
@@ -37,47 +42,49 @@ export function rowsSelect(
     : '';
   const ref = dialect.rowRef();
   const order = snapshot.rows === 0 ? '' : orderBy(statement, keys, predicate);
-  const limit = isLimited(selection) ? ` LIMIT ${params.add('long', BigInt(selection.limit))}` : '';
+  const limit = hasFiniteLimit(selection)
+    ? ` LIMIT ${params.add('long', BigInt(selection.limit))}`
+    : '';
   const from = offset > 0 ? ` OFFSET ${params.add('long', BigInt(offset))}` : '';
   const values = [...(cursor ? keys.map(({ sql }) => sql) : []), ref.file, ref.row];
   return {
     sql: `SELECT ${values.join(', ')} FROM ${source} WHERE ${where}${cursorCondition}${order}${limit}${from}`,
-    params: params.list,
+    params: params.boundValues,
     rowOf: (row) => {
       const [file, at] = row.slice(-2) as [bigint | number, bigint | number | string];
       return typeof at === 'string' ? at : [Number(file) + skipped - 1, Number(at)];
     },
-    positionOf: (row) => positionOf(row, keys, skipped),
+    positionOf: (row) => cursorPositionOfRow(row, keys, skipped),
   };
 }
 
-/** True if a selection's page has a limit. */
-export function isLimited({ limit }: Pick<Selection, 'limit'>): boolean {
+/** Returns true if a selection's page has a limit. */
+export function hasFiniteLimit({ limit }: Pick<Selection, 'limit'>): boolean {
   return Number.isFinite(limit) && limit < Number.MAX_SAFE_INTEGER;
 }
 
-/** The statement that counts the matching records. */
+/** Returns the SQL statement that counts the matching records. */
 export function countSelect(
   snapshot: Snapshot,
   predicate: Predicate,
   caseVariants: CaseVariants,
-  language: Language,
-): Select {
+  language: DialectFactory,
+): SelectStatement {
   const statement = newStatement(snapshot, caseVariants, language);
   const where = compilePredicate(statement, predicate);
   return {
     sql: `SELECT count(*) FROM ${statement.source} WHERE ${where}`,
-    params: statement.params.list,
+    params: statement.params.boundValues,
   };
 }
 
-/** The ORDER BY clause; empty where the engine keeps insertion order by itself and stops reading when the page is full. */
+/** Returns the ORDER BY clause; empty if the engine itself keeps insertion order and stops reading when the page is full. */
 export function orderBy(
   { dialect, caseVariants }: Statement,
   keys: readonly SortKey[],
   predicate: Predicate,
 ): string {
-  if (keys.length === 0 && dialect.keepsOrder && !needsJoin(predicate, caseVariants)) return '';
+  if (keys.length === 0 && dialect.keepsOrder && !mayNeedJoin(predicate, caseVariants)) return '';
   const list = keys.map(
     ({ sql, descending }) => `${sql} ${descending ? 'DESC' : 'ASC'} NULLS LAST`,
   );
@@ -85,8 +92,8 @@ export function orderBy(
 }
 
 /**
- * The sort keys of an ordering or a ranking; those of an ordering, and of records as they are, end with the row id where it gives the order.
- * A list sorts by its smallest element ascending and by its largest descending.
+ * Returns the sort keys of an ordering or a ranking. In an interleaved snapshot, an ordering ends with the row id, and the row id is the
+ * only key if nothing is ordered or ranked. A list sorts by its smallest element ascending and by its largest descending.
  */
 export function sortKeys(
   statement: Statement,
@@ -108,7 +115,7 @@ export function sortKeys(
       : descending
         ? dialect.largest(values.sql)
         : dialect.smallest(values.sql);
-    return [{ sql, descending, type: boundType({ ...field, type: values.type }) }];
+    return [{ sql, descending, type: paramTypeOf({ ...field, type: values.type }) }];
   });
   return [...keys, ...last];
 }

@@ -21,10 +21,10 @@ import {
 } from '@duckdb/node-api';
 import { AppError } from '../../core/errors.js';
 import { makeFolder } from '../../core/files.js';
-import type { Language } from './dialect.js';
+import type { DialectFactory } from './dialect.js';
 import { duckdbDialect } from './duckdb.js';
 import type { RunOptions } from '../plan/limits.js';
-import { Guard } from './guard.js';
+import { StatementInterrupter } from './guard.js';
 import { LeasePool } from './lease-pool.js';
 import type { Param } from './params.js';
 import type { QueryQuarantine } from './query-quarantine.js';
@@ -34,7 +34,7 @@ export const defaultConnections = 4;
 
 /** Resource limits of the SQL engine, and the folders that it may read. */
 export interface SqlEngineOptions {
-  /** Absolute path. Of this folder, only `datasets/` can be read. */
+  /** Absolute path of the data folder. Only its `datasets/` folder can be read. */
   readonly dataFolder: string;
   /** Absolute paths of further folders that can be read. */
   readonly otherFolders?: readonly string[];
@@ -42,16 +42,16 @@ export interface SqlEngineOptions {
   readonly threads: number;
   readonly spillFolder: string;
   readonly spillMb: number;
-  /** The number of statements that run at once (default 4), half of them heavy. Each occupies a thread of libuv's pool. */
+  /** Maximum number of statements that run at once (default 4), half of which may be heavy. Each occupies a thread of libuv's pool. */
   readonly connections?: number;
-  /** Refuses queries that crashed the process before. Used by the process that serves requests. */
+  /** Refuses queries that crashed the process before. Set in the process that serves requests. */
   readonly quarantine?: QueryQuarantine;
 }
 
 /** An SQL engine that reads committed files only. */
 export interface SqlEngine {
   /** The dialect of the engine. */
-  readonly language: Language;
+  readonly language: DialectFactory;
   /** Runs one SELECT and returns its rows. Throws `canceled`, `budget` or `damaged`. */
   run(
     sql: string,
@@ -68,14 +68,14 @@ export interface SqlEngine {
 }
 
 /**
- * Opens an embedded DuckDB that can read the folders of its options and nothing else: no other file, no network, no extensions, no
- * change of settings. Statements that are not a SELECT are refused.
+ * Opens an embedded DuckDB that can read the given folders and nothing else: no other file, no network, no extensions, no change of
+ * settings. It refuses statements that are not a SELECT.
  */
 export async function openSqlEngine(options: SqlEngineOptions): Promise<SqlEngine> {
   const { quarantine, connections = defaultConnections } = options;
-  if (quarantine !== undefined && quarantine.count < connections) {
+  if (quarantine !== undefined && quarantine.slotCount < connections) {
     throw new Error(
-      `The query quarantine has ${quarantine.count} slots for ${connections} connections; open it with one slot per connection`,
+      `The query quarantine has ${quarantine.slotCount} slots for ${connections} connections; open it with one slot per connection`,
     );
   }
   await makeFolder(options.spillFolder);
@@ -92,7 +92,7 @@ export async function openSqlEngine(options: SqlEngineOptions): Promise<SqlEngin
   const setup = await instance.connect();
   const folders = [join(options.dataFolder, 'datasets'), ...(options.otherFolders ?? [])];
   const allowedFolders = folders.map((folder) => `'${folder.replaceAll("'", "''")}/'`).join(', ');
-  // The only statements that are not prepared; the paths come from the configuration.
+  // The setup statements are the only ones that are not prepared; the paths in them come from the configuration.
   await setup.run(`SET GLOBAL TimeZone = 'UTC'`);
   await setup.run('SET GLOBAL parquet_metadata_cache = true');
   await setup.run(`SET GLOBAL allowed_directories = [${allowedFolders}]`);
@@ -134,15 +134,15 @@ class DuckDbEngine implements SqlEngine {
     params: readonly Param[],
     options: RunOptions = {},
   ): AsyncIterable<readonly (readonly unknown[])[]> {
-    const guard = new Guard(options, this.#closing.signal, this.#options);
+    const guard = new StatementInterrupter(options, this.#closing.signal, this.#options);
     try {
       const lease = await this.#connections.acquire(options.isHeavy === true, guard.signal);
       let statement: DuckDBPreparedStatement | undefined;
       let onEnd: (() => void) | undefined;
       try {
-        onEnd = this.#options.quarantine?.begin(sql, params);
-        guard.watch(lease.item);
-        // The statement type of PRAGMA, SHOW and similar is SELECT once they are prepared.
+        onEnd = this.#options.quarantine?.recordRunningQuery(sql, params);
+        guard.interruptOnAbort(lease.item);
+        // Prepared statements of PRAGMA, SHOW and the like have the type SELECT, so the text of the statement is checked, too.
         if (sql.startsWith('SELECT ')) statement = await lease.item.prepare(sql);
         if (statement?.statementType !== StatementType.SELECT) {
           throw new AppError('internal', 'Only SELECT statements run here');
@@ -162,7 +162,7 @@ class DuckDbEngine implements SqlEngine {
         lease.release();
       }
     } catch (error) {
-      throw guard.translate(error);
+      throw guard.toAppError(error);
     } finally {
       guard.release();
     }
@@ -177,25 +177,25 @@ class DuckDbEngine implements SqlEngine {
 
 function bindParams(statement: DuckDBPreparedStatement, params: readonly Param[]): void {
   params.forEach((param, index) => {
-    const type = duckTypes[param.type];
+    const type = duckDbTypes[param.type];
     if (Array.isArray(param.value)) {
       const members = (param.value as readonly (Param['value'] | Uint8Array)[]).map((value) =>
-        duckValue(param.type, value),
+        toDuckDbValue(param.type, value),
       );
       statement.bindList(index + 1, listValue(members), LIST(type));
     } else {
-      statement.bindValue(index + 1, duckValue(param.type, param.value), type);
+      statement.bindValue(index + 1, toDuckDbValue(param.type, param.value), type);
     }
   });
 }
 
-function duckValue(type: Param['type'], value: Param['value'] | Uint8Array): DuckDBValue {
+function toDuckDbValue(type: Param['type'], value: Param['value'] | Uint8Array): DuckDBValue {
   if (type === 'bits') return new DuckDBBitValue(value as Uint8Array);
   if (type === 'date') return new DuckDBTimestampTZValue(value as bigint);
   return type === 'integer' ? Number(value) : (value as DuckDBValue);
 }
 
-const duckTypes: Readonly<Record<Param['type'], DuckDBType>> = {
+const duckDbTypes: Readonly<Record<Param['type'], DuckDBType>> = {
   string: VARCHAR,
   boolean: BOOLEAN,
   integer: INTEGER,

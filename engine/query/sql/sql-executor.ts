@@ -4,37 +4,37 @@ import { VerifiedFiles } from '../../store/integrity.js';
 import { deletedRows, rowsOfRecords } from '../../store/deletion-vector.js';
 import { liveRows, segmentFiles, type Snapshot } from '../../store/store.js';
 import type { Executor, RowBatch, RowRef, SelectedRows, Selection } from '../plan/executor.js';
-import { namingDataset, type RunOptions } from '../plan/limits.js';
-import { node, type CaseVariants, type Predicate } from '../predicate/predicate.js';
+import { namingDatasetInErrors, type RunOptions } from '../plan/limits.js';
+import { freezePredicate, type CaseVariants, type Predicate } from '../predicate/predicate.js';
 import { pruneSegments, recordTest } from '../predicate/prune.js';
 import { materialise } from '../results/materialise.js';
 import { openSegments } from '../results/row-blocks.js';
 import { reservedCells } from '../results/reserved-cells.js';
 import { CaseVariantFinder } from './case-variants.js';
-import { learnDeletedIds } from './deleted-ids.js';
-import type { Language } from './dialect.js';
+import { cacheDeletedIds } from './deleted-ids.js';
+import type { DialectFactory } from './dialect.js';
 import type { SqlEngine } from './sql-engine.js';
 import { facetAnswers } from './facet-answer.js';
-import { Params } from './params.js';
+import { BoundParams } from './params.js';
 import { countSelect, rowsSelect } from './rows.js';
 import type { RunSelect } from './statement.js';
 
 /** The state that all statements of one query share. */
 export interface SqlSession {
-  readonly language: Language;
-  /** The snapshot without the segments that hold no match. */
+  readonly language: DialectFactory;
+  /** The snapshot without the segments that contain no match. */
   readonly scope: Snapshot;
   /** The stored case variants of the values in the predicate, as far as they are known. */
   readonly caseVariants: CaseVariants;
   readonly rows: RunSelect;
-  /** The stored case variants of the values in another predicate. */
+  /** Finds the stored case variants of the values in another predicate. */
   findCaseVariants(predicate: Predicate): Promise<CaseVariants>;
 }
 
 /** Number of row references in a batch. */
-const batchRows = 16_384;
+const rowsPerBatch = 16_384;
 
-/** The executor that answers by SQL over the snapshot's Parquet files. It supports everything. */
+/** The executor that answers by SQL over the snapshot's Parquet files. It supports every query. */
 export class SqlExecutor implements Executor {
   readonly engine: SqlEngine;
   readonly #caseVariants: CaseVariantFinder;
@@ -45,7 +45,7 @@ export class SqlExecutor implements Executor {
     this.#caseVariants = new CaseVariantFinder(engine);
   }
 
-  /** True if statements return row numbers; false if they return `_id`s. */
+  /** Returns true if statements return row numbers; false if they return `_id`s. */
   hasRowNumbers({ columns }: Snapshot): boolean {
     return this.engine.language(columns).rowRef().type === 'long';
   }
@@ -56,8 +56,8 @@ export class SqlExecutor implements Executor {
     predicate: Predicate,
     options: RunOptions,
   ): Promise<SqlSession> {
-    await namingDataset(snapshot, () => this.#files.check(snapshot));
-    if (!this.hasRowNumbers(snapshot)) learnDeletedIds(snapshot, (segment) => idsOfDeleted(snapshot, segment)); // prettier-ignore
+    await namingDatasetInErrors(snapshot, () => this.#files.check(snapshot));
+    if (!this.hasRowNumbers(snapshot)) cacheDeletedIds(snapshot, (segment) => readDeletedIds(snapshot, segment)); // prettier-ignore
     const rows: RunSelect = async ({ sql, params }) => {
       try {
         return await this.engine.run(sql, params, options);
@@ -83,9 +83,9 @@ export class SqlExecutor implements Executor {
     const facetCounting = facets
       ? facetAnswers({ ...session, snapshot: session.scope, predicate }, facets)
       : undefined;
-    // Awaited below; without this handler, a failing page would leave the rejection unhandled.
+    // The promise is awaited later; without this handler, a failing page would leave its rejection unhandled.
     facetCounting?.catch(() => undefined);
-    // Cursor positions refer to the files of the whole snapshot.
+    // Cursor positions refer to the files of the whole snapshot, so no segment may be pruned.
     const scope = cursor ? snapshot : session.scope;
     const page = rowsSelect(scope, selection, caseVariants, language);
     const found = limit === 0 || scope.rows === 0 ? [] : await session.rows(page);
@@ -123,20 +123,20 @@ export class SqlExecutor implements Executor {
     let waitingRows: (RowRef | string)[] = [];
     for await (const rows of this.engine.stream(page.sql, page.params, options)) {
       for (const row of rows) waitingRows.push(page.rowOf(row));
-      if (waitingRows.length < batchRows) continue;
+      if (waitingRows.length < rowsPerBatch) continue;
       yield { refs: await this.#refs(snapshot, scope, waitingRows) };
       waitingRows = [];
     }
     if (waitingRows.length > 0) yield { refs: await this.#refs(snapshot, scope, waitingRows) };
   }
 
-  /** Row references in `snapshot` for those in `scope`, or for ids. */
+  /** Converts row references in `scope`, or ids, to row references in `snapshot`. */
   async #refs(
     snapshot: Snapshot,
     scope: Snapshot,
     rows: readonly (RowRef | string)[],
   ): Promise<readonly RowRef[]> {
-    if (typeof rows[0] === 'string') return rowsWithIds(snapshot, rows as readonly string[]);
+    if (typeof rows[0] === 'string') return findRowsByIds(snapshot, rows as readonly string[]);
     if (scope.segments === snapshot.segments) return rows as readonly RowRef[];
     const index = new Map(snapshot.segments.map((segment, i) => [segment, i]));
     return (rows as readonly RowRef[]).map(([segment, row]) => [
@@ -145,7 +145,7 @@ export class SqlExecutor implements Executor {
     ]);
   }
 
-  /** The number of matches, without a statement where the page, the cursor or the predicate determines it. */
+  /** Returns the number of matches; runs no statement if the page, the cursor or the predicate determines it. */
   async #total(
     { scope, rows, caseVariants, language }: SqlSession,
     snapshot: Snapshot,
@@ -160,7 +160,10 @@ export class SqlExecutor implements Executor {
     return Number(row?.[0] ?? 0);
   }
 
-  /** The `invalid` error that names the pattern, if the engine rejected one that passed validation, for its size for example. */
+  /**
+   * Returns the `invalid` error that names the pattern, if the engine rejected a pattern that passed validation, for example because of its
+   * size.
+   */
   async #patternError(
     { columns }: Snapshot,
     predicate: Predicate,
@@ -170,12 +173,12 @@ export class SqlExecutor implements Executor {
     const problemOf = (error: unknown): string | undefined =>
       dialect.patternProblem(String((error as { message?: unknown } | null)?.message ?? ''));
     if (problemOf(cause) === undefined) return undefined;
-    for (const pattern of patternsOf(predicate)) {
-      const params = new Params(dialect.bound);
+    for (const pattern of regexpPatternsOf(predicate)) {
+      const params = new BoundParams(dialect.bound);
       const bound = params.add('string', dialect.wholePattern(pattern));
       try {
         const test = dialect.matchesWhole(dialect.literal(''), bound);
-        await this.engine.run(`SELECT ${test}`, params.list);
+        await this.engine.run(`SELECT ${test}`, params.boundValues);
       } catch (error) {
         const message = `Unsupported regular expression ${JSON.stringify(pattern)}: ${problemOf(error) ?? String(error)}`;
         return new AppError('invalid', message, { filters: [message] }, cause);
@@ -184,19 +187,21 @@ export class SqlExecutor implements Executor {
     return undefined;
   }
 
-  /** Resolves when no column is being examined for case variants in the background. */
-  settled(): Promise<void> {
-    return this.#caseVariants.settled();
+  /** Resolves when no column is being examined for case variants in the background any more. */
+  whenCaseVariantsFound(): Promise<void> {
+    return this.#caseVariants.whenIdle();
   }
 }
 
 /**
- * The rows of records with these ids, in the order of the ids; unknown ids are left out. Reads the ids of every segment whose statistics allow one
- * of them.
+ * Returns the rows of the records with these ids, in the order of `ids`; unknown ids are left out. Reads the ids of every segment whose
+ * statistics allow one of them.
  */
-function rowsWithIds(snapshot: Snapshot, ids: readonly string[]): readonly RowRef[] {
+function findRowsByIds(snapshot: Snapshot, ids: readonly string[]): readonly RowRef[] {
   const field = { name: '_id', path: ['_id'], type: 'string' } as const;
-  const mayHold = recordTest(node({ kind: 'in', field, values: [...ids], ignoreCase: false }));
+  const mayHold = recordTest(
+    freezePredicate({ kind: 'in', field, values: [...ids], ignoreCase: false }),
+  );
   const missing = new Set(ids);
   const found = new Map<string, RowRef>();
   const projection = [{ column: reservedColumns[0]!, isStored: true }];
@@ -220,14 +225,14 @@ function rowsWithIds(snapshot: Snapshot, ids: readonly string[]): readonly RowRe
   });
 }
 
-function idsOfDeleted(snapshot: Snapshot, segment: number): readonly string[] {
+function readDeletedIds(snapshot: Snapshot, segment: number): readonly string[] {
   const rows = deletedRows(snapshot.segments[segment]!.deletion!);
   const refs = Array.from(rows, (row): RowRef => [segment, row]);
   return reservedCells(snapshot, refs).map((cells) => cells.join('/'));
 }
 
-function patternsOf(predicate: Predicate): readonly string[] {
+function regexpPatternsOf(predicate: Predicate): readonly string[] {
   if (predicate.kind === 'regexp') return [predicate.pattern];
-  if (predicate.kind === 'not') return patternsOf(predicate.item);
-  return 'items' in predicate ? predicate.items.flatMap(patternsOf) : [];
+  if (predicate.kind === 'not') return regexpPatternsOf(predicate.item);
+  return 'items' in predicate ? predicate.items.flatMap(regexpPatternsOf) : [];
 }

@@ -1,29 +1,29 @@
 import { reservedColumns } from '../../store/arrow.js';
 import type { Snapshot } from '../../store/store.js';
 import type { Column, Columns, StoredType } from '../../core/types.js';
-import type { Dialect, Language } from './dialect.js';
+import type { Dialect, DialectFactory } from './dialect.js';
 import { duckdbDialect } from './duckdb.js';
 import type { CaseVariants, FieldRef } from '../predicate/predicate.js';
-import { Params, type Param } from './params.js';
+import { BoundParams, type Param } from './params.js';
 
 /** A statement ready to run. */
-export interface Select {
+export interface SelectStatement {
   readonly sql: string;
   readonly params: readonly Param[];
 }
 
 /** Runs a statement and returns its rows. */
-export type RunSelect = (select: Select) => Promise<readonly (readonly unknown[])[]>;
+export type RunSelect = (select: SelectStatement) => Promise<readonly (readonly unknown[])[]>;
 
 /** The state that all parts of one statement share. */
 export interface Statement {
   readonly dialect: Dialect;
-  readonly params: Params;
+  readonly params: BoundParams;
   readonly columns: Columns;
   readonly caseVariants: CaseVariants;
-  /** The columns of double that a segment stores as narrower numbers, by physical path, one name a line. */
+  /** Columns of type double that a segment stores as narrower numbers; each is a physical path with one name per line. */
   readonly widened: ReadonlySet<string>;
-  /** The FROM clause: the snapshot's records, named `dialect.relation`. */
+  /** The relation for the FROM clause: the snapshot's records, named `dialect.relation`. */
   readonly source: string;
   /** The element of a list to which the conditions apply; absent for conditions on the record. */
   readonly element?: {
@@ -37,10 +37,10 @@ export interface Statement {
 export function newStatement(
   snapshot: Snapshot,
   caseVariants: CaseVariants = new Map(),
-  language: Language = duckdbDialect,
+  language: DialectFactory = duckdbDialect,
 ): Statement {
   const dialect = language(snapshot.columns);
-  const params = new Params(dialect.bound);
+  const params = new BoundParams(dialect.bound);
   const source = dialect.source(snapshot, params);
   return {
     dialect,
@@ -52,13 +52,13 @@ export function newStatement(
   };
 }
 
-const widenedCache = new WeakMap<Snapshot, ReadonlySet<string>>();
+const widenedColumnsBySnapshot = new WeakMap<Snapshot, ReadonlySet<string>>();
 
 function widenedColumns(snapshot: Snapshot): ReadonlySet<string> {
-  const cachedColumns = widenedCache.get(snapshot);
+  const cachedColumns = widenedColumnsBySnapshot.get(snapshot);
   if (cachedColumns !== undefined) return cachedColumns;
   const found = new Set<string>();
-  widenedCache.set(snapshot, found);
+  widenedColumnsBySnapshot.set(snapshot, found);
   const visit = (columns: Columns, stored: Columns, prefix: string): void => {
     for (const { physical, type, isList, children } of columns) {
       const storedColumn = stored.find((column) => column.physical === physical);
@@ -72,8 +72,8 @@ function widenedColumns(snapshot: Snapshot): ReadonlySet<string> {
   return found;
 }
 
-/** The statement for conditions on one element of a list of objects, which the expression `sql` yields. */
-export function inElement(
+/** Returns the statement for conditions on one element of a list of objects; the expression `sql` yields the element. */
+export function elementStatement(
   statement: Statement,
   list: FieldRef,
   column: Column,
@@ -92,7 +92,7 @@ export interface FieldExpression {
   readonly column: Column;
 }
 
-/** The SQL expression of a field; undefined if no record stores the field. */
+/** Returns the SQL expression of a field; undefined if no record stores the field. */
 export function fieldExpression(
   statement: Statement,
   field: FieldRef,
@@ -110,15 +110,16 @@ export function fieldExpression(
     siblings = column.children;
     physical.push(column.physical);
   }
-  // DuckDB casts the bounds of a condition on a plain column to the type of each file, so that 0.5 would become 0.
+  // DuckDB casts the bounds of a condition on a plain column to the column's type in each file, so that 0.5 would become 0 in a file with
+  // integers.
   if (reached && statement.widened.has(physical.join('\n')) && element === undefined)
     return { ...reached, sql: `(${reached.sql} + 0)` };
   if (reached && field.isNumberInText)
-    return { ...reached, sql: numbersOf(dialect, reached), type: 'double' };
+    return { ...reached, sql: numberInTextExpression(dialect, reached), type: 'double' };
   return reached;
 }
 
-function numbersOf(dialect: Dialect, { sql, isMany }: FieldExpression): string {
+function numberInTextExpression(dialect: Dialect, { sql, isMany }: FieldExpression): string {
   return isMany ? dialect.each(sql, (element) => dialect.number(element)) : dialect.number(sql);
 }
 
@@ -129,14 +130,14 @@ function rootExpression({ dialect, element }: Statement, column: Column): FieldE
   return { sql, isMany: column.isList, type: column.type, column };
 }
 
-/** The member of an object; of a list of objects, the list of all their members' values. */
+/** Returns the expression of an object's member; for a list of objects, the list of the members' values. */
 function memberExpression(
   dialect: Dialect,
   object: FieldExpression,
   column: Column,
 ): FieldExpression {
   if (!object.isMany) {
-    // Plain member access, because DuckDB prunes row groups by conditions on it.
+    // Plain member access is used, because DuckDB prunes row groups by conditions on it.
     return {
       sql: dialect.member(object.sql, column.physical),
       isMany: column.isList,

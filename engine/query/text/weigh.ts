@@ -9,9 +9,9 @@ import type { Columns } from '../../core/types.js';
 import { foldTerm } from '../../text/fold.js';
 import type { Snapshot } from '../../store/store.js';
 import { compilePredicate } from '../sql/compile.js';
-import type { Language } from '../sql/dialect.js';
-import type { Select } from '../sql/statement.js';
-import { leavesOf, type Leaf } from './relevance.js';
+import type { DialectFactory } from '../sql/dialect.js';
+import type { SelectStatement } from '../sql/statement.js';
+import { scoredConditionsOf, type ScoredCondition } from './relevance.js';
 import { fieldKey, type FieldRef, type ScoreTerm } from '../predicate/predicate.js';
 import { fieldExpression, newStatement } from '../sql/statement.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
@@ -19,8 +19,8 @@ import { isIndexable } from './text-field.js';
 
 /** How SQL statements are run. */
 interface SqlRunner {
-  readonly language: Language;
-  readonly rows: (select: Select) => Promise<readonly (readonly unknown[])[]>;
+  readonly language: DialectFactory;
+  readonly rows: (select: SelectStatement) => Promise<readonly (readonly unknown[])[]>;
 }
 
 /** Statistics of the texts of a field, and the numbers of records that contain phrases. */
@@ -28,27 +28,27 @@ export interface TextFrequencies extends FieldStatistics {
   readonly found: readonly number[];
 }
 
-/** Looks phrases up in the text index of a field; unsupported if a segment has none. */
-export type LookUp = (
+/** Looks up phrases in the text index of a field; returns a reason if a segment has none. */
+export type LookUpFrequencies = (
   field: FieldRef,
   phrases: readonly (readonly Uint8Array[])[],
 ) => Promise<TextFrequencies | Unsupported>;
 
-/** Cached counts of scans. Snapshots never change, so they stay valid. */
-const scanCache = new Map<string, readonly number[]>();
-const maxCached = 10_000;
+/** Cached counts of scans. Snapshots never change, so the counts stay valid. */
+const scanCountsCache = new Map<string, readonly number[]>();
+const maxCachedScans = 10_000;
 
 /**
- * The scores with the weights of their conditions, from document frequency and text lengths over the whole snapshot. The weights come
- * from the text index of a field, or else from one scan of all records.
+ * Returns the scores with the weights of their conditions, which are based on document frequencies and text lengths in the whole snapshot.
+ * The weights come from the text index of a field or, if there is none, from one scan of all records.
  */
 export async function weighPredicate(
   run: SqlRunner,
   snapshot: Snapshot,
   scores: readonly ScoreTerm[],
-  lookUp: LookUp | undefined,
+  lookUp: LookUpFrequencies | undefined,
 ): Promise<readonly ScoreTerm[]> {
-  const leaves = scores.flatMap(({ item }) => leavesOf(item));
+  const leaves = scores.flatMap(({ item }) => scoredConditionsOf(item));
   if (leaves.length === 1 && leaves[0]!.field.type !== 'text') return scores;
   const weights = new Map(lookUp && (await weightsByIndex(leaves, snapshot.columns, lookUp)));
   const unknown = leaves.filter((leaf) => !weights.has(leaf));
@@ -56,15 +56,15 @@ export async function weighPredicate(
   return scores.map((score) => ({ ...score, weights }));
 }
 
-/** The weights of terms and phrases in fields that have an index in every segment; `leaves` are all conditions that rank. */
+/** Returns the weights of terms and phrases in fields that have an index in every segment; `leaves` are all conditions that rank. */
 export async function weightsByIndex(
-  leaves: readonly Leaf[],
+  leaves: readonly ScoredCondition[],
   columns: Columns,
-  lookUp: LookUp,
-): Promise<ReadonlyMap<Leaf, Bm25Weight>> {
+  lookUp: LookUpFrequencies,
+): Promise<ReadonlyMap<ScoredCondition, Bm25Weight>> {
   const indexedLeaves = leaves.filter(({ field }) => isIndexable(columns, field));
   const fields = Map.groupBy(indexedLeaves, ({ field }) => fieldKey(field));
-  const weights = new Map<Leaf, Bm25Weight>();
+  const weights = new Map<ScoredCondition, Bm25Weight>();
   await Promise.all(
     [...fields.values()].map(async (ofField) => {
       const phrases = ofField.flatMap((leaf) => (leaf.kind === 'wildcard' ? [] : [leaf]));
@@ -78,12 +78,12 @@ export async function weightsByIndex(
   return weights;
 }
 
-/** The weights of conditions on fields without an index, by one scan of all records. */
+/** Returns the weights of conditions on fields without an index, computed by one scan of all records. */
 async function scanWeights(
   run: SqlRunner,
   snapshot: Snapshot,
-  leaves: readonly Leaf[],
-): Promise<ReadonlyMap<Leaf, Bm25Weight>> {
+  leaves: readonly ScoredCondition[],
+): Promise<ReadonlyMap<ScoredCondition, Bm25Weight>> {
   const statement = newStatement(snapshot, undefined, run.language);
   const { dialect } = statement;
   const fields = [...new Map(leaves.map(({ field }) => [field.path.join('\n'), field])).values()];
@@ -103,16 +103,16 @@ async function scanWeights(
     lengths.set(field.path.join('\n'), [records, words]);
   }
   const found = leaves.map((leaf) => add(compilePredicate(statement, leaf)));
-  const weights = new Map<Leaf, Bm25Weight>(leaves.map((leaf) => [leaf, noWeight]));
+  const weights = new Map<ScoredCondition, Bm25Weight>(leaves.map((leaf) => [leaf, noWeight]));
   if (lengths.size === 0) return weights;
-  const key = keyOf(snapshot, leaves);
-  let row = scanCache.get(key);
+  const key = scanCacheKey(snapshot, leaves);
+  let row = scanCountsCache.get(key);
   if (row === undefined) {
     const sql = `SELECT ${sums.join(', ')} FROM ${statement.source}`;
-    const [first] = await run.rows({ sql, params: statement.params.list });
+    const [first] = await run.rows({ sql, params: statement.params.boundValues });
     row = (first ?? []).map(Number);
-    if (scanCache.size >= maxCached) scanCache.clear();
-    scanCache.set(key, row);
+    if (scanCountsCache.size >= maxCachedScans) scanCountsCache.clear();
+    scanCountsCache.set(key, row);
   }
   for (const [i, leaf] of leaves.entries()) {
     const [records, words] = lengths.get(leaf.field.path.join('\n')) ?? [];
@@ -125,20 +125,23 @@ async function scanWeights(
     weights.set(
       leaf,
       words === undefined
-        ? plainWeight(statistics, matchingTexts)
+        ? documentFrequencyWeight(statistics, matchingTexts)
         : bm25Weight(statistics, matchingTexts),
     );
   }
   return weights;
 }
 
-/** The weight of a condition on a field that is not a text: only its document frequency counts. */
-export function plainWeight({ records }: FieldStatistics, found: number): Bm25Weight {
+/** Returns the weight of a condition on a field that is not a text: only its document frequency counts. */
+export function documentFrequencyWeight({ records }: FieldStatistics, found: number): Bm25Weight {
   if (found === 0) return noWeight;
   return { most: inverseDocumentFrequency(records, found), base: 0, slope: 0 };
 }
 
-function keyOf({ datasetId, version, files }: Snapshot, leaves: readonly Leaf[]): string {
+function scanCacheKey(
+  { datasetId, version, files }: Snapshot,
+  leaves: readonly ScoredCondition[],
+): string {
   const parts = leaves.map(({ field, ...rest }) => [field.path, { ...rest }]);
   return JSON.stringify([files[0], datasetId, version, parts]);
 }

@@ -1,41 +1,46 @@
 import { noWeight, type Bm25Weight } from '../../text/bm25.js';
 import type { Snapshot } from '../../store/store.js';
-import { RecentMap } from '../../core/recent-map.js';
+import { LruCache } from '../../core/recent-map.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
-import { node, not, type Predicate, type ScoreTerm } from '../predicate/predicate.js';
-import { isOfText, leavesOf, type Leaf } from './relevance.js';
-import { columnOf } from './text-field.js';
-import { plainWeight, weightsByIndex, type LookUp } from './weigh.js';
+import { freezePredicate, not, type Predicate, type ScoreTerm } from '../predicate/predicate.js';
+import { isTextCondition, scoredConditionsOf, type ScoredCondition } from './relevance.js';
+import { columnOfField } from './text-field.js';
+import { documentFrequencyWeight, weightsByIndex, type LookUpFrequencies } from './weigh.js';
 
-/** Cached counts. Snapshots never change, so they stay valid. */
-const countCache = new RecentMap<string, number>(10_000);
+/** Cached counts of records. Snapshots never change, so the counts stay valid. */
+const countCache = new LruCache<string, number>(10_000);
 
-/** Counts for each predicate the records of a snapshot that satisfy it. */
-export type Counts = (predicates: readonly Predicate[]) => Promise<readonly number[] | Unsupported>;
+/** Counts, for each predicate, the records of a snapshot that satisfy it. */
+export type CountMatches = (
+  predicates: readonly Predicate[],
+) => Promise<readonly number[] | Unsupported>;
 
 /**
- * The weights of ranking conditions: on texts from their index, on other fields their inverse document frequency among the records that
- * have the field. weigh.ts computes the same weights by a scan.
+ * Returns the weights of ranking conditions: for texts, from their index; for other fields, the inverse document frequency among the
+ * records that have the field. weigh.ts computes the same weights by a scan.
  */
 export async function weightsByColumns(
   snapshot: Snapshot,
   scores: readonly ScoreTerm[],
-  counts: Counts,
-  lookUp: LookUp,
-): Promise<ReadonlyMap<Leaf, Bm25Weight> | Unsupported> {
-  const leaves = scores.flatMap(({ item }) => leavesOf(item));
-  // If there is only one condition, and not on a text, all records have the same score.
-  if (leaves.length === 1 && !isOfText(leaves[0]!)) return new Map();
+  counts: CountMatches,
+  lookUp: LookUpFrequencies,
+): Promise<ReadonlyMap<ScoredCondition, Bm25Weight> | Unsupported> {
+  const leaves = scores.flatMap(({ item }) => scoredConditionsOf(item));
+  // If the only condition is not on a text, all records have the same score, so no weight is needed.
+  if (leaves.length === 1 && !isTextCondition(leaves[0]!)) return new Map();
   const { columns } = snapshot;
-  const weights = new Map<Leaf, Bm25Weight>(leaves.map((leaf) => [leaf, noWeight]));
-  const storedLeaves = leaves.filter(({ field }) => columnOf(field, columns));
+  const weights = new Map<ScoredCondition, Bm25Weight>(leaves.map((leaf) => [leaf, noWeight]));
+  const storedLeaves = leaves.filter(({ field }) => columnOfField(field, columns));
   const byIndex = await weightsByIndex(storedLeaves, columns, lookUp);
   for (const [leaf, weight] of byIndex) weights.set(leaf, weight);
-  const unknown = storedLeaves.find((leaf) => isOfText(leaf) && !byIndex.has(leaf));
+  const unknown = storedLeaves.find((leaf) => isTextCondition(leaf) && !byIndex.has(leaf));
   if (unknown) return { unsupported: `a segment has no text index of ${unknown.field.name}` };
   const weighedLeaves = storedLeaves
-    .filter((leaf) => !isOfText(leaf))
-    .map((leaf) => ({ leaf, present: not(node({ kind: 'missing', field: leaf.field })) }));
+    .filter((leaf) => !isTextCondition(leaf))
+    .map((leaf) => ({
+      leaf,
+      present: not(freezePredicate({ kind: 'missing', field: leaf.field })),
+    }));
   const found = await cachedCounts(
     snapshot,
     weighedLeaves.flatMap(({ leaf, present }) => [leaf, present]),
@@ -43,14 +48,17 @@ export async function weightsByColumns(
   );
   if (isUnsupported(found)) return found;
   for (const [i, { leaf }] of weighedLeaves.entries())
-    weights.set(leaf, plainWeight({ records: found[2 * i + 1]!, tokens: 0 }, found[2 * i]!));
+    weights.set(
+      leaf,
+      documentFrequencyWeight({ records: found[2 * i + 1]!, tokens: 0 }, found[2 * i]!),
+    );
   return weights;
 }
 
 async function cachedCounts(
   { files, datasetId, version }: Snapshot,
   predicates: readonly Predicate[],
-  counts: Counts,
+  counts: CountMatches,
 ): Promise<readonly number[] | Unsupported> {
   const keys = predicates.map((each) => JSON.stringify([files[0], datasetId, version, each]));
   const cachedByKey = new Map(keys.map((key) => [key, countCache.get(key)]));

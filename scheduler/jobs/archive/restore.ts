@@ -1,23 +1,23 @@
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { damagedFile } from '../../../engine/core/file-steps.js';
-import { notFound } from '../../../engine/core/errors.js';
+import { notFoundError } from '../../../engine/core/errors.js';
 import { discardFile } from '../../../engine/core/files.js';
 import { unpackArchive } from '../../../engine/store/archive.js';
 import { withDatasetLock } from '../../queue/dataset-lock.js';
 import type { Job } from '../job.js';
-import { lostVersions } from '../visible-data.js';
-import { byteProgress, finalProgress, type ArchiveParams } from './archive-run.js';
+import { lostVersionsError } from '../visible-data.js';
+import { byteProgressReporter, completeByteProgress, type ArchiveParams } from './archive-run.js';
 
-/** The archive that a restore reads, as it was written. */
+/** The size, checksum and other properties of the archive that a restore reads, as recorded when it was written. */
 interface RestoreParams extends ArchiveParams {
   readonly bytes: number | null;
-  /** SHA-256 of its manifest in hex. */
+  /** SHA-256 of the archive's manifest in hex. */
   readonly checksum: string | null;
 }
 
 /** The unpacked dataset. */
 interface RestoreResult {
-  /** Absolute path in the scratch folder. */
+  /** Absolute path of the folder in the scratch folder that holds the unpacked dataset. */
   readonly folder: string;
 }
 
@@ -34,18 +34,18 @@ export const restoreJob: Job<'restore', RestoreParams, RestoreResult> = {
     await checkPermission(catalog, task.userId, 'dataset', datasetId, 'write');
     const dataset = await catalog.datasets.get(datasetId);
     const row = await catalog.restores.get(task.resourceId);
-    if (dataset === undefined || row === undefined) throw notFound();
+    if (dataset === undefined || row === undefined) throw notFoundError();
     return { datasetId, version: dataset.logVersion, bytes: row.bytes, checksum: row.checksum };
   },
 
   async run({ datasetId, version, bytes, checksum }, context) {
     const { data, scratch, signal } = context;
     const file = data.archive(datasetId);
-    const progress = byteProgress(context);
+    const progress = byteProgressReporter(context);
     const unpackedFiles = await unpackArchive(file, datasetId, scratch, { signal, progress });
     if (unpackedFiles.version !== version)
-      throw lostVersions(datasetId, unpackedFiles.version, version);
-    // A file that lacks only bytes without data at its end can be read, but is not complete.
+      throw lostVersionsError(datasetId, unpackedFiles.version, version);
+    // An archive that lacks only trailing bytes without data can be unpacked, but is not complete.
     if (bytes !== unpackedFiles.bytes || checksum !== unpackedFiles.checksum)
       throw damagedFile(file, 'is not the archive that was written; restore it from a backup');
     return { folder: unpackedFiles.folder };
@@ -59,20 +59,20 @@ export const restoreJob: Job<'restore', RestoreParams, RestoreResult> = {
       await store.restore(datasetId, folder);
       crashpoint('restore.renamed');
       try {
-        const metadata = { progress: finalProgress(progress) };
+        const metadata = { progress: completeByteProgress(progress) };
         await catalog.tasks.complete(task.id, { metadata, now: now() });
       } catch (error) {
-        // The state in the catalogue counts, also if the transaction seemed to fail.
+        // The state in the catalogue decides whether the dataset was restored, even if the transaction seemed to fail.
         const after = await catalog.datasets.get(datasetId);
         if (after === undefined) await store.drop(datasetId);
         else if (after.availability !== 'available') await store.retire(datasetId);
         if (after?.availability !== 'available') throw error;
       }
       crashpoint('restore.published');
-      await discardFile(data.archive(datasetId)); // otherwise the sweep at start removes it
+      await discardFile(data.archive(datasetId)); // if this fails, the sweep at start removes it
       crashpoint('restore.removed');
     });
-    context.committed(datasetId); // merges may be due
+    context.committed(datasetId); // compactions may be due
     return 'published';
   },
 };

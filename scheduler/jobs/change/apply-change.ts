@@ -1,23 +1,24 @@
 import { join } from 'node:path';
 import type { RowMatches } from '../../../engine/change/replace-rows.js';
 import type { Columns } from '../../../engine/core/types.js';
-import { givenId } from '../../../engine/ingest/physical-names.js';
+import { givenIdColumn } from '../../../engine/ingest/physical-names.js';
 import type { RowBatch } from '../../../engine/query/plan/executor.js';
 import { rowsBySegment } from '../../../engine/query/plan/rows-by-segment.js';
 import { segmentFiles, type Segment, type Snapshot } from '../../../engine/store/store.js';
 import type { RunContext } from '../job.js';
-import { findChanged, withDeleted, type ChangedRows } from './find-changed.js';
-import { hasAll, partsOf, restsOf } from './match-parts.js';
+import { findChangedRows, markRowsDeleted, type ChangedRows } from './find-changed.js';
+import { hasValuesForAll, divideMatches, unmatchedRows } from './match-parts.js';
 import type { AppliedChange, GivenSegments, RecordChange } from './record-change.js';
 
-/** Records after a change was applied: the segments are those to be committed. */
+/** The records of a change after it was applied; the segments are those to be committed. */
 interface ChangedSegments extends Pick<GivenSegments, 'segments' | 'columns'> {
   readonly change: AppliedChange;
 }
 
 /**
- * Finds the records of a version of a dataset that given ones name, and writes the segments that replace them, unless the given segments do. These stay in the
- * scratch folder. Throws `input` where a record has no key, or that of another.
+ * Finds the stored records that the given records name in a version of a dataset, and writes the segments that replace them to the scratch
+ * folder, unless the given segments can replace them as they are. Throws `input` if a given record has no key or the key of another given
+ * record.
  */
 export async function applyChange(
   change: RecordChange,
@@ -25,18 +26,21 @@ export async function applyChange(
   snapshot: Snapshot,
   context: RunContext,
 ): Promise<ChangedSegments> {
-  const columns = given.columns.filter(({ physical }) => physical !== givenId.physical);
-  const found = await findChanged(change, snapshot, given, columns, context);
+  const columns = given.columns.filter(({ physical }) => physical !== givenIdColumn.physical);
+  const found = await findChangedRows(change, snapshot, given, columns, context);
   const { matches, replacing, open } = found;
   const segments =
     matches === undefined
       ? []
-      : [...replacing, ...(await replacedRows(change, open, columns, snapshot, matches, context))];
-  return { columns, segments, change: appliedChange(change, segments, found) };
+      : [
+          ...replacing,
+          ...(await writeReplacingSegments(change, open, columns, snapshot, matches, context)),
+        ];
+  return { columns, segments, change: summarizeChange(change, segments, found) };
 }
 
-/** The deletion of the rows that a query finds in a version of a dataset, which need no keys. */
-export async function deletionOf(
+/** Returns the deletion of the rows that a query finds in a version of a dataset; no keys are needed. */
+export async function deleteFoundRows(
   snapshot: Snapshot,
   batches: AsyncIterable<RowBatch>,
 ): Promise<AppliedChange> {
@@ -44,7 +48,7 @@ export async function deletionOf(
   const update: [number: number, segment: Segment][] = [];
   for (const [number, rows] of await rowsBySegment(snapshot, batches)) {
     if (rows.length === 0) continue;
-    update.push([number, withDeleted(snapshot.segments[number]!, rows.toSorted())]);
+    update.push([number, markRowsDeleted(snapshot.segments[number]!, rows.toSorted())]);
     removedCount += rows.length;
   }
   return {
@@ -57,7 +61,7 @@ export async function deletionOf(
   };
 }
 
-function appliedChange(
+function summarizeChange(
   { mode }: RecordChange,
   segments: readonly Segment[],
   { snapshot, update, rows, notFound }: ChangedRows,
@@ -74,8 +78,11 @@ function appliedChange(
   };
 }
 
-/** The segments of the records that replace others, and of those that replace none; the latter keep the order of the given records. */
-async function replacedRows(
+/**
+ * Returns the segments of the given records that replace stored ones, and of those that replace none; the latter keep the order of the
+ * given records.
+ */
+async function writeReplacingSegments(
   { mode, idFields }: RecordChange,
   given: readonly Segment[],
   columns: Columns,
@@ -94,8 +101,9 @@ async function replacedRows(
     columns: own,
   }));
   const keepsOthers = mode === 'upsert';
-  const isWhole = !keepsOthers || given.every((segment) => hasAll(segment, snapshot.columns));
-  const replacing = partsOf(matches, given, pool.threads, isWhole).map((part, i) =>
+  const isWhole =
+    !keepsOthers || given.every((segment) => hasValuesForAll(segment, snapshot.columns));
+  const replacing = divideMatches(matches, given, pool.threads, isWhole).map((part, i) =>
     pool.run(
       'replace',
       () => ({
@@ -110,12 +118,12 @@ async function replacedRows(
       signal,
     ),
   );
-  const added = restsOf(given, matches).map((rows, i) => {
+  const added = unmatchedRows(given, matches).map((rows, i) => {
     if (rows.length === 0) return undefined;
     const segment = given[i]!;
-    const hasGivenIds = segment.columns.some(({ physical }) => physical === givenId.physical);
+    const hasGivenIds = segment.columns.some(({ physical }) => physical === givenIdColumn.physical);
     const isNew = rows.length === segment.rows && !hasGivenIds;
-    // Without `id_fields`, the given segments may be intermediate, which must not be committed.
+    // Without `id_fields`, the given segments may be intermediate ones, which must not be committed.
     if (isNew && idFields !== null) return segment;
     const path = join(scratch, `added-${i}.parquet`);
     const writtenSegment = pool.run(

@@ -4,30 +4,34 @@ import type { Columns } from '../../../engine/core/types.js';
 import { leafKey } from '../../../engine/store/stats.js';
 import type { Segment } from '../../../engine/store/store.js';
 
-/** Records in a segment that replaces rows, at most. */
-const maxRows = 1 << 17;
-/** The number of records per thread below which the work is not worth another segment. */
-const fewRows = 1 << 14;
+/** Maximum number of records in a segment that replaces rows. */
+const maxSegmentRows = 1 << 17;
+/** Minimum number of records per thread; fewer are not worth another segment. */
+const minRowsPerThread = 1 << 14;
 
-/** The matches in the order of their row ids. */
-export function byRowId(matches: RowMatches): RowMatches {
+/** Returns the matches in the order of their row ids. */
+export function sortByRowId(matches: RowMatches): RowMatches {
   const order = ascendingOrder(matches.rowIds);
-  return order === undefined ? matches : pickedRows(matches, order);
+  return order === undefined ? matches : matchesAtIndices(matches, order);
 }
 
 /**
- * Divides matches, which are in the order of their row ids, into those of the segments that are written, so that all threads have work. Parts of that order read each page of
- * the replaced rows once. If none has to be read (`isWhole`), parts of the order of the given records read each page of these once instead.
+ * Divides matches, which are in the order of their row ids, into one part per segment to write, so that all threads have work. Parts in the
+ * order of row ids read each page of the replaced rows once. If no replaced row has to be read (`isWhole`), the parts follow the order of
+ * the given records instead, so that each page of the given records is read once.
  */
-export function partsOf(
+export function divideMatches(
   matches: RowMatches,
   given: readonly Pick<Segment, 'rows'>[],
   threads: number,
   isWhole: boolean,
 ): readonly RowMatches[] {
   const count = matches.given.length;
-  const parts = Math.max(Math.ceil(count / maxRows), Math.min(threads, Math.ceil(count / fewRows)));
-  const ranks = isWhole ? givenRanks(matches, given) : undefined;
+  const parts = Math.max(
+    Math.ceil(count / maxSegmentRows),
+    Math.min(threads, Math.ceil(count / minRowsPerThread)),
+  );
+  const ranks = isWhole ? ranksByGivenRecord(matches, given) : undefined;
   const numbers = new Int32Array(count);
   const sizes = new Int32Array(parts);
   for (let i = 0; i < count; i++) {
@@ -38,11 +42,11 @@ export function partsOf(
   const members = Array.from(sizes, (size) => new Int32Array(size));
   const ends = new Int32Array(parts);
   for (let i = 0; i < count; i++) members[numbers[i]!]![ends[numbers[i]!]!++] = i;
-  return members.map((some) => pickedRows(matches, some));
+  return members.map((some) => matchesAtIndices(matches, some));
 }
 
-/** For each match, the number of other matches with earlier given records. */
-function givenRanks(
+/** Returns for each match the number of other matches whose given record comes earlier. */
+function ranksByGivenRecord(
   { files, given: rows }: RowMatches,
   given: readonly Pick<Segment, 'rows'>[],
 ): Int32Array {
@@ -57,7 +61,10 @@ function givenRanks(
 }
 
 /** For each of the given segments, its rows without a match, ascending. */
-export function restsOf(given: readonly Segment[], matches: RowMatches): readonly Int32Array[] {
+export function unmatchedRows(
+  given: readonly Segment[],
+  matches: RowMatches,
+): readonly Int32Array[] {
   const isMatched = given.map(({ rows }) => new Uint8Array(rows));
   const { files, given: matched } = matches;
   for (let i = 0; i < matched.length; i++) isMatched[files[i]!]![matched[i]!] = 1;
@@ -69,8 +76,8 @@ export function restsOf(given: readonly Segment[], matches: RowMatches): readonl
   });
 }
 
-/** Whether each record of a given segment has a value for each of these columns, by the statistics. */
-export function hasAll(
+/** Whether each record of a given segment has a value for each of the `wanted` columns, according to the statistics. */
+export function hasValuesForAll(
   { columns, stats }: Pick<Segment, 'columns' | 'stats'>,
   wanted: Columns,
   above: readonly string[] = [],
@@ -80,12 +87,12 @@ export function hasAll(
     if (ownColumn === undefined || (ownColumn.type === 'json' && !ownColumn.isList)) return false;
     const path = [...above, ownColumn.physical];
     if (column.children === undefined || ownColumn.isList) return stats[leafKey(path)]?.nulls === 0;
-    return hasAll({ columns: ownColumn.children ?? [], stats }, column.children, path);
+    return hasValuesForAll({ columns: ownColumn.children ?? [], stats }, column.children, path);
   });
 }
 
-/** The matches with these indices. */
-function pickedRows(
+/** Returns the matches with the given indices. */
+function matchesAtIndices(
   { files, given, segments, rows, rowIds }: RowMatches,
   indices: Int32Array,
 ): RowMatches {

@@ -2,20 +2,23 @@ import type { ReplacedRows } from '../../../engine/change/replace-by-batch.js';
 import type { Columns } from '../../../engine/core/types.js';
 import type { Segment } from '../../../engine/store/store.js';
 
-/** How records of an import or a migration identify stored records, and what happens to these. */
+/** How records of an import or a migration identify stored records, and what happens to the stored records. */
 export interface RecordChange {
   readonly mode: 'overwrite' | 'upsert' | 'delete';
   readonly datasetId: number;
-  /** Dotted names of the fields by which records are found; null: by their `_id`. */
+  /** Dotted names of the fields by which stored records are found; null to find them by their `_id`. */
   readonly idFields: readonly string[] | null;
 }
 
 /** Records whose segments are in the scratch folder. */
 export interface GivenSegments {
   readonly segments: readonly Segment[];
-  /** The columns of the dataset after the change, and perhaps `givenId`. */
+  /** The columns of the dataset after the change, and perhaps `givenIdColumn`. */
   readonly columns: Columns;
-  /** For each segment, the rows of the dataset that its records replace; undefined if they are not known yet. Absent if there are none. */
+  /**
+   * For each segment, the rows of the dataset that its records replace, or undefined if these rows are not known yet. Absent if no rows are
+   * replaced.
+   */
   readonly replaced?: readonly (readonly ReplacedRows[] | undefined)[];
 }
 

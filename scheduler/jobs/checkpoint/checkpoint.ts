@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
-import { canceled } from '../../../engine/core/errors.js';
+import { canceledError } from '../../../engine/core/errors.js';
 import { writeCheckpoint } from '../../../engine/store/checkpoints.js';
 import type { Checkpoint } from '../../../engine/store/store.js';
 import { withDatasetLock } from '../../queue/dataset-lock.js';
@@ -11,9 +11,9 @@ interface CheckpointParams {
   readonly version: number;
 }
 
-const fileName = 'checkpoint.parquet';
+const checkpointFileName = 'checkpoint.parquet';
 
-/** Writes the state of a dataset's log as one file, so that opening the dataset does not read every entry. */
+/** Writes the state of a dataset's Delta log as one file, so that opening the dataset does not read every log entry. */
 export const checkpointJob: Job<'checkpoint', CheckpointParams, Checkpoint> = {
   kind: 'checkpoint',
   type: 'datasets.LogCheckpoint',
@@ -33,9 +33,9 @@ export const checkpointJob: Job<'checkpoint', CheckpointParams, Checkpoint> = {
       data,
       datasetId,
       version,
-      join(scratch, fileName),
+      join(scratch, checkpointFileName),
     );
-    if (signal.aborted) throw canceled();
+    if (signal.aborted) throw canceledError();
     const { rows: records, bytes } = writtenCheckpoint;
     progress({ records, recordsTotal: records, bytes, bytesTotal: bytes, errors: 0 });
     return writtenCheckpoint;
@@ -44,7 +44,7 @@ export const checkpointJob: Job<'checkpoint', CheckpointParams, Checkpoint> = {
   async publish(task, checkpoint, { catalog, store, data, attempt, persist }) {
     crashpoint('checkpoint.written');
     const datasetId = task.targetObjectId!;
-    const file = join(data.taskScratch(task.id, attempt), fileName);
+    const file = join(data.taskScratch(task.id, attempt), checkpointFileName);
     await withDatasetLock(datasetId, async () => {
       if ((await catalog.datasets.get(datasetId))?.availability === 'available')
         await store.publishCheckpoint(datasetId, file, checkpoint);

@@ -1,28 +1,26 @@
 import type { DatasetField } from '../../../engine/core/dataset-field.js';
-import { AppError, invalid } from '../../../engine/core/errors.js';
+import { AppError, invalidError } from '../../../engine/core/errors.js';
 import type { DataType, JsonObject } from '../../../engine/core/types.js';
 import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
 import { indexFields, uncataloguedField } from '../../../engine/query/request/fields.js';
 import { parseQuery, type QueryRequest } from '../../../engine/query/request/request.js';
-import { namesIn, partsNaming, positionIn, separateQuery, unseparateQuery, type SeparatedQuery } from '../../../engine/query/request/separated-query.js'; // prettier-ignore
-import { fieldsRead, rowAnnotation, type AnnotationSettings } from '../../expressions/plan-annotation.js'; // prettier-ignore
+import { computedNamesIn, partsWithComputedFields, positionInQuery, separateQuery, unseparateQuery, type SeparatedQuery } from '../../../engine/query/request/separated-query.js'; // prettier-ignore
+import { requiredFieldsOf, annotationSettingsToRow, type AnnotationSettings } from '../../expressions/plan-annotation.js'; // prettier-ignore
 import type { ComputedOrder } from './computed-types.js';
 
-/** A query that finds, sorts or counts by fields that it computes: plain data. */
+/** A query that filters, sorts or counts by fields that it computes: plain data. */
 export interface ComputedQuery {
   readonly settings: AnnotationSettings;
   readonly query: JsonObject;
   /** The computed fields that the query names. */
   readonly named: ReadonlySet<string>;
-  /** The fields of the dataset. */
   readonly fields: readonly DatasetField[];
 }
 
 /**
- * The query if it finds, sorts or counts by fields that it computes, which `settings` say. Throws a 400 for an expression that changes records
- * before their fields are computed.
- *
- * Choice: where a query computes a field anew that the dataset has, filters, ordering and facets see the stored value.
+ * Returns the query if it filters, sorts or counts by fields that `settings` say to compute. Throws a 400 for an expression that changes
+ * records before their fields are computed.
+ * Choice: where a query computes anew a field that the dataset has, filters, ordering and facets see the stored value.
  */
 export function computedQuery(
   settings: AnnotationSettings,
@@ -32,48 +30,51 @@ export function computedQuery(
   const stored = indexFields(fields);
   const computedNames = settings.fields.map(({ name }) => name).filter((name) => stored.find(name) === undefined); // prettier-ignore
   const names = new Set(computedNames);
-  const [part] = partsNaming(query, names);
+  const [part] = partsWithComputedFields(query, names);
   if (part === undefined) return undefined;
-  const namesUsed = namesIn(query, names);
+  const namesUsed = computedNamesIn(query, names);
   if (settings.preExpression.trim() === '') return { settings, query, named: namesUsed, fields };
-  throw invalid(
+  throw invalidError(
     part,
     `${[...namesUsed].join(', ')} is computed of the records that pre_annotation_expression makes: filters, ordering and facets can name it only without that expression.`,
   );
 }
 
 /**
- * How the query may be separated, one after another. Relevance for computed text depends on all records, so a query that ranks by it is not
- * separated; that is known only when the fields have their types. Throws a 400 for mistakes as far as the types are known.
- *
- * Choice: the fields are computed of the records that the other filters leave, into a table that is kept like those of uploaded
- * files as long as expressions read records alone. Terms of a query string without a field are searched in stored fields, unless another
- * term names a computed field: then in both.
+ * Returns the ways in which the query may be separated into a part over stored fields and a part over computed fields, in the order in
+ * which they are tried. Relevance for computed text depends on all records, so a query that ranks by it is not separated; that is known
+ * only when the types of the fields are known. Throws a 400 for mistakes, as far as the types are known.
+ * Choice: the fields are computed for the records that the stored part of the query finds. The table of computed fields is kept like the
+ * tables of uploaded files if the expressions read nothing but the record. Terms of a query string without a field are searched in stored
+ * fields; if another term names a computed field, they are also searched in computed fields.
  */
-export async function separations(asked: ComputedQuery): Promise<readonly SeparatedQuery[]> {
+export async function querySeparations(asked: ComputedQuery): Promise<readonly SeparatedQuery[]> {
   const { query, named, fields } = asked;
   const wholeParts = unseparateQuery(query);
   const parts = separateQuery(query, named, fields);
   const genes = await genesForQuery(query);
   const declaredOnes = declaredFields(asked);
-  if (declaredOnes === undefined) checkStored(parts, fields, genes);
+  if (declaredOnes === undefined) checkStoredPart(parts, fields, genes);
   else {
     parseQuery(wholeParts.computed, declaredOnes, genes);
     if (isRanking(parseQuery(parts.computed, declaredOnes, genes))) return [wholeParts];
   }
-  return partsNaming({ query: query['query'] }, named).length > 0
+  return partsWithComputedFields({ query: query['query'] }, named).length > 0
     ? [wholeParts]
     : [parts, wholeParts];
 }
 
-/** The fields to compute of a version of the dataset for the second part of a query, and whether they are the same for every user. */
-export async function orderOf(
+/**
+ * Returns the fields that must be computed for the second part of a query, in a version of the dataset, and whether they are the same for
+ * every user.
+ */
+export async function computedOrderOf(
   asked: ComputedQuery,
   { stored, paths }: SeparatedQuery,
   version: number,
 ): Promise<{ readonly order: ComputedOrder; readonly isRepeatable: boolean }> {
-  const { names, isRepeatable } = fieldsRead(asked.settings, asked.named);
-  const { targetFields, annotatorParams } = rowAnnotation(asked.settings);
+  const { names, isRepeatable } = requiredFieldsOf(asked.settings, asked.named);
+  const { targetFields, annotatorParams } = annotationSettingsToRow(asked.settings);
   const { scores } = parseQuery(stored, asked.fields, await genesForQuery(stored));
   const order = {
     version,
@@ -87,38 +88,41 @@ export async function orderOf(
 }
 
 /**
- * The second part of a query, parsed over a table of which `computed` are the fields that have values; undefined if it can be asked of all
- * records only.
+ * Parses the second part of a query over a table in which the fields `computed` have values; returns undefined if this part can be answered
+ * only over all records.
  */
-export async function parsedOver(
+export async function parseComputedPart(
   asked: ComputedQuery,
   parts: SeparatedQuery,
   computed: readonly DatasetField[],
-): Promise<ParsedOver | undefined> {
-  const fields = tableFields(asked, parts, computed);
+): Promise<ComputedTableQuery | undefined> {
+  const fields = computedTableFields(asked, parts, computed);
   try {
     const request = parseQuery(parts.computed, fields, await genesForQuery(parts.computed));
     return parts.paths !== null && isRanking(request) ? undefined : { request, fields };
   } catch (error) {
-    // An error for a missing field or a wrong type may not occur with other records, so it is ignored here.
+    // The error may be due to the records of the first part, in which a field may be missing or have another type, so it is ignored here.
     if (parts.paths !== null && error instanceof AppError) return undefined;
     throw error;
   }
 }
 
-/** A query of a table, and the fields that the table has. */
-export interface ParsedOver {
+/** A query of a table of computed fields, and the fields of the table. */
+export interface ComputedTableQuery {
   readonly request: QueryRequest;
   readonly fields: readonly DatasetField[];
 }
 
-/** The fields of a computed table: stored fields as the dataset has them, and computed ones with the types of their values. */
-function tableFields(
+/**
+ * Returns the fields of a table of computed fields: stored fields as the dataset has them, and computed fields with the types of their
+ * values.
+ */
+function computedTableFields(
   asked: ComputedQuery,
   { paths }: SeparatedQuery,
   found: readonly DatasetField[],
 ): readonly DatasetField[] {
-  const { names } = fieldsRead(asked.settings, asked.named);
+  const { names } = requiredFieldsOf(asked.settings, asked.named);
   const isStored = ({ path }: DatasetField): boolean =>
     !names.has(path[0]!) &&
     (paths === null || paths.some((one) => one.every((name, i) => path[i] === name)));
@@ -129,12 +133,15 @@ function tableFields(
   return [
     ...asked.fields.filter(isStored),
     ...computedFields,
-    // Fields in which no record has a value.
+    // The computed fields in which no record has a value.
     ...fieldsWithout.map(({ name, dataType, isList }) => uncataloguedField([name], dataType as DataType, { isList })), // prettier-ignore
   ];
 }
 
-/** Fields of the dataset and computed fields; undefined if a computed field has a type that only its values tell (`auto`, `object`). */
+/**
+ * Returns the fields of the dataset and the computed fields; undefined if the type of a computed field depends on its values (`auto`,
+ * `object`).
+ */
 function declaredFields({
   settings,
   named,
@@ -149,8 +156,8 @@ function declaredFields({
   ];
 }
 
-/** Throws the 400 of a mistake in the first part of a query, at its position in the query. */
-function checkStored(
+/** Throws a 400 for a mistake in the first part of a query; the error has the position in the whole query. */
+function checkStoredPart(
   { stored, positions }: SeparatedQuery,
   fields: readonly DatasetField[],
   genes: Parameters<typeof parseQuery>[2],
@@ -160,7 +167,7 @@ function checkStored(
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     const placeFilters = (text: string): string =>
-      text.replace(/(?<=\(at )filters[^)]*/g, (at) => positionIn(at, positions.stored));
+      text.replace(/(?<=\(at )filters[^)]*/g, (at) => positionInQuery(at, positions.stored));
     const errors = Object.entries(error.fields ?? {}).map(([key, texts]) => [key, Array.isArray(texts) ? texts.map((one) => placeFilters(String(one))) : texts]); // prettier-ignore
     throw new AppError(error.code, placeFilters(error.message), Object.fromEntries(errors), error);
   }

@@ -1,8 +1,8 @@
-import { notFound } from '../../../engine/core/errors.js';
+import { notFoundError } from '../../../engine/core/errors.js';
 import { stringifyJson } from '../../../engine/core/json.js';
 import type { JobQueue } from '../../queue/queue.js';
 import type { TableCache } from '../table/table-cache.js';
-import { tableOf, type ComputedTable } from './computed-table.js';
+import { computedTableOf, type ComputedTable } from './computed-table.js';
 import type { ComputedOrder } from './computed-types.js';
 
 /** A table of computed fields that was created on demand. */
@@ -11,18 +11,21 @@ export interface CreatedComputedTable extends ComputedTable {
   readonly ms: number;
 }
 
-/** The user who orders a table, and the data to compute it from. */
+/** The user who requests a table of computed fields, and the data to compute it from. */
 export interface ComputedRequest {
   readonly datasetId: number;
   readonly userId: number;
   readonly order: ComputedOrder;
-  /** The expressions read records alone, so that the table is the same whoever asks, and when; else it lasts as long as its request. */
+  /**
+   * Whether the expressions read nothing but the record, so that the table is the same for every user and time; otherwise the table lasts
+   * as long as its request.
+   */
   readonly isRepeatable: boolean;
 }
 
 /** Tables of computed fields, which the worker creates on demand. */
 export interface ComputedTables {
-  /** Like `TableCache.use`. Throws the error of the task that creates the table. */
+  /** Calls `work` with the table for a request, like `TableCache.use`. Throws the error of the task that creates the table. */
   use<T>(
     request: ComputedRequest,
     signal: AbortSignal,
@@ -44,7 +47,7 @@ export function computedTables(
         objectId: datasetId,
         isKept: isRepeatable,
         keepsError: () => false,
-        gone: notFound,
+        gone: notFoundError,
         async create(ended: AbortSignal) {
           const startedAt = performance.now();
           const { task, result } = await queue.perform(
@@ -57,12 +60,12 @@ export function computedTables(
             },
             ended,
           );
-          const madeTable = tableOf(result, { datasetId: task.id, version: 0 });
+          const madeTable = computedTableOf(result, { datasetId: task.id, version: 0 });
           const table = { ...madeTable, ms: performance.now() - startedAt };
           return { table, folder: result.folder, bytes: table.snapshot.bytes };
         },
       };
-      return cache.use(source, signal, work);
+      return cache.withTable(source, signal, work);
     },
   };
 }

@@ -6,13 +6,13 @@ export interface ComputedOrder {
   readonly version: number;
   /** The query that finds the records: filters, query string, entities and genome build. */
   readonly conditions: JsonObject;
-  /** The records are in the order of their relevance for the query. */
+  /** Whether the records are in the order of their relevance for the query. */
   readonly isRanked: boolean;
-  /** The target fields to compute. All of them become columns. */
+  /** The target fields to compute. Each of them becomes a column. */
   readonly fields: readonly JsonObject[];
   /** The variables of the expressions. */
   readonly data: JsonObject;
-  /** The paths of the stored fields that the table has too; null for all. */
+  /** The paths of the stored fields that the table contains too; null for all. */
   readonly paths: readonly (readonly string[])[] | null;
 }
 
@@ -20,7 +20,7 @@ export interface ComputedOrder {
 export interface ComputedParams {
   /** The migration that creates the table; it adds a column of source rows, and commits nothing. */
   readonly migration: MigrationParams;
-  /** The limits of the table: the time for creating it, and its size. */
+  /** The time limit for creating the table, in milliseconds; `maxBytes` limits its size. */
   readonly timeoutMs: number;
   readonly maxBytes: number;
   /** The names of the computed fields, for messages. */

@@ -6,8 +6,8 @@ import type { ComputedOrder, ComputedParams } from './computed-types.js';
 import { runComputedTable } from './run-computed.js';
 
 /**
- * Computes fields of the records of a dataset into a table, so that a query can find, sort and count by them. The query waits for it. Nothing
- * refers to the table but the cache of the API process, as to the tables of uploaded files.
+ * Computes fields of the records of a dataset into a table, so that a query, which waits for it, can filter, sort and count by them. As for
+ * the tables of uploaded files, only the cache of the API process refers to the table.
  */
 export const computedTableJob: Job<'computed_table', ComputedParams, TableResult> = {
   kind: 'computed_table',
@@ -18,7 +18,7 @@ export const computedTableJob: Job<'computed_table', ComputedParams, TableResult
 
   async prepare(task, context: PublishContext) {
     const { prepareComputedTable } = await import('./prepare-computed.js');
-    return prepareComputedTable(task, task.sourceObjectId!, orderOf(task), context);
+    return prepareComputedTable(task, task.sourceObjectId!, computedOrderOfTask(task), context);
   },
   run: runComputedTable,
   async discard(task, data) {
@@ -26,6 +26,6 @@ export const computedTableJob: Job<'computed_table', ComputedParams, TableResult
   },
 };
 
-function orderOf({ params }: TaskRow): ComputedOrder {
+function computedOrderOfTask({ params }: TaskRow): ComputedOrder {
   return params as unknown as ComputedOrder;
 }

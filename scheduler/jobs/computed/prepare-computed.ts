@@ -5,35 +5,38 @@ import { PhysicalNames, reservedNames } from '../../../engine/ingest/physical-na
 import type { Column, Columns, JsonObject } from '../../../engine/core/types.js';
 import { parseMigrationParams } from '../../../engine/query/request/request.js';
 import { project } from '../../../engine/query/results/projection.js';
-import { originOf } from '../../queue/permissions.js';
+import { evaluationOriginOf } from '../../queue/permissions.js';
 import { hasExpression } from '../import/expressions/field-expressions.js';
 import { knownColumns } from '../import/known-columns.js';
-import { declaredBy } from '../import/target-fields.js';
+import { declarationsIn } from '../import/target-fields.js';
 import type { PublishContext } from '../job.js';
 import { migratedColumns } from '../migration/column-plan.js';
 import { migrationExpressions } from '../migration/prepare-migration.js';
-import { visibleData } from '../visible-data.js';
+import { visibleVersionOf } from '../visible-data.js';
 import type { ComputedOrder, ComputedParams } from './computed-types.js';
 
-/** Values that do not fit their field are null, as after any other error of an expression. */
-const validation = {
+/** A value that does not fit its field becomes null, as after any other error of an expression. */
+const lenientValidation = {
   disable: true,
   raiseOnErrors: false,
   strict: false,
   allowNewFields: true,
 } as const;
 
-/** Plans the table as a migration that keeps the ids of the records. The request has checked the right to read the dataset. */
+/**
+ * Plans the table of computed fields as a migration that keeps the ids of the records. The request has already checked the permission to
+ * read the dataset.
+ */
 export async function prepareComputedTable(
   task: Pick<TaskRow, 'userId' | 'createdAt'>,
   datasetId: number,
   { version, conditions, isRanked, fields, data, paths }: ComputedOrder,
   { catalog, store }: PublishContext,
 ): Promise<ComputedParams> {
-  const source = await visibleData(catalog, store, datasetId, version);
+  const source = await visibleVersionOf(catalog, store, datasetId, version);
   const genes = await genesForQuery(conditions);
   const found = parseMigrationParams(conditions, source.fields, genes);
-  const declaredColumns = knownColumns([], declaredBy(fields));
+  const declaredColumns = knownColumns([], declarationsIn(fields));
   const computedNames = new Set(fields.filter(hasExpression).map(({ name }) => String(name)));
   const isSelected = (name: string): boolean =>
     !computedNames.has(name) && !reservedNames.includes(name);
@@ -42,10 +45,10 @@ export async function prepareComputedTable(
     .filter(({ column, isStored }) => isStored && isSelected(column.name))
     .map(({ column }) => column);
   const columns = migratedColumns(selectedColumns, declaredColumns, []);
-  const row = { ...expressionRow(fields, data), sourceId: datasetId, datasetId };
+  const row = { ...computedExpressions(fields, data), sourceId: datasetId, datasetId };
   const expressions = migrationExpressions(
     row,
-    await originOf(task, catalog),
+    await evaluationOriginOf(task, catalog),
     source,
     [],
     declaredColumns,
@@ -60,7 +63,7 @@ export async function prepareComputedTable(
       snapshot: source.snapshot,
       request: isRanked ? found : { ...found, scores: [] },
       columns,
-      // No dataset stores the result.
+      // No dataset stores the result of the expressions.
       expressions: expressions && {
         ...expressions,
         fields: { ...expressions.fields, targetDataset: null },
@@ -71,17 +74,20 @@ export async function prepareComputedTable(
       described: [],
       createdFields: [],
       genomeBuild: null,
-      validation,
+      validation: lenientValidation,
       change: null,
       deletesRows: false,
-      sourceRows: rowColumn([...columns.map(({ to }) => to), ...declaredColumns], computedNames),
+      sourceRows: sourceRowColumn(
+        [...columns.map(({ to }) => to), ...declaredColumns],
+        computedNames,
+      ),
       dryRun: null,
     },
   };
 }
 
-/** Choice: fields that are transient are in the table, so that a query can find by them. */
-function expressionRow(fields: readonly JsonObject[], data: JsonObject) {
+/** Choice: the table also contains fields that are transient, so that a query can filter by them. */
+function computedExpressions(fields: readonly JsonObject[], data: JsonObject) {
   return {
     targetFields: fields.map((field) => ({ ...field, is_transient: false })),
     annotatorParams: { data },
@@ -89,8 +95,8 @@ function expressionRow(fields: readonly JsonObject[], data: JsonObject) {
   };
 }
 
-/** The column of the rows in the source, with a name that no field has. */
-function rowColumn(columns: Columns, computed: ReadonlySet<string>): Column {
+/** Returns the column for the row numbers in the source, with a name that no field has. */
+function sourceRowColumn(columns: Columns, computed: ReadonlySet<string>): Column {
   const takenNames = new Set([...columns.map(({ name }) => name), ...computed]);
   let name = '_row';
   while (takenNames.has(name)) name = `_${name}`;

@@ -1,20 +1,20 @@
 import { join } from 'node:path';
-import { byteSize } from '../../../engine/core/budgets.js';
-import { AppError, canceled } from '../../../engine/core/errors.js';
+import { byteSizeText } from '../../../engine/core/budgets.js';
+import { AppError, canceledError } from '../../../engine/core/errors.js';
 import { writeStream } from '../../../engine/core/file-writer.js';
 import { makeFolder, sweepFolder } from '../../../engine/core/files.js';
 import { findRows, needsEngine } from '../../../engine/query/plan/find.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
-import { schemaFile } from '../../../engine/store/schema-file.js';
+import { encodeSchemaFile } from '../../../engine/store/schema-file.js';
 import type { RunContext } from '../job.js';
 import { ChunkWriter } from '../migration/chunk-writer.js';
 import { migrationOutcome } from '../migration/migration-outcome.js';
-import { schemaName, type TableResult } from '../table/run-table.js';
+import { schemaFileName, type TableResult } from '../table/run-table.js';
 import type { ComputedParams } from './computed-types.js';
 
 /**
- * Finds the records and writes the stored and the computed columns of each as segments, with the chunks of migrations, in a folder that nothing
- * uses before the task has ended. Throws `budget` for a table that takes too much time or space.
+ * Finds the records and writes their stored and computed columns as segments, with the chunks of migrations, to a folder that nothing uses
+ * before the task has ended. Throws `budget` for a table that takes too much time or space.
  */
 export async function runComputedTable(
   params: ComputedParams,
@@ -32,8 +32,8 @@ export async function runComputedTable(
       writeComputedTable(params, folder, limitedContext, engine),
     );
   } catch (error) {
-    if (context.signal.aborted) throw canceled();
-    throw limit.aborted ? tooSlow(params) : error;
+    if (context.signal.aborted) throw canceledError();
+    throw limit.aborted ? computationTimeoutError(params) : error;
   }
 }
 
@@ -47,49 +47,49 @@ export async function writeComputedTable(
   const { migration } = params;
   const { snapshot, request, sourceRows } = migration;
   await makeFolder(folder);
-  await sweepFolder(folder); // it may have files of an earlier attempt
+  await sweepFolder(folder); // the folder may have files of an earlier attempt
   const writer: ChunkWriter = new ChunkWriter(migration, {
     ...context,
     scratch: folder,
     progress(progress) {
-      checkSize(params, writer);
+      checkTableSize(params, writer);
       context.progress(progress);
     },
   });
   const { signal } = context;
   const subject = `dataset ${snapshot.datasetId}`;
   const options = { signal, timeoutMs: params.timeoutMs, subject };
-  await writer.writeAll(findRows(engine, snapshot, request, options));
-  const outcome = migrationOutcome(migration, writer.chunks, writer.counts());
+  await writer.writeAllChunks(findRows(engine, snapshot, request, options));
+  const outcome = migrationOutcome(migration, writer.completedChunks, writer.countRecords());
   const columns = [...outcome.columns, sourceRows!];
   const segments = writer.segments();
-  await writeStream(join(folder, schemaName), [schemaFile(columns)]);
-  // Chunks that were written again have left their first files.
-  const files = new Set([schemaName, ...segments.map(({ path }) => path)]);
+  await writeStream(join(folder, schemaFileName), [encodeSchemaFile(columns)]);
+  // The first files of chunks that were written again are still in the folder.
+  const files = new Set([schemaFileName, ...segments.map(({ path }) => path)]);
   await sweepFolder(folder, (name) => files.has(name));
   return { columns, segments, folder };
 }
 
-function checkSize({ names, maxBytes }: ComputedParams, writer: ChunkWriter): void {
+function checkTableSize({ names, maxBytes }: ComputedParams, writer: ChunkWriter): void {
   const bytes = writer.segments().reduce((sum, segment) => sum + segment.bytes, 0);
   if (bytes <= maxBytes) return;
   throw new AppError(
     'budget',
-    `Computing ${nameList(names)} takes more than ${byteSize(maxBytes)}, the most that a query may take: ${fix}`,
+    `Computing ${joinFieldNames(names)} takes more than ${byteSizeText(maxBytes)}, the most that a query may take: ${narrowQueryAdvice}`,
   );
 }
 
-function tooSlow({ names, timeoutMs }: ComputedParams): AppError {
+function computationTimeoutError({ names, timeoutMs }: ComputedParams): AppError {
   return new AppError(
     'budget',
-    `Computing ${nameList(names)} to find, sort or count by it took longer than ${timeoutMs / 1000} s, the most that a query may take: ${fix}`,
+    `Computing ${joinFieldNames(names)} to find, sort or count by it took longer than ${timeoutMs / 1000} s, the most that a query may take: ${narrowQueryAdvice}`,
   );
 }
 
-const fix =
+const narrowQueryAdvice =
   'narrow the query with filters on stored fields, or store the field with a migration and query that';
 
-function nameList(names: readonly string[]): string {
+function joinFieldNames(names: readonly string[]): string {
   const shownNames = names.slice(0, 3).join(', ');
   return names.length > 3 ? `${shownNames} and others` : shownNames;
 }

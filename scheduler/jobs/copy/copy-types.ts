@@ -26,5 +26,5 @@ export type CopiedObject = Pick<
   | 'target'
 >;
 
-/** The files have their ids as names in the scratch folder. */
+/** The result of a copy; the scratch folder holds each copied file under the id of its object. */
 export type CopyResult = CopyParams;

@@ -4,48 +4,48 @@ import type { ObjectCopyRow } from '../../../engine/catalog/object-copies.js';
 import type { ObjectRow, ObjectType } from '../../../engine/catalog/object-row.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
-import { AppError, notFound } from '../../../engine/core/errors.js';
+import { AppError, notFoundError } from '../../../engine/core/errors.js';
 import { linkFile, removeFile, syncFolder } from '../../../engine/core/files.js';
 import { checkPermission } from '../../queue/permissions.js';
 import type { PublishContext, PublicationOutcome } from '../job.js';
 import type { CopiedObject, CopyParams, CopyResult } from './copy-types.js';
 
-const pageRows = 1000;
-/** The most objects of a copy: all become visible in one transaction, which should take at most a few seconds. */
-const maxObjects = 100_000;
+const objectsPerPage = 1000;
+/** Maximum number of objects of a copy: all become visible in one transaction, which should take at most a few seconds. */
+const maxCopiedObjects = 100_000;
 
-/** Lists what is copied, after the permissions on both vaults have been checked. */
+/** Checks the permissions on both vaults, and lists the objects to copy. */
 export async function prepareCopy(task: TaskRow, { catalog }: PublishContext): Promise<CopyParams> {
-  const copy = await checkedCopy(task, catalog);
+  const copy = await authorizedCopy(task, catalog);
   const found: CopiedObject[] = [];
   let skipped = 0;
   const add = (row: ObjectRow): void => {
     if (row.objectType === 'dataset') skipped++;
-    else found.push(copiedOf(row));
-    if (found.length > maxObjects)
-      throw new AppError('budget', `a copy takes at most ${maxObjects} files and folders: copy the folders one by one`); // prettier-ignore
+    else found.push(copiedObjectOf(row));
+    if (found.length > maxCopiedObjects)
+      throw new AppError('budget', `a copy takes at most ${maxCopiedObjects} files and folders: copy the folders one by one`); // prettier-ignore
   };
   const { sourceObjectId, sourceVaultId } = copy;
   if (sourceObjectId !== null) {
     const root = await catalog.objects.get(sourceObjectId);
-    if (root?.vaultId !== sourceVaultId) throw notFound();
+    if (root?.vaultId !== sourceVaultId) throw notFoundError();
     add(root);
     if (root.objectType === 'file') return { objects: found, skipped };
   }
   const filter = sourceObjectId === null ? { vaultIds: [sourceVaultId] } : { ancestorId: sourceObjectId }; // prettier-ignore
-  for (let offset = 0; ; offset += pageRows) {
+  for (let offset = 0; ; offset += objectsPerPage) {
     const { rows } = await catalog.objects.list(
       { viewer: null, ...filter },
-      { limit: pageRows, offset },
+      { limit: objectsPerPage, offset },
     );
     for (const row of rows) add(row);
-    if (rows.length < pageRows) break;
+    if (rows.length < objectsPerPage) break;
   }
   // The list is ordered by path, so a folder precedes its contents.
   return { objects: found, skipped };
 }
 
-function copiedOf(row: ObjectRow): CopiedObject {
+function copiedObjectOf(row: ObjectRow): CopiedObject {
   const { id, parentId, objectType, filename, path, description, metadata, tags } = row;
   const { mimetype, size, md5, revision, documentsCount, target } = row;
   return { id, parentId, objectType, filename, path, description, metadata, tags, mimetype, size, md5, revision, documentsCount, target }; // prettier-ignore
@@ -57,7 +57,7 @@ export async function publishCopy(
   { objects, skipped }: CopyResult,
   { catalog, data, attempt, now }: PublishContext,
 ): Promise<PublicationOutcome> {
-  const copy = await checkedCopy(task, catalog);
+  const copy = await authorizedCopy(task, catalog);
   const scratch = data.taskScratch(task.id, attempt);
   const blobs: string[] = [];
   const link = async (from: string, to: string): Promise<void> => {
@@ -97,17 +97,17 @@ export async function publishCopy(
     await tx.tasks.complete(task.id, { metadata: { progress, ...counts }, now: now() });
   });
   await completedCopy.catch(async (error: unknown) => {
-    // The sweep at start removes what cannot be removed now.
+    // A file that cannot be removed now is removed by the sweep at start.
     for (const blob of blobs) await removeFile(blob).catch(() => undefined);
     throw error;
   });
   return 'published';
 }
 
-/** The copy of a task. Throws if its user has lost the right to read the source or to write the target. */
-async function checkedCopy(task: TaskRow, tables: Tables): Promise<ObjectCopyRow> {
+/** Returns the copy that a task makes. Throws if the user of the task has lost the permission to read the source or to write the target. */
+async function authorizedCopy(task: TaskRow, tables: Tables): Promise<ObjectCopyRow> {
   const copy = await tables.objectCopies.get(task.resourceId);
-  if (copy === undefined) throw notFound();
+  if (copy === undefined) throw notFoundError();
   await checkPermission(tables, task.userId, 'vault', copy.sourceVaultId, 'read');
   await checkPermission(tables, task.userId, 'vault', copy.targetVaultId, 'write');
   if (copy.targetObjectId === null) return copy;

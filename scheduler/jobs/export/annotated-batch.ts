@@ -3,42 +3,42 @@ import type { Column, Columns } from '../../../engine/core/types.js';
 import type { PyDict } from '../../../engine/expression/values/values.js';
 import { makeBatch, type Batch } from '../../../engine/ingest/batch.js';
 import { FindingCollector, type Findings } from '../../../engine/ingest/findings.js';
-import { givenId, reservedNames } from '../../../engine/ingest/physical-names.js';
+import { givenIdColumn, reservedNames } from '../../../engine/ingest/physical-names.js';
 import { RecordContext } from '../../../engine/ingest/record-context.js';
 import { withReservedColumns } from '../../../engine/ingest/record-ids.js';
-import { lenientRules } from '../import/expressions/compute-fields.js';
+import { lenientReportRules } from '../import/expressions/compute-fields.js';
 import { errorsField } from '../import/expressions/record-errors.js';
 import { RecordColumns } from '../import/expressions/record-columns.js';
 
-/** The records that result from expressions, as columns. */
+/** The records that expressions produce, as columns. */
 export interface AnnotatedBatch {
-  /** The batch with the reserved columns in front. */
+  /** The records, with the columns of the reserved fields first. */
   readonly batch: Batch;
   /** The columns of the fields except the reserved ones, with the marks of `Column.seen`. */
   readonly columns: Columns;
-  /** The names of all their fields, in order. */
+  /** The names of all fields of the records, in order. */
   readonly names: readonly string[];
   /** The findings about values that are not stored unchanged. */
   readonly findings: Findings;
   release(): void;
 }
 
-/** The columns for the reserved fields that records have themselves. */
-const givenColumns: Columns = [
-  givenId,
-  { ...givenId, name: '_commit', physical: '_strandlake_commit' },
+/** The columns for values of reserved fields that the records themselves contain. */
+const reservedColumnsOfRecords: Columns = [
+  givenIdColumn,
+  { ...givenIdColumn, name: '_commit', physical: '_strandlake_commit' },
 ];
 
 /**
- * Makes columns of records. `known` are columns whose types the values get, `hints` those whose types are hints. Throws `budget` for too many
- * fields.
+ * Converts records to columns. `known` are columns whose types the values must have, `hints` columns whose types are suggestions. Throws
+ * `budget` for too many fields.
  */
 export function annotatedBatch(
   records: Iterable<PyDict>,
   known: Columns,
   hints: Columns,
 ): AnnotatedBatch {
-  const findings = new FindingCollector(lenientRules);
+  const findings = new FindingCollector(lenientReportRules);
   const context = new RecordContext({
     isDisabled: false,
     reject: (line, code, field, message) => {
@@ -47,10 +47,10 @@ export function annotatedBatch(
     },
     warn: (line, code, field, message) => findings.warn(line, code, field, message),
   });
-  const made = new RecordColumns([...givenColumns, ...known], hints, context);
+  const made = new RecordColumns([...reservedColumnsOfRecords, ...known], hints, context);
   const names = new Set<string>();
   for (const { map } of records) {
-    context.record++;
+    context.recordNumber++;
     for (const name of reservedNames) made.append(name, map.get(name) ?? null);
     for (const [key, value] of map) {
       const name = String(key);
@@ -61,30 +61,34 @@ export function annotatedBatch(
   }
   const batch = made.finish();
   return {
-    batch: batch.rows === 0 ? batch : withGivenIds(batch),
-    columns: batch.seen.filter(isFree),
+    batch: batch.rows === 0 ? batch : renameReservedColumns(batch),
+    columns: batch.seen.filter(isNotReserved),
     names: [...names],
     findings: findings.result(),
     release: () => made.release(),
   };
 }
 
-/** The names of the fields of records in several batches, in the order in which they come; errors are the last. */
-export function fieldNames(batches: readonly Pick<AnnotatedBatch, 'names'>[]): readonly string[] {
+/** Returns the names of the fields of records in several batches, in order of first occurrence; the field for errors comes last. */
+export function fieldNamesOfBatches(
+  batches: readonly Pick<AnnotatedBatch, 'names'>[],
+): readonly string[] {
   const names = new Set(batches.flatMap((one) => one.names));
   return names.delete(errorsField) ? [...names, errorsField] : [...names];
 }
 
-/** Copies the values of `_id` and `_commit` that the records have themselves into the columns that every file has for them. */
-function withGivenIds(batch: Batch): Batch {
+/** Copies the values of `_id` and `_commit` that the records themselves contain into the columns of these names, which every file has. */
+function renameReservedColumns(batch: Batch): Batch {
   const children = batch.data.data.children;
   const of = (isWanted: (column: Column) => boolean) =>
     batch.columns.flatMap((column, i) => (isWanted(column) ? [children[i]!] : []));
-  const columns = batch.columns.filter(isFree);
-  const reserved = givenColumns.flatMap(({ physical }) => of((one) => one.physical === physical));
-  return withReservedColumns(makeBatch(columns, batch.rows, of(isFree)), reserved);
+  const columns = batch.columns.filter(isNotReserved);
+  const reserved = reservedColumnsOfRecords.flatMap(({ physical }) =>
+    of((one) => one.physical === physical),
+  );
+  return withReservedColumns(makeBatch(columns, batch.rows, of(isNotReserved)), reserved);
 }
 
-function isFree({ physical }: Column): boolean {
-  return !givenColumns.some((one) => one.physical === physical);
+function isNotReserved({ physical }: Column): boolean {
+  return !reservedColumnsOfRecords.some((one) => one.physical === physical);
 }

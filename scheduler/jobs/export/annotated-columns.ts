@@ -3,18 +3,17 @@ import type { Column, Columns, JsonObject } from '../../../engine/core/types.js'
 import type { DatasetField } from '../../../engine/core/dataset-field.js';
 import { hasOpenType } from '../../../engine/ingest/overlaid-columns.js';
 import type { QueryRequest } from '../../../engine/query/request/request.js';
-import { project, type Projected } from '../../../engine/query/results/projection.js';
+import { project, type ProjectedColumn } from '../../../engine/query/results/projection.js';
 import { reservedColumns } from '../../../engine/store/arrow.js';
 import type { AnnotationTask } from '../../expressions/plan-annotation.js';
 import type { AnnotatedColumns } from '../../expressions/protocol.js';
 import { typeHints } from '../import/expressions/input-columns.js';
 import { knownColumns } from '../import/known-columns.js';
-import { declaredBy } from '../import/target-fields.js';
+import { declarationsIn } from '../import/target-fields.js';
 
 /**
- * What is known of the columns of annotated records before there is one, where `request` finds the records, and the catalogue declares
- * `fields`.
- *
+ * Returns what is known about the columns of annotated records before the first record is annotated. `request` finds the records, and the
+ * catalogue declares `fields`.
  * Choice: a computed field without a type has the type of its values in the exported records, as if they were imported.
  */
 export function annotatedColumns(
@@ -29,14 +28,14 @@ export function annotatedColumns(
     fields: request.fields,
     excludeFields: [...request.excludeFields, ...dropped],
   });
-  // Reserved fields are strings, also when an expression computes them.
-  const declared = declaredBy(targetFields).filter(({ name }) => !reservedNames.includes(name));
+  // Reserved fields are strings, even if an expression computes them.
+  const declared = declarationsIn(targetFields).filter(({ name }) => !reservedNames.includes(name));
   const own = returned.filter(({ column: { name }, isStored }) => isStored && !names.has(name) && !reservedNames.includes(name)).map(({ column }) => column); // prettier-ignore
   const isGiven = (text: string): boolean => text.trim() !== '';
   if (isGiven(task.preExpression) || isGiven(task.postExpression)) {
-    const computed = withoutNested(knownColumns([], declared), names);
+    const computed = topLevelColumns(knownColumns([], declared), names);
     const isLast = !isGiven(task.postExpression);
-    // An expression after the fields may make other values of theirs, such as the elements of a list.
+    // An expression that runs after the fields have been computed may change their values, such as from a single value to a list.
     const loose = computed.map((column) => ({ ...column, isList: false }));
     return {
       stored: [],
@@ -45,12 +44,12 @@ export function annotatedColumns(
       fixed: null,
     };
   }
-  const known = withoutNested(knownColumns(own, declared), names, own);
+  const known = topLevelColumns(knownColumns(own, declared), names, own);
   const typed = new Map(known.map((column) => [column.name, column]));
   const physical = new PhysicalNames(known.map((column) => column.physical), true); // prettier-ignore
-  const empty = (name: string): Projected => {
+  const empty = (name: string): ProjectedColumn => {
     const found = typed.get(name) ?? { name, physical: physical.add(name), type: 'string', isList: false }; // prettier-ignore
-    return { column: withoutMarks(found), isStored: false };
+    return { column: columnWithoutValues(found), isStored: false };
   };
   const transient = new Set(task.fields.flatMap(({ name, isTransient }) => (isTransient ? [name] : []))); // prettier-ignore
   const kept = returned.filter(({ column }) => !transient.has(column.name));
@@ -66,8 +65,11 @@ export function annotatedColumns(
   };
 }
 
-/** The declared columns without those that a dotted name declares within objects: records have computed fields at the top. */
-function withoutNested(
+/**
+ * Returns the declared columns except those that a dotted name declares within objects: the computed fields of a record are at its top
+ * level.
+ */
+function topLevelColumns(
   declared: Columns,
   names: ReadonlySet<string>,
   stored: Columns = [],
@@ -78,23 +80,23 @@ function withoutNested(
   });
 }
 
-/** A column as it is in a file without values: the type of one that values decide is string. */
-function withoutMarks(column: Column): Column {
+/** Returns a column as a file without records has it: a type that depends on the values becomes string. */
+function columnWithoutValues(column: Column): Column {
   const { name, physical, type, isList } = column;
   const isOpen = type === 'object' || hasOpenType(column);
   return { name, physical, type: isOpen ? 'string' : type, isList };
 }
 
 /**
- * The projection for a file of annotated records: `columns` are those of the table, `filled` says which of them have values, and `names`
- * are the names of the fields in order.
+ * Returns the projection for a file of annotated records: `columns` are the columns of the table, `filled` says which of them have values,
+ * and `names` are the names of the fields in order.
  */
 export function annotatedProjection(
   { fixed }: AnnotatedColumns,
   columns: Columns,
   names: readonly string[],
   filled: ReadonlySet<string>,
-): readonly Projected[] {
+): readonly ProjectedColumn[] {
   const byName = new Map([...reservedColumns, ...columns].map((column) => [column.name, column]));
   const planned = new Map(fixed?.map((one) => [one.column.name, one]));
   return [...new Set([...planned.keys(), ...names])].flatMap((name) => {

@@ -4,46 +4,46 @@ import { removeFile } from '../../../engine/core/files.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { mergeFindings } from '../../../engine/ingest/findings.js';
 import { needsRewrite, unifyColumns } from '../../../engine/ingest/unify-columns.js';
-import type { Projected } from '../../../engine/query/results/projection.js';
-import { looseSnapshot } from '../../../engine/store/loose.js';
-import { schemaFile } from '../../../engine/store/schema-file.js';
+import type { ProjectedColumn } from '../../../engine/query/results/projection.js';
+import { unloggedSnapshot } from '../../../engine/store/loose.js';
+import { encodeSchemaFile } from '../../../engine/store/schema-file.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import type { FileWarning } from '../../../writers/writer.js';
-import { recordsAhead } from '../../expressions/call-ahead.js';
+import { maxRecordsAhead } from '../../expressions/call-ahead.js';
 import type { AnnotatedColumns } from '../../expressions/protocol.js';
 import type { RunContext } from '../job.js';
-import { schemaName } from '../table/run-table.js';
-import { fieldNames } from './annotated-batch.js';
+import { schemaFileName } from '../table/run-table.js';
+import { fieldNamesOfBatches } from './annotated-batch.js';
 import { annotatedProjection } from './annotated-columns.js';
 import type { AnnotatedPart } from './annotated-part.js';
-import { inOrder } from './in-order.js';
+import { mapInOrder } from './in-order.js';
 import type { PartLimits } from './part-cutter.js';
 import type { ExportAnnotation, PartRows } from './part.js';
 
-/** The parts of which the records are annotated. */
-export const annotatedParts: PartLimits = { partRecords: recordsAhead };
+/** The size of the parts in which records are annotated. */
+export const annotatedPartLimits: PartLimits = { partRecords: maxRecordsAhead };
 
-/** A table in the scratch folder with the records that expressions make of those that an export finds. */
+/** A table in the scratch folder with the annotated records of an export. */
 export interface AnnotatedTable {
   readonly snapshot: Snapshot;
-  readonly projection: readonly Projected[];
+  readonly projection: readonly ProjectedColumn[];
   readonly warnings: readonly FileWarning[];
 }
 
 /** The records to annotate. */
 export interface AnnotationSource {
-  readonly projection: readonly Projected[];
+  readonly projection: readonly ProjectedColumn[];
   readonly annotation: ExportAnnotation;
   readonly columns: AnnotatedColumns;
-  /** Finds the records. */
+  /** Finds the records, in parts. */
   parts(): AsyncGenerator<PartRows>;
 }
 
 /**
- * Annotates records into a table. If parts disagree about a type, a second pass annotates those parts again, of which the records are found
- * again, so that no rows are kept. `annotated` is called with the number of records that have been read.
+ * Annotates records into a table. If parts disagree about a type, a second pass finds and annotates the records of those parts again, so
+ * that no rows are kept in memory. `annotated` is called with the number of records that have been read.
  */
-export async function annotatedTable(
+export async function createAnnotatedTable(
   source: AnnotationSource,
   context: RunContext,
   annotated: (records: number) => void,
@@ -53,8 +53,8 @@ export async function annotatedTable(
   const parts: AnnotatedPart[] = [];
   let records = 0;
   const first = (rows: PartRows, index: number): Promise<AnnotatedPart> =>
-    annotatePart(source, context, rows, { name: `records-${index}a`, known, hints });
-  for await (const { part, rows } of annotate(source, context, first)) {
+    annotatePartInPool(source, context, rows, { name: `records-${index}a`, known, hints });
+  for await (const { part, rows } of annotateParts(source, context, first)) {
     parts.push(part);
     annotated((records += rows));
   }
@@ -64,37 +64,37 @@ export async function annotatedTable(
     const again = async (rows: PartRows, index: number): Promise<AnnotatedPart> => {
       if (outdated[index] !== true) return parts[index]!;
       await removeFile(join(scratch, parts[index]!.segment!.path));
-      return annotatePart(source, context, rows, { name: `records-${index}b`, known: columns, hints: [] }); // prettier-ignore
+      return annotatePartInPool(source, context, rows, { name: `records-${index}b`, known: columns, hints: [] }); // prettier-ignore
     };
     let index = 0;
-    for await (const { part } of annotate(source, context, again)) parts[index++] = part;
+    for await (const { part } of annotateParts(source, context, again)) parts[index++] = part;
   }
-  await writeStream(join(scratch, schemaName), [schemaFile(columns)]);
+  await writeStream(join(scratch, schemaFileName), [encodeSchemaFile(columns)]);
   const segments = parts.flatMap(({ segment }) => segment ?? []);
-  // The task's id is unique, so it serves as that of a dataset.
+  // The id of the task is unique, so it serves as the id of the table's dataset.
   const ids = { datasetId: taskId, version: 0 };
-  const names = fieldNames(parts);
+  const names = fieldNamesOfBatches(parts);
   const filled = new Set(segments.flatMap((one) => one.columns.map(({ name }) => name)));
   const findings = mergeFindings(parts.map((part) => ({ findings: part.findings, linesBefore: 0 }))); // prettier-ignore
   return {
-    snapshot: looseSnapshot({ folder: scratch, schema: schemaName, columns, segments }, ids),
+    snapshot: unloggedSnapshot({ folder: scratch, schema: schemaFileName, columns, segments }, ids),
     projection: annotatedProjection(source.columns, columns, names, filled),
     warnings: findings.examples.map(({ field, count, message }) => ({ field: field ?? '', count, message })), // prettier-ignore
   };
 }
 
-async function* annotate(
+async function* annotateParts(
   { parts }: AnnotationSource,
   { pool }: RunContext,
   work: (rows: PartRows, index: number) => Promise<AnnotatedPart>,
 ): AsyncGenerator<{ readonly part: AnnotatedPart; readonly rows: number }> {
-  yield* inOrder(parts(), pool.threads + 1, async (rows, index) => ({
+  yield* mapInOrder(parts(), pool.threads + 1, async (rows, index) => ({
     part: await work(rows, index),
     rows: rows.rows.length / 2,
   }));
 }
 
-async function annotatePart(
+async function annotatePartInPool(
   { projection, annotation }: AnnotationSource,
   { pool, scratch, signal, hostCalls }: RunContext,
   { files, rows }: PartRows,
@@ -102,7 +102,7 @@ async function annotatePart(
 ): Promise<AnnotatedPart> {
   return pool.run(
     'annotate',
-    // Each attempt writes a new file, because a dead thread may have left an incomplete one.
+    // Each attempt writes a new file, because a thread that died may have left an incomplete one.
     (attempt) => ({ files, rows, projection, annotation, known, hints, file: join(scratch, `${name}${attempt}.parquet`) }), // prettier-ignore
     signal,
     { calls: hostCalls },

@@ -8,42 +8,45 @@ import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { materialise } from '../../../engine/query/results/materialise.js';
 import { openSegments } from '../../../engine/query/results/row-blocks.js';
 import { segmentFiles, type Snapshot } from '../../../engine/store/store.js';
-import { parsedOver } from '../computed/computed-query.js';
-import { tableOf } from '../computed/computed-table.js';
+import { parseComputedPart } from '../computed/computed-query.js';
+import { computedTableOf } from '../computed/computed-table.js';
 import { writeComputedTable } from '../computed/run-computed.js';
 import type { Progress, RunContext } from '../job.js';
-import { rowOfNumber } from '../migration/source-rows.js';
+import { sourceRowOf } from '../migration/source-rows.js';
 import type { ComputedSearch } from './export-types.js';
-import { queryOptions } from './part-jobs.js';
+import { exportQueryOptions } from './part-jobs.js';
 
-/** The rows that an export finds by fields that it computes. */
-export interface ComputedRows {
-  /** Finds the rows of the dataset, as often as it is called. */
+/** The rows that an export finds by computed fields. */
+export interface ComputedSearchRows {
+  /** Finds the rows of the dataset; can be called several times. */
   readonly find: () => AsyncGenerator<RowBatch>;
   /** The number of records for which the fields were computed. */
   readonly computed: number;
 }
 
 /** Computes the fields by which an export finds its records into a table in its scratch folder. */
-export async function computedRows(
+export async function findComputedRows(
   { asked, attempts }: ComputedSearch,
   limit: number,
   context: RunContext,
   engine: QueryEngine,
-): Promise<ComputedRows> {
+): Promise<ComputedSearchRows> {
   // The number of found records is known only at the end.
-  const counting = withProgress(context, (progress) => ({ ...progress, recordsTotal: null }));
+  const counting = mapProgress(context, (progress) => ({ ...progress, recordsTotal: null }));
   for (const [version, { parts, params }] of attempts.entries()) {
     const folder = join(context.scratch, `computed-${version}`);
     const result = await writeComputedTable(params, folder, counting, engine);
-    const { snapshot, fields, rowField } = tableOf(result, { datasetId: context.taskId, version });
-    const parsed = await parsedOver(asked, parts, fields);
+    const { snapshot, fields, rowField } = computedTableOf(result, {
+      datasetId: context.taskId,
+      version,
+    });
+    const parsed = await parseComputedPart(asked, parts, fields);
     if (parsed === undefined) {
       await removeTree(folder);
       continue;
     }
     const request = { ...parsed.request, limit };
-    const options = queryOptions(snapshot, context);
+    const options = exportQueryOptions(snapshot, context);
     return {
       find: () => sourceRows(findRows(engine, snapshot, request, options), snapshot, rowField),
       computed: snapshot.rows,
@@ -53,14 +56,14 @@ export async function computedRows(
 }
 
 /** A context that changes the progress before it is reported. */
-export function withProgress(
+export function mapProgress(
   context: RunContext,
   change: (progress: Progress) => Progress,
 ): RunContext {
   return { ...context, progress: (progress) => context.progress(change(progress)) };
 }
 
-/** The rows of the source that rows of a table stand for. */
+/** Returns the rows of the source dataset to which rows of the table of computed fields correspond. */
 async function* sourceRows(
   batches: AsyncIterable<RowBatch>,
   snapshot: Snapshot,
@@ -70,12 +73,12 @@ async function* sourceRows(
   const source = openSegments(segmentFiles(snapshot));
   try {
     for await (const batch of batches) {
-      const rows = rowPairs(batch, snapshot);
-      for (let at = 0; at < rows.length; at += 2 * rowsAtOnce) {
-        const some = rows.subarray(at, at + 2 * rowsAtOnce);
+      const rows = segmentRowPairs(batch, snapshot);
+      for (let at = 0; at < rows.length; at += 2 * rowsPerRead) {
+        const some = rows.subarray(at, at + 2 * rowsPerRead);
         const read = materialise(source, some, [{ column, isStored: true }], 'columns');
         const numbers = read.getChildAt(0)!.toArray() as BigInt64Array;
-        yield { refs: Array.from(numbers, (number) => rowOfNumber(Number(number))) };
+        yield { refs: Array.from(numbers, (number) => sourceRowOf(Number(number))) };
       }
     }
   } finally {
@@ -83,11 +86,11 @@ async function* sourceRows(
   }
 }
 
-/** Number of rows of a table that are read together. */
-const rowsAtOnce = 16_384;
+/** Number of rows of the table of computed fields that are read at once. */
+const rowsPerRead = 16_384;
 
-/** The rows of a batch, of each a segment and a row number in it. */
-function rowPairs(batch: RowBatch, { segments }: Snapshot): Int32Array {
+/** Returns the rows of a batch as pairs of a segment and a row number in it. */
+function segmentRowPairs(batch: RowBatch, { segments }: Snapshot): Int32Array {
   if ('refs' in batch) return Int32Array.from(batch.refs.flat());
   const { segment } = batch;
   const numbers = rowNumbers(batch.rows, segments[segment]!);

@@ -15,9 +15,9 @@ export type ExportParams = QueryExport | CommitExport;
 interface ExportFile {
   readonly format: string;
   readonly snapshot: Snapshot;
-  /** Whether the file also becomes an object, which has an MD5 digest. */
+  /** Whether the file also becomes an object of a vault, which has an MD5 digest. */
   readonly isStored: boolean;
-  /** The longest lists are known only when it runs. */
+  /** The context of the file; its `longest`, the lengths of the longest lists, is known only when the export runs. */
   readonly file: Omit<FileContext, 'longest'>;
 }
 
@@ -25,11 +25,11 @@ interface ExportFile {
 export interface QueryExport extends ExportFile {
   /** The request, without its conditions on records if `search` has them. */
   readonly request: QueryRequest;
-  /** How records are found by computed fields; null for a query of stored fields alone. */
+  /** How the records are found by computed fields; null for a query that uses stored fields only. */
   readonly search: ComputedSearch | null;
   /** The annotation; null if no field is computed. */
   readonly annotation: ExportAnnotation | null;
-  /** The known columns of annotated records; null if these become no table. */
+  /** The known columns of the annotated records; null if the records are not written to a table. */
   readonly annotated: AnnotatedColumns | null;
   readonly titles: FieldTitles;
 }
@@ -37,7 +37,7 @@ export interface QueryExport extends ExportFile {
 /** How an export finds records by computed fields: plain data. */
 export interface ComputedSearch {
   readonly asked: ComputedQuery;
-  /** The ways to separate the query, which are tried one after another, with the table that each needs. */
+  /** The ways to separate the query, in the order in which they are tried, each with the table of computed fields that it needs. */
   readonly attempts: readonly {
     readonly parts: SeparatedQuery;
     readonly params: ComputedParams;
@@ -48,7 +48,7 @@ export interface ComputedSearch {
 export interface CommitExport extends ExportFile {
   /** The version before the commit. */
   readonly before: Snapshot;
-  /** Which records are exported, in this order. */
+  /** Which records of the commit are exported, in this order. */
   readonly which: readonly ('removed' | 'added')[];
 }
 
@@ -57,14 +57,14 @@ export interface ExportResult {
   /** Name of the file in the scratch folder. */
   readonly file: string;
   readonly bytes: number;
-  /** Lower-case hex; empty unless the file is stored. */
+  /** The MD5 digest in lower-case hex; empty unless the file becomes an object of a vault. */
   readonly md5: string;
   /** The SHA-256 in lower-case hexadecimal. */
   readonly sha256: string;
   readonly records: number;
-  /** The version of the dataset. */
+  /** The version of the exported dataset. */
   readonly version: number;
-  /** The provenance, as in the parameters. */
+  /** The provenance of the file, as in the parameters of the export. */
   readonly provenance: JsonObject;
   readonly warnings: readonly FileWarning[];
   /** Number of parts that earlier attempts had encoded. */

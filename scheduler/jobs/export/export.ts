@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { list, removeFile } from '../../../engine/core/files.js';
+import { listFolder, removeFile } from '../../../engine/core/files.js';
 import { isTerminal } from '../../queue/waiting.js';
 import type { Job } from '../job.js';
 import type { ExportParams, ExportResult } from './export-types.js';
@@ -21,13 +21,13 @@ export const exportJob: Job<'export', ExportParams, ExportResult> = {
   },
 
   async discard(task, data) {
-    for (const { name } of await list(data.exports)) {
+    for (const { name } of await listFolder(data.exports)) {
       if (name.startsWith(`${task.resourceId}.`)) await removeFile(data.path('exports', name));
     }
   },
   // Removes the files of exports that have expired, were deleted, or ended without completing.
   async sweepHourly({ catalog, data, now, remove }) {
-    for (const { name } of await list(data.exports)) {
+    for (const { name } of await listFolder(data.exports)) {
       const id = /^\d+(?=\.)/.exec(name)?.[0];
       const row = id === undefined ? undefined : await catalog.exports.get(Number(id));
       const isNeeded =

@@ -5,12 +5,15 @@ import { openFile } from '../../../engine/core/files.js';
 import type { FileWriter } from '../../../engine/core/file-writer.js';
 import type { RunContext } from '../job.js';
 import { codeVersion, Journal, readJournal } from '../journal.js';
-import { partBytes, type PartJob } from './part.js';
+import { encodedPartBytes, type PartJob } from './part.js';
 
-/** Bytes of the file after which the parts in it are recorded: what a kill costs at most, besides what is being encoded. */
-const recordEachBytes = 16 << 20;
+/**
+ * Number of bytes of the file after which the finished parts are recorded. A kill loses at most these bytes and the parts that are being
+ * encoded.
+ */
+const bytesPerRecord = 16 << 20;
 
-/** The location of an array of a part in the file. */
+/** The location in the file of a byte array that belongs to a part. */
 interface ArrayLocation {
   at: number;
   readonly bytes: number;
@@ -19,40 +22,44 @@ interface ArrayLocation {
 /** A part that an attempt has written to its file. */
 interface FinishedPart {
   readonly key: string;
-  /** The part, with the index of its location in the place of each array of bytes. */
+  /** The part as JSON, with each byte array replaced by the index of its location. */
   readonly part: unknown;
   readonly locations: readonly ArrayLocation[];
 }
 
 /** A part whose bytes are being written. */
-interface AwaitedPart extends FinishedPart {
+interface PartBeingWritten extends FinishedPart {
   missing: number;
 }
 
-/** Parts that an attempt has written to its file, all of them before `end`, and the SHA-256 of the file up to there. */
-interface PartsRecord {
+/**
+ * An entry of the journal: parts that an attempt has written to its file, all of them before `end`, and the SHA-256 of the file up to
+ * `end`.
+ */
+interface PartsJournalEntry {
   readonly parts: readonly FinishedPart[];
   readonly end: number;
   readonly sha256: string;
 }
 
 /** A part in the file of an earlier attempt. */
-interface EarlierPart extends FinishedPart {
+interface EarlierAttemptPart extends FinishedPart {
   readonly path: string;
 }
 
 /**
- * The encoded parts that earlier attempts of an export have written, and a journal of those of this attempt. After a kill a part is taken
- * from the earlier file if encoding it would give the same result (same code, format, columns and rows) and the file up to its end is as it was
- * written; all others are encoded again. The file itself is joined anew, so that formats need no state of their own for this.
+ * The encoded parts that earlier attempts of an export have written, and a journal of the parts of this attempt. After a kill, a part is
+ * taken from the earlier file if encoding it would give the same result (same code, format, columns and rows) and the file up to the end of
+ * the part is as it was written; all other parts are encoded again. The file itself is joined anew, so that formats need no state for
+ * resuming.
  */
-export class FinishedParts {
+export class ResumableParts {
   readonly #name: string;
   readonly #journal: Journal;
   readonly #code: string;
-  readonly #earlier: ReadonlyMap<string, EarlierPart>;
-  /** The parts that wait for their arrays to be written, by array. */
-  readonly #awaited = new WeakMap<Uint8Array, readonly [AwaitedPart, ArrayLocation]>();
+  readonly #earlier: ReadonlyMap<string, EarlierAttemptPart>;
+  /** The parts whose arrays are not all written yet, by array. */
+  readonly #awaited = new WeakMap<Uint8Array, readonly [PartBeingWritten, ArrayLocation]>();
   #unrecorded: FinishedPart[] = [];
   #unrecordedBytes = 0;
   #recording: Promise<void> | undefined;
@@ -63,7 +70,7 @@ export class FinishedParts {
     { scratch }: RunContext,
     name: string,
     code: string,
-    earlier: ReadonlyMap<string, EarlierPart>,
+    earlier: ReadonlyMap<string, EarlierAttemptPart>,
   ) {
     this.#name = name;
     this.#journal = new Journal(scratch);
@@ -71,39 +78,39 @@ export class FinishedParts {
     this.#earlier = earlier;
   }
 
-  /** Reads the journals of earlier attempts. `name` is the name of the file in the scratch folder of each attempt. */
-  static async open(context: RunContext, name: string): Promise<FinishedParts> {
-    const earlier = new Map<string, EarlierPart>();
+  /** Reads the journals of earlier attempts. `name` is the name of the export file in the scratch folder of each attempt. */
+  static async open(context: RunContext, name: string): Promise<ResumableParts> {
+    const earlier = new Map<string, EarlierAttemptPart>();
     for (const folder of context.earlier) {
       const path = join(folder, name);
-      // A part that is damaged or missing is encoded again, whatever the reason.
+      // A part that cannot be read from an earlier file, for whatever reason, is encoded again.
       for (const part of await intactParts(folder, name, path).catch(() => []))
         if (!earlier.has(part.key)) earlier.set(part.key, { ...part, path });
     }
-    return new FinishedParts(context, name, await codeVersion(), earlier);
+    return new ResumableParts(context, name, await codeVersion(), earlier);
   }
 
   /** Number of parts that earlier attempts encoded and this one reused. */
-  get resumed(): number {
+  get reusedParts(): number {
     return this.#resumed;
   }
 
-  /** The encoded part of a job: from an earlier attempt if possible, otherwise made by `encode`. */
-  async restoredOr(job: PartJob, encode: () => Promise<unknown>): Promise<unknown> {
+  /** Returns the encoded part of a job, from an earlier attempt if possible, otherwise made by `encode`. */
+  async restoreOrEncode(job: PartJob, encode: () => Promise<unknown>): Promise<unknown> {
     const key = this.#keyOf(job);
     const earlier = this.#earlier.get(key);
-    const restored = earlier && (await restore(earlier).catch(() => undefined));
+    const restored = earlier && (await restorePart(earlier).catch(() => undefined));
     if (restored !== undefined) this.#resumed += 1;
     const part = restored === undefined ? await encode() : restored;
-    this.#expect(key, part, partBytes(job, part));
+    this.#expect(key, part, encodedPartBytes(job, part));
     return part;
   }
 
   /**
-   * Called after each piece of the file has been written, when the bytes of its parts may be released. Throws if an earlier record could not be
-   * made durable.
+   * Called after each piece of the file has been written, when the bytes of its parts may be released. Throws if the journal could not be
+   * made durable earlier.
    */
-  written(piece: Uint8Array, output: FileWriter): void {
+  pieceWritten(piece: Uint8Array, output: FileWriter): void {
     if (this.#error !== undefined) throw this.#error;
     const [part, location] = this.#awaited.get(piece) ?? [];
     if (part === undefined || location === undefined) return;
@@ -114,19 +121,21 @@ export class FinishedParts {
     if (part.missing > 0) return;
     const { key, part: rest, locations } = part;
     this.#unrecorded.push({ key, part: rest, locations });
-    if (this.#unrecordedBytes >= recordEachBytes) this.#recording ??= this.#record(output);
+    if (this.#unrecordedBytes >= bytesPerRecord) this.#recording ??= this.#record(output);
   }
 
-  /** Closes the journal. */
   async close(): Promise<void> {
     await this.#recording;
     await this.#journal.close();
     if (this.#error !== undefined) throw this.#error;
   }
 
-  /** Records the parts that are in the file, while more is written. Their bytes are durable before the journal names them. */
+  /**
+   * Records the parts that are in the file in the journal, while more parts are written. The bytes of a part are durable before the journal
+   * names it.
+   */
   async #record(output: FileWriter): Promise<void> {
-    const record: PartsRecord = {
+    const record: PartsJournalEntry = {
       parts: this.#unrecorded,
       end: output.bytes,
       sha256: output.sha256(),
@@ -137,7 +146,7 @@ export class FinishedParts {
       await output.flush();
       await this.#journal.append(this.#name, record);
     } catch (error) {
-      this.#error = error; // never repeated: the kernel may have dropped the pages (threats R6)
+      this.#error = error; // not retried: the kernel may have dropped the pages (threats R6)
     } finally {
       this.#recording = undefined;
     }
@@ -145,11 +154,19 @@ export class FinishedParts {
 
   #expect(key: string, part: unknown, arrays: readonly Uint8Array[]): void {
     const locations = arrays.map((bytes) => ({ at: 0, bytes: bytes.byteLength }));
-    const awaited = { key, part: withoutBytes(part, arrays), locations, missing: arrays.length };
+    const awaited = {
+      key,
+      part: replaceBytesByIndexes(part, arrays),
+      locations,
+      missing: arrays.length,
+    };
     for (const [i, bytes] of arrays.entries()) this.#awaited.set(bytes, [awaited, locations[i]!]);
   }
 
-  /** Identifies a part by all that its encoding depends on. The provenance has the time of the attempt. */
+  /**
+   * Returns a key that identifies a part by everything that its encoding depends on. The provenance is left out, because it contains the
+   * time of the attempt.
+   */
   #keyOf(job: PartJob): string {
     const context = { ...job.context, provenance: null };
     return createHash('sha256')
@@ -158,7 +175,7 @@ export class FinishedParts {
   }
 }
 
-/** The recorded parts of an attempt, as far as the file from its beginning is as it was written. */
+/** Returns the recorded parts of an attempt, as long as the file up to their end is as it was written. */
 async function intactParts(
   folder: string,
   name: string,
@@ -172,7 +189,7 @@ async function intactParts(
     const hash = createHash('sha256');
     let at = 0;
     for (const entry of entries) {
-      const { parts, end, sha256 } = (await entry.read()) as PartsRecord;
+      const { parts, end, sha256 } = (await entry.read()) as PartsJournalEntry;
       if (end > file.bytes) break;
       for await (const piece of file.stream(at, end)) hash.update(piece);
       at = end;
@@ -186,35 +203,38 @@ async function intactParts(
 }
 
 /** Reads the bytes of a part from the file of an earlier attempt. */
-async function restore({ path, part, locations }: EarlierPart): Promise<unknown> {
+async function restorePart({ path, part, locations }: EarlierAttemptPart): Promise<unknown> {
   const file = await openFile(path);
   try {
     const arrays: Uint8Array[] = [];
     for (const { at, bytes } of locations) arrays.push(await file.read(at, bytes));
-    return withBytes(part, arrays);
+    return replaceIndexesByBytes(part, arrays);
   } finally {
     await file.close();
   }
 }
 
-/** Stands for an array of bytes in a recorded part. */
-const indexKey = 'index of the bytes';
+/** The key of the object that replaces a byte array in a recorded part; its value is the index of the array. */
+const byteArrayIndexKey = 'index of the bytes';
 
-function withoutBytes(part: unknown, arrays: readonly Uint8Array[]): unknown {
+function replaceBytesByIndexes(part: unknown, arrays: readonly Uint8Array[]): unknown {
   return mapObjects(part, (value) => {
     const index = arrays.indexOf(value as Uint8Array);
-    return index === -1 ? undefined : { [indexKey]: index };
+    return index === -1 ? undefined : { [byteArrayIndexKey]: index };
   });
 }
 
-function withBytes(part: unknown, arrays: readonly Uint8Array[]): unknown {
+function replaceIndexesByBytes(part: unknown, arrays: readonly Uint8Array[]): unknown {
   return mapObjects(part, (value) => {
-    const index = (value as Readonly<Record<string, unknown>>)[indexKey];
+    const index = (value as Readonly<Record<string, unknown>>)[byteArrayIndexKey];
     return index === undefined ? undefined : arrays[Number(index)];
   });
 }
 
-/** A copy of plain data in which `replace` has replaced objects; undefined keeps one. */
+/**
+ * Returns a copy of plain data in which objects are replaced by what `replace` returns for them; an object for which it returns undefined
+ * is copied.
+ */
 function mapObjects(value: unknown, replace: (object: object) => unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const replaced = replace(value);

@@ -1,14 +1,17 @@
-import { invalid } from '../../../engine/core/errors.js';
+import { invalidError } from '../../../engine/core/errors.js';
 import { writerNamed, writers } from '../../../writers/index.js';
 import type { Writer } from '../../../writers/writer.js';
 
 /** Names and descriptions of the export formats. */
 export const exportFormats: readonly Pick<Writer, 'format' | 'description'>[] = writers;
 
-/** The writer of a format. Throws `invalid` with the field `format` if it is unknown. */
-export function checkFormat(format: string): Writer {
+/** Returns the writer of a format. Throws `invalid` for the field `format` if the format is unknown. */
+export function requireWriter(format: string): Writer {
   const writer = writerNamed(format);
   if (writer !== undefined) return writer;
   const known = writers.map((one) => one.format).join(', ');
-  throw invalid('format', `Unknown format "${format.slice(0, 40)}", expected one of ${known}.`);
+  throw invalidError(
+    'format',
+    `Unknown format "${format.slice(0, 40)}", expected one of ${known}.`,
+  );
 }

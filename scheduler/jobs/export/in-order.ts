@@ -1,8 +1,8 @@
 /**
- * Runs `work` for each item, for up to `ahead` more than the one whose result is awaited; yields the results in the order of the items. What
- * has been started is finished before the generator ends.
+ * Runs `work` for each item, and starts it for up to `ahead` further items while a result is awaited; yields the results in the order of
+ * the items. Work that has been started is finished before the generator ends.
  */
-export async function* inOrder<T, R>(
+export async function* mapInOrder<T, R>(
   items: AsyncIterable<T>,
   ahead: number,
   work: (item: T, index: number) => Promise<R>,
@@ -12,7 +12,7 @@ export async function* inOrder<T, R>(
   try {
     for await (const item of items) {
       const result = work(item, index++);
-      // The promise is awaited later; until then a rejection must not count as unhandled.
+      // The promise is awaited later; until it is, a rejection must not count as unhandled.
       result.catch(() => undefined);
       working.push(result);
       while (working.length > ahead) yield await working.shift()!;

@@ -4,27 +4,27 @@ import { segmentFiles, type Snapshot } from '../../../engine/store/store.js';
 import type { Writer } from '../../../writers/writer.js';
 import type { PartRows } from './part.js';
 
-/** The number of rows below which a row group does not get a separate part. */
-const fewestGroupRows = 8_192;
-/** Bytes of a segment file that a row group may have which is copied: several parts are in memory at the same time. */
-const mostGroupBytes = 32 << 20;
+/** Minimum number of rows of a row group that becomes a part of its own. */
+const minRowGroupRows = 8_192;
+/** Maximum size in bytes of a row group that is copied: several parts are in memory at the same time. */
+const maxRowGroupBytes = 32 << 20;
 
-/** Approximate bytes of segment files that the records of one part take: parts of wide records have fewer records. */
-const partBytes = 8 << 20;
+/** Approximate size in bytes, in segment files, of the records of one part: parts of wide records have fewer records. */
+const targetPartBytes = 8 << 20;
 
-/** The limits of a part, as a writer declares them. */
+/** The limits of the parts of an export, as the writer declares them. */
 export type PartLimits = Pick<Writer, 'partRecords' | 'copiesRowGroups'>;
 
 /** Collects rows of a snapshot, in order, and cuts them into parts of about the same size. */
 export class PartCutter {
   readonly #all: readonly CheckedFile[];
   readonly #segments: Snapshot['segments'];
-  /** Bytes of a record in segments, on average. */
+  /** The average size of a record in segment files, in bytes. */
   readonly #recordBytes: number;
   readonly #copiesRowGroups: boolean;
   readonly #most: number;
   readonly #parts: PartRows[] = [];
-  /** For each segment, its index among the files of the part. */
+  /** For each segment, its index among the files of the current part. */
   #files = new Map<number, number>();
   #rows: Int32Array;
   #length = 0;
@@ -33,38 +33,44 @@ export class PartCutter {
     this.#segments = snapshot.segments;
     this.#recordBytes = snapshot.bytes / Math.max(1, snapshot.rows);
     this.#copiesRowGroups = copiesRowGroups === true;
-    this.#most = Math.max(256, Math.min(partRecords, Math.floor(partBytes / this.#recordBytes)));
+    this.#most = Math.max(
+      256,
+      Math.min(partRecords, Math.floor(targetPartBytes / this.#recordBytes)),
+    );
     this.#all = segmentFiles(snapshot);
     this.#rows = new Int32Array(2 * this.#most);
   }
 
-  /** Adds a row of a segment. */
-  accept(segment: number, row: number): void {
+  /** Adds a row of a segment to the current part. */
+  addRow(segment: number, row: number): void {
     let file = this.#files.get(segment);
     if (file === undefined) this.#files.set(segment, (file = this.#files.size));
     this.#rows[this.#length++] = file;
     this.#rows[this.#length++] = row;
-    if (this.#length === this.#rows.length) this.cut();
+    if (this.#length === this.#rows.length) this.endPart();
   }
 
-  /** Adds all rows of a segment, its row groups as parts of their own if the writer copies them. Yields after each. */
-  *acceptSegment(segment: number): Generator<void> {
+  /**
+   * Adds all rows of a segment. If the writer copies row groups, large enough row groups become parts of their own. Yields after each row
+   * group.
+   */
+  *addWholeSegment(segment: number): Generator<void> {
     const { rows } = this.#segments[segment]!;
     for (let first = 0; first < rows; first += rowGroupRows) {
       const end = Math.min(rows, first + rowGroupRows);
       const bytes = (end - first) * this.#recordBytes;
-      if (this.#copiesRowGroups && end - first >= fewestGroupRows && bytes <= mostGroupBytes) {
-        this.cut();
+      if (this.#copiesRowGroups && end - first >= minRowGroupRows && bytes <= maxRowGroupBytes) {
+        this.endPart();
         const own = new Int32Array(2 * (end - first));
         for (let row = first; row < end; row++) own[2 * (row - first) + 1] = row;
         this.#parts.push({ files: [this.#all[segment]!], rows: own });
-      } else for (let row = first; row < end; row++) this.accept(segment, row);
+      } else for (let row = first; row < end; row++) this.addRow(segment, row);
       yield;
     }
   }
 
-  /** Ends a part. */
-  cut(): void {
+  /** Ends the current part. */
+  endPart(): void {
     if (this.#length === 0) return;
     const files = [...this.#files.keys()].map((segment) => this.#all[segment]!);
     const rows = this.#rows.slice(0, this.#length);
@@ -74,8 +80,8 @@ export class PartCutter {
     this.#length = 0;
   }
 
-  /** The parts that were cut since the last call. */
-  taken(): readonly PartRows[] {
+  /** Returns the parts that were cut since the last call. */
+  takeParts(): readonly PartRows[] {
     return this.#parts.splice(0);
   }
 }

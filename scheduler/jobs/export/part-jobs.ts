@@ -2,64 +2,64 @@ import type { RowBatch } from '../../../engine/query/plan/executor.js';
 import type { RunOptions } from '../../../engine/query/plan/limits.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import { openStore } from '../../../engine/store/open.js';
-import { numbersOf } from '../../../engine/store/row-trace.js';
+import { rowNumbersOf } from '../../../engine/store/row-trace.js';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
-import { bitmapRows } from '../../../engine/text/bitmap.js';
+import { rowsOfBitmap } from '../../../engine/text/bitmap.js';
 import type { RunContext } from '../job.js';
 import type { CommitExport } from './export-types.js';
 import { PartCutter, type PartLimits } from './part-cutter.js';
 import type { PartRows } from './part.js';
 
 /** Timeout of the query of an export: the lifetime of a download URL. */
-export const exportMs = 24 * 3_600_000;
+export const exportTimeoutMs = 24 * 3_600_000;
 
 /** Number of rows after which `acceptBatch` yields. */
-const rowsAtOnce = 4_096;
+const rowsPerYield = 4_096;
 
 /** The options of the query of an export. */
-export function queryOptions(
+export function exportQueryOptions(
   { datasetId }: Pick<Snapshot, 'datasetId'>,
   { signal }: Pick<RunContext, 'signal'>,
 ): RunOptions {
-  return { signal, timeoutMs: exportMs, subject: `dataset ${datasetId}` };
+  return { signal, timeoutMs: exportTimeoutMs, subject: `dataset ${datasetId}` };
 }
 
 /** Cuts rows of a snapshot that a query finds, in order, into parts. */
-export async function* rowParts(
+export async function* cutRowsIntoParts(
   batches: AsyncIterable<RowBatch>,
   snapshot: Snapshot,
   limits: PartLimits,
 ): AsyncGenerator<PartRows> {
   const cutter = new PartCutter(snapshot, limits);
   for await (const batch of batches)
-    for (const _ of acceptBatch(batch, cutter)) yield* cutter.taken();
-  cutter.cut();
-  yield* cutter.taken();
+    for (const _ of acceptBatch(batch, cutter)) yield* cutter.takeParts();
+  cutter.endPart();
+  yield* cutter.takeParts();
 }
 
-/** Gives the rows of the batch to the cutter, in order, and yields from time to time, so that parts are encoded meanwhile. */
+/** Adds the rows of the batch to the cutter, in order, and yields from time to time, so that finished parts can be encoded in between. */
 function* acceptBatch(batch: RowBatch, cutter: PartCutter): Generator<void> {
   let count = 0;
-  const isDue = (): boolean => ++count % rowsAtOnce === 0;
+  const isDue = (): boolean => ++count % rowsPerYield === 0;
   if ('refs' in batch) {
     for (const [segment, row] of batch.refs) {
-      cutter.accept(segment, row);
+      cutter.addRow(segment, row);
       if (isDue()) yield;
     }
   } else if (batch.rows === 'all') {
-    for (const _ of cutter.acceptSegment(batch.segment)) yield;
+    for (const _ of cutter.addWholeSegment(batch.segment)) yield;
   } else {
     const { segment, rows } = batch;
-    for (const row of rows instanceof Int32Array ? rows : bitmapRows(rows)) {
-      cutter.accept(segment, row);
+    for (const row of rows instanceof Int32Array ? rows : rowsOfBitmap(rows)) {
+      cutter.addRow(segment, row);
       if (isDue()) yield;
     }
   }
   yield;
 }
 
-/** Cuts the records that a commit has removed or added into parts, in insertion order. What it changed follows from the log alone. */
-export async function* commitParts(
+/** Cuts the records that a commit has removed or added into parts, in insertion order. The Delta log alone says which records these are. */
+export async function* cutCommitIntoParts(
   { snapshot, before, which }: CommitExport,
   limits: PartLimits,
   data: DataFolder,
@@ -73,12 +73,12 @@ export async function* commitParts(
     for (const [index, segment] of from.segments.entries()) {
       const rows = difference[one].get(segment.path);
       if (rows === undefined) continue;
-      for (const row of numbersOf(rows, segment)) {
-        cutter.accept(index, row);
-        if (++count % rowsAtOnce === 0) yield* cutter.taken();
+      for (const row of rowNumbersOf(rows, segment)) {
+        cutter.addRow(index, row);
+        if (++count % rowsPerYield === 0) yield* cutter.takeParts();
       }
     }
-    cutter.cut();
-    yield* cutter.taken();
+    cutter.endPart();
+    yield* cutter.takeParts();
   }
 }

@@ -1,13 +1,13 @@
 import { cellColumns } from '../../../engine/query/results/cells.js';
 import { longestLists } from '../../../engine/query/results/list-lengths.js';
 import { writeCells, materialise } from '../../../engine/query/results/materialise.js';
-import { storedRowGroup } from '../../../engine/query/results/stored-row-group.js';
+import { copyStoredRowGroup } from '../../../engine/query/results/stored-row-group.js';
 import { openSegments } from '../../../engine/query/results/row-blocks.js';
 import type { CheckedFile } from '../../../engine/core/block-checksums.js';
 import type { PyDict } from '../../../engine/expression/values/values.js';
 import type { FileContext, RecordSource } from '../../../writers/writer.js';
 import { writerNamed } from '../../../writers/index.js';
-import { recordAnnotation, recordText } from '../../expressions/annotations.js';
+import { recordAnnotation, recordJson } from '../../expressions/annotations.js';
 import type { AnnotationTask } from '../../expressions/plan-annotation.js';
 import type { EvaluationOrigin, HostCalls } from '../../expressions/protocol.js';
 import { expressionHost } from '../../expressions/host-functions.js';
@@ -35,13 +35,13 @@ export interface PartJob extends PartRows {
   readonly first: number;
   /** The expressions to evaluate; null if no field is computed, or if the records already contain the results. */
   readonly annotation: ExportAnnotation | null;
-  /** The channel through which expressions call the host; there unless `annotation` is null. */
+  /** The channel through which expressions call the host; absent if `annotation` is null. */
   readonly calls?: HostCalls;
 }
 
 /** A part in the format of the file, and the number of its records, which expressions may have changed. */
 export interface EncodedPart {
-  /** The `Part` of the writer. */
+  /** The part in the form that the writer of the format defines. */
   readonly part: unknown;
   readonly records: number;
 }
@@ -58,15 +58,15 @@ export function encodePart(job: PartJob, writer = writerNamed(job.format)): Enco
     jsonLines() {
       if (annotation === null) return materialise(segments, rows, projection, 'jsonLines');
       const texts = materialise(segments, rows, projection, 'json');
-      const made = annotatedRecords(texts, annotation, job.calls);
-      const lines = Array.from(made, (record) => `${recordText(record)}\n`);
+      const made = annotateRecordTexts(texts, annotation, job.calls);
+      const lines = Array.from(made, (record) => `${recordJson(record)}\n`);
       count = lines.length;
       return Buffer.from(lines.join(''));
     },
     cells: (format) => writeCells(segments, rows, cellColumns(projection, longest), format),
     arrowBatch: () => materialise(segments, rows, projection, 'arrow'),
     storedBatch: () => materialise(segments, rows, projection, 'columns'),
-    storedRowGroup: (columns) => storedRowGroup(segments, rows, columns),
+    storedRowGroup: (columns) => copyStoredRowGroup(segments, rows, columns),
   };
   try {
     return { part: writer.encode(records, context), records: count };
@@ -75,18 +75,18 @@ export function encodePart(job: PartJob, writer = writerNamed(job.format)): Enco
   }
 }
 
-/** The arrays of an encoded part that have its bytes. */
-export function partBytes({ format }: PartJob, part: unknown): readonly Uint8Array[] {
+/** Returns the byte arrays that an encoded part consists of. */
+export function encodedPartBytes({ format }: PartJob, part: unknown): readonly Uint8Array[] {
   return writerNamed(format)?.bytesOf(part) ?? [];
 }
 
-/** A part of an export of which the lists are measured. */
-export interface LengthJob extends PartRows {
+/** A part of an export whose lists are measured. */
+export interface ListLengthJob extends PartRows {
   readonly projection: FileContext['projection'];
 }
 
-/** The length of the longest list of each column of the cells of a part. */
-export function partLengths({ files, rows, projection }: LengthJob): readonly number[] {
+/** Returns for each column of a part the length of its longest list. */
+export function maxListLengths({ files, rows, projection }: ListLengthJob): readonly number[] {
   const segments = openSegments(files);
   try {
     return longestLists(segments, rows, cellColumns(projection));
@@ -95,8 +95,8 @@ export function partLengths({ files, rows, projection }: LengthJob): readonly nu
   }
 }
 
-/** The records that result from evaluating expressions on these JSON records. */
-export function annotatedRecords(
+/** Returns the records that result from evaluating expressions on records given as JSON. */
+export function annotateRecordTexts(
   texts: readonly string[],
   { task, sourceDataset, ...origin }: ExportAnnotation,
   calls: HostCalls | undefined,

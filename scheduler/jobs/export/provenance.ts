@@ -24,7 +24,7 @@ export async function provenanceOf(
     dataset_full_path: await datasetPath(catalog, row.datasetId),
     dataset_version: version,
     commit_id: commit?.id ?? null,
-    // The file has all records of the version, unless it has those that one commit wrote.
+    // The content is either what a query finds in the version or what one commit wrote.
     content: ofCommit === undefined ? 'query' : 'commit',
     query,
     target_fields: row.targetFields ?? [],
@@ -42,7 +42,7 @@ async function datasetPath(catalog: Tables, id: number): Promise<string | null> 
   return account ? `${account.domain}:${vault.name}:${object.path}` : null;
 }
 
-/** The provenance of a finished file, with what tells the file: its name, size, number of records and checksum. */
+/** Returns the provenance of a finished file, including its name, size, number of records and checksum. */
 export function fileProvenance(
   { provenance, bytes, records, sha256 }: ExportResult,
   filename: string,

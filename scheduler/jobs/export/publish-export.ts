@@ -4,12 +4,12 @@ import { viewerOf } from '../../../engine/catalog/access.js';
 import type { Tables } from '../../../engine/catalog/catalog.js';
 import type { CommitRow } from '../../../engine/catalog/commits.js';
 import type { ExportRow } from '../../../engine/catalog/exports.js';
-import { namesOf, requireFullPath } from '../../../engine/catalog/full-path.js';
+import { pathSegments, requireFullPath } from '../../../engine/catalog/full-path.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
-import { AppError, invalid, notFound } from '../../../engine/core/errors.js';
+import { AppError, invalidError, notFoundError } from '../../../engine/core/errors.js';
 import { linkFile, moveFile, removeFile, syncFolder } from '../../../engine/core/files.js';
 import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
 import { parseExportParams } from '../../../engine/query/request/request.js';
@@ -18,30 +18,38 @@ import { cellNames, fieldTitles } from '../../../engine/query/results/cells.js';
 import { project } from '../../../engine/query/results/projection.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import {
-  orderOf,
+  computedOrderOf,
   computedQuery,
-  separations,
+  querySeparations,
   type ComputedQuery,
 } from '../computed/computed-query.js';
 import { prepareComputedTable } from '../computed/prepare-computed.js';
 import { annotatedColumns } from './annotated-columns.js';
-import { checkFormat } from './format.js';
-import { exportMs } from './part-jobs.js';
+import { requireWriter } from './format.js';
+import { exportTimeoutMs } from './part-jobs.js';
 import { fileProvenance, provenanceOf } from './provenance.js';
-import { activePrincipal, checkPermission, originOf } from '../../queue/permissions.js';
-import { annotationOfRow, planAnnotation } from '../../expressions/plan-annotation.js';
+import { activePrincipal, checkPermission, evaluationOriginOf } from '../../queue/permissions.js';
+import { annotationSettingsOfRow, planAnnotation } from '../../expressions/plan-annotation.js';
 import type { PublishContext, PublicationOutcome } from '../job.js';
-import { visibleData } from '../visible-data.js';
+import { visibleVersionOf } from '../visible-data.js';
 import type { CommitExport, ComputedSearch, ExportParams, ExportResult } from './export-types.js';
 
-/** Checks the permission on the dataset and parses the query of an export, for its version, or the one that the catalogue has. */
+/**
+ * Checks the permission on the dataset and parses the query of an export, for the version that the export names or else the latest one in
+ * the catalogue.
+ */
 export async function prepareExport(task: TaskRow, context: PublishContext): Promise<ExportParams> {
   const { catalog, store, now } = context;
-  const row = await exportOf(task, catalog);
-  const writer = checkFormat(row.format);
-  const { snapshot, fields } = await visibleData(catalog, store, row.datasetId, row.asOf?.version);
+  const row = await authorizedExport(task, catalog);
+  const writer = requireWriter(row.format);
+  const { snapshot, fields } = await visibleVersionOf(
+    catalog,
+    store,
+    row.datasetId,
+    row.asOf?.version,
+  );
   const commitId = row.params['commit_id'];
-  const settings = annotationOfRow(row);
+  const settings = annotationSettingsOfRow(row);
   const plan = settings && planAnnotation(settings, row.params, fields);
   const query = commitId === undefined ? (plan?.query ?? row.params) : {};
   const asked = settings ? computedQuery(settings, query, fields) : undefined;
@@ -56,44 +64,47 @@ export async function prepareExport(task: TaskRow, context: PublishContext): Pro
   const common = { format: writer.format, snapshot, isStored: row.targetFullPath !== null, file };
   if (commitId === undefined) {
     const annotation = plan && {
-      ...(await originOf(task, catalog)),
+      ...(await evaluationOriginOf(task, catalog)),
       task: plan.task,
       sourceDataset: String(row.datasetId),
     };
     const source = { columns: snapshot.columns, fields };
-    // JSON lines are written from the records themselves, without columns.
+    // JSON lines are written from the records themselves, so they need no columns.
     const annotated =
       plan && writer.writesJsonLines !== true
         ? annotatedColumns(plan.task, row.targetFields ?? [], source, request)
         : null;
-    const search = asked ? await searchOf(asked, task, snapshot, context) : null;
+    const search = asked ? await planComputedSearch(asked, task, snapshot, context) : null;
     return { ...common, request, search, annotation, annotated, titles };
   }
   const commit = await catalog.commits.get(Number(commitId));
-  if (commit === undefined) throw notFound();
+  if (commit === undefined) throw notFoundError();
   const before = await store.snapshot(row.datasetId, snapshot.version - 1);
-  return { ...common, before, which: writtenBy(commit) };
+  return { ...common, before, which: recordsWrittenBy(commit) };
 }
 
-/** Plans the tables of which one finds the records. They are limited by the time and the space that an export may take alone. */
-async function searchOf(
+/**
+ * Plans the tables of computed fields, one of which will find the records. They are limited by the time and the space that an export may
+ * use.
+ */
+async function planComputedSearch(
   asked: ComputedQuery,
   task: TaskRow,
   { datasetId, version }: Snapshot,
   context: PublishContext,
 ): Promise<ComputedSearch> {
-  const unlimited = { timeoutMs: exportMs, maxBytes: Infinity };
+  const unlimited = { timeoutMs: exportTimeoutMs, maxBytes: Infinity };
   const attempts: ComputedSearch['attempts'][number][] = [];
-  for (const parts of await separations(asked)) {
-    const { order } = await orderOf(asked, parts, version);
+  for (const parts of await querySeparations(asked)) {
+    const { order } = await computedOrderOf(asked, parts, version);
     const params = await prepareComputedTable(task, datasetId, order, context);
     attempts.push({ parts, params: { ...params, ...unlimited } });
   }
   return { asked, attempts };
 }
 
-/** The records in the file of a commit: those that it wrote or, if it only removed some, the removed ones. */
-function writtenBy({ mode }: CommitRow): CommitExport['which'] {
+/** Returns which records the file of a commit contains: those that the commit wrote or, if it only removed records, the removed ones. */
+function recordsWrittenBy({ mode }: CommitRow): CommitExport['which'] {
   if (mode === 'rollback') return ['removed', 'added'];
   return mode === 'delete' ? ['removed'] : ['added'];
 }
@@ -104,8 +115,8 @@ export async function publishExport(
   result: ExportResult,
   { catalog, data, attempt, progress, mailDue, now }: PublishContext,
 ): Promise<PublicationOutcome> {
-  const row = await exportOf(task, catalog);
-  const { extension, mediaType } = checkFormat(row.format);
+  const row = await authorizedExport(task, catalog);
+  const { extension, mediaType } = requireWriter(row.format);
   const dataset = await catalog.objects.get(row.datasetId);
   const file = data.export(row.id, extension);
   await moveFile(join(data.taskScratch(task.id, attempt), result.file), file);
@@ -118,7 +129,7 @@ export async function publishExport(
     const filename = `${dataset?.filename ?? 'export'}-${row.id}.${extension}`;
     const provenance = fileProvenance(result, filename);
     const exported = { file, extension, mediaType, provenance };
-    const target = await targetOf(tx, row, result, exported, data);
+    const target = await publishToTargetPath(tx, row, result, exported, data);
     blob = target?.blob;
     await tx.exports.update(row.id, {
       filename,
@@ -130,7 +141,7 @@ export async function publishExport(
       expiresAt: time + budgets.exportUrlMs,
     });
     const metadata = {
-      progress: finalProgress(progress, result.records),
+      progress: completeRecordProgress(progress, result.records),
       ...(result.warnings.length > 0 && { warnings: result.warnings }),
       ...(result.resumedParts > 0 && { resumed_parts: result.resumedParts }),
       ...(row.sendEmailOnCompletion && {
@@ -140,30 +151,30 @@ export async function publishExport(
     await tx.tasks.complete(task.id, { metadata, now: time });
   });
   await completed.catch(async (error: unknown) => {
-    if (blob !== undefined) await removeFile(blob).catch(() => undefined); // otherwise the sweep at start removes it
+    if (blob !== undefined) await removeFile(blob).catch(() => undefined); // if this fails, the sweep at start removes it
     throw error;
   });
   if (row.sendEmailOnCompletion) mailDue();
   return 'published';
 }
 
-async function exportOf(task: TaskRow, tables: Tables): Promise<ExportRow> {
+async function authorizedExport(task: TaskRow, tables: Tables): Promise<ExportRow> {
   const row = await tables.exports.get(task.resourceId);
-  if (row === undefined) throw notFound();
+  if (row === undefined) throw notFoundError();
   await checkPermission(tables, task.userId, 'dataset', row.datasetId, 'read');
   return row;
 }
 
-/** The final progress, because the last one reported may be outdated. */
-function finalProgress(progress: JsonObject, records: number): JsonObject {
+/** Returns the final progress: all records are done, even if the last report said less. */
+function completeRecordProgress(progress: JsonObject, records: number): JsonObject {
   return { ...progress, processed_records: records, total_records: records, percent: 100 };
 }
 
 /**
- * Creates the file at `target_full_path`, or a further version of the one that is there (contract 6.8); undefined without a path. Its content remains when the export
- * expires.
+ * Creates the file at `target_full_path`, or a further version of an existing file (contract 6.8); returns undefined if the export has no
+ * path. The content of the file remains when the export expires.
  */
-async function targetOf(
+async function publishToTargetPath(
   tx: Tables,
   row: ExportRow,
   result: ExportResult,
@@ -176,7 +187,7 @@ async function targetOf(
   data: DataFolder,
 ): Promise<{ readonly objectId: number; readonly blob: string } | undefined> {
   if (row.targetFullPath === null) return undefined;
-  const { vaultId, folder, filename } = await exportTarget(
+  const { vaultId, folder, filename } = await resolveExportTarget(
     tx,
     row.userId,
     row.targetFullPath,
@@ -196,7 +207,7 @@ async function targetOf(
   const blob = data.object(object.id, revision);
   await linkFile(exported.file, blob);
   await syncFolder(data.objects).catch(async (error: unknown) => {
-    await removeFile(blob).catch(() => undefined); // otherwise the sweep at start removes it
+    await removeFile(blob).catch(() => undefined); // if this fails, the sweep at start removes it
     throw error;
   });
   const metadata = { ...object.metadata, provenance: exported.provenance };
@@ -206,10 +217,10 @@ async function targetOf(
 }
 
 /**
- * The vault, folder and file name of `target_full_path`. The extension is appended if it is missing. Throws
- * `invalid('target_full_path', …)` if the user may not write there.
+ * Returns the vault, folder and file name of `target_full_path`. The extension is appended if it is missing. Throws
+ * `invalid('target_full_path', …)` if the user may not write to the folder.
  */
-export async function exportTarget(
+export async function resolveExportTarget(
   tables: Tables,
   userId: number,
   targetFullPath: string,
@@ -218,16 +229,16 @@ export async function exportTarget(
   const principal = await activePrincipal(tables, userId);
   const path = requireFullPath('target_full_path', targetFullPath);
   const vault = await tables.vaults.byFullPath(path, viewerOf(principal));
-  const refused = invalid('target_full_path', `You cannot write to ${targetFullPath}.`);
+  const refused = invalidError('target_full_path', `You cannot write to ${targetFullPath}.`);
   if (vault === undefined) throw refused;
   try {
     await checkPermission(tables, userId, 'vault', vault.id, 'write');
   } catch (error) {
     throw error instanceof AppError ? refused : error;
   }
-  const names = [...namesOf(path.path)];
+  const names = [...pathSegments(path.path)];
   const name = names.pop();
-  if (name === undefined) throw invalid('target_full_path', 'A file name is missing.');
+  if (name === undefined) throw invalidError('target_full_path', 'A file name is missing.');
   const filename = name.toLowerCase().endsWith(`.${extension}`) ? name : `${name}.${extension}`;
   return { vaultId: vault.id, folder: `/${names.join('/')}`, filename };
 }

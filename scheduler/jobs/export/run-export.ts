@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
-import { AppError, canceled } from '../../../engine/core/errors.js';
+import { AppError, canceledError } from '../../../engine/core/errors.js';
 import { createFile } from '../../../engine/core/file-writer.js';
 import { findRows, needsEngine } from '../../../engine/query/plan/find.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
@@ -9,13 +9,13 @@ import { cellNames } from '../../../engine/query/results/cells.js';
 import type { FileContext, FileWarning, Writer } from '../../../writers/writer.js';
 import { writerNamed } from '../../../writers/index.js';
 import type { RunContext } from '../job.js';
-import { annotatedParts, annotatedTable } from './annotated-table.js';
-import { computedRows, withProgress } from './computed-search.js';
+import { annotatedPartLimits, createAnnotatedTable } from './annotated-table.js';
+import { findComputedRows, mapProgress } from './computed-search.js';
 import type { ExportParams, ExportResult, QueryExport } from './export-types.js';
-import { FinishedParts } from './finished-parts.js';
-import { inOrder } from './in-order.js';
+import { ResumableParts } from './finished-parts.js';
+import { mapInOrder } from './in-order.js';
 import type { PartLimits } from './part-cutter.js';
-import { commitParts, queryOptions, rowParts } from './part-jobs.js';
+import { cutCommitIntoParts, exportQueryOptions, cutRowsIntoParts } from './part-jobs.js';
 import type { EncodedPart, ExportAnnotation, PartJob, PartRows } from './part.js';
 
 /** Writes the records of a query or a commit to a file in the scratch folder. */
@@ -23,8 +23,8 @@ export async function runExport(params: ExportParams, context: RunContext): Prom
   const writer = writerNamed(params.format);
   if (writer === undefined) throw new AppError('internal', `no writer for ${params.format}`);
   if (!('request' in params)) {
-    const parts = () => commitParts(params, writer, context.data);
-    return writeFile({ ...params, parts, annotation: null, total: null }, writer, context);
+    const parts = () => cutCommitIntoParts(params, writer, context.data);
+    return writeExportFile({ ...params, parts, annotation: null, total: null }, writer, context);
   }
   if (params.search === null && !needsEngine(params.snapshot, params.request))
     return exportQuery(params, writer, context, undefined);
@@ -38,45 +38,54 @@ async function exportQuery(
   engine: QueryEngine | undefined,
 ): Promise<ExportResult> {
   const { snapshot, request, search, annotation, annotated, file, titles } = params;
-  const options = queryOptions(snapshot, context);
-  const searched = search && (await computedRows(search, request.limit, context, engine!));
+  const options = exportQueryOptions(snapshot, context);
+  const searched = search && (await findComputedRows(search, request.limit, context, engine!));
   const rows = searched?.find ?? (() => findRows(engine, snapshot, request, options));
   const { computed = 0 } = searched ?? {};
-  const counting = withProgress(context, ({ records, recordsTotal, ...progress }) => ({
+  const counting = mapProgress(context, ({ records, recordsTotal, ...progress }) => ({
     ...progress,
     records: computed + records,
     recordsTotal: recordsTotal === null ? null : computed + recordsTotal,
   }));
   const found = (limits: PartLimits): AsyncGenerator<PartRows> =>
-    rowParts(rows(), snapshot, limits);
-  const total = knownTotal(params);
+    cutRowsIntoParts(rows(), snapshot, limits);
+  const total = recordTotalFromLog(params);
   if (annotation === null || annotated === null)
-    return writeFile({ ...params, parts: () => found(writer), total }, writer, counting);
+    return writeExportFile({ ...params, parts: () => found(writer), total }, writer, counting);
   const { projection } = file;
-  const source = { projection, annotation, columns: annotated, parts: () => found(annotatedParts) };
-  const progress = (records: number): void => report(counting, records, total);
-  const table = await annotatedTable(source, context, progress);
+  const source = {
+    projection,
+    annotation,
+    columns: annotated,
+    parts: () => found(annotatedPartLimits),
+  };
+  const progress = (records: number): void => reportRecords(counting, records, total);
+  const table = await createAnnotatedTable(source, context, progress);
   const columns = cellNames(table.projection, titles);
   const made = {
     ...params,
     file: { ...file, projection: table.projection, columns },
     annotation: null,
     parts: () =>
-      rowParts(findRows(undefined, table.snapshot, everyRecord, options), table.snapshot, writer),
+      cutRowsIntoParts(
+        findRows(undefined, table.snapshot, allRecordsQuery, options),
+        table.snapshot,
+        writer,
+      ),
     total: table.snapshot.rows,
     warnings: table.warnings,
   };
-  return writeFile(made, writer, counting);
+  return writeExportFile(made, writer, counting);
 }
 
-/** A query for all records. */
-const everyRecord = parseExportParams({}, []);
+/** A query that finds all records. */
+const allRecordsQuery = parseExportParams({}, []);
 
-/** The source of an export file. */
+/** The records of an export and the format of its file. */
 interface FileSource extends Pick<ExportParams, 'format' | 'snapshot' | 'isStored' | 'file'> {
-  /** Finds the records. */
+  /** Finds the records, in parts. */
   parts(): AsyncGenerator<PartRows>;
-  /** The annotation of the records; null for none. */
+  /** The annotation of the records; null if they are exported as they are. */
   readonly annotation: ExportAnnotation | null;
   /** The number of records, if it is known in advance. */
   readonly total: number | null;
@@ -84,7 +93,7 @@ interface FileSource extends Pick<ExportParams, 'format' | 'snapshot' | 'isStore
   readonly warnings?: readonly FileWarning[];
 }
 
-async function writeFile(
+async function writeExportFile(
   source: FileSource,
   writer: Writer,
   context: RunContext,
@@ -95,19 +104,19 @@ async function writeFile(
   const warnings: FileWarning[] = [...(source.warnings ?? [])];
   const name = `export.${writer.extension}`;
   const made = { records: 0 };
-  // Annotated records are made again, because they may depend on other datasets.
+  // Parts of annotated records are not reused after a kill, because expressions may depend on other datasets.
   const isComputed = source.annotation !== null || source.warnings !== undefined;
-  const finished = isComputed ? null : await FinishedParts.open(context, name);
+  const finished = isComputed ? null : await ResumableParts.open(context, name);
   const output = await createFile(join(context.scratch, name), {
     md5: source.isStored,
     sha256: true,
   });
   try {
-    const parts = encodedParts(source, file, context, made, finished);
+    const parts = encodeParts(source, file, context, made, finished);
     for await (const piece of writer.join(parts, file, (warning) => warnings.push(warning))) {
-      if (signal.aborted) throw canceled();
+      if (signal.aborted) throw canceledError();
       await output.write(piece);
-      finished?.written(piece, output);
+      finished?.pieceWritten(piece, output);
       crashpoint('export.partial');
     }
     await finished?.close();
@@ -116,21 +125,24 @@ async function writeFile(
     const { version } = source.snapshot;
     const { provenance } = file;
     const { records } = made;
-    return { file: name, records, version, provenance, warnings, resumedParts: finished?.resumed ?? 0, ...written }; // prettier-ignore
+    return { file: name, records, version, provenance, warnings, resumedParts: finished?.reusedParts ?? 0, ...written }; // prettier-ignore
   } catch (error) {
     await finished?.close().catch(() => undefined); // the first error is reported
     await output.abort();
-    throw signal.aborted ? canceled() : error;
+    throw signal.aborted ? canceledError() : error;
   }
 }
 
-/** The length of the longest list of each column of cells. The rows are found a second time for the file, so that none are kept. */
+/**
+ * Returns for each column of cells the length of its longest list. The rows are found again for writing the file, so that none are kept in
+ * memory.
+ */
 async function longestLists(
   { file, parts }: FileSource,
   { pool, signal }: RunContext,
 ): Promise<readonly number[]> {
   const longest = file.columns.map(() => 0);
-  const measured = inOrder(parts(), pool.threads + 1, ({ files, rows }) => {
+  const measured = mapInOrder(parts(), pool.threads + 1, ({ files, rows }) => {
     const job = { files, rows, projection: file.projection };
     return pool.run('lengths', () => job, signal, { isUrgent: true });
   });
@@ -139,27 +151,29 @@ async function longestLists(
       for (const [i, length] of lengths.entries()) longest[i] = Math.max(longest[i]!, length);
     return longest;
   } catch (error) {
-    throw signal.aborted ? canceled() : error;
+    throw signal.aborted ? canceledError() : error;
   }
 }
 
-/** The number of records, where the log alone tells it. */
-function knownTotal({ snapshot, request, search }: QueryExport): number | null {
+/** Returns the number of records if the Delta log alone tells it; null otherwise. */
+function recordTotalFromLog({ snapshot, request, search }: QueryExport): number | null {
   if (search !== null) return null;
   return needsEngine(snapshot, request) ? null : Math.min(snapshot.rows, request.limit);
 }
 
-function report(context: RunContext, records: number, recordsTotal: number | null): void {
+function reportRecords(context: RunContext, records: number, recordsTotal: number | null): void {
   context.progress({ records, recordsTotal, bytes: 0, bytesTotal: 0, errors: 0 });
 }
 
-/** The encoded parts of the file, in order. Pool threads encode several parts at the same time, and only these are in memory. */
-async function* encodedParts(
+/**
+ * Yields the encoded parts of the file, in order. Pool threads encode several parts at the same time, and only these parts are in memory.
+ */
+async function* encodeParts(
   source: FileSource,
   file: FileContext,
   context: RunContext,
   written: { records: number },
-  finished: FinishedParts | null,
+  finished: ResumableParts | null,
 ): AsyncGenerator<unknown> {
   const { pool, signal } = context;
   const { format, annotation } = source;
@@ -180,16 +194,16 @@ async function* encodedParts(
         ...(annotation && { calls: context.hostCalls }),
       });
     if (finished === null) return { ...(await encoded()), found };
-    const part = await finished.restoredOr(job, async () => (await encoded()).part);
+    const part = await finished.restoreOrEncode(job, async () => (await encoded()).part);
     return { part, records: found, found };
   };
-  // Progress has been reported while the records were annotated, so writing them reports none.
+  // For annotated records, progress was reported while they were annotated, so writing them reports none.
   const isReported = source.warnings === undefined;
-  if (isReported) report(context, 0, total);
+  if (isReported) reportRecords(context, 0, total);
   let read = 0;
-  for await (const { part, records, found } of inOrder(jobs(), pool.threads + 1, encode)) {
+  for await (const { part, records, found } of mapInOrder(jobs(), pool.threads + 1, encode)) {
     written.records += records;
-    if (isReported) report(context, (read += found), total);
+    if (isReported) reportRecords(context, (read += found), total);
     yield part;
   }
 }

@@ -1,6 +1,6 @@
-import { canceled } from '../../../engine/core/errors.js';
+import { canceledError } from '../../../engine/core/errors.js';
 import type { ChunkRef } from '../../../readers/source/chunks.js';
-import type { Chunks } from '../../../readers/source/source.js';
+import type { ChunkStream } from '../../../readers/source/source.js';
 
 /** A chunk of a source, to be processed. */
 export interface SourceChunk {
@@ -12,38 +12,41 @@ export interface SourceChunk {
 }
 
 /**
- * The outcome of processing a chunk: `end` if the records of its source end in it, `stop` if no chunk of any source is to be
- * processed after it.
+ * The outcome of processing a chunk: `end` if the records of its source end in the chunk, `stop` if no later chunk of any source is to be
+ * processed.
  */
 export type ChunkOutcome = 'continue' | 'end' | 'stop';
 
 /** Options of `ChunkFlow.feed`. */
-export interface FeedOptions {
+export interface FeedChunksOptions {
   /** Index of the last chunk that is needed. */
   readonly last?: number;
-  /** Enumerates all chunks, even those after the end of the records, so that their number does not depend on timing. */
+  /** Whether all chunks are enumerated, even those after the end of the records, so that their number does not depend on timing. */
   readonly isCounted?: boolean;
 }
 
 /** A source whose chunks are processed; chunks after `last` are ignored. */
-interface Feed {
+interface SourceFeed {
   readonly number: number;
   last: number;
 }
 
 /**
- * Processes the chunks of several sources, one source after another, at most `parallel` chunks at a time. This bounds memory for
- * sources of any size, and the first chunks of a source are processed together with the last ones of the source before it.
- * After a `stop` or a failure no chunk is started; chunks in progress are finished, and what comes after a `stop` is ignored.
+ * Processes the chunks of several sources, one source after another, at most `parallel` chunks at a time. This bounds memory for sources of
+ * any size, and the first chunks of a source are processed together with the last ones of the previous source. After a `stop` or a failure
+ * no chunk is started; chunks in progress are finished, and the results of chunks after a `stop` are ignored.
  */
 export class ChunkFlow {
   readonly #parallel: number;
   readonly #signal: AbortSignal;
   readonly #inProgress = new Set<Promise<void>>();
-  readonly #failures: { readonly feed: Feed; readonly index: number; readonly error: unknown }[] =
-    [];
+  readonly #failures: {
+    readonly feed: SourceFeed;
+    readonly index: number;
+    readonly error: unknown;
+  }[] = [];
   #feeds = 0;
-  /** Number of the first source with a `stop`. Later sources are ignored. */
+  /** Number of the first source with the outcome `stop`. Later sources are ignored. */
   #lastFeed = Infinity;
 
   constructor(parallel: number, signal: AbortSignal) {
@@ -57,16 +60,15 @@ export class ChunkFlow {
   }
 
   /**
-   * Starts `work` for every chunk of the next source, except where it returns `skip`. Resolves with the number of chunks when the
-   * last one has been started. Chunks after `last`, or after one with the outcome `end`, are ignored together with their
-   * failures.
+   * Starts `work` for every chunk of the next source, unless `work` returns `skip` for the chunk. Resolves with the number of chunks when
+   * the last one has been started. Chunks after `last`, or after a chunk with the outcome `end`, are ignored together with their failures.
    */
-  async feed(
-    chunks: () => Chunks | Promise<Chunks>,
+  async feedChunks(
+    chunks: () => ChunkStream | Promise<ChunkStream>,
     work: (chunk: SourceChunk) => Promise<ChunkOutcome> | 'skip',
-    { last = Infinity, isCounted = false }: FeedOptions = {},
+    { last = Infinity, isCounted = false }: FeedChunksOptions = {},
   ): Promise<number> {
-    const feed: Feed = { number: this.#feeds++, last };
+    const feed: SourceFeed = { number: this.#feeds++, last };
     let index = 0;
     let bytesBefore = 0;
     try {
@@ -88,9 +90,9 @@ export class ChunkFlow {
    * Resolves when all chunks that were started are finished. Throws the failure of the first chunk in the order of the sources, so
    * that the same files always fail with the same error.
    */
-  async settled(): Promise<void> {
+  async allFinished(): Promise<void> {
     await Promise.all(this.#inProgress);
-    if (this.#signal.aborted) throw canceled();
+    if (this.#signal.aborted) throw canceledError();
     const [first] = this.#relevantFailures().sort(
       (a, b) => a.feed.number - b.feed.number || a.index - b.index,
     );
@@ -98,13 +100,13 @@ export class ChunkFlow {
   }
 
   /** Waits while `parallel` chunks are in progress. */
-  async #add(feed: Feed, index: number, working: Promise<ChunkOutcome>): Promise<void> {
+  async #add(feed: SourceFeed, index: number, working: Promise<ChunkOutcome>): Promise<void> {
     const done = this.#settle(feed, index, working).finally(() => this.#inProgress.delete(done));
     this.#inProgress.add(done);
     while (this.#inProgress.size >= this.#parallel) await Promise.race(this.#inProgress);
   }
 
-  async #settle(feed: Feed, index: number, working: Promise<ChunkOutcome>): Promise<void> {
+  async #settle(feed: SourceFeed, index: number, working: Promise<ChunkOutcome>): Promise<void> {
     try {
       const outcome = await working;
       if (outcome === 'stop') this.#lastFeed = Math.min(this.#lastFeed, feed.number);

@@ -8,12 +8,12 @@ import type { SourceChunk } from './chunk-flow.js';
 import type { ChunkJob, ChunkResult } from './chunk-types.js';
 import type { FieldExpressions } from './expressions/field-expressions.js';
 import type { RejectedBudget } from './rejected-budget.js';
-import { chunkKey, type Resume } from './resume.js';
+import { chunkKey, type ImportResume } from './resume.js';
 import type { ImportSource } from './import-source.js';
 import type { LocalFile } from './source-files.js';
 import type { SourceLayout } from './source-layout.js';
 
-/** The data that all sources of an import share. */
+/** The data and functions that all sources of an import share. */
 export interface ImportRunContext {
   readonly context: RunContext;
   /** The columns with known types: `ImportParams.known`. */
@@ -22,7 +22,7 @@ export interface ImportRunContext {
   readonly transient: readonly string[];
   /** The expressions of fields; null if there are none. */
   readonly expressions: FieldExpressions | null;
-  /** The stored columns, as in `ChunkJob`. */
+  /** The names of the stored fields, as in `ChunkJob`. */
   readonly stored?: readonly string[] | undefined;
   /** Dotted names of the fields whose entity type is not detected. */
   readonly fixedEntities: readonly string[];
@@ -31,13 +31,16 @@ export interface ImportRunContext {
   readonly isUrgent: boolean;
   /** Whether no segments are written. */
   readonly isDryRun: boolean;
-  /** The segments that are written are read by the import itself, and never committed. */
+  /** Whether the written segments are only read by the import itself, and never committed. */
   readonly isIntermediate: boolean;
-  /** The stored records that records of a small import may replace at once; undefined if there are none. */
+  /**
+   * Returns the stored records that the records of a small import may replace as soon as a chunk is read; undefined if they are replaced
+   * later.
+   */
   readonly replaceable: (() => Promise<ReplaceableRows | undefined>) | undefined;
   readonly rejected: RejectedBudget;
   /** The results of earlier attempts; null if the import cannot be resumed. */
-  readonly resume: Resume | null;
+  readonly resume: ImportResume | null;
   /** Called when a chunk has been read. */
   chunkRead(): void;
 }
@@ -45,13 +48,16 @@ export interface ImportRunContext {
 /** The part of a `ChunkJob` that is the same for all chunks of a source. */
 export type ChunkSettings = Omit<ChunkJob, 'ref' | 'index' | 'file' | 'rejectedBytes' | 'hints'>;
 
-/** Marks the files of a chunk: `a` first pass, `b` second pass, `e` expressions again, `s` sample of a dry run. */
-export type SegmentMark = 'a' | 'b' | 'e' | 's';
+/**
+ * The letter in the file names of a chunk's segments: `a` first pass, `b` second pass, `e` expressions evaluated again, `s` sample of a dry
+ * run.
+ */
+export type PassMark = 'a' | 'b' | 'e' | 's';
 
 /** Reads the chunks of one source in pool threads, or restores their results from an earlier attempt. */
 export class ChunkRunner {
-  /** Numbers, within the import, of the chunks that were restored. */
-  readonly restored = new Set<number>();
+  /** Numbers, within the import, of the chunks whose results were restored from an earlier attempt. */
+  readonly restoredChunkNumbers = new Set<number>();
   readonly #import: ImportRunContext;
   readonly #source: ImportSource;
   readonly #file: LocalFile;
@@ -75,32 +81,32 @@ export class ChunkRunner {
   }
 
   /** Restores the result of a chunk from an earlier attempt, or reads the chunk and records the result for later attempts. */
-  async run(
+  async restoreOrRead(
     chunk: SourceChunk,
     settings: ChunkSettings,
-    pass: SegmentMark,
+    pass: PassMark,
     hints: () => Columns,
   ): Promise<ChunkResult> {
     const { resume, rejected } = this.#import;
-    if (resume === null) return this.read(chunk, settings, pass, hints);
+    if (resume === null) return this.readChunk(chunk, settings, pass, hints);
     const number = this.#firstChunk + chunk.index;
     const key = `${this.#fingerprint(settings, resume)} ${number} ${chunkKey(chunk.ref)}`;
     const restored = await resume.restoreChunk(key);
     if (restored !== undefined) {
-      this.restored.add(restored.index);
-      rejected.use(restored.index, restored.rejectedPart?.bytes ?? 0);
+      this.restoredChunkNumbers.add(restored.index);
+      rejected.recordUsedBytes(restored.index, restored.rejectedPart?.bytes ?? 0);
       return restored;
     }
-    const result = await this.read(chunk, settings, pass, hints);
+    const result = await this.readChunk(chunk, settings, pass, hints);
     await resume.recordChunk(key, result);
     return result;
   }
 
-  /** Reads a chunk. `hints` is called when a thread is free. */
-  async read(
+  /** Reads a chunk. `hints` is called when a thread is free, so that it returns the latest hints. */
+  async readChunk(
     chunk: SourceChunk,
     settings: ChunkSettings,
-    pass: SegmentMark,
+    pass: PassMark,
     hints: () => Columns,
   ): Promise<ChunkResult> {
     const { context, commitId, isUrgent, rejected } = this.#import;
@@ -109,13 +115,13 @@ export class ChunkRunner {
     const name = `${commitId}-${String(index).padStart(6, '0')}`;
     const result = await pool.run(
       'chunk',
-      // Each attempt writes a new file, because a dead thread may have left an incomplete one.
+      // Each attempt writes a new file, because a thread that died may have left an incomplete one.
       (attempt) => ({
         ...settings,
         ref: chunk.ref,
         hints: hints(),
         index,
-        rejectedBytes: rejected.limitOf(index),
+        rejectedBytes: rejected.byteLimitOfChunk(index),
         file: join(scratch, `${name}-${taskAttempt}${pass}${attempt}.parquet`),
       }),
       signal,
@@ -124,10 +130,11 @@ export class ChunkRunner {
         ...(settings.expressions && { calls: context.hostCalls }),
       },
     );
-    // Flushed here, so that the thread reads its next chunk meanwhile. After a crash, an intermediate segment is compared with its checksum.
+    // The segment is flushed in this thread, so that the pool thread can read its next chunk meanwhile. An intermediate segment is not
+    // flushed: after a crash it is compared with its checksum.
     if (result.segment !== null && (!settings.isIntermediate || result.replaced !== undefined))
       await flushSegment(join(scratch, result.segment.path));
-    rejected.use(index, result.rejectedPart?.bytes ?? 0);
+    rejected.recordUsedBytes(index, result.rejectedPart?.bytes ?? 0);
     const rows = result.segment?.rows ?? result.stored; // no segment is written after an error
     const { read, made = 0, stored, rejected: refused } = result;
     if (read + made !== stored + refused || stored !== rows) {
@@ -139,7 +146,7 @@ export class ChunkRunner {
     return result;
   }
 
-  #fingerprint(settings: ChunkSettings, resume: Resume): string {
+  #fingerprint(settings: ChunkSettings, resume: ImportResume): string {
     const cachedFingerprint = this.#fingerprints.get(settings);
     if (cachedFingerprint !== undefined) return cachedFingerprint;
     const { identity, bytes } = this.#file;

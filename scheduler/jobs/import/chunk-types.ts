@@ -1,7 +1,7 @@
 import type { ReplaceableRows, ReplacedRows } from '../../../engine/change/replace-by-batch.js';
 import type { HostCalls } from '../../expressions/protocol.js';
 import type { Findings, ValidationParams } from '../../../engine/ingest/findings.js';
-import type { FieldSample, Sampling } from '../../../engine/ingest/value-samples.js';
+import type { FieldSample, SamplingOptions } from '../../../engine/ingest/value-samples.js';
 import type { Columns } from '../../../engine/core/types.js';
 import type { Segment } from '../../../engine/store/store.js';
 import type { ChunkRef } from '../../../readers/source/chunks.js';
@@ -12,7 +12,7 @@ export type { Finding, Findings, ValidationParams } from '../../../engine/ingest
 
 /** The input of `runChunk`, for a pool thread: plain data. */
 export interface ChunkJob {
-  /** The channel through which expressions call the host; there if the chunk has expressions. */
+  /** The channel through which expressions call the host; absent if the chunk has no expressions. */
   readonly calls?: HostCalls;
   readonly ref: ChunkRef;
   /** Number of the chunk within the import. */
@@ -20,11 +20,11 @@ export interface ChunkJob {
   readonly reader: string;
   readonly header: unknown;
   readonly params: unknown;
-  /** Columns with given types; others are inferred. In the second pass: all columns, with their final types. */
+  /** Columns with given types; the types of other columns are inferred. In the second pass: all columns, with their final types. */
   readonly columns: Columns;
-  /** Whether this is the second pass. */
+  /** Whether the chunk is read in the second pass of the import. */
   readonly isFinal: boolean;
-  /** The hints, as in `ReadOptions`. */
+  /** The columns with suggested types, as in `ReadOptions`. */
   readonly hints?: Columns;
   readonly validation: ValidationParams;
   /** The expressions of fields; absent if there are none. */
@@ -33,10 +33,10 @@ export interface ChunkJob {
   readonly inputs?: Columns | undefined;
   /** Dotted names of fields that are read and not stored. */
   readonly transient: readonly string[];
-  /** Names of the fields that are stored; absent for all but the transient ones. */
+  /** Names of the fields that are stored; absent if all fields except the transient ones are stored. */
   readonly stored?: readonly string[] | undefined;
-  /** The samples of string fields for the detection of entity types; null for none. */
-  readonly sampling: Sampling | null;
+  /** How string fields are sampled for the detection of entity types; null if they are not. */
+  readonly sampling: SamplingOptions | null;
   readonly commitId: number;
   /** Absolute path of the segment to write, in the task's scratch folder. */
   readonly file: string;
@@ -44,7 +44,7 @@ export interface ChunkJob {
   readonly isDryRun: boolean;
   /** Whether the segment is never committed, as in `SegmentInput`. */
   readonly isIntermediate: boolean;
-  /** The stored records that the new ones may replace at once, in a segment that is not intermediate. */
+  /** The stored records that the new records may replace at once, which makes the segment one that can be committed. */
   readonly replaceable?: ReplaceableRows | undefined;
   /** Maximum number of bytes of rejected records that are kept. */
   readonly rejectedBytes: number;
@@ -53,9 +53,9 @@ export interface ChunkJob {
 /** The result of `runChunk`; `read` is always `stored + rejected`. */
 export interface ChunkResult {
   readonly index: number;
-  /** Null if no record was stored, and in a dry run. */
+  /** The segment; null if no record was stored, and in a dry run. */
   readonly segment: Segment | null;
-  /** The rows that the records replace; absent if they are not known yet. */
+  /** The rows of the dataset that the records replace; absent if they are not known yet. */
   readonly replaced?: readonly ReplacedRows[];
   readonly columns: Columns;
   /** The columns as they were read, if fields were computed from them. */
@@ -72,13 +72,13 @@ export interface ChunkResult {
   readonly stored: number;
   readonly rejected: number;
   readonly findings: Findings;
-  /** The findings of expressions, from the last reading of the chunk, in which the types of its input are final. */
+  /** The findings of expressions, from the last time that the chunk was read, when the types of their input were final. */
   readonly expressionFindings?: Findings | undefined;
-  /** Null if no record was rejected, or `rejectedBytes` was too small for one. */
+  /** The file of rejected records; null if no record was rejected, or if `rejectedBytes` was too small for one. */
   readonly rejectedPart: RejectedPart | null;
   readonly samples: readonly FieldSample[];
-  /** The records of the source end in this chunk; later chunks are ignored. */
+  /** Whether the records of the source end in this chunk, so that later chunks are ignored. */
   readonly hasEnded: boolean;
-  /** Whether the text behind an error in this chunk cannot be divided into records. */
+  /** Whether the text after an error in this chunk cannot be divided into records. */
   readonly isDamaged: boolean;
 }

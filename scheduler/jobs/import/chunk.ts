@@ -1,34 +1,34 @@
 import { replaceByBatch } from '../../../engine/change/replace-by-batch.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import { BatchBuilder, type Batch } from '../../../engine/ingest/batch.js';
-import { onlyColumns, withoutColumns } from '../../../engine/ingest/drop-columns.js';
+import { selectColumns, dropColumns } from '../../../engine/ingest/drop-columns.js';
 import { FindingCollector } from '../../../engine/ingest/findings.js';
 import { firstRecordId, withRecordIds } from '../../../engine/ingest/record-ids.js';
 import { RecordLines } from '../../../engine/ingest/record-texts.js';
 import { RejectedLines } from '../../../engine/ingest/rejected-lines.js';
 import { sampleBatch } from '../../../engine/ingest/value-samples.js';
-import { writeUnflushed } from '../../../engine/store/segment.js';
+import { writeSegmentUnflushed } from '../../../engine/store/segment.js';
 import { readerNamed } from '../../../readers/index.js';
-import { startStateOf } from '../../../readers/source/chunks.js';
+import { chunkStartOf } from '../../../readers/source/chunks.js';
 import { loadChunk, releaseChunk } from '../../../readers/source/load-chunk.js';
 import type { ChunkJob, ChunkResult } from './chunk-types.js';
-import { callMemory, forgetOtherCalls } from '../../expressions/call-memory.js';
+import { callCacheOf, dropCacheOfOtherScope } from '../../expressions/call-memory.js';
 import { expressionHost } from '../../expressions/host-functions.js';
 import { computeFields, type ComputedBatch } from './expressions/compute-fields.js';
-import { makesRecords } from './expressions/field-expressions.js';
+import { producesRecords } from './expressions/field-expressions.js';
 import { reshapeRecords } from './expressions/reshape-records.js';
 import { writeRejectedPart } from './rejected-part.js';
 
 /**
  * Changes the columns of a chunk before they are sampled and stored, but not the number of rows. The batch has all fields, including
- * those that are not stored and those that expressions have computed.
+ * transient and computed ones.
  */
 export type BatchTransform = (batch: Batch, job: ChunkJob) => Batch;
 
-/** Applied in this order: transforms that read fields precede the one that drops fields. */
+/** The transforms in the order in which they are applied: those that read fields precede the one that drops fields. */
 const batchTransforms: readonly BatchTransform[] = [
-  (batch, job) => withoutColumns(batch, new Set(job.transient)),
-  (batch, { stored }) => (stored === undefined ? batch : onlyColumns(batch, new Set(stored))),
+  (batch, job) => dropColumns(batch, new Set(job.transient)),
+  (batch, { stored }) => (stored === undefined ? batch : selectColumns(batch, new Set(stored))),
 ];
 
 /** Reads a chunk and writes its records to a segment, which is not flushed. Runs in a pool thread and keeps no state but pooled buffers. */
@@ -36,7 +36,7 @@ export async function runChunk(
   job: ChunkJob,
   transforms: readonly BatchTransform[] = batchTransforms,
 ): Promise<ChunkResult> {
-  forgetOtherCalls(job.calls?.scope);
+  dropCacheOfOtherScope(job.calls?.scope);
   const bytes = await loadChunk(job.ref);
   const reader = readerNamed(job.reader);
   const out = new BatchBuilder();
@@ -51,17 +51,17 @@ export async function runChunk(
     columns: job.inputs ?? job.columns,
     isFinal,
     hints,
-    ...startStateOf(job.ref),
+    ...chunkStartOf(job.ref),
   };
-  if (job.expressions !== undefined) out.keepLines();
+  if (job.expressions !== undefined) out.trackLineNumbers();
   const lines = reader.read(bytes, job.header, job.params, out, report, givenColumns);
   const read = out.finish();
-  const lineOf = recordLines(out, report, lines);
-  const computedBatch = computedFields(read, job, lineOf);
+  const lineOf = lineNumberOfRecord(out, report, lines);
+  const computedBatch = addComputedFields(read, job, lineOf);
   const wholeBatch = computedBatch?.batch ?? read;
   const batch = transforms.reduce((before, transform) => transform(before, job), wholeBatch);
   const samples = job.sampling === null ? [] : sampleBatch(batch, job.sampling);
-  // Unless records may be rejected, an import with an error is not published, so the chunk need not be written.
+  // Unless the import may reject records, a chunk with an error fails it, so the chunk need not be written.
   const mayReject = (job.validation.maxRejected ?? 0) > 0;
   const isStored = batch.rows > 0 && (report.rejected === 0 || mayReject) && !job.isDryRun;
   const writtenChunk = isStored ? await writeBatch(batch, job) : { segment: null };
@@ -90,7 +90,7 @@ export async function runChunk(
 }
 
 /** The batch with the fields that expressions compute; undefined without expressions. */
-function computedFields(
+function addComputedFields(
   batch: Batch,
   job: ChunkJob,
   lineOf: (row: number) => number,
@@ -99,8 +99,8 @@ function computedFields(
   if (expressions === undefined) return undefined;
   const isLenient = validation.disable;
   const host = expressionHost(expressions, job.calls);
-  const keptResults = callMemory(job.calls?.scope).results;
-  const compute = makesRecords(expressions) ? reshapeRecords : computeFields;
+  const keptResults = callCacheOf(job.calls?.scope).results;
+  const compute = producesRecords(expressions) ? reshapeRecords : computeFields;
   return compute({
     batch,
     expressions,
@@ -113,15 +113,15 @@ function computedFields(
   });
 }
 
-/** The line of each record: as the reader reports it, or counted if each line of the chunk is a record; 0 if unknown. */
-function recordLines(
+/** Returns the line of each record: as the reader reports it, or counted if each line of the chunk is a record; 0 if unknown. */
+function lineNumberOfRecord(
   out: BatchBuilder,
   { rejectedLines }: FindingCollector,
   lines: number,
 ): (row: number) => number {
   const isCounted = out.rows + rejectedLines.length === lines;
   return (row) => {
-    const knownLine = out.lineOf(row);
+    const knownLine = out.lineNumberOf(row);
     if (knownLine > 0 || !isCounted) return knownLine;
     let line = row + 1;
     for (const rejected of rejectedLines) if (rejected <= line) line++;
@@ -138,7 +138,7 @@ async function writeBatch(
   if (replacement !== undefined) return replacement;
   const wholeBatch = withRecordIds(batch, commitId, index);
   try {
-    const segment = await writeUnflushed({ ...wholeBatch, isIntermediate }, file);
+    const segment = await writeSegmentUnflushed({ ...wholeBatch, isIntermediate }, file);
     const firstId = firstRecordId(commitId, index);
     return { segment: { ...segment, idRuns: [{ firstId, rows: segment.rows }] } };
   } finally {

@@ -3,11 +3,11 @@ import { detectEntity } from '../../../engine/ingest/entities/detect.js';
 import { humanGenes } from '../../../engine/ingest/entities/genes.js';
 import { SampleMerge } from '../../../engine/ingest/value-samples.js';
 import type { Columns } from '../../../engine/core/types.js';
-import type { EntityRules, SourceSamples } from './entity-samples.js';
+import type { EntityDetectionRules, SourceSamples } from './entity-samples.js';
 
-/** The result of the detection. */
+/** The result of the detection of entity types. */
 export interface DetectedEntities {
-  /** Fields whose entity type is to be set. */
+  /** The fields whose entity type is to be set. */
   readonly fields: readonly Partial<NewField>[];
   /** The value of `metadata.validation.detections`; null if nothing was detected. */
   readonly detections: readonly object[] | null;
@@ -27,12 +27,12 @@ export async function detectEntities(
   const detections: object[] = [];
   if (sources.length === 0) return { fields, detections: null };
   const genes = await humanGenes();
-  const mergedRules = mergeByRules(sources);
+  const mergedRules = mergeSamplesByRules(sources);
   for (const path of valuePaths(columns)) {
     const name = path.join('.');
     if (fixedNames.has(name)) continue;
     for (const { rules, samples } of mergedRules) {
-      const values = samples.get(keyOf(path));
+      const values = samples.get(fieldPathKey(path));
       if (values === undefined) continue;
       const found = detectEntity(path.at(-1)!, values, rules.wanted, genes);
       if (found === null) continue;
@@ -46,8 +46,8 @@ export async function detectEntities(
 }
 
 /** Merges the samples of sources with the same rules, in the order of the first source of each group. */
-function mergeByRules(sources: readonly SourceSamples[]): readonly {
-  readonly rules: EntityRules;
+function mergeSamplesByRules(sources: readonly SourceSamples[]): readonly {
+  readonly rules: EntityDetectionRules;
   readonly samples: ReadonlyMap<string, readonly string[]>;
 }[] {
   const groups = Map.groupBy(sources, ({ rules }) =>
@@ -57,12 +57,12 @@ function mergeByRules(sources: readonly SourceSamples[]): readonly {
     const { rules } = group[0]!;
     const merge = new SampleMerge(rules.size);
     for (const { samples } of group) merge.add(samples);
-    const samples = merge.result().map(({ path, values }) => [keyOf(path), values] as const);
+    const samples = merge.result().map(({ path, values }) => [fieldPathKey(path), values] as const);
     return { rules, samples: new Map(samples) };
   });
 }
 
-/** The paths of the columns that hold values; those that were sampled are among them. */
+/** Returns the paths of the columns that hold values, which include the sampled ones. */
 function valuePaths(
   columns: Columns,
   above: readonly string[] = [],
@@ -73,7 +73,7 @@ function valuePaths(
   });
 }
 
-/** A distinct string for every path. */
-function keyOf(path: readonly string[]): string {
+/** Returns a string that is different for every path. */
+function fieldPathKey(path: readonly string[]): string {
   return JSON.stringify(path);
 }

@@ -1,16 +1,16 @@
 import { fieldsOfColumns, type NewField } from '../../../engine/core/dataset-field.js';
-import { budgets, byteSize } from '../../../engine/core/budgets.js';
+import { budgets, byteSizeText } from '../../../engine/core/budgets.js';
 import type { FieldRow } from '../../../engine/catalog/fields.js';
 import type { Columns, JsonObject } from '../../../engine/core/types.js';
 import type { ImportResult } from './import-types.js';
-import { newFields } from './known-columns.js';
+import { newFieldsOf } from './known-columns.js';
 
 /** The value of `metadata.dry_run`: the fields that the dataset would have, and the first records. */
 export function dryRunReport(
   result: Pick<ImportResult, 'dryRun' | 'genomeBuild' | 'records'>,
   columns: Columns,
   fields: readonly FieldRow[],
-  described: Parameters<typeof newFields>[2],
+  described: Parameters<typeof newFieldsOf>[2],
   created: readonly NewField[],
 ): JsonObject {
   const { dryRun, genomeBuild, records } = result;
@@ -18,7 +18,7 @@ export function dryRunReport(
   return {
     fields: [
       ...fieldViews(columns, fields, described, dryRun?.seen ?? []),
-      ...createdViews(columns, fields, created),
+      ...emptyFieldViews(columns, fields, created),
     ],
     records,
     genome_build: genomeBuild,
@@ -26,7 +26,7 @@ export function dryRunReport(
     sample_left_out: leftOut,
     sample_budget:
       leftOut > 0
-        ? `The sample holds the first ${byteSize(budgets.dryRunSampleBytes)} of JSON.`
+        ? `The sample holds the first ${byteSizeText(budgets.dryRunSampleBytes)} of JSON.`
         : null,
   };
 }
@@ -34,12 +34,12 @@ export function dryRunReport(
 function fieldViews(
   columns: Columns,
   fields: readonly FieldRow[],
-  described: Parameters<typeof newFields>[2],
+  described: Parameters<typeof newFieldsOf>[2],
   seen: readonly string[],
 ): readonly JsonObject[] {
   const fieldsByPath = new Map(fields.map((field) => [JSON.stringify(field.path), field]));
   const added = new Map(
-    newFields(columns, fields, described).map((field) => [JSON.stringify(field.path), field]),
+    newFieldsOf(columns, fields, described).map((field) => [JSON.stringify(field.path), field]),
   );
   const withValues = new Set(seen);
   return fieldsOfColumns(columns).map((column) => {
@@ -59,8 +59,8 @@ function fieldViews(
   });
 }
 
-/** The fields that the request creates and no record has. */
-function createdViews(
+/** Returns the fields that the request creates and that no record has. */
+function emptyFieldViews(
   columns: Columns,
   fields: readonly FieldRow[],
   created: readonly NewField[],

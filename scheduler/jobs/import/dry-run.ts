@@ -9,8 +9,8 @@ import { openSegments } from '../../../engine/query/results/row-blocks.js';
 import { project } from '../../../engine/query/results/projection.js';
 import { uncataloguedField } from '../../../engine/query/request/fields.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
-import { looseSnapshot } from '../../../engine/store/loose.js';
-import { schemaFile } from '../../../engine/store/schema-file.js';
+import { unloggedSnapshot } from '../../../engine/store/loose.js';
+import { encodeSchemaFile } from '../../../engine/store/schema-file.js';
 import { segmentFiles, type Segment } from '../../../engine/store/store.js';
 import type { Columns } from '../../../engine/core/types.js';
 import type { RunContext } from '../job.js';
@@ -18,59 +18,61 @@ import { ChunkFlow } from './chunk-flow.js';
 import type { SourceRun } from './source-run.js';
 
 /** The records that a dry run shows. */
-export interface Sample {
+export interface DryRunSample {
   /** The first records as a query of the dataset would return them, without `_id` and `_commit`. */
   readonly records: readonly unknown[];
-  /** Number of records that are missing from the first `sampleRecords` because the budget was reached. */
+  /** Number of records that are missing from the first `maxSampleRecords` because the budget was reached. */
   readonly leftOut: number;
 }
 
 /** Number of records that are shown. */
-export const sampleRecords = 20;
+export const maxSampleRecords = 20;
 
 /**
- * The first records as they would be stored. Reads the chunks that contain them again, with the final columns, writes segments to the
- * scratch folder and makes the records from these as a query does.
+ * Returns the first records as they would be stored. Reads the chunks that contain these records again, with the final columns, writes
+ * segments to the scratch folder and reads the records from them as a query does.
  */
-export async function sampleOf(
+export async function sampleOfRuns(
   runs: readonly SourceRun[],
   columns: Columns,
   fields: readonly DatasetField[],
   described: readonly Partial<NewField>[],
   context: RunContext,
-): Promise<Sample> {
+): Promise<DryRunSample> {
   const segments = await firstSegments(runs, columns, context);
   return sampleOfSegments(segments, columns, fields, described, context);
 }
 
-/** The first records of segments in the scratch folder. */
+/** Returns the first records of segments in the scratch folder. */
 export async function sampleOfSegments(
   segments: readonly Segment[],
   columns: Columns,
   fields: readonly DatasetField[],
   described: readonly Partial<NewField>[],
   context: RunContext,
-): Promise<Sample> {
+): Promise<DryRunSample> {
   if (segments.length === 0) return { records: [], leftOut: 0 };
   const schema = 'schema.parquet';
-  await writeStream(join(context.scratch, schema), [schemaFile(columns)]);
+  await writeStream(join(context.scratch, schema), [encodeSchemaFile(columns)]);
   const loose = { folder: context.scratch, schema, columns, segments };
-  const snapshot = looseSnapshot(loose, { datasetId: 0, version: 0 });
+  const snapshot = unloggedSnapshot(loose, { datasetId: 0, version: 0 });
   const allFields = fieldsAfterImport(columns, fields, described);
-  const request = { limit: sampleRecords, exclude_fields: ['_id', '_commit'] };
+  const request = { limit: maxSampleRecords, exclude_fields: ['_id', '_commit'] };
   const projection = project(columns, allFields, parseQuery(request, allFields));
   const refs = segments.flatMap((segment, number) =>
     Array.from({ length: segment.rows }, (_, row): RowRef => [number, row]),
   );
   const source = openSegments(segmentFiles(snapshot));
   try {
-    return recordSample(materialise(source, refs.slice(0, sampleRecords), projection, 'json'));
+    return sampleWithinBudget(
+      materialise(source, refs.slice(0, maxSampleRecords), projection, 'json'),
+    );
   } finally {
     source.close();
   }
 }
 
-function recordSample(texts: readonly string[]): Sample {
+function sampleWithinBudget(texts: readonly string[]): DryRunSample {
   const records: unknown[] = [];
   let bytes = 0;
   for (const text of texts) {
@@ -81,17 +83,17 @@ function recordSample(texts: readonly string[]): Sample {
   return { records, leftOut: texts.length - records.length };
 }
 
-/** Segments of the first chunks, with at least `sampleRecords` records if there are as many. */
+/** Returns the segments of the first chunks, with at least `maxSampleRecords` records if the sources have as many. */
 async function firstSegments(
   runs: readonly SourceRun[],
   columns: Columns,
   { pool, signal }: RunContext,
 ): Promise<readonly Segment[]> {
   const segments: Segment[] = [];
-  let recordsWanted = sampleRecords;
+  let recordsWanted = maxSampleRecords;
   for (const run of runs) {
     const flow = new ChunkFlow(pool.threads + 2, signal);
-    const found = await run.sample(columns, flow, recordsWanted);
+    const found = await run.writeSampleSegments(columns, flow, recordsWanted);
     segments.push(...found);
     recordsWanted -= found.reduce((sum, { rows }) => sum + rows, 0);
     if (recordsWanted <= 0) break;
@@ -99,7 +101,7 @@ async function firstSegments(
   return segments;
 }
 
-/** The fields that the dataset would have. Only their order is used here, so new fields have no other properties. */
+/** Returns the fields that the dataset would have. The caller only uses their order, so new fields have no other properties. */
 function fieldsAfterImport(
   columns: Columns,
   fields: readonly DatasetField[],
@@ -110,16 +112,19 @@ function fieldsAfterImport(
   const orderings = new Map(
     described.map((field) => [(field.path ?? [field.name]).join('\n'), field.ordering]),
   );
-  const added = pathsOf(columns).filter((path) => !knownPaths.has(path.join('\n')));
+  const added = columnPaths(columns).filter((path) => !knownPaths.has(path.join('\n')));
   const rows = added.map((path) =>
     uncataloguedField(path, 'string', { ordering: orderings.get(path.join('\n')) ?? next++ }),
   );
   return [...fields, ...rows];
 }
 
-function pathsOf(columns: Columns, above: readonly string[] = []): readonly (readonly string[])[] {
+function columnPaths(
+  columns: Columns,
+  above: readonly string[] = [],
+): readonly (readonly string[])[] {
   return columns.flatMap(({ name, children }) => {
     const path = [...above, name];
-    return [path, ...pathsOf(children ?? [], path)];
+    return [path, ...columnPaths(children ?? [], path)];
   });
 }

@@ -6,35 +6,35 @@ import {
 } from '../../../engine/ingest/value-samples.js';
 
 /** The entity types that are detected in the fields of a source, and the size of the samples. */
-export interface EntityRules {
+export interface EntityDetectionRules {
   readonly wanted: ReadonlySet<EntityType>;
   readonly size: SampleSize;
   /** Whether a detected type is set on the field; otherwise it is only reported. */
   readonly isApplied: boolean;
 }
 
-/** The samples of a source, with the rules for them. */
+/** The samples of a source, with the rules for detecting entity types in them. */
 export interface SourceSamples {
-  readonly rules: EntityRules;
+  readonly rules: EntityDetectionRules;
   readonly samples: readonly FieldSample[];
 }
 
 /** The types that are detected unless the request names others (specification, "Entity parameters"). */
-const defaultTypes: readonly EntityType[] = ['gene', 'variant'];
+const defaultEntityTypes: readonly EntityType[] = ['gene', 'variant'];
 // Choice: `sample_count` is the number of distinct values of a field that are sampled, `sample_rate` the greatest share of values in the sample.
-const defaultCount = 64;
+const defaultSampleCount = 64;
 
-/** The rules of `entity_params`, which were checked when the import was created; null if nothing is to be detected. */
-export function entityRules(params: JsonObject): EntityRules | null {
+/** Returns the rules in `entity_params`, which were checked when the import was created; null if no entity type is to be detected. */
+export function parseEntityRules(params: JsonObject): EntityDetectionRules | null {
   const { disable, entity_types: types, sample_count: count, sample_rate: rate } = params;
   const wantedTypes = Array.isArray(types)
     ? entityTypes.filter((type) => types.includes(type))
-    : defaultTypes;
+    : defaultEntityTypes;
   if (disable === true || wantedTypes.length === 0) return null;
   return {
     wanted: new Set(wantedTypes),
     size: {
-      count: typeof count === 'number' ? count : defaultCount,
+      count: typeof count === 'number' ? count : defaultSampleCount,
       rate: typeof rate === 'number' ? rate : 1,
     },
     isApplied: params['apply_detection'] !== false,
@@ -42,12 +42,12 @@ export function entityRules(params: JsonObject): EntityRules | null {
 }
 
 /**
- * Merges the samples of a source's chunks in the order of the chunks, in whatever order they are added. Takes no more memory than the
- * samples of a few chunks.
+ * Merges the samples of a source's chunks in the order of the chunks, although they are added in any order. Only the samples of a few
+ * chunks are in memory.
  */
 export class ChunkSamples {
   readonly #merged: SampleMerge;
-  /** Samples of chunks that follow one whose samples have not been added yet. */
+  /** The samples of chunks that wait until the samples of an earlier chunk have been added. */
   readonly #early = new Map<number, readonly FieldSample[]>();
   #next = 0;
   #last = Infinity;
@@ -56,8 +56,8 @@ export class ChunkSamples {
     this.#merged = new SampleMerge(size);
   }
 
-  /** Adds the samples of a chunk. Samples of chunks after one in which the records have ended are ignored. */
-  add(index: number, samples: readonly FieldSample[], hasEnded: boolean): void {
+  /** Adds the samples of a chunk. They are ignored if the records end in an earlier chunk. */
+  addChunk(index: number, samples: readonly FieldSample[], hasEnded: boolean): void {
     if (hasEnded) this.#last = Math.min(this.#last, index);
     this.#early.set(index, samples);
     for (let next; (next = this.#early.get(this.#next)) !== undefined; this.#next++) {
@@ -67,7 +67,7 @@ export class ChunkSamples {
   }
 
   /** Adds the samples of a chunk that was read a second time; values that were sampled before are not counted twice. */
-  addAgain(samples: readonly FieldSample[]): void {
+  addRereadChunk(samples: readonly FieldSample[]): void {
     this.#merged.add(samples);
   }
 

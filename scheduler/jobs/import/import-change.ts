@@ -9,16 +9,17 @@ import { TaskFailure, type RunContext } from '../job.js';
 import type { ImportResult } from './import-types.js';
 import type { SourceRun } from './source-run.js';
 
-/** The changes of stored records that an import makes. */
+/** Changes the stored records that the records of an import name. */
 export class ImportChange {
   /**
-   * The records that chunks may replace as soon as they have been read; undefined if chunks are to be written as intermediate segments. The import is run again if
-   * another commit follows the version that has these records, so that only imports of one source do this, and only those of them that take a moment.
+   * Returns the stored records that chunks may replace as soon as they have been read; undefined if chunks are written as intermediate
+   * segments. If another commit follows the version with these records, the import is run again, so only short imports with one source do
+   * this.
    */
-  readonly replaceable: (() => Promise<ReplaceableRows | undefined>) | undefined;
+  readonly findReplaceable: (() => Promise<ReplaceableRows | undefined>) | undefined;
   readonly #change: RecordChange;
   readonly #context: RunContext;
-  /** The version in which the chunks have found the records to change. */
+  /** The version of the dataset in which the chunks have found the records to change. */
   #snapshot: Snapshot | undefined;
 
   constructor(change: RecordChange, sources: number, context: RunContext) {
@@ -26,11 +27,11 @@ export class ImportChange {
     this.#context = context;
     const { mode, idFields } = change;
     if (sources === 1 && mode !== 'delete' && idFields === null)
-      this.replaceable = () => this.#replaceable(mode === 'upsert');
+      this.findReplaceable = () => this.#replaceable(mode === 'upsert');
   }
 
-  /** The result of the import with the change: its segments are those to be committed. */
-  async apply(result: ImportResult, runs: readonly SourceRun[]): Promise<ImportResult> {
+  /** Returns the result of the import after its change: the segments are those to be committed. */
+  async applyToResult(result: ImportResult, runs: readonly SourceRun[]): Promise<ImportResult> {
     const replacedSegments = runs.flatMap((run) =>
       run.results().flatMap((chunk) => (chunk.segment === null ? [] : [chunk.replaced])),
     );

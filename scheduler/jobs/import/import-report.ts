@@ -6,7 +6,7 @@ import type { LocalFile } from './source-files.js';
 import type { SourceLayout } from './source-layout.js';
 import type { SourceRun } from './source-run.js';
 
-/** Numbers of records; what was read and made is always the sum of the others. */
+/** Numbers of records; the records read and made always equal the sum of those stored and rejected. */
 export interface RecordCounts {
   readonly records_read: number;
   /** The number of records that expressions have added to those that were read; absent if the numbers are equal. */
@@ -19,7 +19,7 @@ export interface RecordCounts {
 /** The part of the import report about one source. */
 export interface SourceReport extends RecordCounts {
   readonly name: string;
-  /** The object and its revision; null for inline records and URLs. */
+  /** The id of the source object, with its revision; null for inline records and URLs. */
   readonly object_id: number | null;
   readonly revision: number | null;
   readonly url: string | null;
@@ -59,11 +59,11 @@ export async function importReport(
   for (const run of runs) sources.push(await sourceReport(run));
   const total = (of: (source: SourceReport) => number): number =>
     sources.reduce((sum, source) => sum + of(source), 0);
-  const counts = checkedCounts('the import', {
+  const counts = requireConsistentCounts('the import', {
     records_read: total((source) => source.records_read),
     records_stored: total((source) => source.records_stored),
     records_rejected: total((source) => source.records_rejected),
-    ...madeCount(total((source) => source.records_made ?? 0)),
+    ...recordsMadeCount(total((source) => source.records_made ?? 0)),
   });
   const bytes = total((source) => source.bytes);
   return {
@@ -95,20 +95,20 @@ async function sourceReport(run: SourceRun): Promise<SourceReport> {
     genome_build: header.genomeBuild,
     meanings: header.meanings ?? [],
     lines: header.bodyLine + sum((chunk) => chunk.lines),
-    ...checkedCounts(source.name, {
+    ...requireConsistentCounts(source.name, {
       records_read: sum((chunk) => chunk.read),
       records_stored: sum((chunk) => chunk.stored),
       records_rejected: sum((chunk) => chunk.rejected),
-      ...madeCount(sum((chunk) => chunk.made ?? 0)),
+      ...recordsMadeCount(sum((chunk) => chunk.made ?? 0)),
     }),
   };
 }
 
-function madeCount(made: number): Pick<RecordCounts, 'records_made'> {
+function recordsMadeCount(made: number): Pick<RecordCounts, 'records_made'> {
   return made === 0 ? {} : { records_made: made };
 }
 
-function checkedCounts(name: string, counts: RecordCounts): RecordCounts {
+function requireConsistentCounts(name: string, counts: RecordCounts): RecordCounts {
   const {
     records_read: read,
     records_stored: stored,
@@ -122,8 +122,8 @@ function checkedCounts(name: string, counts: RecordCounts): RecordCounts {
   );
 }
 
-/** Computes the MD5 of inline records, and of files that were uploaded before MD5s were stored. */
-async function md5Of({ file: path }: LocalFile): Promise<string> {
+/** Returns the MD5 of a source that has none stored: inline records, and files that were uploaded before MD5s were stored. */
+async function md5Of({ completeFile: path }: LocalFile): Promise<string> {
   const file = await openFile(path);
   try {
     const digest = createHash('md5');

@@ -13,7 +13,7 @@ import { joinColumns } from '../../../engine/ingest/unify-columns.js';
 import type { Column, Columns, GenomeBuild, JsonObject } from '../../../engine/core/types.js';
 import { TaskFailure, type RunContext } from '../job.js';
 import type { DetectedEntities } from './detect-entities.js';
-import { sampleOf } from './dry-run.js';
+import { sampleOfRuns } from './dry-run.js';
 import type { ImportParams, ImportResult } from './import-types.js';
 import type { ImportSource } from './import-source.js';
 import { errorsField } from './expressions/record-errors.js';
@@ -29,13 +29,13 @@ export async function importResult(
   columns: Columns,
   detected: DetectedEntities,
 ): Promise<ImportResult> {
-  const seenColumns = runs.flatMap((run) => run.columns());
-  const filledColumns = withData(columns, params.stored, seenColumns);
+  const seenColumns = runs.flatMap((run) => run.columnsOfChunks());
+  const filledColumns = columnsWithData(columns, params.stored, seenColumns);
   const newColumns = newColumnFindings(params, runs, filledColumns);
   const findings = findingsOf(params, runs, newColumns);
-  const message = failureOf(params, runs, newColumns, findings);
-  const isStopped = runs.some((run) => run.isStopped) || runs.length < params.sources.length;
-  const metadata = await metadataOf(context, runs, findings, {
+  const message = failureMessageOf(params, runs, newColumns, findings);
+  const isStopped = runs.some((run) => run.isStoppedByError) || runs.length < params.sources.length;
+  const metadata = await reportMetadata(context, runs, findings, {
     is_whole: !isStopped,
     is_committed: message === null && params.dryRun === null,
   });
@@ -51,7 +51,7 @@ export async function importResult(
     bytesTotal: bytes,
     errors: findings.records,
   });
-  // Later descriptions take precedence: formats over detected entities, and the first source over the others.
+  // If several describe a field, the last one wins: formats precede detected entities, and the first source precedes the others.
   const formats = runs.toReversed().flatMap(({ layout }) => layout.header.fields);
   const describedFields = [...detected.fields, ...formats];
   return {
@@ -59,12 +59,12 @@ export async function importResult(
     columns: filledColumns,
     declared: params.declared,
     described: describedFields,
-    genomeBuild: buildOf(runs) ?? null,
+    genomeBuild: genomeBuildOf(runs) ?? null,
     records,
     metadata: { ...metadata, validation },
     ...(params.dryRun !== null && {
       dryRun: {
-        sample: await sampleOf(
+        sample: await sampleOfRuns(
           runs,
           filledColumns,
           params.dryRun.fields,
@@ -77,8 +77,8 @@ export async function importResult(
   };
 }
 
-/** The message of the error that fails the import; null if it succeeds, with rejected records if it may have some. */
-function failureOf(
+/** Returns the message of the error that fails the import; null if the import succeeds, possibly with rejected records. */
+function failureMessageOf(
   { sources }: ImportParams,
   runs: readonly SourceRun[],
   newColumns: readonly Findings[],
@@ -86,8 +86,8 @@ function failureOf(
 ): string | null {
   const limit = exceededLimit(runs);
   if (limit === undefined && newColumns.every(({ errors }) => errors === 0)) return null;
-  const message = errorMessage(nameOf(sources), findings);
-  const rejectedCount = runs.reduce((sum, run) => sum + run.rejected, 0);
+  const message = errorMessage(sourcesName(sources), findings);
+  const rejectedCount = runs.reduce((sum, run) => sum + run.rejectedRecords, 0);
   return limit === undefined || limit === 0
     ? message
     : `${message}; ${rejectedCount} records are rejected, validation_params.max_rejected is ${limit}`;
@@ -100,8 +100,8 @@ function pathsWithValues(columns: Columns, above: readonly string[] = []): reado
   });
 }
 
-/** The error of an import that could not be finished, with the report of what it had read and rejected until then. */
-export async function runFailure(
+/** Returns the error of an import that could not be finished, with the report of what had been read and rejected until then. */
+export async function failureWithReport(
   params: ImportParams,
   context: RunContext,
   runs: readonly SourceRun[],
@@ -110,35 +110,35 @@ export async function runFailure(
   const hasReport = error instanceof TaskFailure || !(error instanceof AppError);
   if (hasReport || error.code === 'canceled' || context.signal.aborted) return error;
   const outcome = { is_whole: false, is_committed: false };
-  const metadata = await metadataOf(context, runs, findingsOf(params, runs, []), outcome).catch(
-    () => undefined, // without a report (the disk may be full) the error itself still counts
+  const metadata = await reportMetadata(context, runs, findingsOf(params, runs, []), outcome).catch(
+    () => undefined, // without a report, the error itself still counts
   );
   return metadata === undefined ? error : new TaskFailure(error, metadata);
 }
 
-async function metadataOf(
+async function reportMetadata(
   context: RunContext,
   runs: readonly SourceRun[],
   findings: Findings,
   outcome: Pick<ImportReport, 'is_whole' | 'is_committed'>,
 ): Promise<JsonObject> {
-  const rejecting = runs.map((run) => run.rejecting());
+  const rejecting = runs.map((run) => run.rejectingSource());
   const report = await importReport(runs, await writeRejectedFile(rejecting, context), outcome);
   return {
     progress: { processed_records: report.records_read, errors: progressErrors(findings) },
     validation: validationJson(findings),
     receipt: report,
-    ...aboutSources(runs),
+    ...sourceHeaderInfo(runs),
   };
 }
 
-/** All findings with the names of their files; findings about new columns have no file. */
+/** Returns all findings with the names of their files; findings about new columns have no file. */
 function findingsOf(
   { known }: ImportParams,
   runs: readonly SourceRun[],
   newColumns: readonly Findings[],
 ): Findings {
-  const genomeBuild = buildOf(runs);
+  const genomeBuild = genomeBuildOf(runs);
   return joinFindings([
     ...newColumns.map((part) => ({ findings: part, file: null })),
     ...runs.map((run) => ({
@@ -151,19 +151,22 @@ function findingsOf(
   ]);
 }
 
-function buildOf(runs: readonly SourceRun[]): GenomeBuild | undefined {
+function genomeBuildOf(runs: readonly SourceRun[]): GenomeBuild | undefined {
   return (
     runs.map(({ layout }) => layout.header.genomeBuild).find((build) => build !== null) ?? undefined
   );
 }
 
-/** The name of the sources in messages about the import as a whole. */
-export function nameOf(sources: readonly ImportSource[]): string {
+/** Returns the name for the sources in messages about the import as a whole. */
+export function sourcesName(sources: readonly ImportSource[]): string {
   const [first] = sources;
   return sources.length === 1 && first !== undefined ? first.name : `${sources.length} files`;
 }
 
-/** Findings of the codes `columnName` and `newColumn`, but not about the errors of expressions, each by the validation rules of the sources that have the new columns. */
+/**
+ * Returns the findings with the codes `columnName` and `newColumn`, except those about errors of expressions. Each follows the validation
+ * rules of the sources that have the new columns.
+ */
 function newColumnFindings(
   { known, expressions }: ImportParams,
   runs: readonly SourceRun[],
@@ -172,16 +175,17 @@ function newColumnFindings(
   const isGiven = ({ name }: Column): boolean => expressions === null || name !== errorsField;
   const byRules = Map.groupBy(runs, ({ source }) => JSON.stringify(source.validation));
   return [...byRules.values()].map((group) => {
-    const final = byRules.size === 1 ? filled : withData(filled, known, group.flatMap(columnsOf));
+    const final =
+      byRules.size === 1 ? filled : columnsWithData(filled, known, group.flatMap(chunkColumnsOf));
     return columnFindings(known, final.filter(isGiven), group[0]!.source.validation);
   });
 }
 
-function columnsOf(run: SourceRun): readonly Columns[] {
-  return run.columns();
+function chunkColumnsOf(run: SourceRun): readonly Columns[] {
+  return run.columnsOfChunks();
 }
 
-/** The warnings about a source as a whole, in one finding, because findings without line and field are counted as one. */
+/** Returns the warnings about a source as a whole as one finding, because findings without a line and a field are counted as one. */
 function warningsOf(
   { layout }: SourceRun,
   known: Columns,
@@ -207,8 +211,8 @@ function warningsOf(
   };
 }
 
-/** `Header.about` of the sources: `source` for a single file, `sources` with names for several. */
-function aboutSources(runs: readonly SourceRun[]): JsonObject {
+/** Returns `Header.about` of the sources for the metadata: as `source` for a single file, as `sources` with their names for several. */
+function sourceHeaderInfo(runs: readonly SourceRun[]): JsonObject {
   const [only, ...rest] = runs;
   if (only === undefined) return {};
   if (rest.length === 0) {
@@ -221,8 +225,8 @@ function aboutSources(runs: readonly SourceRun[]): JsonObject {
   return sources.length === 0 ? {} : { sources };
 }
 
-/** The columns with data: those in `stored` or `seen`. A declared field without values has no column. */
-function withData(columns: Columns, stored: Columns, seen: readonly Columns[]): Columns {
+/** Returns the columns that have data, that is, those in `stored` or `seen`. A declared field without values has no column. */
+function columnsWithData(columns: Columns, stored: Columns, seen: readonly Columns[]): Columns {
   const names = new Set([stored, ...seen].flat().map((column) => column.name));
   return columns.filter((column) => names.has(column.name));
 }

@@ -12,7 +12,7 @@ export interface ImportSource {
   readonly name: string;
   /** The name of the reader. */
   readonly reader: string;
-  /** The request names the reader; otherwise the content of the file may select another one. */
+  /** Whether the request names the reader; otherwise the content of the file may select another reader. */
   readonly isReaderNamed: boolean;
   /** The unparsed parameters of the reader: those of the import, overridden by those of the file. */
   readonly readerParams: JsonObject;
@@ -27,11 +27,11 @@ export type SourceLocation = FileLocation | UrlLocation;
 /** A file of the data folder. */
 export interface FileLocation {
   readonly kind: 'file';
-  /** The absolute path. */
+  /** The absolute path of the file. */
   readonly file: string;
-  /** A different text for different bytes. */
+  /** A string that differs if the bytes of the file differ. */
   readonly identity: string;
-  /** The MD5 digest in lower-case hex; null if the catalogue does not have it. */
+  /** The MD5 digest of the file in lower-case hex; null if the catalogue does not have it. */
   readonly md5: string | null;
 }
 
@@ -41,8 +41,8 @@ export interface UrlLocation {
   readonly url: string;
 }
 
-/** Size and MD5 of a complete, flushed download that has the expected digest. */
-export interface Fetched {
+/** The size and MD5 of a complete, flushed download; it has the expected digest. */
+export interface FetchedFile {
   readonly bytes: number;
   /** The MD5 in lower-case hexadecimal. */
   readonly md5: string;
@@ -57,4 +57,4 @@ export type FetchSource = (
   file: string,
   signal: AbortSignal,
   report: (bytes: number, total: number | null) => void,
-) => Promise<Fetched>;
+) => Promise<FetchedFile>;

@@ -2,25 +2,25 @@ import type { FieldRow } from '../../../engine/catalog/fields.js';
 import type { NewField } from '../../../engine/core/dataset-field.js';
 import type { Columns, GenomeBuild, JsonObject } from '../../../engine/core/types.js';
 import type { Segment } from '../../../engine/store/store.js';
-import type { Sample } from './dry-run.js';
+import type { DryRunSample } from './dry-run.js';
 import type { AppliedChange, RecordChange } from '../change/record-change.js';
 import type { FieldExpressions } from './expressions/field-expressions.js';
 import type { ImportSource } from './import-source.js';
-import type { Declaration } from './known-columns.js';
+import type { FieldDeclaration } from './known-columns.js';
 
 /** Parameters of `runImport`. */
 export interface ImportParams {
   readonly commitId: number;
-  /** How the records of the sources change stored ones; null if they are added. */
+  /** How the records of the sources change stored records; null if they are added. */
   readonly change: RecordChange | null;
-  /** The sources, at least one. The records are stored in this order. */
+  /** The sources, at least one, in the order in which their records are stored. */
   readonly sources: readonly ImportSource[];
-  /** Columns that the dataset has stored. */
+  /** The columns that the dataset already stores. */
   readonly stored: Columns;
-  /** Stored columns and columns of declared fields, whose types the import must keep. */
+  /** The columns whose types the import must keep: stored ones, and those of declared fields. */
   readonly known: Columns;
   /** The catalogue's declarations of fields without data. */
-  readonly declared: readonly Declaration[];
+  readonly declared: readonly FieldDeclaration[];
   /** Dotted names of fields that are read and not stored. */
   readonly transient: readonly string[];
   /** The expressions of fields; null if there are none. */
@@ -42,18 +42,18 @@ export interface ImportResult {
   readonly segments: readonly Segment[];
   /** All columns that have data after the import. */
   readonly columns: Columns;
-  /** The declarations, as in `ImportParams`. */
-  readonly declared: readonly Declaration[];
-  /** Descriptions of new fields; later ones take precedence. */
+  /** The declarations of fields without data, as in `ImportParams`. */
+  readonly declared: readonly FieldDeclaration[];
+  /** Descriptions of new fields; if several describe a field, the last takes precedence. */
   readonly described: readonly Partial<NewField>[];
   readonly genomeBuild: GenomeBuild | null;
   /** Number of records read. */
   readonly records: number;
   readonly metadata: JsonObject;
-  /** Present if the import replaces or deletes records. */
+  /** The change of stored records; present if the import replaces or deletes records. */
   readonly change?: AppliedChange;
   readonly dryRun?: {
-    readonly sample: Sample;
+    readonly sample: DryRunSample;
     /** Paths, as JSON, of the fields that have a value in at least one record. */
     readonly seen: readonly string[];
   };

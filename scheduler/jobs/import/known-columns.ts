@@ -4,25 +4,27 @@ import type { FieldRow } from '../../../engine/catalog/fields.js';
 import { PhysicalNames } from '../../../engine/ingest/physical-names.js';
 import type { Column, Columns } from '../../../engine/core/types.js';
 
-/** The declaration of a field without data: type `auto` and null leave the type to the values. */
-export type Declaration = Pick<NewField, 'name' | 'dataType' | 'isList'>;
+/** The declaration of a field without data. With the type `auto`, or with null for `isList`, the values decide. */
+export type FieldDeclaration = Pick<NewField, 'name' | 'dataType' | 'isList'>;
 
 /**
- * The columns whose types an import must keep: the stored ones, then those of declared fields. The name of a field inside an object is
- * dotted, but a field of a flat file may have a dot in its name; a dotted name is therefore declared both ways.
+ * Returns the columns whose types an import must keep: the stored ones, then those of declared fields. The name of a field inside an object
+ * is dotted, but a field of a flat file may also have a dot in its name; a dotted name is therefore declared both ways.
  */
-export function knownColumns(stored: Columns, declarations: readonly Declaration[]): Columns {
+export function knownColumns(stored: Columns, declarations: readonly FieldDeclaration[]): Columns {
   return declarations
     .filter(({ dataType, isList }) => dataType !== 'auto' || isList !== null)
     .reduce((columns, declaration) => {
       const { name } = declaration;
-      const flat = withColumn(columns, [name], declaration, true);
-      return name.includes('.') ? withColumn(flat, name.split('.'), declaration, true) : flat;
+      const flat = addDeclaredColumn(columns, [name], declaration, true);
+      return name.includes('.')
+        ? addDeclaredColumn(flat, name.split('.'), declaration, true)
+        : flat;
     }, stored);
 }
 
-/** The stored columns; those of fields whose type somebody declared, according to the catalogue, are marked. */
-export function markedColumns(
+/** Returns the stored columns, with a mark on those whose type somebody declared, according to the catalogue. */
+export function markDeclaredColumns(
   columns: Columns,
   fields: readonly FieldRow[],
   above: readonly string[] = [],
@@ -34,19 +36,24 @@ export function markedColumns(
     return {
       ...column,
       ...(declared.has(pathKey(path)) && { isDeclared: true }),
-      ...(children && { children: markedColumns(children, fields, path, declared) }),
+      ...(children && { children: markDeclaredColumns(children, fields, path, declared) }),
     };
   });
 }
 
-/** The catalogue's declarations of fields without data. */
-export function declarationsOf(fields: readonly FieldRow[]): readonly Declaration[] {
+/** Returns the declarations that the catalogue has for fields without data. */
+export function declarationsOf(fields: readonly FieldRow[]): readonly FieldDeclaration[] {
   return fields.filter(({ isValid, expression }) => !isValid && expression === null);
 }
 
-/** Whether a field that gets its first data was declared after the job, which knew of `declared`, had begun to read. */
+/**
+ * Whether a field that gets its first data was declared after the job had begun to read; `declared` are the declarations that the job knew.
+ */
 export function isRedeclared(
-  { columns, declared }: { readonly columns: Columns; readonly declared: readonly Declaration[] },
+  {
+    columns,
+    declared,
+  }: { readonly columns: Columns; readonly declared: readonly FieldDeclaration[] },
   fields: readonly FieldRow[],
 ): boolean {
   const names = new Set(fieldsOfColumns(columns).map(({ name }) => name));
@@ -59,10 +66,10 @@ export function isRedeclared(
   );
 }
 
-function withColumn(
+function addDeclaredColumn(
   columns: Columns,
   [name = '', ...rest]: readonly string[],
-  declaration: Declaration,
+  declaration: FieldDeclaration,
   isTop: boolean,
 ): Columns {
   if (name === '') return columns;
@@ -80,21 +87,25 @@ function withColumn(
   };
   const next =
     rest.length === 0
-      ? withDeclaration(column, declaration)
-      : withMember(column, rest, declaration);
+      ? applyDeclaration(column, declaration)
+      : addDeclaredMember(column, rest, declaration);
   if (knownColumn === undefined) return [...columns, next];
   return next === knownColumn ? columns : columns.map((one) => (one === knownColumn ? next : one));
 }
 
-function withMember(column: Column, path: readonly string[], declaration: Declaration): Column {
+function addDeclaredMember(
+  column: Column,
+  path: readonly string[],
+  declaration: FieldDeclaration,
+): Column {
   if (column.type !== 'object') return column;
   const children = column.children ?? [];
-  const next = withColumn(children, path, declaration, false);
+  const next = addDeclaredColumn(children, path, declaration, false);
   return next === children ? column : { ...column, children: next };
 }
 
-/** The column, completed by a declaration where its type or its list property is open. */
-function withDeclaration(column: Column, { dataType, isList }: Declaration): Column {
+/** Returns the column, completed by a declaration if its type, or whether it is a list, is not known yet. */
+function applyDeclaration(column: Column, { dataType, isList }: FieldDeclaration): Column {
   const { name, physical, open, children } = column;
   if (open === undefined) return column;
   const type = open === 'list' || dataType === 'auto' ? column.type : dataType;
@@ -113,10 +124,10 @@ function withDeclaration(column: Column, { dataType, isList }: Declaration): Col
 }
 
 /**
- * The fields that `columns` add to the dataset, and the declared ones that get their first data. Each has its properties from
- * `described`, where later ones take precedence.
+ * Returns the fields that `columns` add to the dataset, and the declared fields that get their first data. Each has its properties from
+ * `described`, where the last description of a field takes precedence.
  */
-export function newFields(
+export function newFieldsOf(
   columns: Columns,
   fields: readonly FieldRow[],
   described: readonly Partial<NewField>[],
@@ -136,7 +147,7 @@ export function newFields(
   );
 }
 
-/** A distinct string for every path, even if names contain dots. */
+/** Returns a string that is different for every path, even if names contain dots. */
 function pathKey(path: readonly string[]): string {
   return JSON.stringify(path);
 }

@@ -6,7 +6,7 @@ export interface ManifestEntry {
   readonly location:
     | { readonly kind: 'object'; readonly objectId: number }
     | { readonly kind: 'url'; readonly url: string };
-  /** Null if the name is missing or empty. */
+  /** The name of the file; null if it is missing or empty. */
   readonly name: string | null;
   readonly format: string | null;
   readonly bytes: number | null;
@@ -26,8 +26,8 @@ export function manifestEntries(manifest: JsonObject): readonly ManifestEntry[] 
     location: isNonEmpty(file['url'])
       ? { kind: 'url', url: file['url'] }
       : { kind: 'object', objectId: Number(file['object_id']) },
-    name: nonEmpty(file['name']),
-    format: nonEmpty(file['format']),
+    name: nonEmptyOrNull(file['name']),
+    format: nonEmptyOrNull(file['format']),
     bytes: file['size'] === null || file['size'] === undefined ? null : Number(file['size']),
     md5: md5Of(file),
     readerParams: objectOrNull(file['reader_params']),
@@ -36,8 +36,8 @@ export function manifestEntries(manifest: JsonObject): readonly ManifestEntry[] 
   }));
 }
 
-/** The hints of a manifest's entry and of the file's own name. */
-export function hintsOf(filename: string, entry: ManifestEntry | null): FileHints {
+/** Returns what a manifest's entry and the file's own name say about the reader. */
+export function fileHintsOf(filename: string, entry: ManifestEntry | null): FileHints {
   return {
     names: entry?.name ? [entry.name, filename] : [filename],
     format: entry?.format ?? null,
@@ -46,9 +46,9 @@ export function hintsOf(filename: string, entry: ManifestEntry | null): FileHint
 }
 
 function md5Of(file: JsonObject): string | null {
-  const hex = nonEmpty(file['md5']);
+  const hex = nonEmptyOrNull(file['md5']);
   if (hex !== null) return hex.toLowerCase();
-  const base64 = nonEmpty(file['base64_md5']);
+  const base64 = nonEmptyOrNull(file['base64_md5']);
   return base64 === null ? null : Buffer.from(base64, 'base64').toString('hex');
 }
 
@@ -56,7 +56,7 @@ function isNonEmpty(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
 }
 
-function nonEmpty(value: unknown): string | null {
+function nonEmptyOrNull(value: unknown): string | null {
   return isNonEmpty(value) ? value : null;
 }
 

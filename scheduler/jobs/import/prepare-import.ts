@@ -1,86 +1,94 @@
 import type { ImportRow } from '../../../engine/catalog/imports.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
-import { givenId } from '../../../engine/ingest/physical-names.js';
-import { notFound } from '../../../engine/core/errors.js';
-import { checkPermission, originOf } from '../../queue/permissions.js';
+import { givenIdColumn } from '../../../engine/ingest/physical-names.js';
+import { notFoundError } from '../../../engine/core/errors.js';
+import { checkPermission, evaluationOriginOf } from '../../queue/permissions.js';
 import type { PublishContext } from '../job.js';
 import { appendableSnapshot } from '../visible-data.js';
 import type { RecordChange } from '../change/record-change.js';
-import { expressionsOf } from './expressions/field-expressions.js';
+import { fieldExpressionsOf } from './expressions/field-expressions.js';
 import type { ImportParams } from './import-types.js';
-import { declarationsOf, knownColumns, markedColumns } from './known-columns.js';
-import { sourcesOf } from './prepare-sources.js';
-import { declaredBy, describedBy, fixedEntities, transientBy } from './target-fields.js';
+import { declarationsOf, knownColumns, markDeclaredColumns } from './known-columns.js';
+import { importSourcesOf } from './prepare-sources.js';
+import {
+  declarationsIn,
+  fieldPropertiesIn,
+  fieldsWithFixedEntity,
+  transientFieldNames,
+} from './target-fields.js';
 
 /** Checks the permissions on the dataset and the sources, and collects the parameters of `runImport`. */
 export async function prepareImport(task: TaskRow, context: PublishContext): Promise<ImportParams> {
   const { catalog, store } = context;
-  const row = await importOf(task, context);
+  const row = await authorizedImport(task, context);
   if (row.commitMode === 'delete' && row.idFields === null)
-    return deletingParams(task, row, context);
+    return deletionParams(task, row, context);
   const { columns } = await appendableSnapshot(catalog, store, row.datasetId);
   const fields = await catalog.fields.all(row.datasetId);
-  const stored = markedColumns(columns, fields);
+  const stored = markDeclaredColumns(columns, fields);
   const declaredFields = declarationsOf(fields).map(({ name, dataType, isList }) => ({
     name,
     dataType,
     isList,
   }));
-  const givenColumns = namesById(row) ? [givenId] : [];
+  const givenColumns = matchesById(row) ? [givenIdColumn] : [];
   return {
     commitId: row.commitId,
-    change: changeOf(row),
-    sources: await sourcesOf(row, task, context),
+    change: recordChangeOf(row),
+    sources: await importSourcesOf(row, task, context),
     stored: [...givenColumns, ...stored],
     isUrgent: row.source === 'data_records',
-    dryRun: row.isDryRun ? { fields, described: describedBy(row.targetFields) } : null,
-    transient: transientBy(row.targetFields),
-    expressions: expressionsOf(row, await originOf(task, catalog), fields, columns),
-    fixedEntities: fixedEntities(fields, row.targetFields),
+    dryRun: row.isDryRun ? { fields, described: fieldPropertiesIn(row.targetFields) } : null,
+    transient: transientFieldNames(row.targetFields),
+    expressions: fieldExpressionsOf(row, await evaluationOriginOf(task, catalog), fields, columns),
+    fixedEntities: fieldsWithFixedEntity(fields, row.targetFields),
     known: [
       ...givenColumns,
-      ...knownColumns(stored, [...declaredFields, ...declaredBy(row.targetFields)]),
+      ...knownColumns(stored, [...declaredFields, ...declarationsIn(row.targetFields)]),
     ],
     declared: declaredFields,
   };
 }
 
-function changeOf({ commitMode, datasetId, idFields }: ImportRow): RecordChange | null {
+function recordChangeOf({ commitMode, datasetId, idFields }: ImportRow): RecordChange | null {
   return commitMode === 'append' ? null : { mode: commitMode, datasetId, idFields };
 }
 
-/** Whether the records of an import name others by their `_id`. */
-function namesById({ commitMode, idFields }: ImportRow): boolean {
+/** Whether the records of an import name stored records by their `_id`. */
+function matchesById({ commitMode, idFields }: ImportRow): boolean {
   return commitMode !== 'append' && idFields === null;
 }
 
-/** The parameters of an import that deletes: of its records, the ids are read. */
-async function deletingParams(
+/** Returns the parameters of an import that deletes records; only the ids of the records in its sources are read. */
+async function deletionParams(
   task: TaskRow,
   row: ImportRow,
   context: PublishContext,
 ): Promise<ImportParams> {
-  const sources = await sourcesOf(row, task, context);
+  const sources = await importSourcesOf(row, task, context);
   return {
     commitId: row.commitId,
-    change: changeOf(row),
+    change: recordChangeOf(row),
     sources: sources.map((source) => ({ ...source, entityParams: { disable: true } })),
-    stored: [givenId],
-    known: [givenId],
+    stored: [givenIdColumn],
+    known: [givenIdColumn],
     declared: [],
     transient: [],
     expressions: null,
     fixedEntities: [],
     isUrgent: row.source === 'data_records',
-    // The records to delete are found in the same way; only the commit is left out.
+    // A dry run finds the records to delete in the same way; only the commit is left out.
     dryRun: null,
   };
 }
 
-/** The import of a task, whose user may still write to the dataset. Throws `not-found` or `forbidden` otherwise. */
-export async function importOf(task: TaskRow, { catalog }: PublishContext): Promise<ImportRow> {
+/** Returns the import of a task. Throws `not-found` or `forbidden` if its user may no longer write to the dataset. */
+export async function authorizedImport(
+  task: TaskRow,
+  { catalog }: PublishContext,
+): Promise<ImportRow> {
   const row = await catalog.imports.get(task.resourceId);
-  if (row === undefined) throw notFound();
+  if (row === undefined) throw notFoundError();
   await checkPermission(catalog, task.userId, 'dataset', row.datasetId, 'write');
   return row;
 }

@@ -3,15 +3,15 @@ import type { ImportRow } from '../../../engine/catalog/imports.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import { AppError } from '../../../engine/core/errors.js';
 import type { ValidationParams } from '../../../engine/ingest/findings.js';
-import { parametersOf, readerOfFile } from './reader-choice.js';
+import { parametersWithBuild, readerByHints } from './reader-choice.js';
 import { fileNameOf } from '../../fetch/url.js';
-import { hintsOf, manifestEntries, type ManifestEntry } from './manifest.js';
+import { fileHintsOf, manifestEntries, type ManifestEntry } from './manifest.js';
 import { checkPermission } from '../../queue/permissions.js';
 import type { PublishContext } from '../job.js';
 import type { FileLocation, ImportSource, UrlLocation } from './import-source.js';
 
-/** The sources of an import, in order. Throws if its user may no longer read one of them. */
-export async function sourcesOf(
+/** Returns the sources of an import, in order. Throws if its user may no longer read one of them. */
+export async function importSourcesOf(
   row: ImportRow,
   task: TaskRow,
   context: PublishContext,
@@ -21,21 +21,21 @@ export async function sourcesOf(
     const file = data.inlineRecords(row.id);
     const identity = `inline ${row.id}`;
     const location: FileLocation = { kind: 'file', file, identity, md5: null };
-    return [sourceOf(row, location, 'data_records', null, 'json')];
+    return [importSourceOf(row, location, 'data_records', null, 'json')];
   }
   if (row.source === 'object') {
     const { location, filename } = await objectLocation(row, row.objectId, task, context);
-    return [sourceOf(row, location, filename, null, null)];
+    return [importSourceOf(row, location, filename, null, null)];
   }
   const sources: ImportSource[] = [];
   for (const entry of manifestEntries(row.manifest)) {
     const { location } = entry;
     if (location.kind === 'url') {
-      sources.push(sourceOf(row, location, fileNameOf(location.url), entry, null));
+      sources.push(importSourceOf(row, location, fileNameOf(location.url), entry, null));
     } else {
       const object = await objectLocation(row, location.objectId, task, context);
-      checkExpected(object.filename, entry, object.location.md5, object.bytes);
-      sources.push(sourceOf(row, object.location, object.filename, entry, null));
+      checkExpectedDigest(object.filename, entry, object.location.md5, object.bytes);
+      sources.push(importSourceOf(row, object.location, object.filename, entry, null));
     }
   }
   return sources;
@@ -47,11 +47,11 @@ export async function checkSources(
   task: TaskRow,
   { catalog }: PublishContext,
 ): Promise<void> {
-  for (const id of objectsOf(row))
+  for (const id of sourceObjectIds(row))
     await checkPermission(catalog, task.userId, 'object', id, 'read');
 }
 
-function objectsOf(row: ImportRow): readonly number[] {
+function sourceObjectIds(row: ImportRow): readonly number[] {
   if (row.source === 'object') return row.objectId === null ? [] : [row.objectId];
   return manifestEntries(row.manifest).flatMap(({ location }) =>
     location.kind === 'object' ? [location.objectId] : [],
@@ -59,7 +59,7 @@ function objectsOf(row: ImportRow): readonly number[] {
 }
 
 /** Throws if an uploaded file does not have the size and MD5 of its entry in the manifest (contract, section 10.2). */
-function checkExpected(
+function checkExpectedDigest(
   filename: string,
   expected: Pick<ManifestEntry, 'md5' | 'bytes'>,
   md5: string | null,
@@ -75,32 +75,32 @@ function checkExpected(
   }
 }
 
-function sourceOf(
+function importSourceOf(
   row: ImportRow,
   location: FileLocation | UrlLocation,
   filename: string,
   entry: ManifestEntry | null,
   reader: string | null,
 ): ImportSource {
-  const readerParams = overriddenBy(row.readerParams, entry?.readerParams);
+  const readerParams = overrideParams(row.readerParams, entry?.readerParams);
   const chosenReader =
     reader === null
-      ? readerOfFile(hintsOf(filename, entry), row.readerParams)
+      ? readerByHints(fileHintsOf(filename, entry), row.readerParams)
       : { reader, isNamed: true };
   return {
     location,
-    // Uploaded files keep their own names; the manifest may name a file on another host.
+    // An uploaded file keeps its own name; the manifest may name a file on another host.
     name: location.kind === 'url' ? (entry?.name ?? filename) : filename,
     reader: chosenReader.reader,
     isReaderNamed: chosenReader.isNamed,
-    readerParams: parametersOf(readerParams, row.genomeBuild),
-    validation: validationOf(overriddenBy(row.validationParams, entry?.validationParams)),
-    entityParams: overriddenBy(row.entityParams, entry?.entityParams),
+    readerParams: parametersWithBuild(readerParams, row.genomeBuild),
+    validation: validationOf(overrideParams(row.validationParams, entry?.validationParams)),
+    entityParams: overrideParams(row.entityParams, entry?.entityParams),
     expected: { md5: entry?.md5 ?? null, bytes: entry?.bytes ?? null },
   };
 }
 
-/** The content of a file with which an import was created, even if the file has another one now. */
+/** Returns the content that the file had when the import was created, even if the file has changed since. */
 async function objectLocation(
   row: ImportRow,
   objectId: number | null,
@@ -131,8 +131,8 @@ async function objectLocation(
   };
 }
 
-/** The parameters of the import, overridden by the file's parameters that are not null. */
-export function overriddenBy(
+/** Returns the parameters of the import, overridden by those parameters of the file that are not null. */
+export function overrideParams(
   general: JsonObject | null,
   own: JsonObject | null | undefined,
 ): JsonObject {
@@ -141,7 +141,7 @@ export function overriddenBy(
 }
 
 /** Choice: with `on_error: reject`, an import rejects 1,000 records at most unless `max_rejected` says otherwise. */
-const defaultMaxRejected = 1_000;
+const defaultMaxRejectedRecords = 1_000;
 
 /** Converts `validation_params`, which were checked when the job was created. */
 export function validationOf(params: JsonObject): ValidationParams {
@@ -152,7 +152,7 @@ export function validationOf(params: JsonObject): ValidationParams {
     strict: is('strict_validation'),
     allowNewFields: is('allow_new_fields'),
     ...(params['on_error'] === 'reject' && {
-      maxRejected: Number(params['max_rejected'] ?? defaultMaxRejected),
+      maxRejected: Number(params['max_rejected'] ?? defaultMaxRejectedRecords),
     }),
   };
 }

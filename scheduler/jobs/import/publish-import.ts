@@ -12,12 +12,12 @@ import { dryRunReport } from './dry-run-report.js';
 import type { ImportReport } from './import-report.js';
 import { changeCounts, deletionCounts, type AppliedChange } from '../change/record-change.js';
 import type { ImportResult } from './import-types.js';
-import { isRedeclared, markedColumns, newFields } from './known-columns.js';
+import { isRedeclared, markDeclaredColumns, newFieldsOf } from './known-columns.js';
 import { withDatasetLock } from '../../queue/dataset-lock.js';
-import { importOf } from './prepare-import.js';
+import { authorizedImport } from './prepare-import.js';
 import { checkSources } from './prepare-sources.js';
 import { keepRejected } from './rejected-file.js';
-import { createdBy, describedBy, fieldEditsOf } from './target-fields.js';
+import { fieldsCreatedIn, fieldPropertiesIn, fieldEditsOf } from './target-fields.js';
 
 /** Commits the segments to the dataset, or stores the report of a dry run. */
 export async function publishImport(
@@ -26,28 +26,28 @@ export async function publishImport(
   context: PublishContext,
 ): Promise<PublicationOutcome> {
   const { catalog, store, data, attempt } = context;
-  const row = await importOf(task, context);
+  const row = await authorizedImport(task, context);
   await checkSources(row, task, context);
-  await countDocuments(result, context);
+  await storeRecordCounts(result, context);
   await keepRejected(task, attempt, data);
   const { change: applied } = result;
   if (applied && row.commitMode === 'delete')
     return publishDeletions(task, row, result, applied, context);
   if (row.isDryRun) return publishDryRun(task, row, result, context);
-  // Two commits at the same time would compete for the same version.
+  // Two commits at the same time would compete for the same version of the dataset.
   return withDatasetLock(row.datasetId, async () => {
     const snapshot = await appendableSnapshot(catalog, store, row.datasetId);
     if (applied && isOutdatedChange(applied, result.columns, snapshot)) return 'run again';
     const fields = await catalog.fields.all(row.datasetId);
-    const stored = markedColumns(snapshot.columns, fields);
+    const stored = markDeclaredColumns(snapshot.columns, fields);
     const { columns } = unifyColumns(stored, [result.columns]);
-    if (areOutdated(result.segments, columns)) return 'run again'; // a commit meanwhile has changed the type of a field
-    if (isRedeclared(result, fields)) return 'run again'; // a field was declared meanwhile
-    const describedFields = [...result.described, ...describedBy(row.targetFields)];
+    if (areOutdated(result.segments, columns)) return 'run again'; // a commit has changed the type of a field
+    if (isRedeclared(result, fields)) return 'run again'; // a field was declared after the import began
+    const describedFields = [...result.described, ...fieldPropertiesIn(row.targetFields)];
     const publication = publicationOf(task, row, result, snapshot, context, {
       columns,
-      newFields: newFields(columns, fields, describedFields),
-      createdFields: createdBy(row.targetFields),
+      newFields: newFieldsOf(columns, fields, describedFields),
+      createdFields: fieldsCreatedIn(row.targetFields),
       edits: fieldEditsOf(row.targetFields, fields),
     });
     const { version: base } = snapshot;
@@ -63,7 +63,7 @@ export async function publishImport(
   });
 }
 
-/** Deletes the records that were found, or stores what a dry run would delete. */
+/** Deletes the records that an import has found, or stores what a dry run would delete. */
 async function publishDeletions(
   task: TaskRow,
   row: ImportRow,
@@ -73,7 +73,7 @@ async function publishDeletions(
 ): Promise<PublicationOutcome> {
   const { catalog, now } = context;
   const deletions = deletionCounts(change);
-  const metadata = { ...metadataOf(result, context), deletions };
+  const metadata = { ...importMetadata(result, context), deletions };
   if (row.isDryRun) {
     await catalog.tasks.complete(task.id, {
       metadata: { ...metadata, dry_run: deletions },
@@ -89,8 +89,8 @@ async function publishDeletions(
   return commitDeletion(task, row.datasetId, change, publication, context);
 }
 
-/** Stores how many records each uploaded file of an import has. */
-async function countDocuments(
+/** Stores the number of records of each uploaded file of an import. */
+async function storeRecordCounts(
   { metadata }: ImportResult,
   { catalog }: PublishContext,
 ): Promise<void> {
@@ -111,12 +111,12 @@ async function publishDryRun(
   const { catalog, store, now } = context;
   const { columns: stored } = await store.snapshot(row.datasetId);
   const fields = await catalog.fields.all(row.datasetId);
-  const { columns } = unifyColumns(markedColumns(stored, fields), [result.columns]);
-  const describedFields = [...result.described, ...describedBy(row.targetFields)];
+  const { columns } = unifyColumns(markDeclaredColumns(stored, fields), [result.columns]);
+  const describedFields = [...result.described, ...fieldPropertiesIn(row.targetFields)];
   const metadata = {
-    ...metadataOf(result, context),
+    ...importMetadata(result, context),
     dry_run: {
-      ...dryRunReport(result, columns, fields, describedFields, createdBy(row.targetFields)),
+      ...dryRunReport(result, columns, fields, describedFields, fieldsCreatedIn(row.targetFields)),
       ...(result.change && changeCounts(result.change)),
     },
   };
@@ -124,8 +124,8 @@ async function publishDryRun(
   return 'published';
 }
 
-/** The metadata with the final progress, because the last one reported may be outdated. */
-function metadataOf(result: ImportResult, { progress }: PublishContext): JsonObject {
+/** Returns the metadata with the final progress, because the last progress report may be outdated. */
+function importMetadata(result: ImportResult, { progress }: PublishContext): JsonObject {
   return {
     ...result.metadata,
     progress: { ...progress, ...(result.metadata['progress'] as JsonObject) },
@@ -164,7 +164,7 @@ function publicationOf(
     genomeBuild: (row.genomeBuild as GenomeBuild | null) ?? result.genomeBuild,
     ...fields,
     metadata: {
-      ...metadataOf(result, context),
+      ...importMetadata(result, context),
       ...(result.change && { changes: changeCounts(result.change) }),
     },
     time: context.now(),

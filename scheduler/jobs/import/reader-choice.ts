@@ -1,12 +1,17 @@
 import type { JsonObject } from '../../../engine/core/types.js';
-import { invalid } from '../../../engine/core/errors.js';
+import { invalidError } from '../../../engine/core/errors.js';
 import { didYouMean, suggestionFor } from '../../../engine/core/suggestion.js';
-import { buildParam } from '../../../readers/genome-build.js';
-import { commonParameters, readerForFile, readerNamed, readers } from '../../../readers/index.js';
+import { readBuildParam } from '../../../readers/genome-build.js';
+import {
+  commonParameterHelp,
+  readerForFile,
+  readerNamed,
+  readers,
+} from '../../../readers/index.js';
 import type { Reader } from '../../../readers/reader.js';
 
 /** The reader for a file: the one that `reader_params` names, or else the one for the file's extension. */
-export function readerOf(filename: string, params: JsonObject | null): Reader {
+export function readerForFilename(filename: string, params: JsonObject | null): Reader {
   const readerParam = params?.['reader'];
   return typeof readerParam === 'string' && readerParam !== ''
     ? readerNamed(readerParam)
@@ -14,42 +19,53 @@ export function readerOf(filename: string, params: JsonObject | null): Reader {
 }
 
 /**
- * The parameters that the reader itself parses. They include the genome build of the import, which a `genome_build` among the
- * parameters overrides.
+ * Returns the parameters that the reader itself parses. They include the genome build of the import, unless `params` has its own
+ * `genome_build`.
  */
-export function parametersOf(params: JsonObject | null, genomeBuild: string | null): JsonObject {
+export function parametersWithBuild(
+  params: JsonObject | null,
+  genomeBuild: string | null,
+): JsonObject {
   const { reader: _, ...own } = params ?? {};
   return genomeBuild === null ? own : { genome_build: genomeBuild, ...own };
 }
 
 /** Throws `invalid` with the field of the request if the reader of an import, or one of its parameters, is wrong. */
-export function checkReader(
+export function checkReaderParams(
   filename: string,
   params: JsonObject | null,
   genomeBuild: string | null,
 ): void {
-  const reader = readerOf(filename, params);
-  checkNames(reader, params, typeof params?.['reader'] === 'string' ? [] : recognizingReaders);
-  reader.params(parametersOf(params, genomeBuild));
+  const reader = readerForFilename(filename, params);
+  checkKnownParameters(
+    reader,
+    params,
+    typeof params?.['reader'] === 'string' ? [] : recognizingReaders,
+  );
+  reader.params(parametersWithBuild(params, genomeBuild));
 }
 
-/** The readers that may read a file whatever its name says, because they know their format by its content. */
+/** The readers that may read a file whatever its name, because they recognise their format by its content. */
 const recognizingReaders = readers.filter(({ recognizes }) => recognizes !== undefined);
 
 /**
- * Throws `invalid` for a parameter that neither this reader has nor one of the `others`, which may come to read the file. A
- * parameter without effect is an error: it is misspelt, or the file is read by another reader than was thought.
+ * Throws `invalid` for a parameter that neither `reader` nor any of the `others`, which may read the file instead, has. A parameter without
+ * effect is an error: it is misspelt, or another reader than expected reads the file.
  */
-function checkNames(reader: Reader, params: JsonObject | null, others: readonly Reader[]): void {
-  // The build is checked even if the reader does not use it.
-  buildParam(params?.['genome_build']);
+function checkKnownParameters(
+  reader: Reader,
+  params: JsonObject | null,
+  others: readonly Reader[],
+): void {
+  // The genome build is checked even if the reader does not use it.
+  readBuildParam(params?.['genome_build']);
   for (const [name, value] of Object.entries(params ?? {})) {
     const isKnown = [reader, ...others].some(({ parameters }) => Object.hasOwn(parameters, name));
-    if (isKnown || Object.hasOwn(commonParameters, name) || value === null) continue;
-    const knownParams = [...Object.keys(reader.parameters), ...Object.keys(commonParameters)];
+    if (isKnown || Object.hasOwn(commonParameterHelp, name) || value === null) continue;
+    const knownParams = [...Object.keys(reader.parameters), ...Object.keys(commonParameterHelp)];
     const fix =
       didYouMean(suggestionFor(name, knownParams)) || ` It has ${knownParams.join(', ')}.`;
-    throw invalid(
+    throw invalidError(
       'reader_params',
       `${name.slice(0, 100)}: the reader ${reader.name} has no such parameter.${fix}`,
     );
@@ -58,7 +74,7 @@ function checkNames(reader: Reader, params: JsonObject | null, others: readonly 
 
 /** Throws `invalid` for a parameter that no reader has; inline records have no reader of their own. */
 export function checkParameterNames(params: JsonObject | null): void {
-  checkNames(readerNamed('json'), params, readers);
+  checkKnownParameters(readerNamed('json'), params, readers);
 }
 
 /** Whether the name of a file selects a reader. */
@@ -79,24 +95,24 @@ export interface FileHints {
  * The name of the reader for a file of a manifest: the first of the file's `reader_params.reader`, the file's `format`, the import's
  * `reader_params.reader`, and the reader for one of the file's names. `general` are the parameters of the import.
  */
-export function readerOfFile(
+export function readerByHints(
   { names, format, readerParams }: FileHints,
   general: JsonObject | null,
 ): { readonly reader: string; readonly isNamed: boolean } {
   const ownReader = readerParams?.['reader'];
   if (typeof ownReader === 'string' && ownReader !== '')
     return { reader: readerNamed(ownReader).name, isNamed: true };
-  if (format !== null) return { reader: readerOfFormat(format).name, isNamed: true };
+  if (format !== null) return { reader: readerByFormat(format).name, isNamed: true };
   const name = names.find(canImport) ?? names[0] ?? '';
   const generalReader = general?.['reader'];
   return {
-    reader: readerOf(name, general).name,
+    reader: readerForFilename(name, general).name,
     isNamed: typeof generalReader === 'string' && generalReader !== '',
   };
 }
 
 /** Choice: `format` is the name of a reader or an extension, with or without the dot and `.gz`. */
-function readerOfFormat(format: string): Reader {
+function readerByFormat(format: string): Reader {
   const plainFormat = format
     .trim()
     .toLowerCase()
@@ -107,23 +123,23 @@ function readerOfFormat(format: string): Reader {
     readers.find(({ extensions }) => extensions.includes(plainFormat));
   if (found !== undefined) return found;
   const knownReaders = readers.map(({ name }) => name).join(', ');
-  throw invalid(
+  throw invalidError(
     'format',
     `unknown format "${format.slice(0, 40)}", expected one of ${knownReaders} or an extension`,
   );
 }
 
-/** The check of `checkReader` for a file of a manifest. */
-export function checkFile(
+/** Checks the reader and the parameters for a file of a manifest, as `checkReaderParams` does. */
+export function checkFileHints(
   hints: FileHints,
   general: JsonObject | null,
   genomeBuild: string | null,
 ): void {
-  const { reader, isNamed } = readerOfFile(hints, general);
-  checkNames(readerNamed(reader), hints.readerParams, isNamed ? [] : recognizingReaders);
-  // Parameters of the import may be meant for other files.
-  checkNames(readerNamed(reader), general, readers);
+  const { reader, isNamed } = readerByHints(hints, general);
+  checkKnownParameters(readerNamed(reader), hints.readerParams, isNamed ? [] : recognizingReaders);
+  // Parameters of the import may be meant for other files, so they may be parameters of any reader.
+  checkKnownParameters(readerNamed(reader), general, readers);
   const ownParams = Object.entries(hints.readerParams ?? {}).filter(([, value]) => value !== null);
   const params = { ...general, ...Object.fromEntries(ownParams) };
-  readerNamed(reader).params(parametersOf(params, genomeBuild));
+  readerNamed(reader).params(parametersWithBuild(params, genomeBuild));
 }

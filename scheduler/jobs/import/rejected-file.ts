@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { budgets, byteSize } from '../../../engine/core/budgets.js';
+import { budgets, byteSizeText } from '../../../engine/core/budgets.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
@@ -9,10 +9,10 @@ import { shiftedLine } from '../../../engine/ingest/rejected-lines.js';
 import type { RunContext } from '../job.js';
 import type { RejectedPart } from './rejected-part.js';
 
-/** Name of the file in the scratch folder, where it stays until the task ends. */
+/** Name of the file of rejected records in the scratch folder, where it stays until the task ends. */
 export const rejectedFileName = 'rejected.jsonl.gz';
 
-/** The file of rejected records, with the keys of the import report. */
+/** The properties of the file of rejected records, with the keys of the import report. */
 export interface RejectedFile {
   /** Number of records (lines) in the file. */
   readonly records: number;
@@ -28,9 +28,8 @@ export interface RejectedFile {
 export interface RejectingSource {
   /** The name of the source in messages. */
   readonly name: string;
-  /** The number of rejected records. */
   readonly rejected: number;
-  /** The parts of its chunks, in their order, each with the number of lines of the source before its chunk. */
+  /** The rejected records of its chunks, in order, each with the number of lines of the source before the chunk. */
   readonly parts: readonly { readonly part: RejectedPart; readonly linesBefore: number }[];
 }
 
@@ -49,7 +48,7 @@ export async function writeRejectedFile(
     );
     const writtenFile = await file.finish();
     const recordsLeft = rejectedCount - records;
-    const budget = `The file holds the first ${byteSize(budgets.rejectedFileBytes)} of rejected records, before compression.`;
+    const budget = `The file holds the first ${byteSizeText(budgets.rejectedFileBytes)} of rejected records, before compression.`;
     return {
       records,
       left_out: recordsLeft,

@@ -9,7 +9,7 @@ export interface RejectedPart {
   readonly records: number;
 }
 
-/** Writes the rejected records of a chunk beside its segment; null if there are none, or none that fits the budget. */
+/** Writes the rejected records of a chunk beside its segment; returns null if there are none, or if not even one fits the budget. */
 export async function writeRejectedPart(
   rejected: RejectedLines,
   segment: string,

@@ -7,32 +7,32 @@ import { readFooter } from '../../../engine/store/footer.js';
 import type { ChunkRef } from '../../../readers/source/chunks.js';
 import type { ChunkResult } from './chunk-types.js';
 import type { RunContext } from '../job.js';
-import type { Fetched, UrlLocation } from './import-source.js';
+import type { FetchedFile, UrlLocation } from './import-source.js';
 import { codeVersion, Journal, readJournal, type JournalEntry } from '../journal.js';
 
 /** Version of the values in the journal. */
-const format = 1;
+const journalFormatVersion = 1;
 
 /** An entry of an earlier attempt's journal, and the scratch folder of that attempt. */
-interface EarlierEntry {
+interface EarlierJournalEntry {
   readonly folder: string;
   readonly entry: JournalEntry;
 }
 
 /**
- * Restores chunks and downloads that earlier attempts of an import have finished, and records those of this attempt. A chunk is
- * restored if reading it would give the same result (same code, source, parameters, columns and chunk) and if its files are
- * unchanged. All other chunks are read again.
+ * Restores chunks and downloads that earlier attempts of an import have finished, and records those that this attempt finishes. A chunk is
+ * restored if reading it would give the same result (same code, source, parameters, columns and chunk) and if its files are unchanged. All
+ * other chunks are read again.
  */
-export class Resume {
+export class ImportResume {
   readonly #context: RunContext;
   readonly #journal: Journal;
-  readonly #earlier: ReadonlyMap<string, readonly EarlierEntry[]>;
+  readonly #earlier: ReadonlyMap<string, readonly EarlierJournalEntry[]>;
   readonly #code: string;
 
   private constructor(
     context: RunContext,
-    earlier: ReadonlyMap<string, readonly EarlierEntry[]>,
+    earlier: ReadonlyMap<string, readonly EarlierJournalEntry[]>,
     code: string,
   ) {
     this.#context = context;
@@ -42,8 +42,8 @@ export class Resume {
   }
 
   /** Reads the journals of the earlier attempts. */
-  static async open(context: RunContext): Promise<Resume> {
-    const earlierEntries = new Map<string, EarlierEntry[]>();
+  static async open(context: RunContext): Promise<ImportResume> {
+    const earlierEntries = new Map<string, EarlierJournalEntry[]>();
     for (const folder of context.earlier) {
       for (const entry of await readJournal(folder).catch(() => [])) {
         const sameKey = earlierEntries.get(entry.key) ?? [];
@@ -51,21 +51,24 @@ export class Resume {
         earlierEntries.set(entry.key, sameKey);
       }
     }
-    return new Resume(context, earlierEntries, await codeVersion());
+    return new ImportResume(context, earlierEntries, await codeVersion());
   }
 
   /** Whether an earlier attempt has recorded anything. */
-  get hasEarlier(): boolean {
+  get hasEarlierEntries(): boolean {
     return this.#earlier.size > 0;
   }
 
-  /** A digest of the code's version and of `parts`, which must be everything that the results of a source's chunks depend on. */
+  /** Returns a digest of the code version and of `parts`, which must be everything that the results of a source's chunks depend on. */
   fingerprint(...parts: readonly unknown[]): string {
-    const bytes = serialize([format, this.#code, ...parts]);
+    const bytes = serialize([journalFormatVersion, this.#code, ...parts]);
     return createHash('sha256').update(bytes).digest('hex');
   }
 
-  /** The result of a chunk from an earlier attempt, with its files moved to this attempt's scratch folder; undefined if there is none. */
+  /**
+   * Returns the result of a chunk from an earlier attempt, with its files moved to the scratch folder of this attempt; undefined if no
+   * attempt has finished the chunk.
+   */
   async restoreChunk(key: string): Promise<ChunkResult | undefined> {
     for (const { folder, entry } of this.#earlier.get(key) ?? []) {
       const result = (await entry.read()) as ChunkResult;
@@ -81,12 +84,12 @@ export class Resume {
     await this.#journal.append(key, result);
   }
 
-  /** Moves a file that an earlier attempt has downloaded to `file`; undefined if there is none. */
-  async restoreDownload(key: string, file: string): Promise<Fetched | undefined> {
+  /** Moves a file that an earlier attempt has downloaded to the path `file`; returns undefined if there is none. */
+  async restoreDownload(key: string, file: string): Promise<FetchedFile | undefined> {
     for (const { folder, entry } of this.#earlier.get(key) ?? []) {
-      const { name, bytes, md5 } = (await entry.read()) as Fetched & { readonly name: string };
+      const { name, bytes, md5 } = (await entry.read()) as FetchedFile & { readonly name: string };
       const from = join(folder, name);
-      const found = await digestOf(from, 'md5').catch(() => undefined);
+      const found = await fileDigestOf(from, 'md5').catch(() => undefined);
       if (found?.bytes !== bytes || found.hex !== md5) continue;
       await this.recordDownload(key, file, { bytes, md5 });
       await moveFile(from, file);
@@ -97,16 +100,18 @@ export class Resume {
   }
 
   /** Records a complete download; resolves when the entry is durable. */
-  async recordDownload(key: string, file: string, { bytes, md5 }: Fetched): Promise<void> {
+  async recordDownload(key: string, file: string, { bytes, md5 }: FetchedFile): Promise<void> {
     await this.#journal.append(key, { name: basename(file), bytes, md5 });
   }
 
-  /** Closes the journal. */
   close(): Promise<void> {
     return this.#journal.close();
   }
 
-  /** The entry is recorded before the files are moved: after a kill in between, the earlier entry still finds them. */
+  /**
+   * Moves the files of a chunk to the scratch folder of this attempt. The entry in the journal is written first: after a kill before the
+   * move, the earlier attempt's entry still finds the files.
+   */
   async #adopt(key: string, folder: string, result: ChunkResult): Promise<ChunkResult> {
     const { scratch } = this.#context;
     const { segment, rejectedPart } = result;
@@ -126,22 +131,22 @@ export class Resume {
 async function isIntact(folder: string, { segment, rejectedPart }: ChunkResult): Promise<boolean> {
   if (segment !== null) {
     const path = join(folder, segment.path);
-    const { bytes, hex } = await digestOf(path, 'sha256');
+    const { bytes, hex } = await fileDigestOf(path, 'sha256');
     if (bytes !== segment.bytes || hex !== segment.checksum) return false;
     if (Number((await readFooter(path)).num_rows) !== segment.rows) return false;
   }
   if (rejectedPart === null) return true;
-  const { bytes, hex } = await digestOf(join(folder, basename(rejectedPart.file)), 'md5');
+  const { bytes, hex } = await fileDigestOf(join(folder, basename(rejectedPart.file)), 'md5');
   return bytes === rejectedPart.bytes && hex === rejectedPart.md5;
 }
 
-/** Identifies a chunk within its source. */
+/** Returns a key that identifies a chunk within its source. */
 export function chunkKey(ref: ChunkRef): string {
   if (ref.kind === 'bytes') return `bytes ${ref.bytes.length}`;
   return `${ref.kind} ${ref.from} ${ref.to}`;
 }
 
-/** Identifies a download: the number of the source, its URL and its expected digest. */
+/** Returns a key that identifies a download: the number of the source, its URL and its expected digest. */
 export function downloadKey(
   number: number,
   location: UrlLocation,
@@ -150,7 +155,7 @@ export function downloadKey(
   return JSON.stringify(['fetched', number, location.url, expected.md5, expected.bytes]);
 }
 
-async function digestOf(
+async function fileDigestOf(
   path: string,
   algorithm: 'md5' | 'sha256',
 ): Promise<{ readonly bytes: number; readonly hex: string }> {

@@ -1,7 +1,7 @@
 import { budgets } from '../../../engine/core/budgets.js';
 import { fewerFieldsAdvice } from '../../../engine/ingest/object-column.js';
 import { AppError } from '../../../engine/core/errors.js';
-import { givenId } from '../../../engine/ingest/physical-names.js';
+import { givenIdColumn } from '../../../engine/ingest/physical-names.js';
 import { unifyColumns } from '../../../engine/ingest/unify-columns.js';
 import type { Columns } from '../../../engine/core/types.js';
 import type { RunContext } from '../job.js';
@@ -10,38 +10,38 @@ import type { ImportRunContext } from './chunk-runner.js';
 import type { RecordChange } from '../change/record-change.js';
 import { detectEntities } from './detect-entities.js';
 import type { ImportParams, ImportResult } from './import-types.js';
-import { makesRecords } from './expressions/field-expressions.js';
-import { computedNames, inputFields } from './expressions/input-columns.js';
+import { producesRecords } from './expressions/field-expressions.js';
+import { computedNames, inputFieldsOf } from './expressions/input-columns.js';
 import { ImportChange } from './import-change.js';
-import { importResult, nameOf, runFailure } from './import-result.js';
+import { importResult, sourcesName, failureWithReport } from './import-result.js';
 import { RejectedBudget } from './rejected-budget.js';
-import { Resume } from './resume.js';
+import { ImportResume } from './resume.js';
 import { SourceFiles } from './source-files.js';
 import { exceededLimit, SourceRun, type SourceToRead } from './source-run.js';
 
 /**
- * Reads sources into segments in the scratch folder. The first pass infers the types of each chunk. The second reads those chunks
- * again whose types differ from the ones unified over all chunks.
+ * Reads sources into segments in the scratch folder. The first pass infers the types of each chunk. The second pass reads again those
+ * chunks whose types differ from the types unified over all chunks.
  */
 export async function runImport(params: ImportParams, context: RunContext): Promise<ImportResult> {
   // Urgent imports are small, so recording their chunks would cost more than reading them again.
-  const resume = params.isUrgent ? null : await Resume.open(context);
+  const resume = params.isUrgent ? null : await ImportResume.open(context);
   const files = new SourceFiles(params.sources, context, resume);
   const runs: SourceRun[] = [];
   const change = params.change && new ImportChange(params.change, params.sources.length, context);
   try {
-    await readAll(params, context, files, resume, runs, change);
-    await settleInputs(params, context, runs);
+    await readAllSources(params, context, files, resume, runs, change);
+    await reevaluateExpressions(params, context, runs);
     const { columns } = unifyColumns(
       params.stored,
-      runs.flatMap((run) => run.columns()),
+      runs.flatMap((run) => run.columnsOfChunks()),
     );
     checkColumnCount(params, columns);
     if (exceededLimit(runs) === undefined) {
-      for (const run of runs) run.requireEnd();
-      const flow = flowOf(context);
-      for (const run of runs) await run.rewrite(columns, flow);
-      await flow.settled();
+      for (const run of runs) run.requireEndMark();
+      const flow = createChunkFlow(context);
+      for (const run of runs) await run.rewriteChunks(columns, flow);
+      await flow.allFinished();
     }
     const samples = runs.flatMap((run) => run.samples() ?? []);
     const declaredEntities = runs.flatMap(({ layout }) =>
@@ -50,9 +50,9 @@ export async function runImport(params: ImportParams, context: RunContext): Prom
     const fixedNames = [...params.fixedEntities, ...declaredEntities.map(({ name }) => name ?? '')];
     const detected = await detectEntities(samples, columns, fixedNames);
     const result = await importResult(params, context, runs, columns, detected);
-    return change === null ? result : await change.apply(result, runs);
+    return change === null ? result : await change.applyToResult(result, runs);
   } catch (error) {
-    throw await runFailure(params, context, runs, error);
+    throw await failureWithReport(params, context, runs, error);
   } finally {
     await files.close();
     await resume?.close();
@@ -60,10 +60,10 @@ export async function runImport(params: ImportParams, context: RunContext): Prom
 }
 
 /**
- * Evaluates expressions again where a chunk alone did not show what they read: the types of the input are unified over all chunks, so
- * that the result does not depend on how the sources were split.
+ * Evaluates expressions again for chunks in which they did not read the types that are unified over all chunks, so that the result does not
+ * depend on how the sources were split.
  */
-async function settleInputs(
+async function reevaluateExpressions(
   { expressions, stored }: ImportParams,
   context: RunContext,
   runs: readonly SourceRun[],
@@ -71,26 +71,26 @@ async function settleInputs(
   if (expressions === null || exceededLimit(runs) !== undefined) return;
   const namesComputed = computedNames(expressions);
   const keptColumns = stored.filter(({ name, physical }) =>
-    makesRecords(expressions) ? physical === givenId.physical : !namesComputed.has(name),
+    producesRecords(expressions) ? physical === givenIdColumn.physical : !namesComputed.has(name),
   );
-  const seenColumns = runs.flatMap((run) => run.inputs());
+  const seenColumns = runs.flatMap((run) => run.inputColumnsOfChunks());
   const { columns } = unifyColumns(keptColumns, seenColumns);
-  const flow = flowOf(context);
-  for (const run of runs) await run.settle(columns, inputFields(expressions), flow);
-  await flow.settled();
+  const flow = createChunkFlow(context);
+  for (const run of runs) await run.reevaluateChunks(columns, inputFieldsOf(expressions), flow);
+  await flow.allFinished();
 }
 
-/** The fields of a record that identify another: other fields of a deletion are not stored. */
-function namesRead({ idFields }: RecordChange): readonly string[] {
-  return idFields?.map((name) => name.split('.')[0]!) ?? [givenId.name];
+/** Returns the names of the fields by which a record names a stored record; a deletion stores no other fields. */
+function keyFieldNames({ idFields }: RecordChange): readonly string[] {
+  return idFields?.map((name) => name.split('.')[0]!) ?? [givenIdColumn.name];
 }
 
-/** The first pass. Adds each source to `runs` when it is opened. */
-async function readAll(
+/** Runs the first pass of an import. Adds each source to `runs` when it is opened. */
+async function readAllSources(
   params: ImportParams,
   context: RunContext,
   files: SourceFiles,
-  resume: Resume | null,
+  resume: ImportResume | null,
   runs: SourceRun[],
   change: ImportChange | null,
 ): Promise<void> {
@@ -98,27 +98,27 @@ async function readAll(
   const expected = await files.expectedBytes();
   const report = (): void => reportProgress(context, runs, expected, files);
   files.onProgress(report);
-  // An attempt that resumes leaves the progress of the last one unchanged until it has read a chunk.
-  if (resume?.hasEarlier !== true) report();
+  // An attempt that resumes keeps showing the progress of the previous attempt until it has read a chunk.
+  if (resume?.hasEarlierEntries !== true) report();
   const importContext: ImportRunContext = {
     context,
     known,
     transient,
     expressions,
-    stored: params.change?.mode === 'delete' ? namesRead(params.change) : undefined,
+    stored: params.change?.mode === 'delete' ? keyFieldNames(params.change) : undefined,
     fixedEntities: params.fixedEntities,
     commitId,
     isUrgent,
-    // The changes are determined in the same way; only the commit is left out.
+    // A dry run that changes records determines the changes in the same way; only the commit is left out.
     isDryRun: params.dryRun !== null && params.change === null,
-    // Records that name others by their `_id` are written again with the ids that they keep or get.
+    // Records that name stored records by their `_id` are written a second time, with the ids that they keep or get.
     isIntermediate: params.change?.idFields === null,
-    replaceable: change?.replaceable,
+    replaceable: change?.findReplaceable,
     rejected: new RejectedBudget(),
     resume,
     chunkRead: report,
   };
-  const flow = flowOf(context);
+  const flow = createChunkFlow(context);
   let chunks = 0;
   for (const [number, source] of sources.entries()) {
     if (flow.isStopped) break;
@@ -129,17 +129,20 @@ async function readAll(
       file: () => files.file(number),
       opened: (run) => void runs.push(run),
     };
-    chunks += await SourceRun.read(importContext, toRead, flow);
+    chunks += await SourceRun.readSource(importContext, toRead, flow);
   }
-  await flow.settled();
+  await flow.allFinished();
   report();
-  const last = runs.findIndex((run) => run.isStopped);
-  // which chunks of later sources have been read depends on timing
+  const last = runs.findIndex((run) => run.isStoppedByError);
+  // Sources after an error are dropped, because it depends on timing which of their chunks have been read.
   if (last !== -1) runs.splice(last + 1);
 }
 
-/** Two more chunks than threads, so that no thread waits while a chunk is prepared or its result is transferred. */
-function flowOf({ pool, signal }: RunContext): ChunkFlow {
+/**
+ * Returns a flow that processes two more chunks than there are threads, so that no thread waits while a chunk is prepared or its result is
+ * transferred.
+ */
+function createChunkFlow({ pool, signal }: RunContext): ChunkFlow {
   return new ChunkFlow(pool.threads + 2, signal);
 }
 
@@ -167,7 +170,7 @@ function checkColumnCount(params: ImportParams, columns: Columns): void {
   if (added <= budgets.columnsPerImport) return;
   throw new AppError(
     'budget',
-    `${nameOf(params.sources)}: the import brings ${added} new fields, and ${budgets.columnsPerImport} are the most that one may add: ${fewerFieldsAdvice}`,
+    `${sourcesName(params.sources)}: the import brings ${added} new fields, and ${budgets.columnsPerImport} are the most that one may add: ${fewerFieldsAdvice}`,
   );
 }
 

@@ -1,27 +1,27 @@
 import { join } from 'node:path';
 import { fileStats } from '../../../engine/core/files.js';
 import type { RunContext } from '../job.js';
-import { downloadKey, type Resume } from './resume.js';
+import { downloadKey, type ImportResume } from './resume.js';
 import type { FileLocation, ImportSource, UrlLocation } from './import-source.js';
 
 /** The complete file of a source, on this machine. */
 export interface LocalFile {
-  readonly file: string;
+  readonly completeFile: string;
   readonly bytes: number;
-  /** The MD5 in lower-case hex; null if it is not known. */
+  /** The MD5 digest of the file in lower-case hex; null if it is not known. */
   readonly md5: string | null;
-  /** A different text for different bytes. */
+  /** A string that differs if the bytes of the file differ. */
   readonly identity: string;
 }
 
-/** Bytes of a source that have been received; the total is null until the host has sent it. */
-interface Received {
+/** The number of bytes of a source that have been received, and their total, which is null until the host has sent it. */
+interface ReceivedBytes {
   readonly bytes: number;
   readonly total: number | null;
 }
 
 /** Minimum interval between two calls of the progress listener, milliseconds. */
-const progressMs = 200;
+const minProgressIntervalMs = 200;
 
 /** The files of an import's sources. While one source is read, the next one is downloaded if it is on another host. */
 export class SourceFiles {
@@ -30,13 +30,13 @@ export class SourceFiles {
   readonly #files = new Map<number, Promise<LocalFile>>();
   readonly #stop = new AbortController();
   readonly #signal: AbortSignal;
-  readonly #resume: Resume | null;
-  /** Progress of the downloads, by number of the source. */
-  readonly #received = new Map<number, Received>();
+  readonly #resume: ImportResume | null;
+  /** The progress of the downloads, by number of the source. */
+  readonly #received = new Map<number, ReceivedBytes>();
   #onProgress: () => void = () => undefined;
   #progressAt = 0;
 
-  constructor(sources: readonly ImportSource[], context: RunContext, resume: Resume | null) {
+  constructor(sources: readonly ImportSource[], context: RunContext, resume: ImportResume | null) {
     this.#sources = sources;
     this.#resume = resume;
     this.#context = context;
@@ -59,7 +59,7 @@ export class SourceFiles {
     return this.#received.get(number)?.total ?? null;
   }
 
-  /** The size of each source as far as it is known before the downloads: from the file or the manifest, or 0. */
+  /** Returns the size of each source as far as it is known before the downloads: from the file or the manifest, or else 0. */
   async expectedBytes(): Promise<readonly number[]> {
     return Promise.all(
       this.#sources.map(async ({ location, expected }) =>
@@ -70,11 +70,11 @@ export class SourceFiles {
     );
   }
 
-  /** The complete file of a source. Also starts the download of the next source. */
+  /** Returns the complete file of a source, and starts the download of the next source. */
   async file(number: number): Promise<LocalFile> {
     const file = await this.#start(number);
     if (number + 1 < this.#sources.length) {
-      // A failure is thrown when that file is asked for, which does not happen after the import has failed.
+      // A failed download throws when its file is requested; after a failure of the import, it is not requested.
       this.#start(number + 1).catch(() => undefined);
     }
     return file;
@@ -114,20 +114,20 @@ export class SourceFiles {
       ));
     if (restored === undefined) await resume?.recordDownload(key, file, { bytes, md5 });
     this.#received.set(number, { bytes, total: bytes });
-    return { file, bytes, md5, identity: `md5 ${md5}` };
+    return { completeFile: file, bytes, md5, identity: `md5 ${md5}` };
   }
 
-  /** Called for every piece that is received. */
-  #report(number: number, received: Received): void {
+  /** Called for every received piece of a download. */
+  #report(number: number, received: ReceivedBytes): void {
     this.#received.set(number, received);
     const now = performance.now();
-    if (now - this.#progressAt < progressMs) return;
+    if (now - this.#progressAt < minProgressIntervalMs) return;
     this.#progressAt = now;
     this.#onProgress();
   }
 }
 
 async function localFile({ file, md5, identity }: FileLocation): Promise<LocalFile> {
-  // If the file is missing, opening it throws an error with a message.
-  return { file, md5, identity, bytes: (await fileStats(file))?.bytes ?? 0 };
+  // If the file is missing, opening it later throws an error with a message.
+  return { completeFile: file, md5, identity, bytes: (await fileStats(file))?.bytes ?? 0 };
 }

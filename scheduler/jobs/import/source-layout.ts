@@ -1,6 +1,6 @@
-import { readerNamed, readerOfContent } from '../../../readers/index.js';
+import { readerNamed, readerForContent } from '../../../readers/index.js';
 import type { Header, Reader } from '../../../readers/reader.js';
-import type { Chunks, Source } from '../../../readers/source/source.js';
+import type { ChunkStream, Source } from '../../../readers/source/source.js';
 import type { ImportSource } from './import-source.js';
 
 /** How a source is read: its reader, its header, and the size of its chunks. */
@@ -10,15 +10,15 @@ export interface SourceLayout {
   readonly params: unknown;
   readonly header: Header<unknown>;
   readonly compression: Source['compression'];
-  /** Warnings about the file as such; complete when its chunks have been enumerated. */
+  /** Warnings about the file as a whole; complete when all its chunks have been enumerated. */
   readonly warnings: readonly string[];
   readonly chunkBytes: number;
-  /** The threads read all of its chunks in two turns at most. */
+  /** Whether the file has at most two chunks for each thread. */
   readonly isSmall: boolean;
 }
 
 /**
- * Reads the header of a source, with the reader that fits its content unless the request names one, and chooses the size of its
+ * Reads the header of a source, with the reader that the request names or else the one that fits the content, and chooses the size of the
  * chunks for a pool of `threads` threads.
  */
 export async function readLayout(
@@ -27,12 +27,12 @@ export async function readLayout(
   threads: number,
 ): Promise<SourceLayout> {
   const namedReader = readerNamed(name);
-  const reader = isReaderNamed ? namedReader : await readerOfContent(namedReader, source.head);
+  const reader = isReaderNamed ? namedReader : await readerForContent(namedReader, source.head);
   const params = reader.params(readerParams);
   const header = await reader.header(source.head, params);
   const { compression, warnings } = source;
-  const chunkBytes = targetBytes(source, threads, header.memoryPerByte);
-  const isSmall = decodedBytes(source) < chunkSizes.usual * threads * 2;
+  const chunkBytes = targetChunkBytes(source, threads, header.memoryPerByte);
+  const isSmall = decodedBytes(source) < chunkSizeBytes.usual * threads * 2;
   const layout = { reader, params, header, compression, warnings, chunkBytes, isSmall };
   if (reader === namedReader) return layout;
   const warning = `the name suggests ${namedReader.name}, but the content is ${reader.name}: read as ${reader.name}; set reader_params.reader to choose`;
@@ -44,7 +44,7 @@ export function chunksOf(
   { reader, params, header, chunkBytes }: SourceLayout,
   source: Source,
   signal: AbortSignal,
-): Chunks {
+): ChunkStream {
   const splitter = reader.splitter?.(header.header, params);
   return source.chunks(header.bodyOffset, chunkBytes, signal, splitter);
 }
@@ -53,36 +53,37 @@ export function chunksOf(
  * Decoded bytes per chunk: large enough for good Parquet row groups, and small enough that memory depends only on the number of
  * threads. With 16 MB the worker peaked at 568 MB over five million records, with 8 MB at 478 MB, in the same time.
  */
-const chunkSizes = { least: 2 << 20, usual: 8 << 20, most: 32 << 20 };
+const chunkSizeBytes = { least: 2 << 20, usual: 8 << 20, most: 32 << 20 };
 
-/** Maximum memory of the columns of a chunk, bytes. */
-const memoryBytes = 96 << 20;
+/** Maximum memory of the columns of a chunk, in bytes. */
+const maxChunkMemoryBytes = 96 << 20;
 
 /**
- * Target size of the chunks of a source, decoded bytes: even a small file has more chunks than threads, and a huge file does not have
- * too many segments. `memoryPerByte` is `Header.memoryPerByte`.
+ * Returns the target size of the chunks of a source, in decoded bytes: even a small file has at least one chunk for each thread, and a huge
+ * file does not have too many segments. `memoryPerByte` is `Header.memoryPerByte`.
  */
-export function targetBytes(
+export function targetChunkBytes(
   source: Pick<Source, 'bytes' | 'compression'>,
   threads: number,
   memoryPerByte = 1,
 ): number {
-  const maxChunkBytes = Math.max(1 << 16, Math.floor(memoryBytes / memoryPerByte));
-  return Math.min(usualBytes(source, threads), maxChunkBytes);
+  const maxChunkBytes = Math.max(1 << 16, Math.floor(maxChunkMemoryBytes / memoryPerByte));
+  return Math.min(usualChunkBytes(source, threads), maxChunkBytes);
 }
 
-function usualBytes(source: Pick<Source, 'bytes' | 'compression'>, threads: number): number {
+function usualChunkBytes(source: Pick<Source, 'bytes' | 'compression'>, threads: number): number {
   const bytes = decodedBytes(source);
-  const { least, usual, most } = chunkSizes;
+  const { least, usual, most } = chunkSizeBytes;
   if (bytes < usual * threads * 2) {
-    // Each chunk has dictionaries and files of its own. The parts of a compressed file come one after another: more chunks overlap with them.
+    // Fewer chunks have less overhead, because each has its own dictionaries and files. A compressed file is decoded sequentially; with
+    // more chunks, more of the decoding overlaps with the reading.
     const rounds = source.compression === 'plain' && bytes <= 1.5 * usual * threads ? 1 : 2;
     return Math.max(least, Math.ceil(bytes / (threads * rounds)));
   }
   return Math.min(most, Math.max(usual, Math.ceil(bytes / 500)));
 }
 
-/** An estimate: gzip compresses VCF and JSON to between a sixth and a tenth of their size. */
+/** Estimates the decoded size: gzip compresses VCF and JSON to between a sixth and a tenth of their size. */
 function decodedBytes({ bytes, compression }: Pick<Source, 'bytes' | 'compression'>): number {
   return bytes * (compression === 'plain' ? 1 : 8);
 }

@@ -1,15 +1,15 @@
 import type { ReplaceableRows } from '../../../engine/change/replace-by-batch.js';
 import { InputError } from '../../../engine/core/errors.js';
 import type { Columns } from '../../../engine/core/types.js';
-import { givenId } from '../../../engine/ingest/physical-names.js';
-import { makesRecords } from './expressions/field-expressions.js';
+import { givenIdColumn } from '../../../engine/ingest/physical-names.js';
+import { producesRecords } from './expressions/field-expressions.js';
 import {
   mergeFindings,
-  mostRejected,
+  maxRejectedRecords,
   noFindings,
   type Findings,
 } from '../../../engine/ingest/findings.js';
-import { settledFindings } from '../../../engine/ingest/settled-findings.js';
+import { resolveTypeDependentWarnings } from '../../../engine/ingest/settled-findings.js';
 import { joinColumns, needsRewrite } from '../../../engine/ingest/unify-columns.js';
 import type { Segment } from '../../../engine/store/store.js';
 import { readerNamed } from '../../../readers/index.js';
@@ -20,19 +20,19 @@ import {
   ChunkRunner,
   type ChunkSettings,
   type ImportRunContext,
-  type SegmentMark,
+  type PassMark,
 } from './chunk-runner.js';
 import type { ChunkResult } from './chunk-types.js';
 import {
   ChunkSamples,
-  entityRules,
-  type EntityRules,
+  parseEntityRules,
+  type EntityDetectionRules,
   type SourceSamples,
 } from './entity-samples.js';
 import {
   computedNames,
-  readColumns,
-  seesOther,
+  rereadColumns,
+  hasSeenOtherTypes,
   type InputFields,
 } from './expressions/input-columns.js';
 import type { ImportSource } from './import-source.js';
@@ -45,7 +45,7 @@ export interface SourceToRead {
   readonly source: ImportSource;
   /** Number of the source's first chunk within the import. */
   readonly firstChunk: number;
-  /** Whether all chunks are counted, even those after the end of the records: another source follows. */
+  /** Whether all chunks are counted, even those after the end of the records, because another source follows. */
   readonly isCounted: boolean;
   /** The file of the source; resolves when its download is complete. */
   file(): Promise<LocalFile>;
@@ -58,27 +58,27 @@ export class SourceRun {
   readonly source: ImportSource;
   readonly file: LocalFile;
   readonly layout: SourceLayout;
-  /** Reading stopped at an error (`raise_on_errors`). */
-  isStopped = false;
-  /** Bytes on disk that have been read. */
+  /** Whether reading stopped at an error (`raise_on_errors`). */
+  isStoppedByError = false;
+  /** The number of bytes on disk that have been read. */
   bytesRead = 0;
   readonly #import: ImportRunContext;
   readonly #chunks: ChunkRunner;
   readonly #settings: ChunkSettings;
   readonly #results: ChunkResult[] = [];
   /**
-   * The columns of the first `#hinted` chunks, all of which have been read. Every later chunk is unified with these, so values that
-   * it stores with their types at once need no second pass.
+   * The unified columns of the first `#hinted` chunks, all of which have been read. Later chunks get them as hints, so that a chunk whose
+   * values fit these types needs no second pass.
    */
   #hints: Columns = [];
   #hinted = 0;
-  readonly #rules: EntityRules | null;
+  readonly #rules: EntityDetectionRules | null;
   readonly #samples: ChunkSamples | null;
-  /** The columns of the input over all chunks, for expressions. */
+  /** The columns of the input, unified over all chunks, that expressions read. */
   #inputs: Columns = [];
-  /** Findings of the first pass, which include the warnings, for chunks that were read twice. */
+  /** For each chunk that was read twice, the findings of the first pass, which include the warnings. */
   readonly #firstPass = new Map<number, Findings>();
-  /** Index of the chunk in which the records or the reading ended. The results of later chunks are ignored. */
+  /** Index of the chunk in which the records end or at whose error reading stops. The results of later chunks are ignored. */
   #last = Infinity;
 
   private constructor(
@@ -103,13 +103,13 @@ export class SourceRun {
     this.file = file;
     this.layout = layout;
     this.#chunks = new ChunkRunner(importContext, source, file, layout, firstChunk);
-    this.#rules = entityRules(source.entityParams);
+    this.#rules = parseEntityRules(source.entityParams);
     this.#samples = this.#rules && new ChunkSamples(this.#rules.size);
     this.#settings = {
       reader: layout.reader.name,
       header: layout.header.header,
       params: layout.params,
-      // The columns that the header declares are left out: their types give way to the values, and the reader has the header.
+      // The columns that the header declares are left out: the reader has the header, and their types give way to the values.
       columns: known,
       isFinal: false,
       validation: source.validation,
@@ -125,18 +125,21 @@ export class SourceRun {
           ...expressions,
           sourceFilename: importContext.isUrgent ? null : source.name,
         },
-        // If expressions make the records, the known types belong to their results, and the input has the types of its values.
+        // If expressions produce the records, the known types belong to their results, and the types of the input follow its values.
         inputs: known.filter(({ name, physical }) =>
-          makesRecords(expressions)
-            ? physical === givenId.physical
+          producesRecords(expressions)
+            ? physical === givenIdColumn.physical
             : !computedNames(expressions).has(name),
         ),
       }),
     };
   }
 
-  /** The first pass: opens a source and starts to read all of its chunks. Resolves with their number when the last one has started. */
-  static async read(
+  /**
+   * Runs the first pass: opens a source and starts to read all of its chunks. Resolves with the number of chunks when the last one has
+   * started.
+   */
+  static async readSource(
     importContext: ImportRunContext,
     toRead: SourceToRead,
     flow: ChunkFlow,
@@ -146,7 +149,7 @@ export class SourceRun {
     let source: Source | undefined;
     let run: SourceRun | undefined;
     try {
-      return await flow.feed(
+      return await flow.feedChunks(
         async () => {
           const file = await toRead.file();
           source = await openLocalSource(file, importSource);
@@ -164,15 +167,15 @@ export class SourceRun {
     }
   }
 
-  /** Reads the chunks again in which expressions have seen other values than with `columns`, the columns of the input over all chunks. */
-  async settle(columns: Columns, read: InputFields, flow: ChunkFlow): Promise<void> {
+  /** Reads those chunks again in which expressions have seen other values than with `columns`, the columns of the input over all chunks. */
+  async reevaluateChunks(columns: Columns, read: InputFields, flow: ChunkFlow): Promise<void> {
     this.#inputs = columns;
     const knownInputs = this.#settings.inputs ?? [];
     const outdatedChunks = new Set(
       this.#results.flatMap(({ inputs, stored }, index) =>
         index <= this.#last &&
         stored > 0 &&
-        seesOther(inputs ?? [], columns, { known: knownInputs, read })
+        hasSeenOtherTypes(inputs ?? [], columns, { known: knownInputs, read })
           ? [index]
           : [],
       ),
@@ -182,8 +185,8 @@ export class SourceRun {
     await this.#readAgain(outdatedChunks, flow, (chunk) => this.#readSecond(chunk, settings, 'e'));
   }
 
-  /** The second pass: reads the chunks again whose column types differ from the final ones. */
-  async rewrite(columns: Columns, flow: ChunkFlow): Promise<void> {
+  /** Runs the second pass: reads those chunks again whose column types differ from the final types. */
+  async rewriteChunks(columns: Columns, flow: ChunkFlow): Promise<void> {
     const outdatedChunks = new Set(
       this.#results.flatMap((chunk, index) =>
         index <= this.#last && chunk.stored > 0 && needsRewrite(chunk.columns, columns)
@@ -196,8 +199,12 @@ export class SourceRun {
     await this.#readAgain(outdatedChunks, flow, (chunk) => this.#readSecond(chunk, settings, 'b'));
   }
 
-  /** Writes the segments of the first chunks that together have `records` records, in a dry run. */
-  async sample(columns: Columns, flow: ChunkFlow, records: number): Promise<readonly Segment[]> {
+  /** For a dry run, writes the segments of the first chunks that together have `records` records. */
+  async writeSampleSegments(
+    columns: Columns,
+    flow: ChunkFlow,
+    records: number,
+  ): Promise<readonly Segment[]> {
     const chunks = new Set<number>();
     for (const [index, { stored }] of this.#results.entries()) {
       if (records <= 0 || index > this.#last) break;
@@ -208,16 +215,16 @@ export class SourceRun {
     const segments: Segment[] = [];
     const settings = { ...this.#finalSettings(columns), isDryRun: false, replaceable: undefined };
     await this.#readAgain(chunks, flow, async (chunk) => {
-      const { segment } = await this.#chunks.read(chunk, settings, 's', () => this.#hints);
+      const { segment } = await this.#chunks.readChunk(chunk, settings, 's', () => this.#hints);
       if (segment !== null) segments[chunk.index] = segment;
       return 'continue';
     });
-    await flow.settled();
+    await flow.allFinished();
     return segments.filter((segment) => segment !== undefined);
   }
 
   /** Throws if the format marks the end of the records and no chunk contained it. */
-  requireEnd(): void {
+  requireEndMark(): void {
     const { unended } = this.layout.header;
     if (unended === undefined || this.#last < Infinity) return;
     throw new InputError({ file: this.source.name }, unended);
@@ -225,7 +232,7 @@ export class SourceRun {
 
   /** Number of chunks that were restored from an earlier attempt. */
   get restoredChunks(): number {
-    return this.#chunks.restored.size;
+    return this.#chunks.restoredChunkNumbers.size;
   }
 
   /** The results of the chunks that have been read, in order, up to the end of the records. */
@@ -233,24 +240,23 @@ export class SourceRun {
     return this.#results.filter((chunk, index) => chunk !== undefined && index <= this.#last);
   }
 
-  /** The number of rejected records. */
-  get rejected(): number {
+  get rejectedRecords(): number {
     return this.results().reduce((sum, chunk) => sum + chunk.rejected, 0);
   }
 
-  /** The most records that may be rejected without failing the import. */
-  get mostRejected(): number {
+  /** Maximum number of records that may be rejected without failing the import. */
+  get maxRejectedRecords(): number {
     const isDamaged = this.results().some((chunk) => chunk.isDamaged);
-    return isDamaged ? 0 : mostRejected(this.source.validation);
+    return isDamaged ? 0 : maxRejectedRecords(this.source.validation);
   }
 
   /** The columns of each chunk. */
-  columns(): readonly Columns[] {
+  columnsOfChunks(): readonly Columns[] {
     return this.results().map((chunk) => chunk.columns);
   }
 
-  /** The columns of each chunk as they were read, if fields were computed from them. */
-  inputs(): readonly Columns[] {
+  /** Returns for each chunk the input columns as they were read, if fields were computed from them. */
+  inputColumnsOfChunks(): readonly Columns[] {
     return this.results().map(({ inputs }) => inputs ?? []);
   }
 
@@ -262,7 +268,7 @@ export class SourceRun {
       const first = this.#firstPass.get(index);
       const before = linesBefore;
       linesBefore += lines;
-      // The second pass meets the errors of rejected records again.
+      // If the chunk has rejected records, the second pass finds the same errors again, so only the findings of the first pass count.
       const parts =
         first === undefined || first.errors > 0 ? [first ?? findings] : [first, findings];
       return [...parts, expressionFindings ?? noFindings].map((part) => ({
@@ -270,21 +276,21 @@ export class SourceRun {
         linesBefore: before,
       }));
     });
-    return settledFindings(mergeFindings(parts), this.columns());
+    return resolveTypeDependentWarnings(mergeFindings(parts), this.columnsOfChunks());
   }
 
   /** The rejected records of the chunks. */
-  rejecting(): RejectingSource {
+  rejectingSource(): RejectingSource {
     let lines = this.layout.header.bodyLine;
     const parts = this.results().flatMap(({ rejectedPart: part, lines: own }) => {
       const linesBefore = lines;
       lines += own;
       return part === null ? [] : [{ part, linesBefore }];
     });
-    return { name: this.source.name, rejected: this.rejected, parts };
+    return { name: this.source.name, rejected: this.rejectedRecords, parts };
   }
 
-  /** The samples for the detection of entity types; null if the source asks for none. */
+  /** The samples for the detection of entity types; null if the source requests none. */
   samples(): SourceSamples | null {
     const [rules, samples] = [this.#rules, this.#samples];
     return rules === null || samples === null ? null : { rules, samples: samples.result() };
@@ -297,7 +303,7 @@ export class SourceRun {
   ): Promise<void> {
     let source: Source | undefined;
     try {
-      await flow.feed(
+      await flow.feedChunks(
         async () => {
           source = await openLocalSource(this.file, this.source);
           return chunksOf(this.layout, source, this.#import.context.signal);
@@ -311,15 +317,15 @@ export class SourceRun {
   }
 
   async #readFirst(chunk: SourceChunk): Promise<ChunkOutcome> {
-    const result = await this.#chunks.run(chunk, this.#settings, 'a', () => this.#hints);
+    const result = await this.#chunks.restoreOrRead(chunk, this.#settings, 'a', () => this.#hints);
     this.#store(chunk.index, result);
-    this.#samples?.add(chunk.index, result.samples, result.hasEnded);
+    this.#samples?.addChunk(chunk.index, result.samples, result.hasEnded);
     this.bytesRead += chunk.bytes;
     if (result.hasEnded) this.#last = Math.min(this.#last, chunk.index);
-    if (!this.#chunks.restored.has(result.index)) this.#import.chunkRead();
+    if (!this.#chunks.restoredChunkNumbers.has(result.index)) this.#import.chunkRead();
     if (result.hasEnded) return 'end';
     if (!this.source.validation.raiseOnErrors || result.findings.errors === 0) return 'continue';
-    this.isStopped = true;
+    this.isStoppedByError = true;
     this.#last = Math.min(this.#last, chunk.index);
     return 'stop';
   }
@@ -329,25 +335,25 @@ export class SourceRun {
     const { expressions } = this.#import;
     const settings = { ...this.#settings, columns, isFinal: true };
     if (expressions === null) return settings;
-    return { ...settings, inputs: readColumns(columns, this.#inputs, expressions) };
+    return { ...settings, inputs: rereadColumns(columns, this.#inputs, expressions) };
   }
 
   async #readSecond(
     chunk: SourceChunk,
     settings: ChunkSettings,
-    pass: SegmentMark,
+    pass: PassMark,
   ): Promise<'continue'> {
-    const result = await this.#chunks.run(chunk, settings, pass, () => this.#hints);
+    const result = await this.#chunks.restoreOrRead(chunk, settings, pass, () => this.#hints);
     const first = this.#results[chunk.index];
     if (first !== undefined && !this.#firstPass.has(chunk.index))
       this.#firstPass.set(chunk.index, first.findings);
     this.#store(chunk.index, result);
-    this.#samples?.addAgain(result.samples);
+    this.#samples?.addRereadChunk(result.samples);
     return 'continue';
   }
 
   #store(index: number, result: ChunkResult): void {
-    // The samples are left out, because their size would grow with the number of chunks.
+    // The samples are not kept with the result, because their total size would grow with the number of chunks.
     this.#results[index] = { ...result, samples: [] };
     if (!this.layout.reader.usesHints) return;
     for (let next; (next = this.#results[this.#hinted]) !== undefined; this.#hinted++)
@@ -355,18 +361,18 @@ export class SourceRun {
   }
 }
 
-/** The most records that the sources of an import may reject if their errors fail it; undefined if they do not. */
+/** Returns the maximum number of records that the sources may reject if they have rejected more; undefined otherwise. */
 export function exceededLimit(runs: readonly SourceRun[]): number | undefined {
-  const withErrors = runs.filter((run) => run.rejected > 0);
+  const withErrors = runs.filter((run) => run.rejectedRecords > 0);
   if (withErrors.length === 0) return undefined;
-  const mostRejectable = Math.min(...withErrors.map((run) => run.mostRejected));
-  const rejectedCount = withErrors.reduce((sum, run) => sum + run.rejected, 0);
+  const mostRejectable = Math.min(...withErrors.map((run) => run.maxRejectedRecords));
+  const rejectedCount = withErrors.reduce((sum, run) => sum + run.rejectedRecords, 0);
   return rejectedCount > mostRejectable ? mostRejectable : undefined;
 }
 
 function openLocalSource(
-  { file }: LocalFile,
+  { completeFile }: LocalFile,
   { name, reader, readerParams }: ImportSource,
 ): Promise<Source> {
-  return openSource(file, name, readerNamed(reader).encodingOf?.(readerParams));
+  return openSource(completeFile, name, readerNamed(reader).encodingOf?.(readerParams));
 }

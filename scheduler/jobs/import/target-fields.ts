@@ -1,17 +1,16 @@
-import { fieldNameFault, type NewField } from '../../../engine/core/dataset-field.js';
+import { fieldNameProblem, type NewField } from '../../../engine/core/dataset-field.js';
 import type { FieldRow } from '../../../engine/catalog/fields.js';
 import type { DataType, JsonObject } from '../../../engine/core/types.js';
-import type { Declaration } from './known-columns.js';
+import type { FieldDeclaration } from './known-columns.js';
 
 /*
- * Choice: the name of a target field is the name of the dataset's field and of the value in the source; another name needs an
- * expression. The properties of a target field replace those of a field with data, except its type.
- *
+ * Choice: a target field has the name of the field in the dataset and of the value in the source; if the two names differ, the field needs
+ * an expression. The properties of a target field replace those of a field that has data, except its type.
  * `target_fields` were checked when the import was created.
  */
 
-/** The types that target fields declare. */
-export function declaredBy(targetFields: readonly JsonObject[]): readonly Declaration[] {
+/** Returns the types that target fields declare. */
+export function declarationsIn(targetFields: readonly JsonObject[]): readonly FieldDeclaration[] {
   return targetFields.flatMap(({ name, data_type: type, is_list: isList }) =>
     typeof name === 'string'
       ? {
@@ -23,28 +22,33 @@ export function declaredBy(targetFields: readonly JsonObject[]): readonly Declar
   );
 }
 
-/** The fields that target fields create, with data or without: those that are stored and whose name a field may have. */
-export function createdBy(targetFields: readonly JsonObject[]): readonly NewField[] {
+/** Returns the fields that target fields create, with or without data: those that are stored and have a valid name. */
+export function fieldsCreatedIn(targetFields: readonly JsonObject[]): readonly NewField[] {
   return targetFields.flatMap((field) => {
     const { name, is_transient: isTransient } = field;
-    if (typeof name !== 'string' || isTransient === true || fieldNameFault(name) !== null)
+    if (typeof name !== 'string' || isTransient === true || fieldNameProblem(name) !== null)
       return [];
-    return { ...propertiesOf(field), ...declaredBy([field])[0]!, path: [name] };
+    return { ...describedProperties(field), ...declarationsIn([field])[0]!, path: [name] };
   });
 }
 
-/** The properties of target fields other than their types; a dotted name is returned with both of its paths. */
-export function describedBy(targetFields: readonly JsonObject[]): readonly Partial<NewField>[] {
+/**
+ * Returns the properties of target fields other than their types; a dotted name gives two descriptions, one for a member and one for a
+ * field with a dot in its name.
+ */
+export function fieldPropertiesIn(
+  targetFields: readonly JsonObject[],
+): readonly Partial<NewField>[] {
   return targetFields.flatMap((field) => {
     const { name } = field;
     if (typeof name !== 'string') return [];
-    const properties = propertiesOf(field);
+    const properties = describedProperties(field);
     const paths = name.includes('.') ? [[name], name.split('.')] : [[name]];
     return paths.map((path) => ({ name, path, ...properties }));
   });
 }
 
-function propertiesOf(field: JsonObject): Partial<NewField> {
+function describedProperties(field: JsonObject): Partial<NewField> {
   const { title, description, entity_type: entityType, is_hidden: isHidden } = field;
   const { ordering, url_template: urlTemplate } = field;
   return {
@@ -68,20 +72,20 @@ export function fieldEditsOf(
   return targetFields.flatMap((field) => {
     const { name } = field;
     if (typeof name !== 'string' || !knownNames.has(name)) return [];
-    const properties = propertiesOf(field);
+    const properties = describedProperties(field);
     return Object.keys(properties).length === 0 ? [] : [{ name, ...properties }];
   });
 }
 
 /** The names of target fields that are read and not stored. */
-export function transientBy(targetFields: readonly JsonObject[]): readonly string[] {
+export function transientFieldNames(targetFields: readonly JsonObject[]): readonly string[] {
   return targetFields.flatMap(({ name, is_transient: isTransient }) =>
     isTransient === true && typeof name === 'string' ? [name] : [],
   );
 }
 
 /** Dotted names of the fields whose entity type is not detected: it is set or requested, or the field has data. */
-export function fixedEntities(
+export function fieldsWithFixedEntity(
   fields: readonly FieldRow[],
   targetFields: readonly JsonObject[],
 ): readonly string[] {

@@ -2,31 +2,31 @@ import { join } from 'node:path';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { liveRows, type Mergeable, type Segment } from '../../../engine/store/store.js';
 import { withDatasetLock } from '../../queue/dataset-lock.js';
-import type { MergeOrder } from '../../worker/pool.js';
+import type { MergeJobInput } from '../../worker/pool.js';
 import type { Job } from '../job.js';
 import { sortSegments } from './sort-segments.js';
 
-/** The neighbouring segments that a merge replaces. Their files stay, because earlier versions of the dataset need them. */
+/** The neighbouring segments that a merge replaces. Their files remain, because earlier versions of the dataset need them. */
 interface MergeParams extends Mergeable {
   readonly datasetId: number;
 }
 
 /** The new segments, in the task's scratch folder, and those that they replace. */
 interface MergeResult {
-  /** The merged segments; none if all rows are left out. */
+  /** The new segments, of which there are none if no rows remain; `segments` are those that they replace. */
   readonly merged: readonly Segment[];
   readonly segments: readonly Segment[];
-  /** The origins of the rows, as in `Rewrite`. */
+  /** Where the rows of the new segments come from, as in `Rewrite`. */
   readonly origins?: readonly string[];
 }
 
-/** The `info.compaction` of a log entry, from which a restart updates the catalogue. */
-export interface Compaction {
+/** The value of `info.compaction` in a log entry, from which reconciliation updates the catalogue. */
+export interface CompactionInfo {
   /** Number of segments that were merged. */
   readonly segments: number;
-  /** Size of the new segments minus the size of the merged ones, bytes. */
+  /** Size of the new segments minus the size of the segments that they replace, in bytes. */
   readonly bytesMore: number;
-  /** True if the rows were sorted by row id. */
+  /** Whether the rows were sorted by row id. */
   readonly isSorted: boolean;
 }
 
@@ -60,7 +60,7 @@ export const mergeJob: Job<'merge', MergeParams, MergeResult> = {
     const isEmpty = segments.every((segment) => liveRows(segment) === 0);
     if (isEmpty && dropsDeleted) return { merged: [], segments };
     if (isSorted) return { segments, ...(await sortSegments(sources, params, context)) };
-    const merge = (attempt: number): MergeOrder => ({
+    const merge = (attempt: number): MergeJobInput => ({
       sources,
       columns,
       dropsDeleted,
@@ -72,9 +72,9 @@ export const mergeJob: Job<'merge', MergeParams, MergeResult> = {
   async publish(task, { merged, segments, origins }, { catalog, store, data, attempt, persist }) {
     crashpoint('compact.merged');
     const datasetId = task.targetObjectId!;
-    const bytesMore = bytesOf(merged) - bytesOf(segments);
+    const bytesMore = totalBytesOf(merged) - totalBytesOf(segments);
     const isSorted = origins !== undefined;
-    const compaction: Compaction = { segments: segments.length, bytesMore, isSorted };
+    const compaction: CompactionInfo = { segments: segments.length, bytesMore, isSorted };
     const change = { replace: segments, add: merged, origins, info: { compaction } };
     const scratch = data.taskScratch(task.id, attempt);
     await withDatasetLock(datasetId, async () => {
@@ -90,12 +90,12 @@ export const mergeJob: Job<'merge', MergeParams, MergeResult> = {
   logEntry: {
     key: 'compaction',
     async replay({ catalog, datasetId, version, info }) {
-      const { bytesMore } = info as Compaction;
+      const { bytesMore } = info as CompactionInfo;
       await catalog.datasets.rewritten(datasetId, version, bytesMore);
     },
   },
 };
 
-function bytesOf(segments: readonly Segment[]): number {
+function totalBytesOf(segments: readonly Segment[]): number {
   return segments.reduce((sum, { bytes }) => sum + bytes, 0);
 }

@@ -4,22 +4,23 @@ import { rowsPerSegment } from '../../../engine/store/compaction.js';
 import type { MergeSource } from '../../../engine/store/merge.js';
 import { readFooter } from '../../../engine/store/footer.js';
 import {
-  countOf,
-  differenceOfCounts,
+  footerCounts,
+  describeCountDifference,
   type FooterCounts,
 } from '../../../engine/store/read-columns.js';
 import { liveRows, type Mergeable, type Segment } from '../../../engine/store/store.js';
 import type { RunContext } from '../job.js';
 
-/** Segments whose rows were sorted, in the scratch folder, and where their rows come from. */
+/** The segments in the scratch folder into which rows were sorted, and where each row comes from. */
 interface SortedSegments {
   readonly merged: readonly Segment[];
   readonly origins: readonly string[];
 }
 
 /**
- * Writes the records of several segments as segments in the order of their row ids, and then their deleted rows as segments of their own, unless
- * these are left out. One segment is written after the other, so that imports have the other threads. Throws `damaged` if a value is lost.
+ * Writes the records of several segments as new segments in the order of their row ids, and then the deleted rows as segments of their own,
+ * unless deleted rows are dropped. The segments are written one after another, so that imports can use the other threads. Throws `damaged`
+ * if a value is lost.
  */
 export async function sortSegments(
   sources: readonly MergeSource[],
@@ -43,13 +44,16 @@ export async function sortSegments(
   }
   const files = mergedSegments.map(({ path }) => join(scratch, path));
   const problem = dropsDeleted
-    ? lostRecords(sources, mergedSegments)
-    : differenceOfCounts(await countsOf(sources.map(({ file }) => file)), await countsOf(files));
+    ? describeRecordLoss(sources, mergedSegments)
+    : describeCountDifference(
+        await readFooterCounts(sources.map(({ file }) => file)),
+        await readFooterCounts(files),
+      );
   if (problem !== undefined) throw new AppError('damaged', `sorted segments have ${problem}`);
   return { merged: mergedSegments, origins };
 }
 
-function lostRecords(
+function describeRecordLoss(
   sources: readonly MergeSource[],
   merged: readonly Segment[],
 ): string | undefined {
@@ -58,6 +62,6 @@ function lostRecords(
   return before === after ? undefined : `${after} records of ${before}`;
 }
 
-function countsOf(files: readonly string[]): Promise<readonly FooterCounts[]> {
-  return Promise.all(files.map(async (file) => countOf(await readFooter(file))));
+function readFooterCounts(files: readonly string[]): Promise<readonly FooterCounts[]> {
+  return Promise.all(files.map(async (file) => footerCounts(await readFooter(file))));
 }

@@ -7,9 +7,9 @@ import type { ValueColumn } from '../../../engine/ingest/value-column.js';
 import { dateText, floatText } from '../../../engine/query/results/number-text.js';
 
 /**
- * A column of stored values, `data` of the column `from`, as the column `to`: each value is cast, and reported if it cannot be, as the values
- * of an import are. `failed` has one byte for each row, which is set to 1 for a row with an error. Only the rows from `first` to (not
- * including) `end` are cast, if these are given. The caller releases the column when it has written it.
+ * Casts a column of stored values, `data` of the column `from`, to the column `to`. A value that cannot be cast is reported, as in an
+ * import. `failed` has one byte for each row, which is set to 1 for a row with an error. If `first` and `end` are given, only the rows from
+ * `first` to (not including) `end` are cast. The caller releases the column when it has written it.
  */
 export function castColumn(
   data: Data,
@@ -21,7 +21,7 @@ export function castColumn(
   end = data.length,
 ): ValueColumn {
   const out = typedColumn(to, to.name, 0, context);
-  const append = appenderOf(from, data);
+  const append = nullableAppender(from, data);
   for (let row = first; row < end; row++) {
     if (!data.getValid(row)) continue;
     context.line = row + 1;
@@ -35,28 +35,28 @@ export function castColumn(
 }
 
 /** Appends value number `i`, which is not null, of a column. */
-type Append = (out: ValueColumn, i: number) => void;
+type AppendValueAt = (out: ValueColumn, i: number) => void;
 
-function appenderOf(column: Column, data: Data): Append {
-  const append = shapeAppender(column, data);
+function nullableAppender(column: Column, data: Data): AppendValueAt {
+  const append = nonNullAppender(column, data);
   if (column.type === 'json') return append;
-  const valueAt = readerOf(column, data);
-  // A column of JSON texts accepts every value.
+  const valueAt = nullableReader(column, data);
+  // A column of JSON texts accepts every value, so no cast can fail.
   return (out, i) => {
     if (out.storesJson) appendText(out, stringifyJson(valueAt(i)));
     else append(out, i);
   };
 }
 
-function shapeAppender(column: Column, data: Data): Append {
+function nonNullAppender(column: Column, data: Data): AppendValueAt {
   if (column.isList) return listAppender(column, data);
   if (column.type === 'object') return objectAppender(column, data);
   return scalarAppender(column, data);
 }
 
-function listAppender(column: Column, data: Data): Append {
+function listAppender(column: Column, data: Data): AppendValueAt {
   const elements = data.children[0]!;
-  const append = appenderOf({ ...column, isList: false }, elements);
+  const append = nullableAppender({ ...column, isList: false }, elements);
   const offsets = data.valueOffsets as Int32Array;
   return (out, i) => {
     const items = out.beginList();
@@ -69,10 +69,10 @@ function listAppender(column: Column, data: Data): Append {
   };
 }
 
-function objectAppender({ children = [] }: Column, data: Data): Append {
+function objectAppender({ children = [] }: Column, data: Data): AppendValueAt {
   const members = children.map((child, i) => {
     const values = data.children[i]!;
-    return { name: child.name, values, append: appenderOf(child, values) };
+    return { name: child.name, values, append: nullableAppender(child, values) };
   });
   return (out, i) => {
     const fields = out.beginObject();
@@ -89,11 +89,11 @@ function objectAppender({ children = [] }: Column, data: Data): Append {
   };
 }
 
-function scalarAppender(column: Column, data: Data): Append {
+function scalarAppender(column: Column, data: Data): AppendValueAt {
   const { values } = data;
   switch (column.type) {
     case 'boolean':
-      return (out, i) => out.addBoolean(bitAt(data, i));
+      return (out, i) => out.addBoolean(booleanAt(data, i));
     case 'integer':
       return (out, i) => out.addInteger((values as Int32Array)[i]!);
     case 'long':
@@ -106,20 +106,20 @@ function scalarAppender(column: Column, data: Data): Append {
     case 'double':
       return (out, i) => out.addDouble((values as Float64Array)[i]!);
     case 'float':
-      return (out, i) => out.addDouble(shortFloat((values as Float32Array)[i]!));
+      return (out, i) => out.addDouble(shortestDouble((values as Float32Array)[i]!));
     case 'date':
       return (out, i) => appendText(out, dateAt(data, i));
     case 'json':
       return (out, i) => {
-        if (out.storesJson) appendBytes(out, data, i);
+        if (out.storesJson) appendBytesAt(out, data, i);
         else appendValue(out, parseJson(textAt(data, i)));
       };
     default:
-      return (out, i) => appendBytes(out, data, i);
+      return (out, i) => appendBytesAt(out, data, i);
   }
 }
 
-function appendBytes(out: ValueColumn, { values, valueOffsets }: Data, i: number): void {
+function appendBytesAt(out: ValueColumn, { values, valueOffsets }: Data, i: number): void {
   const offsets = valueOffsets as Int32Array;
   out.addString(values as Uint8Array, offsets[i]!, offsets[i + 1]!);
 }
@@ -158,16 +158,16 @@ function appendValue(out: ValueColumn, value: Value): void {
   }
 }
 
-/** A function that returns the value of a column in a row, as answers show it; null where it is missing. */
-export function readerOf(column: Column, data: Data): (i: number) => Value {
-  const read = shapeReader(column, data);
+/** Returns a function that returns the value of a column in a row, in the form that answers of the API show; null where it is missing. */
+export function nullableReader(column: Column, data: Data): (i: number) => Value {
+  const read = nonNullReader(column, data);
   return (i) => (data.getValid(i) ? read(i) : null);
 }
 
-function shapeReader(column: Column, data: Data): (i: number) => Value {
+function nonNullReader(column: Column, data: Data): (i: number) => Value {
   const { values } = data;
   if (column.isList) {
-    const element = readerOf({ ...column, isList: false }, data.children[0]!);
+    const element = nullableReader({ ...column, isList: false }, data.children[0]!);
     const offsets = data.valueOffsets as Int32Array;
     return (i) =>
       Array.from({ length: offsets[i + 1]! - offsets[i]! }, (_, k) => element(offsets[i]! + k));
@@ -175,7 +175,7 @@ function shapeReader(column: Column, data: Data): (i: number) => Value {
   switch (column.type) {
     case 'object': {
       const members = (column.children ?? []).map(
-        (child, i) => [child.name, readerOf(child, data.children[i]!)] as const,
+        (child, i) => [child.name, nullableReader(child, data.children[i]!)] as const,
       );
       return (i) =>
         Object.fromEntries(
@@ -186,9 +186,9 @@ function shapeReader(column: Column, data: Data): (i: number) => Value {
         );
     }
     case 'boolean':
-      return (i) => bitAt(data, i);
+      return (i) => booleanAt(data, i);
     case 'float':
-      return (i) => shortFloat((values as Float32Array)[i]!);
+      return (i) => shortestDouble((values as Float32Array)[i]!);
     case 'date':
       return (i) => dateAt(data, i);
     case 'json':
@@ -202,7 +202,7 @@ function shapeReader(column: Column, data: Data): (i: number) => Value {
   }
 }
 
-function bitAt({ values, offset }: Data, i: number): boolean {
+function booleanAt({ values, offset }: Data, i: number): boolean {
   const bit = offset + i;
   return (((values as Uint8Array)[bit >> 3]! >> (bit & 7)) & 1) === 1;
 }
@@ -212,13 +212,13 @@ function textAt({ values, valueOffsets }: Data, i: number): string {
   return decoder.decode((values as Uint8Array).subarray(offsets[i]!, offsets[i + 1]!));
 }
 
-/** A date in the format of answers. */
+/** Returns a date in the format of the API's answers. */
 function dateAt({ values }: Data, i: number): string {
   return dateText(Number((values as BigInt64Array)[i]!)).slice(1, -1);
 }
 
-/** A 32-bit float as the double with the fewest digits, which answers show. */
-function shortFloat(value: number): number {
+/** Converts a 32-bit float to the double with the fewest digits, which the API's answers show. */
+function shortestDouble(value: number): number {
   return Number.isFinite(value) ? Number(floatText(value)) : value;
 }
 

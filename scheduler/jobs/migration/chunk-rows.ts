@@ -1,42 +1,42 @@
-import { concatenated } from '../../../engine/core/buffers.js';
+import { concatenateArrays } from '../../../engine/core/buffers.js';
 import type { RowBatch } from '../../../engine/query/plan/executor.js';
 import { rowGroupRows } from '../../../engine/parquet/file-encoder.js';
 import { segmentFiles, type Segment, type Snapshot } from '../../../engine/store/store.js';
-import { bitmapRows } from '../../../engine/text/bitmap.js';
+import { rowsOfBitmap } from '../../../engine/text/bitmap.js';
 
-/** A segment of the source and the rows of it in a chunk: all, or ascending numbers. */
+/** A segment of the source, and which of its rows are in a chunk: all rows, or ascending row numbers. */
 export interface ChunkSegment {
   /** The number of the segment in the snapshot, or among the files that `gatherOrdered` has made. */
   readonly number: number;
-  /** The absolute path. */
+  /** The absolute path of the segment file. */
   readonly file: string;
   readonly segment: Segment;
   readonly rows: Int32Array | 'all';
 }
 
-/** The records of a chunk: the rows of the segments one after another, or in an order of their own. */
+/** The records of a chunk: the rows of its segments one after another, or in the order that `order` gives. */
 export interface ChunkRows {
   readonly segments: readonly ChunkSegment[];
-  /** Pairs of an index into `segments` and a row number; `ChunkSegment.rows` is not used then. */
+  /** Pairs of an index into `segments` and a row number. If present, `ChunkSegment.rows` is not used. */
   readonly order?: Int32Array;
 }
 
-/** The limit of a chunk, which a pool thread holds decoded in memory besides one row group. */
-const maxBytes = 16 << 20;
-const maxValues = 4_000_000;
-/** Chunks of wide records have no fewer. */
-const minRows = 256;
+/** Maximum estimated size in bytes of a chunk, which a pool thread holds decoded in memory together with one row group. */
+const maxChunkBytes = 16 << 20;
+const maxChunkValues = 4_000_000;
+/** Minimum number of rows of a chunk, even if its records are wide. */
+const minChunkRows = 256;
 
 /** The number of records of a chunk. */
 export function countRows({ segments, order }: ChunkRows): number {
-  return order ? order.length / 2 : segments.reduce((sum, one) => sum + lengthOf(one), 0);
+  return order ? order.length / 2 : segments.reduce((sum, one) => sum + segmentRowCount(one), 0);
 }
 
 /**
- * Cuts the rows that a query finds, in their order, into chunks. Where the rows of a segment follow each other, they stay in one chunk, which is a
- * whole segment if the query finds it whole; small segments share one.
+ * Cuts the rows that a query finds, in their order, into chunks. Consecutive rows of a segment stay in one chunk, which is a whole segment
+ * if the query finds all of its rows; small segments share a chunk.
  */
-export async function* chunkRows(
+export async function* cutRowsIntoChunks(
   batches: AsyncIterable<RowBatch>,
   snapshot: Snapshot,
   leaves: number,
@@ -49,30 +49,34 @@ export async function* chunkRows(
   });
   const recordBytes = snapshot.bytes / Math.max(1, snapshot.rows);
   const maxRows = Math.max(
-    minRows,
-    Math.min(rowGroupRows, Math.floor(maxBytes / recordBytes), Math.floor(maxValues / leaves)),
+    minChunkRows,
+    Math.min(
+      rowGroupRows,
+      Math.floor(maxChunkBytes / recordBytes),
+      Math.floor(maxChunkValues / leaves),
+    ),
   );
-  const rowOrder = new OrderedRows(maxRows, at);
+  const rowOrder = new OrderedChunkBuilder(maxRows, at);
   let wholeSegments: ChunkSegment[] = [];
-  /** The batches of the segment that is being filled. They are joined when it is full. */
+  /** The batches of rows of the current segment; they are joined when the segment is complete. */
   let parts: ChunkSegment['rows'][] = [];
   let rows = 0;
   let last = -1;
   for await (const batch of batches) {
     if ('refs' in batch) {
       for (const [segment, row] of batch.refs) {
-        const fullSegment = rowOrder.add(segment, row);
+        const fullSegment = rowOrder.addRow(segment, row);
         if (fullSegment) yield fullSegment;
       }
       continue;
     }
     const { segment: number } = batch;
-    const found = batch.rows instanceof Uint8Array ? bitmapRows(batch.rows) : batch.rows;
+    const found = batch.rows instanceof Uint8Array ? rowsOfBitmap(batch.rows) : batch.rows;
     const ownRows = { ...at(number), rows: found };
-    const count = lengthOf(ownRows);
+    const count = segmentRowCount(ownRows);
     if (count === 0) continue;
     if (number !== last) {
-      joinLast(wholeSegments, parts);
+      joinBatchesOfLastSegment(wholeSegments, parts);
       parts = [];
       if (rows > 0 && rows + count > maxRows) {
         yield { segments: wholeSegments };
@@ -85,14 +89,14 @@ export async function* chunkRows(
     rows += count;
     last = number;
   }
-  joinLast(wholeSegments, parts);
+  joinBatchesOfLastSegment(wholeSegments, parts);
   if (wholeSegments.length > 0) yield { segments: wholeSegments };
-  const lastRows = rowOrder.cut();
+  const lastRows = rowOrder.endChunk();
   if (lastRows) yield lastRows;
 }
 
 /** The rows of a chunk in an order that differs from that of the segments. */
-class OrderedRows {
+class OrderedChunkBuilder {
   readonly #most: number;
   readonly #at: (segment: number) => Omit<ChunkSegment, 'rows'>;
   #indexes = new Map<number, number>();
@@ -105,18 +109,18 @@ class OrderedRows {
     this.#order = new Int32Array(0);
   }
 
-  /** Adds a row; returns the chunk that it completes. */
-  add(segment: number, row: number): ChunkRows | undefined {
+  /** Adds a row; returns a chunk if the row completes one. */
+  addRow(segment: number, row: number): ChunkRows | undefined {
     if (this.#order.length === 0) this.#order = new Int32Array(2 * this.#most);
     let index = this.#indexes.get(segment);
     if (index === undefined) this.#indexes.set(segment, (index = this.#indexes.size));
     this.#order[this.#length++] = index;
     this.#order[this.#length++] = row;
-    return this.#length === this.#order.length ? this.cut() : undefined;
+    return this.#length === this.#order.length ? this.endChunk() : undefined;
   }
 
-  /** The rows that were added since the last chunk. */
-  cut(): ChunkRows | undefined {
+  /** Returns a chunk with the rows that were added since the last chunk. */
+  endChunk(): ChunkRows | undefined {
     if (this.#length === 0) return undefined;
     const segments = [...this.#indexes.keys()].map((number) => ({
       ...this.#at(number),
@@ -129,17 +133,20 @@ class OrderedRows {
   }
 }
 
-function lengthOf({ segment, rows }: ChunkSegment): number {
+function segmentRowCount({ segment, rows }: ChunkSegment): number {
   return rows === 'all' ? segment.rows : rows.length;
 }
 
-/** Gives the last segment the rows of all of its batches. */
-function joinLast(whole: ChunkSegment[], parts: readonly ChunkSegment['rows'][]): void {
+/** Replaces the rows of the last segment by the rows of all of its batches. */
+function joinBatchesOfLastSegment(
+  whole: ChunkSegment[],
+  parts: readonly ChunkSegment['rows'][],
+): void {
   if (parts.length < 2) return;
   const last = whole.at(-1)!;
   const rows = parts.map((part) => {
     if (part === 'all') throw new Error(`rows of segment ${last.segment.path} come twice`);
     return part;
   });
-  whole[whole.length - 1] = { ...last, rows: concatenated(Int32Array, rows) };
+  whole[whole.length - 1] = { ...last, rows: concatenateArrays(Int32Array, rows) };
 }

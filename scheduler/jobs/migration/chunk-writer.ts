@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { AppError } from '../../../engine/core/errors.js';
 import type { Columns } from '../../../engine/core/types.js';
-import { mostRejected } from '../../../engine/ingest/findings.js';
-import { givenId } from '../../../engine/ingest/physical-names.js';
+import { maxRejectedRecords } from '../../../engine/ingest/findings.js';
+import { givenIdColumn } from '../../../engine/ingest/physical-names.js';
 import { needsRewrite, unifyColumns } from '../../../engine/ingest/unify-columns.js';
 import type { RowBatch } from '../../../engine/query/plan/executor.js';
 import { presentColumns } from '../../../engine/store/merge.js';
@@ -10,18 +10,18 @@ import { flushSegment } from '../../../engine/store/segment.js';
 import type { Segment } from '../../../engine/store/store.js';
 import { fieldsOfColumns } from '../../../engine/core/dataset-field.js';
 import { errorsField } from '../import/expressions/record-errors.js';
-import { makesRecords } from '../import/expressions/field-expressions.js';
+import { producesRecords } from '../import/expressions/field-expressions.js';
 import { computedNames } from '../import/expressions/input-columns.js';
 import { RejectedBudget } from '../import/rejected-budget.js';
 import type { RejectingSource } from '../import/rejected-file.js';
 import type { RunContext } from '../job.js';
-import { chunkRows, countRows, type ChunkRows } from './chunk-rows.js';
+import { cutRowsIntoChunks, countRows, type ChunkRows } from './chunk-rows.js';
 import { gatherOrdered } from './gather-ordered.js';
 import { withFinalTypes } from './column-plan.js';
 import type { MigratedChunk, MigrationExpressions } from './migrate-chunk.js';
 import type { MigrationParams } from './migration-types.js';
 
-/** Numbers of records; what was read and made is always the sum of the others. */
+/** Numbers of records; the records read and made always equal the sum of those stored and rejected. */
 export interface MigratedCounts {
   readonly read: number;
   /** The number of records that expressions have added to those that were read. */
@@ -32,7 +32,7 @@ export interface MigratedCounts {
 
 /**
  * Writes the chunks of a migration in the threads of the pool, in any order, and keeps their results in the order of the query. If chunks
- * disagree about a type, a second pass writes those chunks again.
+ * disagree about a type, a second pass writes the affected chunks again.
  */
 export class ChunkWriter {
   readonly #params: MigrationParams;
@@ -43,7 +43,7 @@ export class ChunkWriter {
   readonly #mayChange: boolean;
   readonly #rejected = new RejectedBudget();
   /** The rows of the first chunk. */
-  firstRows: ChunkRows | undefined;
+  firstChunkRows: ChunkRows | undefined;
   #found = 0;
   #done = 0;
   #errors = 0;
@@ -58,7 +58,7 @@ export class ChunkWriter {
   }
 
   /** The results of the chunks, in the order of the query; those after an error that ends the migration are left out. */
-  get chunks(): readonly MigratedChunk[] {
+  get completedChunks(): readonly MigratedChunk[] {
     const { raiseOnErrors } = this.#params.validation;
     const gap = this.#results.findIndex((chunk) => chunk === undefined);
     const knownResults = gap === -1 ? this.#results : this.#results.slice(0, gap);
@@ -70,9 +70,9 @@ export class ChunkWriter {
     return this.#results.flatMap(({ segment }) => (segment === null ? [] : [segment]));
   }
 
-  counts(): MigratedCounts {
+  countRecords(): MigratedCounts {
     const sum = (of: (chunk: MigratedChunk) => number): number =>
-      this.chunks.reduce((total, chunk) => total + of(chunk), 0);
+      this.completedChunks.reduce((total, chunk) => total + of(chunk), 0);
     // A dry run without casts does not read the records: it only counts them.
     if (this.#readsNothing) return { read: this.#found, made: 0, stored: this.#found, rejected: 0 };
     return {
@@ -83,37 +83,40 @@ export class ChunkWriter {
     };
   }
 
-  /** The rejected records; their lines are their numbers in the query, from 1 on. */
-  rejecting(): RejectingSource {
+  /** Returns the rejected records; the line of a record is its number among the records of the query, from 1 on. */
+  rejectingSource(): RejectingSource {
     let before = 0;
-    const parts = this.chunks.flatMap(({ rejectedPart: part, read }) => {
+    const parts = this.completedChunks.flatMap(({ rejectedPart: part, read }) => {
       const linesBefore = before;
       before += read;
       return part === null ? [] : [{ part, linesBefore }];
     });
-    return { name: this.#params.sourceName, rejected: this.counts().rejected, parts };
+    return { name: this.#params.sourceName, rejected: this.countRecords().rejected, parts };
   }
 
   /** Writes the rows that the query finds. */
-  async writeAll(batches: AsyncIterable<RowBatch>): Promise<void> {
+  async writeAllChunks(batches: AsyncIterable<RowBatch>): Promise<void> {
     const { snapshot, columns, expressions } = this.#params;
     const heldColumns = [...columns.map(({ to }) => to), ...(expressions?.inputs ?? [])];
     const leaves = 2 + fieldsOfColumns(heldColumns).length;
-    const found = chunkRows(batches, snapshot, leaves);
+    const found = cutRowsIntoChunks(batches, snapshot, leaves);
     const isWhole = await this.#each(this.#gathered(found), async (rows, index) => {
-      this.firstRows ??= rows;
+      this.firstChunkRows ??= rows;
       this.#found += countRows(rows);
       if (this.#readsNothing) return;
       if (this.#mayChange) this.#rows[index] = rows;
       await this.#write(rows, index, 'a');
     });
-    // A migration that fails needs no final types; nor would strict validation reject a record again.
-    const isRefused = this.counts().rejected > mostRejected(this.#params.validation);
+    // A migration that fails needs no final types. Under strict validation, a second pass would not reject a record again either.
+    const isRefused = this.countRecords().rejected > maxRejectedRecords(this.#params.validation);
     if (isWhole && !isRefused) await this.#writeAgain();
     this.#report(this.#done);
   }
 
-  /** The chunks in which rows are read. They are rearranged unless the source row numbers are needed or no row is read. */
+  /**
+   * Returns the chunks from which rows are read. The rows are gathered into files of their own first, unless the row numbers in the source
+   * are needed or no row is read.
+   */
   #gathered(chunks: AsyncIterable<ChunkRows>): AsyncIterable<ChunkRows> {
     const { snapshot, columns, expressions, sourceRows } = this.#params;
     if (sourceRows !== null || this.#readsNothing) return chunks;
@@ -122,8 +125,8 @@ export class ChunkWriter {
     return gatherOrdered(chunks, { snapshot, columns: keptColumns, context: this.#context });
   }
 
-  /** Writes these rows as an example for the report of a dry run. */
-  async sample(rows: ChunkRows, final: Columns): Promise<readonly Segment[]> {
+  /** Writes the given rows as a sample for the report of a dry run. */
+  async writeSampleSegment(rows: ChunkRows, final: Columns): Promise<readonly Segment[]> {
     const { segment } = await this.#run(rows, 0, 's', this.#finalPlan(final), false);
     return segment === null ? [] : [segment];
   }
@@ -138,13 +141,13 @@ export class ChunkWriter {
     );
   }
 
-  /** The second pass: writes the chunks again whose types differ from the ones unified over all chunks. */
+  /** Runs the second pass: writes those chunks again whose types differ from the types unified over all chunks. */
   async #writeAgain(): Promise<void> {
     const { stored, columns, expressions } = this.#params;
     if (!this.#mayChange) return;
-    // The ids of the records keep their column.
+    // The column with the ids of the records keeps its declaration.
     const planned = [...columns.map(({ to }) => to), ...(expressions?.columns ?? [])];
-    const givenColumns = planned.flatMap(({ physical }) => (physical === givenId.physical ? [givenId] : [])); // prettier-ignore
+    const givenColumns = planned.flatMap(({ physical }) => (physical === givenIdColumn.physical ? [givenIdColumn] : [])); // prettier-ignore
     const seenColumns = this.#results.map((chunk) => chunk.columns);
     const final = unifyColumns([...givenColumns, ...stored], seenColumns).columns;
     const outdatedChunks = this.#results.flatMap((chunk, index) =>
@@ -156,12 +159,12 @@ export class ChunkWriter {
     );
   }
 
-  /** The plan with the types that are unified over all chunks. */
+  /** Returns the columns and expressions with the types that are unified over all chunks. */
   #finalPlan(final: Columns): ChunkPlan {
     const { columns, expressions } = this.#params;
     const knownExpressions = expressions && {
       ...expressions,
-      columns: final.filter(({ name }) => isComputed(expressions, name)),
+      columns: final.filter(({ name }) => isComputedColumn(expressions, name)),
     };
     return { columns: withFinalTypes(columns, final), expressions: knownExpressions };
   }
@@ -181,8 +184,8 @@ export class ChunkWriter {
         this.#isStopped = true;
       this.#errors += chunk.rejected;
     } else {
-      // The first pass has the warnings, the second the errors.
-      const findings = first.findings.errors > 0 ? first.findings : mergedFindings(first, chunk);
+      // The first pass reports the warnings of a chunk; its errors are reported by the second pass if the first found none.
+      const findings = first.findings.errors > 0 ? first.findings : mergeFindings(first, chunk);
       this.#results[index] = { ...chunk, findings };
     }
   }
@@ -199,7 +202,7 @@ export class ChunkWriter {
     const name = `${commitId}-${String(index).padStart(6, '0')}`;
     const chunk = await pool.run(
       'migrate',
-      // Each attempt writes a new file, because a dead thread may have left an incomplete one.
+      // Each attempt writes a new file, because a thread that died may have left an incomplete one.
       (attempt) => ({
         rows,
         columns,
@@ -210,14 +213,14 @@ export class ChunkWriter {
         isFinal: pass !== 'a',
         validation,
         file: join(scratch, `${name}-${taskAttempt}${pass}${attempt}.parquet`),
-        // The sample of a dry run has no records that its first pass has not.
-        rejectedBytes: pass === 's' ? 0 : this.#rejected.limitOf(index),
+        // The sample of a dry run repeats records whose errors the first pass has already reported, so it keeps no rejected records.
+        rejectedBytes: pass === 's' ? 0 : this.#rejected.byteLimitOfChunk(index),
         isDryRun: isDryRun && change === null,
       }),
       signal,
       expressions === null ? {} : { calls: this.#context.hostCalls },
     );
-    if (pass !== 's') this.#rejected.use(index, chunk.rejectedPart?.bytes ?? 0);
+    if (pass !== 's') this.#rejected.recordUsedBytes(index, chunk.rejectedPart?.bytes ?? 0);
     // The main thread flushes the file, so that the pool thread can read its next chunk meanwhile.
     if (chunk.segment !== null) await flushSegment(join(scratch, chunk.segment.path));
     const writtenRows = chunk.segment?.rows ?? chunk.stored; // no segment is written after an error
@@ -231,8 +234,9 @@ export class ChunkWriter {
   }
 
   /**
-   * Starts `work` for each item, two more at a time than there are threads, so that none waits while a chunk is prepared. Resolves when all
-   * are finished, with false if a chunk has stopped the migration. After a failure none is started, and the first one is thrown.
+   * Starts `work` for each item, for two more items at a time than there are threads, so that no thread waits while a chunk is prepared.
+   * Resolves when all work has finished, with false if a chunk has stopped the migration. After a failure no further work is started, and
+   * the first failure is thrown.
    */
   async #each<T>(
     items: Iterable<T> | AsyncIterable<T>,
@@ -278,11 +282,11 @@ export class ChunkWriter {
 /** The columns and expressions with which a chunk is written. */
 type ChunkPlan = Pick<MigrationParams, 'columns' | 'expressions'>;
 
-function isComputed({ fields }: MigrationExpressions, name: string): boolean {
-  return makesRecords(fields) || name === errorsField || computedNames(fields).has(name);
+function isComputedColumn({ fields }: MigrationExpressions, name: string): boolean {
+  return producesRecords(fields) || name === errorsField || computedNames(fields).has(name);
 }
 
-function mergedFindings(first: MigratedChunk, second: MigratedChunk): MigratedChunk['findings'] {
+function mergeFindings(first: MigratedChunk, second: MigratedChunk): MigratedChunk['findings'] {
   const { findings } = second;
   if (findings.errors === 0) return first.findings;
   const counts = { ...first.findings.counts };

@@ -8,16 +8,15 @@ export interface MigratedColumn {
   readonly from: Column;
   /** The column of the target. */
   readonly to: Column;
-  /** Whether its values are cast one by one; otherwise they are stored unchanged. */
+  /** Whether the values of the column are cast one by one; otherwise they are stored unchanged. */
   readonly isCast: boolean;
 }
 
 /**
- * What becomes of the columns of the source. `known` holds the columns whose types the migration must keep, and `stored` the ones that the
- * target stores. A field keeps the type that the target has for it, or that the request declares; others have the type of the
- * source.
- *
- * Choice: a field of the target that nobody declared gets the wider type of the source's field at once, whether or not a value needs it.
+ * Returns how the columns of the source are migrated. `known` holds the columns whose types the migration must keep, and `stored` the
+ * columns that the target stores. A field keeps the type that the target has for it or that the request declares; any other field has the
+ * type of the source. Choice: if nobody declared the type of a field of the target, the field gets the wider type of the source's field at
+ * once, whether or not a value needs it.
  */
 export function migratedColumns(
   source: Columns,
@@ -27,13 +26,13 @@ export function migratedColumns(
   const wantedColumns = overlaidColumns(source, known);
   const { columns } = unifyColumns(stored, [wantedColumns]);
   return source.map((from, i) => {
-    const to = namedColumn(wantedColumns[i]!, columns);
-    const read = readAs(from, to);
+    const to = withPhysicalNamesOf(wantedColumns[i]!, columns);
+    const read = columnReadableAs(from, to);
     return { from: read ?? from, to, isCast: read === undefined };
   });
 }
 
-/** The columns as which values are stored when the types of all chunks are unified. */
+/** Returns the columns with the types that are unified over all chunks. */
 export function withFinalTypes(
   columns: readonly MigratedColumn[],
   final: Columns,
@@ -44,8 +43,8 @@ export function withFinalTypes(
   });
 }
 
-/** A column with the physical names that it, and its members, have in the target. */
-function namedColumn(column: Column, columns: Columns): Column {
+/** Returns a column with the physical names that the column and its members have in the target. */
+function withPhysicalNamesOf(column: Column, columns: Columns): Column {
   const found = columns.find(({ name }) => name === column.name);
   if (found === undefined) return column;
   const { children } = column;
@@ -53,19 +52,19 @@ function namedColumn(column: Column, columns: Columns): Column {
     ...column,
     physical: found.physical,
     ...(children && {
-      children: children.map((child) => namedColumn(child, found.children ?? [])),
+      children: children.map((child) => withPhysicalNamesOf(child, found.children ?? [])),
     }),
   };
 }
 
-/** The column of the source with the type as which it is read, if its values can then be stored as `to` without a cast. */
-function readAs(from: Column, to: Column): Column | undefined {
+/** Returns the source column with the type in which it is read, if its values can be stored as `to` without a cast. */
+function columnReadableAs(from: Column, to: Column): Column | undefined {
   if (from.isList !== to.isList) return undefined;
   if (from.type === 'object' && to.type === 'object') {
     const children: Column[] = [];
     for (const child of from.children ?? []) {
       const targetMember = to.children?.find(({ name }) => name === child.name);
-      const read = targetMember && readAs(child, targetMember);
+      const read = targetMember && columnReadableAs(child, targetMember);
       if (read === undefined) return undefined;
       children.push(read);
     }

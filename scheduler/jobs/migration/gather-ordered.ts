@@ -4,16 +4,19 @@ import type { Columns } from '../../../engine/core/types.js';
 import { segmentFiles, type Segment, type Snapshot } from '../../../engine/store/store.js';
 import type { RunContext } from '../job.js';
 import type { ChunkRows, ChunkSegment } from './chunk-rows.js';
-import { OrderFile } from './order-file.js';
+import { RowOrderFile } from './order-file.js';
 
-/** The most ordered chunks that are made directly from the segments of the source, each of which is read for every chunk. */
-const directChunks = 4;
+/** Maximum number of ordered chunks that are read directly from the segments of the source. Each segment is read again for every chunk. */
+const maxDirectChunks = 4;
 
-/** The number of partitions into which rows are divided: many, for few rounds, but each file of a partition has some thousands of rows. */
-const fanOut = 32;
+/**
+ * Number of partitions into which rows are divided in one round. It is large, so that there are few rounds, but small enough that the file
+ * of each partition has some thousands of rows.
+ */
+const partitionFanOut = 32;
 
-/** Divisions that are prepared together: their orders, of eight bytes for each row, are in memory. */
-const divisionsAtOnce = 16;
+/** Number of divisions that are prepared together. The order of their rows is in memory, eight bytes for each row. */
+const maxDivisionsInMemory = 16;
 
 /** The options for gathering chunks. */
 export interface GatherOptions {
@@ -21,18 +24,18 @@ export interface GatherOptions {
   /** The columns of the source to read, without the reserved ones. */
   readonly columns: Columns;
   readonly context: Pick<RunContext, 'pool' | 'scratch' | 'signal'>;
-  /** Overrides the constant above, for tests. */
+  /** Overrides the constant `directChunks`, for tests. */
   readonly directChunks?: number;
   readonly fanOut?: number;
 }
 
 /**
- * The same chunks. Where many of them have an order of their own, their rows are spread over all segments, and to read these for each chunk would
- * take a time that grows with the square of the records. So the rows are first divided by the chunks that they belong to, as an external
- * distribution sort does: each segment is read once, and its rows are written, in the order of the chunks, to one file for each of at most
- * `fanOut` ranges of chunks; then the files of each range are divided in the same way, until a range is one chunk. Every round reads and writes every row
- * once, a chunk's worth of rows at a time, and there are as many rounds as the logarithm of the number of chunks says.
- * The files are intermediate segments: uncompressed, and never flushed or committed.
+ * Yields the same chunks, with their rows gathered into files where this is faster. If many chunks have an order of their own, their rows
+ * are spread over all segments, and reading all segments for each chunk would take quadratic time. Therefore the rows are first divided by
+ * chunk, as in an external distribution sort: each segment is read once, and its rows are written, in the order of the chunks, to one file
+ * for each of at most `fanOut` ranges of chunks; then the files of each range are divided in the same way, until a range is one chunk.
+ * Every round reads and writes each row once, a chunk's worth of rows at a time, and the number of rounds is logarithmic in the number of
+ * chunks. The files are intermediate segments: uncompressed, and never flushed or committed.
  */
 export async function* gatherOrdered(
   chunks: AsyncIterable<ChunkRows>,
@@ -40,7 +43,7 @@ export async function* gatherOrdered(
 ): AsyncGenerator<ChunkRows> {
   const { snapshot, context } = options;
   const heldChunks: ChunkRows[] = [];
-  let file: OrderFile | undefined;
+  let file: RowOrderFile | undefined;
   try {
     for await (const chunk of chunks) {
       if (chunk.order === undefined) {
@@ -48,69 +51,74 @@ export async function* gatherOrdered(
         continue;
       }
       heldChunks.push(chunk);
-      if (file === undefined && heldChunks.length <= (options.directChunks ?? directChunks))
+      if (file === undefined && heldChunks.length <= (options.directChunks ?? maxDirectChunks))
         continue;
-      file ??= await OrderFile.create(join(context.scratch, 'order'), snapshot.segments.length);
-      for (const one of heldChunks.splice(0)) await file.add(one);
+      file ??= await RowOrderFile.create(join(context.scratch, 'order'), snapshot.segments.length);
+      for (const one of heldChunks.splice(0)) await file.addChunk(one);
     }
     if (file === undefined) yield* heldChunks;
     else {
-      await file.finish();
-      yield* new Distribution(file, options).chunks();
+      await file.finishWriting();
+      yield* new RowDistributor(file, options).distributeChunks();
     }
   } finally {
     await file?.close();
   }
 }
 
-/** A range of chunks or segments, from `first` to before `end`. */
-interface Interval {
+/** A range of chunks or segments, from `first` to (not including) `end`. */
+interface IndexRange {
   readonly first: number;
   readonly end: number;
 }
 
-/** An intermediate segment of the scratch folder: the rows that a range of chunks has in a range of the segments of the source, chunk by chunk, and segment by segment within. */
-interface GatheredPiece {
+/**
+ * An intermediate segment of the scratch folder. It has the rows that a range of chunks has in a range of source segments, ordered by
+ * chunk, and by segment within a chunk.
+ */
+interface IntermediateSegment {
   readonly file: string;
   readonly segment: Segment;
-  readonly sources: Interval;
+  readonly sources: IndexRange;
 }
 
-/** Rows to divide: in the order of the chunks that they belong to, as pairs of an index into `segments` and a row. */
-interface Division {
+/**
+ * Rows to divide into partitions, as pairs of an index into `segments` and a row number, in the order of the chunks that they belong to.
+ */
+interface RowDivision {
   readonly segments: readonly ChunkSegment[];
-  readonly sources: Interval;
+  readonly sources: IndexRange;
   readonly order: Int32Array;
   readonly ends: readonly number[];
 }
 
-/** Divides the rows of the chunks of a file, round by round. */
-class Distribution {
-  readonly #file: OrderFile;
+/** Divides the rows of the chunks in an `RowOrderFile`, round by round. */
+class RowDistributor {
+  readonly #file: RowOrderFile;
   readonly #options: GatherOptions;
   readonly #fanOut: number;
-  /** Rows that are divided at a time: as many as a chunk has. */
+  /** Maximum number of rows that are divided at a time: as many as a chunk has. */
   readonly #most: number;
   #files = 0;
 
-  constructor(file: OrderFile, options: GatherOptions) {
+  constructor(file: RowOrderFile, options: GatherOptions) {
     this.#file = file;
     this.#options = options;
-    this.#fanOut = options.fanOut ?? fanOut;
-    this.#most = file.count(0, 0, options.snapshot.segments.length);
+    this.#fanOut = options.fanOut ?? partitionFanOut;
+    this.#most = file.countRowsInSegments(0, 0, options.snapshot.segments.length);
   }
 
-  async *chunks(): AsyncGenerator<ChunkRows> {
+  async *distributeChunks(): AsyncGenerator<ChunkRows> {
     const all = { first: 0, end: this.#file.chunks };
     let span = 1;
     while (span * this.#fanOut < all.end) span *= this.#fanOut;
     yield* this.#below(await this.#divideSource(all, span), all, span);
   }
 
-  /** The chunks of partitions of `span` chunks each, one partition after the other. */
+  /** Yields the chunks of all partitions, one partition after another; each partition has `span` chunks. */
   async *#below(
-    partitions: readonly (readonly GatheredPiece[])[],
-    { first, end }: Interval,
+    partitions: readonly (readonly IntermediateSegment[])[],
+    { first, end }: IndexRange,
     span: number,
   ): AsyncGenerator<ChunkRows> {
     for (const [i, pieces] of partitions.entries()) {
@@ -124,16 +132,16 @@ class Distribution {
     }
   }
 
-  /** The first round: divides the rows of the segments of the source. */
+  /** Runs the first round: divides the rows of the source segments. */
   async #divideSource(
-    chunks: Interval,
+    chunks: IndexRange,
     span: number,
-  ): Promise<readonly (readonly GatheredPiece[])[]> {
+  ): Promise<readonly (readonly IntermediateSegment[])[]> {
     const { snapshot } = this.#options;
     const files = segmentFiles(snapshot);
-    const counts = snapshot.segments.map((_, segment) => this.#file.total(segment));
-    const partitions: GatheredPiece[][] = [];
-    for (const block of blocksOf(divideEvenly(counts, this.#most), divisionsAtOnce)) {
+    const counts = snapshot.segments.map((_, segment) => this.#file.totalRowsOfSegment(segment));
+    const partitions: IntermediateSegment[][] = [];
+    for (const block of splitIntoBlocks(divideEvenly(counts, this.#most), maxDivisionsInMemory)) {
       const blockRange = { first: block[0]!.first, end: block.at(-1)!.end };
       const orders = block.map(({ first, end }) => new Int32Array(2 * sumOf(counts.slice(first, end)))); // prettier-ignore
       const lengths = block.map(() => 0);
@@ -144,14 +152,18 @@ class Distribution {
         for (const [i, { first, end }] of block.entries()) {
           const order = orders[i]!;
           for (let source = first; source < end; source++)
-            for (let left = this.#file.count(chunk, source, source + 1); left > 0; left--) {
+            for (
+              let left = this.#file.countRowsInSegments(chunk, source, source + 1);
+              left > 0;
+              left--
+            ) {
               order[lengths[i]!++] = source - first;
               order[lengths[i]!++] = rows[at++]!;
             }
-          if (isLastOf(chunk, chunks, span)) ends[i]!.push(lengths[i]! / 2);
+          if (isLastOfPartition(chunk, chunks, span)) ends[i]!.push(lengths[i]! / 2);
         }
       }
-      const divisions = block.map((sources, i): Division => ({
+      const divisions = block.map((sources, i): RowDivision => ({
         sources,
         segments: snapshot.segments.slice(sources.first, sources.end).map((segment, k) => {
           const number = sources.first + k;
@@ -165,16 +177,16 @@ class Distribution {
     return partitions;
   }
 
-  /** A later round: divides the rows of the pieces of a partition, which are not needed afterwards. */
+  /** Runs a later round: divides the rows of a partition's intermediate segments, which are not needed afterwards. */
   async #dividePieces(
-    pieces: readonly GatheredPiece[],
-    chunks: Interval,
+    pieces: readonly IntermediateSegment[],
+    chunks: IndexRange,
     span: number,
-  ): Promise<readonly (readonly GatheredPiece[])[]> {
-    const partitions: GatheredPiece[][] = [];
+  ): Promise<readonly (readonly IntermediateSegment[])[]> {
+    const partitions: IntermediateSegment[][] = [];
     const counts = pieces.map(({ segment }) => segment.rows);
-    for (const block of blocksOf(divideEvenly(counts, this.#most), divisionsAtOnce)) {
-      const divisions = block.map(({ first, end }): Division => {
+    for (const block of splitIntoBlocks(divideEvenly(counts, this.#most), maxDivisionsInMemory)) {
+      const divisions = block.map(({ first, end }): RowDivision => {
         const ownPieces = pieces.slice(first, end);
         const order = new Int32Array(2 * sumOf(counts.slice(first, end)));
         const next = ownPieces.map(() => 0);
@@ -182,14 +194,18 @@ class Distribution {
         let length = 0;
         for (let chunk = chunks.first; chunk < chunks.end; chunk++) {
           for (const [i, { sources }] of ownPieces.entries())
-            for (let left = this.#file.count(chunk, sources.first, sources.end); left > 0; left--) {
+            for (
+              let left = this.#file.countRowsInSegments(chunk, sources.first, sources.end);
+              left > 0;
+              left--
+            ) {
               order[length++] = i;
               order[length++] = next[i]!++;
             }
-          if (isLastOf(chunk, chunks, span)) ends.push(length / 2);
+          if (isLastOfPartition(chunk, chunks, span)) ends.push(length / 2);
         }
         const sources = { first: ownPieces[0]!.sources.first, end: ownPieces.at(-1)!.sources.end };
-        return { sources, segments: ownPieces.map(asSegment), order, ends };
+        return { sources, segments: ownPieces.map(asChunkSegment), order, ends };
       });
       await this.#divide(divisions, partitions);
     }
@@ -197,13 +213,16 @@ class Distribution {
     return partitions;
   }
 
-  /** Writes the pieces of several divisions concurrently, after those that the partitions already have. */
-  async #divide(divisions: readonly Division[], partitions: GatheredPiece[][]): Promise<void> {
+  /** Writes the intermediate segments of several divisions concurrently, and appends them to the partitions. */
+  async #divide(
+    divisions: readonly RowDivision[],
+    partitions: IntermediateSegment[][],
+  ): Promise<void> {
     const { columns, context } = this.#options;
     const { pool, scratch, signal } = context;
     const runningDivisions = divisions.map(({ segments, order, ends }) => {
       const names = ends.map(() => `piece-${this.#files++}`);
-      // Each attempt writes new files, because a dead thread may have left incomplete ones.
+      // Each attempt writes new files, because a thread that died may have left incomplete ones.
       const fileOf = (name: string, attempt: number): string =>
         join(scratch, `${name}-${attempt}.parquet`);
       return pool.run(
@@ -228,14 +247,14 @@ class Distribution {
     }
   }
 
-  /** Makes a chunk from all rows of some pieces. */
-  async #chunk(chunk: number, pieces: readonly GatheredPiece[]): Promise<ChunkRows> {
+  /** Returns a chunk with all rows of some intermediate segments. */
+  async #chunk(chunk: number, pieces: readonly IntermediateSegment[]): Promise<ChunkRows> {
     const pieceOf: number[] = [];
     const next: number[] = [];
     for (const [i, { sources }] of pieces.entries())
       for (let source = sources.first; source < sources.end; source++) {
         pieceOf[source] = i;
-        next[source] = this.#file.count(chunk, sources.first, source);
+        next[source] = this.#file.countRowsInSegments(chunk, sources.first, source);
       }
     const segments = await this.#file.segmentsOf(chunk);
     const order = new Int32Array(2 * segments.length);
@@ -243,22 +262,25 @@ class Distribution {
       order[2 * i] = pieceOf[source]!;
       order[2 * i + 1] = next[source]!++;
     }
-    return { segments: pieces.map(asSegment), order };
+    return { segments: pieces.map(asChunkSegment), order };
   }
 }
 
-function asSegment({ file, segment }: GatheredPiece, number: number): ChunkSegment {
+function asChunkSegment({ file, segment }: IntermediateSegment, number: number): ChunkSegment {
   return { number, file, segment, rows: 'all' };
 }
 
 /** Whether a chunk is the last one of its partition of `span` chunks. */
-function isLastOf(chunk: number, { first, end }: Interval, span: number): boolean {
+function isLastOfPartition(chunk: number, { first, end }: IndexRange, span: number): boolean {
   return chunk + 1 === end || (chunk + 1 - first) % span === 0;
 }
 
-/** Divides items with these numbers of rows into ranges of at most `most` rows, or of one item; items without rows are left out. */
-function divideEvenly(counts: readonly number[], most: number): readonly Interval[] {
-  const found: Interval[] = [];
+/**
+ * Divides consecutive items into ranges that have at most `most` rows or one item; `counts` are the items' numbers of rows. Items without
+ * rows are left out.
+ */
+function divideEvenly(counts: readonly number[], most: number): readonly IndexRange[] {
+  const found: IndexRange[] = [];
   let rows = 0;
   for (const [i, count] of counts.entries()) {
     if (count === 0) continue;
@@ -271,7 +293,7 @@ function divideEvenly(counts: readonly number[], most: number): readonly Interva
   return found;
 }
 
-function blocksOf<T>(items: readonly T[], size: number): readonly (readonly T[])[] {
+function splitIntoBlocks<T>(items: readonly T[], size: number): readonly (readonly T[])[] {
   const count = Math.ceil(items.length / size);
   return Array.from({ length: count }, (_, i) => items.slice(i * size, (i + 1) * size));
 }

@@ -6,34 +6,37 @@ import { RecordContext } from '../../../engine/ingest/record-context.js';
 import { firstRecordId, withRecordIds } from '../../../engine/ingest/record-ids.js';
 import { storedColumns } from '../../../engine/ingest/unify-columns.js';
 import type { ValueColumn } from '../../../engine/ingest/value-column.js';
-import { writeUnflushed } from '../../../engine/store/segment.js';
+import { writeSegmentUnflushed } from '../../../engine/store/segment.js';
 import type { Segment } from '../../../engine/store/store.js';
-import { callMemory, forgetOtherCalls } from '../../expressions/call-memory.js';
+import { callCacheOf, dropCacheOfOtherScope } from '../../expressions/call-memory.js';
 import { expressionHost } from '../../expressions/host-functions.js';
 import type { HostCalls } from '../../expressions/protocol.js';
 import { computeFields, type ComputedBatch } from '../import/expressions/compute-fields.js';
 import { errorsField } from '../import/expressions/record-errors.js';
-import { makesRecords, type SourceExpressions } from '../import/expressions/field-expressions.js';
+import {
+  producesRecords,
+  type SourceExpressions,
+} from '../import/expressions/field-expressions.js';
 import { computedNames } from '../import/expressions/input-columns.js';
 import { reshapeRecords } from '../import/expressions/reshape-records.js';
 import type { RejectedPart } from '../import/rejected-part.js';
 import { castColumn } from './cast-column.js';
 import { countRows, type ChunkRows } from './chunk-rows.js';
-import { columnsIn, readRows, withoutRecords } from './read-rows.js';
-import { writeRejectedRows, type RejectionOrder } from './rejected-rows.js';
-import { withSourceRows } from './source-rows.js';
+import { columnsOfChunk, readRows, dropRecords } from './read-rows.js';
+import { writeRejectedRows, type RejectionSettings } from './rejected-rows.js';
+import { addSourceRowColumn } from './source-rows.js';
 
 /** A chunk of a migration, for a pool thread: plain data. */
-export interface MigrationChunk extends RejectionOrder {
+export interface MigrationChunk extends RejectionSettings {
   readonly rows: ChunkRows;
   /** The expressions; null if no field is computed. */
   readonly expressions: MigrationExpressions | null;
-  /** The channel through which expressions call the host; there if fields are computed. */
+  /** The channel through which expressions call the host; absent if no field is computed. */
   readonly calls?: HostCalls;
   /** Number of the chunk within the migration. */
   readonly index: number;
   readonly commitId: number;
-  /** The column of source rows, as in `MigrationParams`. */
+  /** The column for row numbers in the source, as in `MigrationParams`. */
   readonly sourceRows: Column | null;
   /** Whether no segment is written. */
   readonly isDryRun: boolean;
@@ -44,15 +47,15 @@ export interface MigrationExpressions {
   readonly fields: SourceExpressions;
   /** The columns of the source that expressions may read. */
   readonly inputs: Columns;
-  /** The columns that the computed fields must have, as far as that is known. */
+  /** The columns that the computed fields must have, as far as they are known. */
   readonly columns: Columns;
-  /** Paths of the source that the query does not select, where expressions make the records. */
+  /** If expressions produce the records: paths of the source that the query does not select, which are removed from the results. */
   readonly dropped: readonly (readonly string[])[];
 }
 
 /** The result of `migrateChunk`; `read + made` is always `stored + rejected`. */
 export interface MigratedChunk {
-  /** Null if no record was stored, and in a dry run. */
+  /** The segment; null if no record was stored, and in a dry run. */
   readonly segment: Segment | null;
   /** The columns of the chunk, marked by `Column.seen`. */
   readonly columns: Columns;
@@ -61,21 +64,24 @@ export interface MigratedChunk {
   readonly made: number;
   readonly stored: number;
   readonly rejected: number;
-  /** Null if no record was rejected, or `rejectedBytes` was too small for one. */
+  /** The file of rejected records; null if no record was rejected, or if `rejectedBytes` was too small for one. */
   readonly rejectedPart: RejectedPart | null;
-  /** Lines are the numbers of records within the chunk, from 1 on. */
+  /** The findings about the records. A line is the number of a record within the chunk, from 1 on. */
   readonly findings: Findings;
 }
 
-/** Reads the rows of a chunk column by column, casts what has another type in the target, and writes a segment that is not flushed yet. */
+/**
+ * Reads the rows of a chunk column by column, casts the columns that have another type in the target, and writes a segment that is not
+ * flushed yet.
+ */
 export async function migrateChunk(job: MigrationChunk): Promise<MigratedChunk> {
-  forgetOtherCalls(job.calls?.scope);
+  dropCacheOfOtherScope(job.calls?.scope);
   const report = new FindingCollector(job.validation, job.isFinal);
   const { rows, validation } = job;
   const first = await convertRecords(job, rows, report);
   const read = countRows(rows);
   const rejectedCount = first.failed.reduce((sum, flag) => sum + flag, 0);
-  // A warning that strict validation makes an error counts as one of its record.
+  // A warning that strict validation turns into an error counts as an error of its record.
   const parts = [report.result(), ...(first.findings ? [first.findings] : [])];
   const findings = {
     ...mergeFindings(parts.map((one) => ({ findings: one, linesBefore: 0 }))),
@@ -97,21 +103,21 @@ export async function migrateChunk(job: MigrationChunk): Promise<MigratedChunk> 
   const mayReject = (validation.maxRejected ?? 0) > 0;
   const isStored = stored > 0 && !job.isDryRun && (rejectedCount === 0 || mayReject);
   if (!isStored || rejectedCount === 0) {
-    const segment = isStored ? await writeRecords(first.batch, rows, job) : null;
+    const segment = isStored ? await writeMigratedRecords(first.batch, rows, job) : null;
     first.release();
     return { ...counts, segment };
   }
   first.release();
-  const keptRows = withoutRecords(rows, first.failed);
-  // Its findings are discarded, because they have been reported before.
+  const keptRows = dropRecords(rows, first.failed);
+  // The findings of this second conversion are discarded, because the first has reported them.
   const second = await convertRecords(job, keptRows, new FindingCollector(validation, true));
-  const segment = await writeRecords(second.batch, keptRows, job);
+  const segment = await writeMigratedRecords(second.batch, keptRows, job);
   second.release();
   return { ...counts, columns: second.batch.seen, segment };
 }
 
-/** Records with the columns of the target. */
-interface Converted {
+/** The records of a chunk, converted to the columns of the target. */
+interface ConvertedRecords {
   readonly batch: Batch;
   /** A byte for each record: 1 if it has an error. */
   readonly failed: Uint8Array;
@@ -124,19 +130,20 @@ async function convertRecords(
   job: MigrationChunk,
   rows: ChunkRows,
   report: FindingCollector,
-): Promise<Converted> {
+): Promise<ConvertedRecords> {
   const { columns: selected, expressions } = job;
   const count = countRows(rows);
-  if (expressions !== null && makesRecords(expressions.fields)) {
-    const { batch, findings, release } = await computedFields(job, expressions, rows);
+  if (expressions !== null && producesRecords(expressions.fields)) {
+    const { batch, findings, release } = await computeChunkFields(job, expressions, rows);
     return { batch, failed: new Uint8Array(0), findings, release };
   }
-  const computedBatch = expressions && (await computedFields(job, expressions, rows));
-  // The errors of this migration are merged with those that the source records have.
+  const computedBatch = expressions && (await computeChunkFields(job, expressions, rows));
+  // If the expressions produce errors, these have been merged with the errors that the source records store, so the stored errors are not
+  // copied.
   const columns = computedBatch?.storesErrors
     ? selected.filter(({ to }) => to.name !== errorsField)
     : selected;
-  const columnsPresent = columnsIn(
+  const columnsPresent = columnsOfChunk(
     rows,
     columns.map(({ from }) => from),
   );
@@ -155,9 +162,9 @@ async function convertRecords(
       seenColumns.push(column);
       if (column.seen === undefined) data.push(cast.finish(count));
     } else {
-      const column = narrowColumn(to, from);
+      const column = selectMembers(to, from);
       seenColumns.push(column);
-      data.push(renameData(read[i]!, column));
+      data.push(renameMembers(read[i]!, column));
     }
   }
   if (computedBatch !== null) {
@@ -179,14 +186,14 @@ async function convertRecords(
   };
 }
 
-/** The fields that expressions compute of the rows, or the records that they make, from the columns of the source. */
-async function computedFields(
+/** Returns what expressions compute from the columns of the source: fields of the records, or whole new records. */
+async function computeChunkFields(
   { validation, calls }: MigrationChunk,
   { fields, inputs, columns, dropped }: MigrationExpressions,
   rows: ChunkRows,
 ): Promise<ComputedBatch> {
-  const columnsPresent = columnsIn(rows, inputs);
-  const compute = makesRecords(fields) ? reshapeRecords : computeFields;
+  const columnsPresent = columnsOfChunk(rows, inputs);
+  const compute = producesRecords(fields) ? reshapeRecords : computeFields;
   return compute({
     batch: makeBatch(columnsPresent, countRows(rows), await readRows(rows, columnsPresent)),
     expressions: fields,
@@ -194,28 +201,32 @@ async function computedFields(
     inputs,
     dropped,
     host: expressionHost(fields, calls),
-    kept: callMemory(calls?.scope).results,
+    kept: callCacheOf(calls?.scope).results,
     isLenient: validation.disable,
     lineOf: (row) => row + 1,
   });
 }
 
-async function writeRecords(batch: Batch, rows: ChunkRows, job: MigrationChunk): Promise<Segment> {
+async function writeMigratedRecords(
+  batch: Batch,
+  rows: ChunkRows,
+  job: MigrationChunk,
+): Promise<Segment> {
   const { commitId, index, file, sourceRows } = job;
   if (sourceRows !== null)
-    return writeUnflushed(await withSourceRows(batch, rows, sourceRows), file);
+    return writeSegmentUnflushed(await addSourceRowColumn(batch, rows, sourceRows), file);
   const wholeBatch = withRecordIds(batch, commitId, index);
-  const segment = await writeUnflushed(wholeBatch, file);
+  const segment = await writeSegmentUnflushed(wholeBatch, file);
   wholeBatch.release();
   const firstId = firstRecordId(commitId, index);
   return { ...segment, idRuns: [{ firstId, rows: segment.rows }] };
 }
 
-/** The column of the target with the members that are read, in their order. */
-function narrowColumn(to: Column, from: Column): Column {
+/** Returns the target column with only those members that are read from the source, in the source's order. */
+function selectMembers(to: Column, from: Column): Column {
   if (from.children === undefined) return to;
   const children = from.children.map((child) =>
-    narrowColumn(
+    selectMembers(
       to.children!.find(({ name }) => name === child.name)!,
       child,
     ),
@@ -223,18 +234,18 @@ function narrowColumn(to: Column, from: Column): Column {
   return { ...to, children };
 }
 
-/** The values under the physical names of the members of `column`. */
-function renameData(data: Data, column: Column): Data {
+/** Returns the values with the physical names that the members of `column` have. */
+function renameMembers(data: Data, column: Column): Data {
   if (column.children === undefined) return data;
   const { length, nullCount, nullBitmap } = data;
   if (!column.isList) {
-    const children = column.children.map((child, i) => renameData(data.children[i]!, child));
+    const children = column.children.map((child, i) => renameMembers(data.children[i]!, child));
     const fields = children.map(
       (child, i) => new Field(column.children![i]!.physical, child.type, true),
     );
     return makeData({ type: new Struct(fields), length, nullCount, nullBitmap, children });
   }
-  const child = renameData(data.children[0]!, { ...column, isList: false });
+  const child = renameMembers(data.children[0]!, { ...column, isList: false });
   const type = new List(new Field('element', child.type, true));
   const valueOffsets = data.valueOffsets as Int32Array;
   return makeData({ type, length, nullCount, nullBitmap, valueOffsets, child });

@@ -5,12 +5,12 @@ import {
   errorMessage,
   joinFindings,
   mergeFindings,
-  mostRejected,
+  maxRejectedRecords,
   progressErrors,
   validationJson,
 } from '../../../engine/ingest/findings.js';
 import { unifyColumns } from '../../../engine/ingest/unify-columns.js';
-import { givenId } from '../../../engine/ingest/physical-names.js';
+import { givenIdColumn } from '../../../engine/ingest/physical-names.js';
 import { TaskFailure } from '../job.js';
 import type { RejectedFile } from '../import/rejected-file.js';
 import type { MigratedCounts } from './chunk-writer.js';
@@ -21,7 +21,7 @@ import type { MigrationParams } from './migration-types.js';
 export interface MigrationOutcome {
   /** All columns of the target after the migration. */
   readonly columns: Columns;
-  /** Paths, as JSON, of the fields that a record may have. */
+  /** Paths, as JSON, of the fields that may have a value in a record. */
   readonly seen: readonly string[];
   readonly records: number;
   readonly metadata: JsonObject;
@@ -50,7 +50,7 @@ export function migrationOutcome(
     { findings: added, file: null },
     { findings: mergeFindings(parts), file: sourceName },
   ]);
-  const maxRejected = mostRejected(validation);
+  const maxRejected = maxRejectedRecords(validation);
   const isRefused = counts.rejected > maxRejected;
   const failure = isRefused || added.errors > 0 ? errorMessage(sourceName, findings) : null;
   const { read, made, stored: written, rejected } = counts;
@@ -79,17 +79,17 @@ export function migrationOutcome(
         : failure;
     throw new TaskFailure(new AppError('input', message), metadata);
   }
-  return { columns, seen: pathsOf(seenColumns.flat()), records: read, metadata };
+  return { columns, seen: columnPathsOf(seenColumns.flat()), records: read, metadata };
 }
 
 function withoutGivenId(columns: Columns): Columns {
-  return columns.filter(({ physical }) => physical !== givenId.physical);
+  return columns.filter(({ physical }) => physical !== givenIdColumn.physical);
 }
 
-function pathsOf(columns: Columns, above: readonly string[] = []): readonly string[] {
+function columnPathsOf(columns: Columns, above: readonly string[] = []): readonly string[] {
   const paths = columns.flatMap(({ name, children }) => {
     const path = [...above, name];
-    return [JSON.stringify(path), ...pathsOf(children ?? [], path)];
+    return [JSON.stringify(path), ...columnPathsOf(children ?? [], path)];
   });
   return [...new Set(paths)];
 }

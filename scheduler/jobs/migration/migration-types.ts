@@ -4,9 +4,9 @@ import type { Column, Columns, GenomeBuild, JsonObject } from '../../../engine/c
 import type { ValidationParams } from '../../../engine/ingest/findings.js';
 import type { QueryRequest } from '../../../engine/query/request/request.js';
 import type { Segment, Snapshot } from '../../../engine/store/store.js';
-import type { Sample } from '../import/dry-run.js';
+import type { DryRunSample } from '../import/dry-run.js';
 import type { AppliedChange, RecordChange } from '../change/record-change.js';
-import type { Declaration } from '../import/known-columns.js';
+import type { FieldDeclaration } from '../import/known-columns.js';
 import type { MigrationExpressions } from './migrate-chunk.js';
 import type { MigratedColumn } from './column-plan.js';
 
@@ -19,23 +19,24 @@ export interface MigrationParams {
   readonly request: QueryRequest;
   readonly columns: readonly MigratedColumn[];
   readonly expressions: MigrationExpressions | null;
-  /** Columns that the target has stored. */
+  /** The columns that the target already stores. */
   readonly stored: Columns;
-  /** Stored columns and columns of declared fields of the target, whose types the migration must keep. */
+  /** The columns whose types the migration must keep: those that the target stores, and those of its declared fields. */
   readonly known: Columns;
   /** The catalogue's declarations of target fields without data. */
-  readonly declared: readonly Declaration[];
-  /** Descriptions of new fields; later ones take precedence. */
+  readonly declared: readonly FieldDeclaration[];
+  /** Descriptions of new fields; if several describe a field, the last takes precedence. */
   readonly described: readonly Partial<NewField>[];
   readonly createdFields: readonly NewField[];
   readonly genomeBuild: GenomeBuild | null;
   readonly validation: ValidationParams;
   /** How the records change records of the target; null if they are added. */
   readonly change: RecordChange | null;
-  /** The target is the version that the query reads, and the rows that it finds are deleted. */
+  /** Whether the migration deletes the rows that its query finds in the version of the target that it reads. */
   readonly deletesRows: boolean;
   /**
-   * The column for the rows that records have in the source, which they get together with their ids there; null if they are new records.
+   * The column in which records get their row number in the source, together with the ids that they have there; null if they become new
+   * records.
    */
   readonly sourceRows: Column | null;
   /** For a dry run: the fields of the target. Null for a migration. */
@@ -48,8 +49,8 @@ export interface MigrationResult {
   readonly segments: readonly Segment[];
   /** All columns of the target after the migration. */
   readonly columns: Columns;
-  /** The declarations, as in `MigrationParams`. */
-  readonly declared: readonly Declaration[];
+  /** The declarations of fields without data, as in `MigrationParams`. */
+  readonly declared: readonly FieldDeclaration[];
   readonly described: readonly Partial<NewField>[];
   readonly createdFields: readonly NewField[];
   readonly genomeBuild: GenomeBuild | null;
@@ -59,8 +60,8 @@ export interface MigrationResult {
   /** Present if the migration replaces or deletes records. */
   readonly change?: AppliedChange;
   readonly dryRun?: {
-    readonly sample: Sample;
-    /** Paths, as JSON, of the fields that a record may have. */
+    readonly sample: DryRunSample;
+    /** Paths, as JSON, of the fields that may have a value in a record. */
     readonly seen: readonly string[];
   };
 }

@@ -3,20 +3,26 @@ import { createFile, type FileWriter } from '../../../engine/core/file-writer.js
 import { AppError } from '../../../engine/core/errors.js';
 import { countRows, type ChunkRows } from './chunk-rows.js';
 
-/** A chunk in the file: first the segment of each record, in order, then the rows of each segment, in the order of the chunk. */
-interface StoredChunk {
-  /** The position in the file. */
+/**
+ * A chunk in an order file, which holds first the segment of each record, in the order of the chunk, and then the row numbers, segment by
+ * segment.
+ */
+interface StoredChunkOrder {
+  /** The position of the chunk in the file, in bytes. */
   readonly at: number;
   readonly rows: number;
   /** For each segment, the number of the chunk's rows in the segments before it; at the end, their total. */
   readonly before: Int32Array;
 }
 
-/** The order of the records of chunks, which are spread over many segments, in a file of the scratch folder: eight bytes for each. */
-export class OrderFile {
+/**
+ * A file of the scratch folder with the order of the records in chunks whose records are spread over many segments; it has eight bytes for
+ * each record.
+ */
+export class RowOrderFile {
   readonly #path: string;
   readonly #segments: number;
-  readonly #chunks: StoredChunk[] = [];
+  readonly #chunks: StoredChunkOrder[] = [];
   #writer: FileWriter | undefined;
   #reader: FileReader | undefined;
 
@@ -26,18 +32,16 @@ export class OrderFile {
     this.#writer = writer;
   }
 
-  /** `segments` is the number of segments that records may be in. */
-  static async create(path: string, segments: number): Promise<OrderFile> {
-    return new OrderFile(path, segments, await createFile(path));
+  /** Creates an order file. `segments` is the number of segments that records may be in. */
+  static async create(path: string, segments: number): Promise<RowOrderFile> {
+    return new RowOrderFile(path, segments, await createFile(path));
   }
 
-  /** The number of chunks. */
   get chunks(): number {
     return this.#chunks.length;
   }
 
-  /** Appends a chunk. */
-  async add(chunk: ChunkRows): Promise<void> {
+  async addChunk(chunk: ChunkRows): Promise<void> {
     const { segments, order } = chunk;
     const rows = countRows(chunk);
     const before = new Int32Array(this.#segments + 1);
@@ -51,12 +55,12 @@ export class OrderFile {
     const sorted = new Int32Array(rows);
     for (let i = 0; i < rows; i++) sorted[next[numbers[i]!]!++] = order![2 * i + 1]!;
     this.#chunks.push({ at: this.#writer!.bytes, rows, before });
-    await this.#writer!.write(bytesOf(numbers));
-    await this.#writer!.write(bytesOf(sorted));
+    await this.#writer!.write(bytesOfInts(numbers));
+    await this.#writer!.write(bytesOfInts(sorted));
   }
 
-  /** Called after the last chunk, before anything is read. */
-  async finish(): Promise<void> {
+  /** Must be called after the last chunk has been added and before anything is read. */
+  async finishWriting(): Promise<void> {
     await this.#writer!.closeUnflushed();
     this.#writer = undefined;
     this.#reader = await openFile(this.#path);
@@ -67,15 +71,18 @@ export class OrderFile {
     await this.#reader?.close();
   }
 
-  /** The number of a chunk's rows in the segments from `first` to before `end`. */
-  count(chunk: number, first: number, end: number): number {
+  /** Returns how many rows of a chunk are in the segments from `first` to (not including) `end`. */
+  countRowsInSegments(chunk: number, first: number, end: number): number {
     const { before } = this.#chunks[chunk]!;
     return before[end]! - before[first]!;
   }
 
-  /** The number of rows that all chunks have in a segment. */
-  total(segment: number): number {
-    return this.#chunks.reduce((sum, _, chunk) => sum + this.count(chunk, segment, segment + 1), 0);
+  /** Returns how many rows of a segment are in the chunks. */
+  totalRowsOfSegment(segment: number): number {
+    return this.#chunks.reduce(
+      (sum, _, chunk) => sum + this.countRowsInSegments(chunk, segment, segment + 1),
+      0,
+    );
   }
 
   /** The segment of each record of a chunk, in order. */
@@ -83,20 +90,26 @@ export class OrderFile {
     return this.#read(this.#chunks[chunk]!.at, this.#chunks[chunk]!.rows);
   }
 
-  /** The rows of a chunk in the segments from `first` to before `end`, in the order of segments and of the chunk. */
+  /**
+   * Returns the rows that a chunk has in the segments from `first` to (not including) `end`, segment by segment, and in the order of the
+   * chunk within a segment.
+   */
   rowsOf(chunk: number, first: number, end: number): Promise<Int32Array> {
     const { at, rows, before } = this.#chunks[chunk]!;
-    return this.#read(at + 4 * (rows + before[first]!), this.count(chunk, first, end));
+    return this.#read(
+      at + 4 * (rows + before[first]!),
+      this.countRowsInSegments(chunk, first, end),
+    );
   }
 
   async #read(at: number, count: number): Promise<Int32Array> {
     const target = new Int32Array(count);
-    const bytes = await this.#reader!.readInto(bytesOf(target), at);
+    const bytes = await this.#reader!.readInto(bytesOfInts(target), at);
     if (bytes === 4 * count) return target;
     throw new AppError('damaged', `${this.#path} ends early`);
   }
 }
 
-function bytesOf({ buffer, byteOffset, byteLength }: Int32Array): Uint8Array {
+function bytesOfInts({ buffer, byteOffset, byteLength }: Int32Array): Uint8Array {
   return new Uint8Array(buffer, byteOffset, byteLength);
 }

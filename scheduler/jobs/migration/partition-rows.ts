@@ -1,31 +1,34 @@
-import { pickRowsOf } from '../../../engine/change/interleave.js';
+import { takeRows } from '../../../engine/change/interleave.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { makeBatch } from '../../../engine/ingest/batch.js';
 import { reservedColumns } from '../../../engine/store/arrow.js';
-import { writeUnflushed } from '../../../engine/store/segment.js';
+import { writeSegmentUnflushed } from '../../../engine/store/segment.js';
 import type { Segment } from '../../../engine/store/store.js';
 import type { ChunkRows } from './chunk-rows.js';
-import { columnsIn, readRows } from './read-rows.js';
+import { columnsOfChunk, readRows } from './read-rows.js';
 
 /** Rows to be divided among segments of the scratch folder, for a pool thread: plain data. */
-export interface PartitionOrder {
+export interface PartitionJobInput {
   readonly rows: ChunkRows;
-  /** The columns of the dataset that are kept besides the reserved ones. */
+  /** The columns of the dataset that are written in addition to the reserved ones. */
   readonly columns: Columns;
-  /** For each partition, the number of rows in it and the partitions before it. */
+  /** For each partition, the number of rows in it and all earlier partitions. */
   readonly ends: readonly number[];
   /** The absolute path of the segment of each partition. */
   readonly files: readonly string[];
 }
 
-/** Reads the rows once and writes each partition as an intermediate segment, in order; null for a partition without rows. */
+/**
+ * Reads the rows once and writes each partition as an intermediate segment; returns the segments in order, with null for a partition
+ * without rows.
+ */
 export async function partitionRows({
   rows,
   columns,
   ends,
   files,
-}: PartitionOrder): Promise<readonly (Segment | null)[]> {
-  const columnsPresent = columnsIn(rows, columns);
+}: PartitionJobInput): Promise<readonly (Segment | null)[]> {
+  const columnsPresent = columnsOfChunk(rows, columns);
   const wholeColumns = [...reservedColumns, ...columnsPresent];
   const read = await readRows(rows, wholeColumns);
   const writtenSegments: (Segment | null)[] = [];
@@ -41,10 +44,10 @@ export async function partitionRows({
     const { data } = makeBatch(
       wholeColumns,
       length,
-      read.map((column) => pickRowsOf(column, ownIndices)),
+      read.map((column) => takeRows(column, ownIndices)),
     );
     const input = { columns: columnsPresent, rows: length, data, isIntermediate: true };
-    writtenSegments.push(await writeUnflushed(input, files[partition]!));
+    writtenSegments.push(await writeSegmentUnflushed(input, files[partition]!));
   }
   return writtenSegments;
 }

@@ -2,41 +2,50 @@ import type { DatasetMigrationRow } from '../../../engine/catalog/dataset-migrat
 import type { FieldRow } from '../../../engine/catalog/fields.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import { fieldsOfColumns, type NewField } from '../../../engine/core/dataset-field.js';
-import { notFound } from '../../../engine/core/errors.js';
+import { notFoundError } from '../../../engine/core/errors.js';
 import type { Column, Columns } from '../../../engine/core/types.js';
 import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
 import { parseMigrationParams, type QueryRequest } from '../../../engine/query/request/request.js';
-import { project, type Projected } from '../../../engine/query/results/projection.js';
+import { project, type ProjectedColumn } from '../../../engine/query/results/projection.js';
 import { reservedColumns } from '../../../engine/store/arrow.js';
 import type { Snapshot } from '../../../engine/store/store.js';
-import { checkPermission, originOf } from '../../queue/permissions.js';
-import { givenId } from '../../../engine/ingest/physical-names.js';
+import { checkPermission, evaluationOriginOf } from '../../queue/permissions.js';
+import { givenIdColumn } from '../../../engine/ingest/physical-names.js';
 import type { RecordChange } from '../change/record-change.js';
 import type { EvaluationOrigin } from '../../expressions/protocol.js';
-import { expressionsOf, makesRecords } from '../import/expressions/field-expressions.js';
-import { computedNames, inputFields } from '../import/expressions/input-columns.js';
+import { fieldExpressionsOf, producesRecords } from '../import/expressions/field-expressions.js';
+import { computedNames, inputFieldsOf } from '../import/expressions/input-columns.js';
 import { errorsField } from '../import/expressions/record-errors.js';
-import { declarationsOf, knownColumns, markedColumns } from '../import/known-columns.js';
+import { declarationsOf, knownColumns, markDeclaredColumns } from '../import/known-columns.js';
 import { validationOf } from '../import/prepare-sources.js';
-import { createdBy, declaredBy, describedBy, transientBy } from '../import/target-fields.js';
+import {
+  fieldsCreatedIn,
+  declarationsIn,
+  fieldPropertiesIn,
+  transientFieldNames,
+} from '../import/target-fields.js';
 import type { PublishContext } from '../job.js';
-import { appendableSnapshot, visibleData, type VisibleData } from '../visible-data.js';
+import {
+  appendableSnapshot,
+  visibleVersionOf,
+  type VisibleDatasetVersion,
+} from '../visible-data.js';
 import { migratedColumns, type MigratedColumn } from './column-plan.js';
 import type { MigrationExpressions } from './migrate-chunk.js';
 import type { MigrationParams } from './migration-types.js';
 
-/** The column of the source whose values become `givenId`, from which records are found that are deleted or replaced. */
-const storedId: Column = { name: '_id', physical: '_id', type: 'string', isList: false };
-const idColumn: MigratedColumn = { from: storedId, to: givenId, isCast: false };
+/** The source column whose values become `givenIdColumn`, by which the records to delete or replace are found. */
+const storedIdColumn: Column = { name: '_id', physical: '_id', type: 'string', isList: false };
+const migratedIdColumn: MigratedColumn = { from: storedIdColumn, to: givenIdColumn, isCast: false };
 
-/** Checks the permissions on both datasets, parses the query and determines what becomes of the columns of the source. */
+/** Checks the permissions on both datasets, parses the query and determines how the columns of the source are migrated. */
 export async function prepareMigration(
   task: TaskRow,
   context: PublishContext,
 ): Promise<MigrationParams> {
   const { catalog, store } = context;
-  const row = await migrationOf(task, context);
-  const source = await visibleData(catalog, store, row.sourceId, row.asOf?.version);
+  const row = await authorizedMigration(task, context);
+  const source = await visibleVersionOf(catalog, store, row.sourceId, row.asOf?.version);
   const request = parseMigrationParams(
     row.sourceParams,
     source.fields,
@@ -44,28 +53,28 @@ export async function prepareMigration(
   );
   const target = await appendableSnapshot(catalog, store, row.datasetId);
   const fields = await catalog.fields.all(row.datasetId);
-  const stored = markedColumns(target.columns, fields);
+  const stored = markDeclaredColumns(target.columns, fields);
   const dataset = await catalog.datasets.get(row.sourceId);
   const builds = dataset?.genomeBuilds ?? [];
   const shared = {
     commitId: row.commitId,
-    // A user who may read the target, and so this name in messages, may not be allowed to read the source.
+    // Messages show the id of the source and not its name, because a user who may read the target may not be allowed to read the source.
     sourceName: `dataset ${row.sourceId}`,
     snapshot: source.snapshot,
     request,
     stored,
     validation: validationOf(row.validationParams ?? {}),
-    // A commit has one build. That of a dataset with several is in the coordinates of each record.
+    // A commit has one genome build. If the source has several, the coordinates of each record name its build.
     genomeBuild: builds.length === 1 ? builds[0]! : null,
     sourceRows: null,
     dryRun: row.isDryRun ? { fields } : null,
   };
-  const change = changeOf(row);
+  const change = recordChangeOf(row);
   if (change?.mode === 'delete' && change.idFields === null) {
     const isSame = row.sourceId === row.datasetId && target.version === source.snapshot.version;
     return {
       ...shared,
-      columns: isSame ? [] : [idColumn],
+      columns: isSame ? [] : [migratedIdColumn],
       expressions: null,
       known: stored,
       declared: [],
@@ -80,64 +89,73 @@ export async function prepareMigration(
     dataType,
     isList,
   }));
-  const targetColumns = knownColumns(stored, [...declaredFields, ...declaredBy(row.targetFields)]);
-  const projection = projectionOf(row, source.snapshot, source.fields, request);
+  const targetColumns = knownColumns(stored, [
+    ...declaredFields,
+    ...declarationsIn(row.targetFields),
+  ]);
+  const projection = storedProjection(row, source.snapshot, source.fields, request);
   const expressions = migrationExpressions(
     row,
-    await originOf(task, catalog),
+    await evaluationOriginOf(task, catalog),
     source,
     fields,
     targetColumns,
   );
   const namesComputed =
     expressions === null ? new Set<string>() : computedNames(expressions.fields);
-  const isReshaped = expressions !== null && makesRecords(expressions.fields);
+  const isReshaped = expressions !== null && producesRecords(expressions.fields);
   const selectedColumns = projection
     .filter(({ column, isStored }) => isStored && !isReshaped && !namesComputed.has(column.name))
     .map(({ column }) => column);
   const columns = migratedColumns(selectedColumns, targetColumns, stored);
-  const sourceFields = fieldsFrom(projection, source.fields, fields.length === 0);
+  const sourceFields = newFieldsFromSource(projection, source.fields, fields.length === 0);
   return {
     ...shared,
-    columns: change?.idFields === null && !isReshaped ? [...columns, idColumn] : columns,
+    columns: change?.idFields === null && !isReshaped ? [...columns, migratedIdColumn] : columns,
     expressions: isReshaped
       ? {
           ...expressions,
-          // The new records have ids if the source records have them.
-          columns: change?.idFields === null ? [givenId, ...expressions.columns] : expressions.columns, // prettier-ignore
+          // The records that expressions produce have ids if the source records have them.
+          columns: change?.idFields === null ? [givenIdColumn, ...expressions.columns] : expressions.columns, // prettier-ignore
           dropped: droppedPaths(source.snapshot, projection),
         }
-      : expressions && { ...expressions, inputs: withErrors(expressions.inputs, selectedColumns) },
+      : expressions && {
+          ...expressions,
+          inputs: withErrorsColumn(expressions.inputs, selectedColumns),
+        },
     known: targetColumns,
     declared: declaredFields,
-    described: [...sourceFields, ...describedBy(row.targetFields)],
-    createdFields: createdFields(row, sourceFields, source.fields, fields),
+    described: [...sourceFields, ...fieldPropertiesIn(row.targetFields)],
+    createdFields: fieldsToCreate(row, sourceFields, source.fields, fields),
     change,
     deletesRows: false,
   };
 }
 
-/** The columns that expressions read, and the stored errors, which are kept if none are added. */
-function withErrors(inputs: Columns, selected: Columns): Columns {
+/** Returns the columns that expressions read, and the column of stored errors, which is kept if no errors are added. */
+function withErrorsColumn(inputs: Columns, selected: Columns): Columns {
   const isRead = inputs.some(({ name }) => name === errorsField);
   return isRead ? inputs : inputs.concat(selected.filter(({ name }) => name === errorsField));
 }
 
-/** The fields to compute, and the columns of the source that they may read: every field, whatever the query selects. */
+/**
+ * Returns the fields to compute, and the columns of the source that the expressions may read; these include fields that the query does not
+ * select.
+ */
 export function migrationExpressions(
-  row: Parameters<typeof expressionsOf>[0] & Pick<DatasetMigrationRow, 'sourceId'>,
+  row: Parameters<typeof fieldExpressionsOf>[0] & Pick<DatasetMigrationRow, 'sourceId'>,
   origin: EvaluationOrigin,
-  { snapshot, fields: sourceFields }: VisibleData,
+  { snapshot, fields: sourceFields }: VisibleDatasetVersion,
   fields: readonly FieldRow[],
   known: Columns,
 ): MigrationExpressions | null {
   const columns = [...reservedColumns, ...snapshot.columns];
-  const expressions = expressionsOf(row, origin, fields, columns);
+  const expressions = fieldExpressionsOf(row, origin, fields, columns);
   if (expressions === null) return null;
   const declaredNames = [...expressions.declared, ...sourceFields.map(({ path }) => path[0]!)];
-  const read = inputFields(expressions);
+  const read = inputFieldsOf(expressions);
   const names = computedNames(expressions);
-  const isKnown = ({ name }: Column): boolean => makesRecords(expressions) || names.has(name);
+  const isKnown = ({ name }: Column): boolean => producesRecords(expressions) || names.has(name);
   return {
     fields: {
       ...expressions,
@@ -151,30 +169,37 @@ export function migrationExpressions(
   };
 }
 
-function changeOf({ commitMode, datasetId, idFields }: DatasetMigrationRow): RecordChange | null {
+function recordChangeOf({
+  commitMode,
+  datasetId,
+  idFields,
+}: DatasetMigrationRow): RecordChange | null {
   return commitMode === 'append' ? null : { mode: commitMode, datasetId, idFields };
 }
 
-/** The migration of a task, whose user may still read the source and write to the target. Throws `not-found` or `forbidden` otherwise. */
-export async function migrationOf(
+/** Returns the migration of a task. Throws `not-found` or `forbidden` if its user may no longer read the source or write to the target. */
+export async function authorizedMigration(
   task: TaskRow,
   { catalog }: Pick<PublishContext, 'catalog'>,
 ): Promise<DatasetMigrationRow> {
   const row = await catalog.datasetMigrations.get(task.resourceId);
-  if (row === undefined) throw notFound();
+  if (row === undefined) throw notFoundError();
   await checkPermission(catalog, task.userId, 'dataset', row.sourceId, 'read');
   await checkPermission(catalog, task.userId, 'dataset', row.datasetId, 'write');
   return row;
 }
 
-/** The fields that the query selects, without the reserved ones and those that are not stored. */
-function projectionOf(
+/** Returns the fields that the query selects, without reserved and transient fields. */
+function storedProjection(
   { targetFields }: DatasetMigrationRow,
   { columns }: Snapshot,
   fields: readonly FieldRow[],
   { fields: wanted, excludeFields }: QueryRequest,
-): readonly Projected[] {
-  const transientPaths = transientBy(targetFields).flatMap((name) => [[name], name.split('.')]);
+): readonly ProjectedColumn[] {
+  const transientPaths = transientFieldNames(targetFields).flatMap((name) => [
+    [name],
+    name.split('.'),
+  ]);
   const reservedNames = new Set(reservedColumns.map(({ name }) => name));
   return project(columns, fields, {
     fields: wanted,
@@ -185,7 +210,7 @@ function projectionOf(
 /** The paths of the stored fields that the query does not select. */
 function droppedPaths(
   { columns }: Snapshot,
-  projection: readonly Projected[],
+  projection: readonly ProjectedColumn[],
 ): readonly (readonly string[])[] {
   const selectedFields = fieldsOfColumns(projection.map(({ column }) => column));
   const keptPaths = new Set(selectedFields.map(({ path }) => JSON.stringify(path)));
@@ -193,12 +218,11 @@ function droppedPaths(
 }
 
 /**
- * The properties that the fields of the source give to new fields of the target.
- *
- * Choice: the positions of the fields are those of the source only where the target has no fields yet.
+ * Returns the properties that new fields of the target take from the fields of the source.
+ * Choice: the fields take their positions from the source only if the target has no fields yet.
  */
-function fieldsFrom(
-  projection: readonly Projected[],
+function newFieldsFromSource(
+  projection: readonly ProjectedColumn[],
   fields: readonly FieldRow[],
   isFirst: boolean,
 ): readonly NewField[] {
@@ -212,8 +236,8 @@ function fieldsFrom(
     );
 }
 
-/** The fields that the request creates, and the declared ones of the source that the target lacks. */
-function createdFields(
+/** Returns the fields that the request creates, and those declared fields of the source that the target lacks. */
+function fieldsToCreate(
   { targetFields }: DatasetMigrationRow,
   sourceFields: readonly NewField[],
   rows: readonly FieldRow[],
@@ -226,5 +250,5 @@ function createdFields(
   const copiedFields = sourceFields.filter(
     ({ name }) => declaredNames.has(name) && !knownNames.has(name),
   );
-  return [...copiedFields, ...createdBy(targetFields)];
+  return [...copiedFields, ...fieldsCreatedIn(targetFields)];
 }

@@ -8,13 +8,13 @@ import { withDatasetLock } from '../../queue/dataset-lock.js';
 import { areOutdated, commitChange, commitDeletion, isOutdatedChange } from '../commit-change.js';
 import { dryRunReport } from '../import/dry-run-report.js';
 import { changeCounts, deletionCounts, type AppliedChange } from '../change/record-change.js';
-import { isRedeclared, markedColumns, newFields } from '../import/known-columns.js';
+import { isRedeclared, markDeclaredColumns, newFieldsOf } from '../import/known-columns.js';
 import { keepRejected } from '../import/rejected-file.js';
 import { fieldEditsOf } from '../import/target-fields.js';
 import type { PublishContext, PublicationOutcome } from '../job.js';
 import { appendableSnapshot } from '../visible-data.js';
 import type { MigrationResult } from './migration-types.js';
-import { migrationOf } from './prepare-migration.js';
+import { authorizedMigration } from './prepare-migration.js';
 
 /** Commits the segments to the target, or stores the report of a dry run. */
 export async function publishMigration(
@@ -23,19 +23,21 @@ export async function publishMigration(
   context: PublishContext,
 ): Promise<PublicationOutcome> {
   const { catalog, store, data, attempt } = context;
-  const row = await migrationOf(task, context);
+  const row = await authorizedMigration(task, context);
   await keepRejected(task, attempt, data);
   const { change: applied } = result;
   if (applied && row.commitMode === 'delete')
     return publishDeletions(task, row, result, applied, context);
   if (row.isDryRun) return publishDryRun(task, row, result, context);
-  // Two commits at the same time would compete for the same version.
+  // Two commits at the same time would compete for the same version of the dataset.
   return withDatasetLock(row.datasetId, async () => {
     const snapshot = await appendableSnapshot(catalog, store, row.datasetId);
     if (applied && isOutdatedChange(applied, result.columns, snapshot)) return 'run again';
     const fields = await catalog.fields.all(row.datasetId);
-    const { columns } = unifyColumns(markedColumns(snapshot.columns, fields), [result.columns]);
-    // A commit meanwhile has changed the type of a field, or a field was declared.
+    const { columns } = unifyColumns(markDeclaredColumns(snapshot.columns, fields), [
+      result.columns,
+    ]);
+    // A commit has changed the type of a field, or a field was declared, since the migration read its parameters.
     if (areOutdated(result.segments, columns) || isRedeclared(result, fields)) return 'run again';
     const writtenRows = result.segments.reduce((sum, { rows }) => sum + rows, 0);
     const { added, changed } = applied ?? { added: writtenRows, changed: 0 };
@@ -49,11 +51,11 @@ export async function publishMigration(
       size,
       genomeBuild: writtenRows > 0 ? result.genomeBuild : null,
       columns,
-      newFields: newFields(columns, fields, result.described),
+      newFields: newFieldsOf(columns, fields, result.described),
       createdFields: result.createdFields,
       edits: fieldEditsOf(row.targetFields, fields),
       metadata: {
-        ...metadataOf(result, context),
+        ...migrationMetadata(result, context),
         ...(applied && { changes: changeCounts(applied) }),
       },
     };
@@ -71,7 +73,7 @@ export async function publishMigration(
   });
 }
 
-/** Deletes the records that were found, or stores what a dry run would delete. */
+/** Deletes the records that a migration has found, or stores what a dry run would delete. */
 async function publishDeletions(
   task: TaskRow,
   row: DatasetMigrationRow,
@@ -80,7 +82,7 @@ async function publishDeletions(
   context: PublishContext,
 ): Promise<PublicationOutcome> {
   const deletions = deletionCounts(applied);
-  const metadata = { ...metadataOf(result, context), deletions };
+  const metadata = { ...migrationMetadata(result, context), deletions };
   if (row.isDryRun) return completeDryRun(task, row, result, { ...metadata, dry_run: deletions }, context); // prettier-ignore
   const publication = (snapshot: Snapshot): Publication => ({
     ...publicationOf(task, row, result, snapshot, context),
@@ -98,10 +100,10 @@ async function publishDryRun(
   const { catalog, store } = context;
   const { columns: stored } = await store.snapshot(row.datasetId);
   const fields = await catalog.fields.all(row.datasetId);
-  const { columns } = unifyColumns(markedColumns(stored, fields), [result.columns]);
+  const { columns } = unifyColumns(markDeclaredColumns(stored, fields), [result.columns]);
   const report = dryRunReport(result, columns, fields, result.described, result.createdFields);
   const counts = result.change && changeCounts(result.change);
-  const metadata = { ...metadataOf(result, context), dry_run: { ...report, ...counts } };
+  const metadata = { ...migrationMetadata(result, context), dry_run: { ...report, ...counts } };
   return completeDryRun(task, row, result, metadata, context);
 }
 
@@ -120,12 +122,15 @@ async function completeDryRun(
   return 'published';
 }
 
-/** The metadata with the final progress, because the last one reported may be outdated. */
-function metadataOf({ metadata }: MigrationResult, { progress }: PublishContext): JsonObject {
+/** Returns the metadata with the final progress, because the last progress report may be outdated. */
+function migrationMetadata(
+  { metadata }: MigrationResult,
+  { progress }: PublishContext,
+): JsonObject {
   return { ...metadata, progress: { ...progress, ...(metadata['progress'] as JsonObject) } };
 }
 
-/** The publication of a migration, without changes of records. */
+/** Returns the publication of a migration that changes no stored records. */
 function publicationOf(
   task: TaskRow,
   row: DatasetMigrationRow,
@@ -151,7 +156,7 @@ function publicationOf(
     newFields: [],
     createdFields: [],
     edits: [],
-    metadata: metadataOf(result, context),
+    metadata: migrationMetadata(result, context),
     time: context.now(),
   };
 }

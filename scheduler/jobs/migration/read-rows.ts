@@ -1,5 +1,5 @@
 import type { Data } from 'apache-arrow';
-import { pickRowsOf } from '../../../engine/change/interleave.js';
+import { takeRows } from '../../../engine/change/interleave.js';
 import { ascendingRuns } from '../../../engine/change/replace-rows.js';
 import type { Column, Columns } from '../../../engine/core/types.js';
 import { materialise } from '../../../engine/query/results/materialise.js';
@@ -10,22 +10,23 @@ import { readColumns } from '../../../engine/store/read-columns.js';
 import { countRows, type ChunkRows, type ChunkSegment } from './chunk-rows.js';
 
 /**
- * Segments are read whole if at least this share of their rows is wanted; otherwise only the pages with wanted rows are. Rows in an order of
- * their own are spread over all pages, and reading them page by page would keep every page in memory.
+ * Minimum share of the rows of a segment above which the whole segment is read; below it, only the pages with wanted rows are read.
+ * `minOrderedShareToReadWhole` applies to rows in an order of their own: they are spread over all pages, and reading them page by page would keep
+ * every page in memory.
  */
-const wholeShare = 1 / 8;
-const wholeOrderedShare = 1 / 1024;
+const minShareToReadWhole = 1 / 8;
+const minOrderedShareToReadWhole = 1 / 1024;
 
-/** The columns, and their members, that at least one of the segments of a chunk has. */
-export function columnsIn({ segments }: ChunkRows, columns: Columns): Columns {
+/** Returns the columns, and their members, that exist in at least one of the segments of a chunk. */
+export function columnsOfChunk({ segments }: ChunkRows, columns: Columns): Columns {
   const stored = segments.map(({ segment }) => [...reservedColumns, ...segment.columns]);
-  return presentColumns(columns, stored).flatMap(withMembers);
+  return presentColumns(columns, stored).flatMap(dropEmptyObjects);
 }
 
 /** The column without objects that have no members in this file, because Parquet cannot store such objects. */
-function withMembers(column: Column): Columns {
+function dropEmptyObjects(column: Column): Columns {
   if (column.children === undefined) return [column];
-  const children = column.children.flatMap(withMembers);
+  const children = column.children.flatMap(dropEmptyObjects);
   return children.length === 0 ? [] : [{ ...column, children }];
 }
 
@@ -35,49 +36,56 @@ export async function readRows(rows: ChunkRows, columns: Columns): Promise<reado
   if (columns.length === 0) return [];
   const all = segments.reduce((sum, { segment }) => sum + segment.rows, 0);
   const count = countRows(rows);
-  if (order === undefined && count >= all * wholeShare) return readWhole(segments, columns);
-  if (order !== undefined && count >= all * wholeOrderedShare) {
-    const { runs, positions } = ascendingRuns(everySecond(order, 0), everySecond(order, 1));
+  if (order === undefined && count >= all * minShareToReadWhole)
+    return readWholeSegments(segments, columns);
+  if (order !== undefined && count >= all * minOrderedShareToReadWhole) {
+    const { runs, positions } = ascendingRuns(
+      alternateNumbers(order, 0),
+      alternateNumbers(order, 1),
+    );
     const rowsByIndex = new Map(runs.map((run) => [run.number, run.rows]));
     const ascending = segments.map((one, i) => ({ ...one, rows: rowsByIndex.get(i) ?? noRows }));
-    const data = await readWhole(ascending, columns);
-    return data.map((column) => pickRowsOf(column, positions));
+    const data = await readWholeSegments(ascending, columns);
+    return data.map((column) => takeRows(column, positions));
   }
   const source = openSegments(
     segments.map(({ file, segment: { blockChecksums } }) => ({ path: file, blockChecksums })),
   );
   const projection = columns.map((column) => ({ column, isStored: true }));
   try {
-    return materialise(source, refsOf(rows), projection, 'columns').data.children;
+    return materialise(source, rowReferencePairs(rows), projection, 'columns').data.children;
   } finally {
     source.close();
   }
 }
 
-function readWhole(segments: readonly ChunkSegment[], columns: Columns): Promise<readonly Data[]> {
+function readWholeSegments(
+  segments: readonly ChunkSegment[],
+  columns: Columns,
+): Promise<readonly Data[]> {
   return readColumns(
-    segments.map((one) => ({ ...one, leftOut: leftOut(one) })),
+    segments.map((one) => ({ ...one, leftOut: unselectedRows(one) })),
     columns,
   );
 }
 
 const noRows = new Int32Array(0);
 
-function everySecond(pairs: Int32Array, from: 0 | 1): Int32Array {
+function alternateNumbers(pairs: Int32Array, from: 0 | 1): Int32Array {
   const numbers = new Int32Array(pairs.length / 2);
   for (let i = 0; i < numbers.length; i++) numbers[i] = pairs[2 * i + from]!;
   return numbers;
 }
 
 /** The chunk without the records whose byte in `dropped` is 1. */
-export function withoutRecords(rows: ChunkRows, dropped: Uint8Array): ChunkRows {
+export function dropRecords(rows: ChunkRows, dropped: Uint8Array): ChunkRows {
   const { segments, order } = rows;
   if (order !== undefined)
     return { segments, order: order.filter((_, i) => dropped[i >> 1] === 0) };
   let before = 0;
   return {
     segments: segments.map((one) => {
-      const ownRows = rowsOf(one);
+      const ownRows = selectedRows(one);
       const first = before;
       before += ownRows.length;
       return { ...one, rows: ownRows.filter((_, i) => dropped[first + i] === 0) };
@@ -85,8 +93,8 @@ export function withoutRecords(rows: ChunkRows, dropped: Uint8Array): ChunkRows 
   };
 }
 
-/** The rows of a segment that a chunk does not have. */
-function leftOut({ segment, rows }: ChunkSegment): Int32Array {
+/** Returns the rows of a segment that are not in the chunk. */
+function unselectedRows({ segment, rows }: ChunkSegment): Int32Array {
   if (rows === 'all') return noRows;
   const otherRows = new Int32Array(segment.rows - rows.length);
   let count = 0;
@@ -98,18 +106,18 @@ function leftOut({ segment, rows }: ChunkSegment): Int32Array {
   return otherRows;
 }
 
-function rowsOf({ segment, rows }: ChunkSegment): Int32Array {
+function selectedRows({ segment, rows }: ChunkSegment): Int32Array {
   return rows === 'all' ? Int32Array.from({ length: segment.rows }, (_, row) => row) : rows;
 }
 
-/** Pairs of a segment number and a row number. */
-function refsOf(chunk: ChunkRows): Int32Array {
+/** Returns the rows of a chunk as pairs of an index of a segment and a row number. */
+function rowReferencePairs(chunk: ChunkRows): Int32Array {
   const { segments, order } = chunk;
   if (order !== undefined) return order;
   const refs = new Int32Array(2 * countRows(chunk));
   let end = 0;
   for (const [index, segment] of segments.entries())
-    for (const row of rowsOf(segment)) {
+    for (const row of selectedRows(segment)) {
       refs[end++] = index;
       refs[end++] = row;
     }

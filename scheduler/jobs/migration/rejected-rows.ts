@@ -5,9 +5,9 @@ import type { Columns, Value } from '../../../engine/core/types.js';
 import { FindingCollector, type ValidationParams } from '../../../engine/ingest/findings.js';
 import { RecordContext } from '../../../engine/ingest/record-context.js';
 import {
-  textStart,
+  truncateText,
   type RecordTexts,
-  type TextStart,
+  type TruncatedText,
 } from '../../../engine/ingest/record-texts.js';
 import {
   RecordErrors,
@@ -16,22 +16,22 @@ import {
 } from '../../../engine/ingest/rejected-lines.js';
 import { reservedColumns } from '../../../engine/store/arrow.js';
 import { writeRejectedPart, type RejectedPart } from '../import/rejected-part.js';
-import { castColumn, readerOf } from './cast-column.js';
+import { castColumn, nullableReader } from './cast-column.js';
 import type { ChunkRows } from './chunk-rows.js';
 import type { MigratedColumn } from './column-plan.js';
-import { columnsIn, readRows, withoutRecords } from './read-rows.js';
+import { columnsOfChunk, readRows, dropRecords } from './read-rows.js';
 
-/** The column that tells which records of the source were rejected. */
-const storedId = reservedColumns[0]!;
+/** The source column by which the file of rejected records identifies records. */
+const storedIdColumn = reservedColumns[0]!;
 
-/** Records that are cast at a time: only their errors are in memory. */
-const blockRecords = 256;
+/** Number of records that are cast at a time, so that only their errors are in memory. */
+const recordsPerBlock = 256;
 
-/** The part of a chunk's order that concerns its rejected records. */
-export interface RejectionOrder {
+/** The settings of a chunk that concern its rejected records. */
+export interface RejectionSettings {
   readonly columns: readonly MigratedColumn[];
   readonly validation: ValidationParams;
-  /** Whether this is the second pass: the warnings are known. */
+  /** Whether the chunk is written in the second pass, so that its warnings have been reported already. */
   readonly isFinal: boolean;
   /** Absolute path of the segment to write, in the task's scratch folder. */
   readonly file: string;
@@ -40,74 +40,75 @@ export interface RejectionOrder {
 }
 
 /**
- * Writes the records of a chunk whose byte in `failed` is 1, with their errors, beside the segment: each with the `_id` and the fields that it
- * has in the source, as JSON. Its line is its number within the chunk, from 1 on.
+ * Writes the records of a chunk whose byte in `failed` is 1, with their errors, to a file beside the segment. Each record is JSON with the
+ * `_id` and the fields that it has in the source; its line is its number within the chunk, from 1 on.
  */
 export async function writeRejectedRows(
   rows: ChunkRows,
   failed: Uint8Array,
-  { columns, validation, isFinal, file, rejectedBytes }: RejectionOrder,
+  { columns, validation, isFinal, file, rejectedBytes }: RejectionSettings,
 ): Promise<RejectedPart | null> {
   if (rejectedBytes === 0) return null;
-  const rejectedRows = withoutRecords(
+  const rejectedRows = dropRecords(
     rows,
     failed.map((flag) => 1 - flag),
   );
   const lines: number[] = [];
   for (let i = 0; i < failed.length; i++) if (failed[i] === 1) lines.push(i + 1);
-  const selectedColumns = columns.map(({ from }) => from).filter(({ physical }) => physical !== storedId.physical); // prettier-ignore
-  const columnsPresent = columnsIn(rejectedRows, [storedId, ...selectedColumns]);
+  const selectedColumns = columns.map(({ from }) => from).filter(({ physical }) => physical !== storedIdColumn.physical); // prettier-ignore
+  const columnsPresent = columnsOfChunk(rejectedRows, [storedIdColumn, ...selectedColumns]);
   const data = await readRows(rejectedRows, columnsPresent);
   const limits = { maxBytes: rejectedBytes, maxTextBytes: budgets.rejectedTextBytes };
-  const out = new RejectedLines(new RowTexts(lines, columnsPresent, data), limits);
-  for (let first = 0; first < lines.length && !out.isFull; first += blockRecords) {
-    const end = Math.min(first + blockRecords, lines.length);
-    const errors = new ErrorsOfRows();
-    // The columns are cast one after another, so they report the errors of one record apart from each other.
+  const out = new RejectedLines(new RecordJsonByLine(lines, columnsPresent, data), limits);
+  for (let first = 0; first < lines.length && !out.isFull; first += recordsPerBlock) {
+    const end = Math.min(first + recordsPerBlock, lines.length);
+    const errors = new ErrorsByLine();
+    // Each column reports its errors separately, because the columns are cast one after another; `errors` collects them by record.
     const context = new RecordContext(new FindingCollector(validation, isFinal, errors));
     for (const [i, from] of columnsPresent.entries()) {
       const cast = columns.find((one) => one.isCast && one.from.physical === from.physical);
       if (cast !== undefined)
         castColumn(data[i]!, from, cast.to, context, new Uint8Array(lines.length), first, end).release(); // prettier-ignore
     }
-    for (let row = first; row < end; row++) out.addRecord(lines[row]!, errors.of(row + 1));
+    for (let row = first; row < end; row++)
+      out.addRecord(lines[row]!, errors.errorsOfLine(row + 1));
   }
   return writeRejectedPart(out, file);
 }
 
-/** The errors of some records, by their lines. */
-class ErrorsOfRows implements RejectionSink {
+/** The errors of some records of a chunk, by the line number of the record. */
+class ErrorsByLine implements RejectionSink {
   readonly #records = new Map<number, RecordErrors>();
 
   add(line: number, code: number, field: string | null, message: string): void {
-    this.of(line).add(code, field, message);
+    this.errorsOfLine(line).add(code, field, message);
   }
 
   clear(): void {
     this.#records.clear();
   }
 
-  of(line: number): RecordErrors {
+  errorsOfLine(line: number): RecordErrors {
     const errors = this.#records.get(line) ?? new RecordErrors();
     this.#records.set(line, errors);
     return errors;
   }
 }
 
-/** Records as JSON, by their lines. */
-class RowTexts implements RecordTexts {
+/** The records of a chunk as JSON, by their line numbers. */
+class RecordJsonByLine implements RecordTexts {
   readonly #rows: ReadonlyMap<number, number>;
   readonly #members: readonly (readonly [string, (row: number) => Value])[];
 
-  /** `lines` are the line numbers of the rows of the columns. */
+  /** `lines` are the line numbers of the records whose values `data` holds. */
   constructor(lines: readonly number[], columns: Columns, data: readonly Data[]) {
     this.#rows = new Map(lines.map((line, row) => [line, row]));
-    this.#members = columns.map((column, i) => [column.name, readerOf(column, data[i]!)]);
+    this.#members = columns.map((column, i) => [column.name, nullableReader(column, data[i]!)]);
   }
 
-  textOf(line: number, maxBytes: number): TextStart {
+  textOf(line: number, maxBytes: number): TruncatedText {
     const row = this.#rows.get(line)!;
     const record = Object.fromEntries(this.#members.map(([name, valueAt]) => [name, valueAt(row)]));
-    return textStart(Buffer.from(stringifyJson(record)), maxBytes);
+    return truncateText(Buffer.from(stringifyJson(record)), maxBytes);
   }
 }

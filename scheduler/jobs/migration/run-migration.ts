@@ -1,9 +1,9 @@
 import { findRows, needsEngine } from '../../../engine/query/plan/find.js';
 import type { RowBatch } from '../../../engine/query/plan/executor.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
-import { canceled } from '../../../engine/core/errors.js';
-import { applyChange, deletionOf } from '../change/apply-change.js';
-import { sampleOfSegments, sampleRecords } from '../import/dry-run.js';
+import { canceledError } from '../../../engine/core/errors.js';
+import { applyChange, deleteFoundRows } from '../change/apply-change.js';
+import { sampleOfSegments, maxSampleRecords } from '../import/dry-run.js';
 import { writeRejectedFile } from '../import/rejected-file.js';
 import type { RunContext } from '../job.js';
 import { countRows, type ChunkRows } from './chunk-rows.js';
@@ -11,24 +11,27 @@ import { ChunkWriter } from './chunk-writer.js';
 import { migrationOutcome, type MigrationOutcome } from './migration-outcome.js';
 import type { MigrationParams, MigrationResult } from './migration-types.js';
 
-/** Timeout of the query: that of an export. */
-const queryMs = 24 * 3_600_000;
+/** Timeout of the query of a migration, the same as that of an export. */
+const queryTimeoutMs = 24 * 3_600_000;
 
-/** Writes the records that the query finds, with the columns of the target, as segments in the scratch folder, or finds those to delete. */
+/**
+ * Writes the records that the query finds, with the columns of the target, as segments in the scratch folder; or finds the records to
+ * delete.
+ */
 export async function runMigration(
   params: MigrationParams,
   context: RunContext,
 ): Promise<MigrationResult> {
   const { snapshot, request } = params;
   try {
-    if (!needsEngine(snapshot, request)) return await migrateInto(params, context, undefined);
-    return await context.withQueryEngine((engine) => migrateInto(params, context, engine));
+    if (!needsEngine(snapshot, request)) return await migrateWithEngine(params, context, undefined);
+    return await context.withQueryEngine((engine) => migrateWithEngine(params, context, engine));
   } catch (error) {
-    throw context.signal.aborted ? canceled() : error;
+    throw context.signal.aborted ? canceledError() : error;
   }
 }
 
-async function migrateInto(
+async function migrateWithEngine(
   params: MigrationParams,
   context: RunContext,
   engine: QueryEngine | undefined,
@@ -36,29 +39,39 @@ async function migrateInto(
   const { snapshot, request, change, deletesRows, dryRun } = params;
   const options = {
     signal: context.signal,
-    timeoutMs: queryMs,
+    timeoutMs: queryTimeoutMs,
     subject: `dataset ${snapshot.datasetId}`,
   };
   const batches = (): AsyncIterable<RowBatch> => findRows(engine, snapshot, request, options);
   if (deletesRows) {
-    const appliedDeletion = await deletionOf(snapshot, batches());
+    const appliedDeletion = await deleteFoundRows(snapshot, batches());
     const counts = { read: appliedDeletion.removed, made: 0, stored: 0, rejected: 0 };
-    return { ...resultOf(params, migrationOutcome(params, [], counts)), change: appliedDeletion };
+    return {
+      ...migrationResultOf(params, migrationOutcome(params, [], counts)),
+      change: appliedDeletion,
+    };
   }
   const writer = new ChunkWriter(params, context);
-  await writer.writeAll(batches());
-  const rejectedFile = await writeRejectedFile([writer.rejecting()], context);
-  const outcome = migrationOutcome(params, writer.chunks, writer.counts(), rejectedFile);
-  const migratedRecords = { ...resultOf(params, outcome), segments: writer.segments() };
+  await writer.writeAllChunks(batches());
+  const rejectedFile = await writeRejectedFile([writer.rejectingSource()], context);
+  const outcome = migrationOutcome(
+    params,
+    writer.completedChunks,
+    writer.countRecords(),
+    rejectedFile,
+  );
+  const migratedRecords = { ...migrationResultOf(params, outcome), segments: writer.segments() };
   const newest = change && (await context.snapshot(change.datasetId));
   const result = newest
     ? { ...migratedRecords, ...(await applyChange(change, migratedRecords, newest, context)) }
     : migratedRecords;
   if (dryRun === null || change?.mode === 'delete') return result;
   const first =
-    writer.firstRows === undefined ? undefined : firstRowsOf(writer.firstRows, sampleRecords);
+    writer.firstChunkRows === undefined
+      ? undefined
+      : takeFirstRows(writer.firstChunkRows, maxSampleRecords);
   const sample = await sampleOfSegments(
-    first === undefined ? [] : await writer.sample(first, outcome.columns),
+    first === undefined ? [] : await writer.writeSampleSegment(first, outcome.columns),
     outcome.columns,
     dryRun.fields,
     params.described,
@@ -67,7 +80,7 @@ async function migrateInto(
   return { ...result, dryRun: { sample, seen: outcome.seen } };
 }
 
-function resultOf(
+function migrationResultOf(
   { declared, described, createdFields, genomeBuild }: MigrationParams,
   { columns, records, metadata }: MigrationOutcome,
 ): MigrationResult {
@@ -84,7 +97,7 @@ function resultOf(
 }
 
 /** The first records of a chunk. */
-function firstRowsOf(rows: ChunkRows, most: number): ChunkRows {
+function takeFirstRows(rows: ChunkRows, most: number): ChunkRows {
   const { segments, order } = rows;
   if (order !== undefined) return { segments, order: order.subarray(0, 2 * most) };
   let rowsLeft = most;

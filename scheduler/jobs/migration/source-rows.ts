@@ -7,16 +7,19 @@ import { reservedColumns } from '../../../engine/store/arrow.js';
 import { countRows, type ChunkRows } from './chunk-rows.js';
 import { readRows } from './read-rows.js';
 
-/** A segment has fewer rows, so that a segment and a row make one integer that a double holds. */
-const rowsPerSegment = 2 ** 31;
+/**
+ * Upper limit of the number of rows of a segment. It allows a segment number and a row number to be stored as one integer that a double
+ * holds exactly.
+ */
+const maxRowsPerSegment = 2 ** 31;
 
-/** The record of the source that a number in the column of rows stands for. */
-export function rowOfNumber(number: number): RowRef {
-  return [Math.floor(number / rowsPerSegment), number % rowsPerSegment];
+/** Returns the source record that a number in the column of row numbers stands for. */
+export function sourceRowOf(number: number): RowRef {
+  return [Math.floor(number / maxRowsPerSegment), number % maxRowsPerSegment];
 }
 
-/** Adds the reserved columns in front, with their values in the source, and a column of the rows there at the end. */
-export async function withSourceRows(
+/** Returns the batch with the reserved columns first, which have their values in the source, and with the column of row numbers last. */
+export async function addSourceRowColumn(
   batch: Batch,
   rows: ChunkRows,
   column: Column,
@@ -25,7 +28,7 @@ export async function withSourceRows(
     type: new Int64(),
     length: batch.rows,
     nullCount: 0,
-    data: rowNumbers(rows),
+    data: encodeSourceRows(rows),
   });
   const children = [...batch.data.data.children, numbers];
   const wholeBatch = makeBatch([...batch.columns, column], batch.rows, children);
@@ -35,11 +38,11 @@ export async function withSourceRows(
   );
 }
 
-function rowNumbers(rows: ChunkRows): BigInt64Array {
+function encodeSourceRows(rows: ChunkRows): BigInt64Array {
   const { segments, order } = rows;
   const numbers = new BigInt64Array(countRows(rows));
   const numberOf = (index: number, row: number): bigint =>
-    BigInt(segments[index]!.number * rowsPerSegment + row);
+    BigInt(segments[index]!.number * maxRowsPerSegment + row);
   if (order !== undefined) {
     for (let i = 0; i < numbers.length; i++)
       numbers[i] = numberOf(order[2 * i]!, order[2 * i + 1]!);

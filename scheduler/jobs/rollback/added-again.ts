@@ -1,44 +1,49 @@
-import { without } from '../../../engine/core/ascending.js';
+import { subtractAscending } from '../../../engine/core/ascending.js';
 import { runTexts } from '../../../engine/query/plan/query.js';
 import type { QueryRequest } from '../../../engine/query/request/request.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import type { RowRef } from '../../../engine/query/plan/executor.js';
-import { node } from '../../../engine/query/predicate/predicate.js';
+import { freezePredicate } from '../../../engine/query/predicate/predicate.js';
 import { reservedCells } from '../../../engine/query/results/reserved-cells.js';
 import { deletedRows } from '../../../engine/store/deletion-vector.js';
 import type { Rollback, Snapshot } from '../../../engine/store/store.js';
 
-/** A commit that has added records again which a rollback would restore. */
-export interface AddedAgain {
+/** A commit that has written records under ids of records that a rollback would restore. */
+export interface ReaddingCommit {
   readonly commitId: number;
   readonly records: number;
   readonly exampleId: string;
 }
 
 /** Number of ids in one query. */
-const batchIds = 5_000;
+const idsPerQuery = 5_000;
 
 /**
- * The commits that have last written records with the `_id` of one that a rollback would restore, ascending. The records of the commit that is
- * rolled back, `commitId`, do not count: they go.
+ * Returns the commits that last wrote records with the `_id` of a record that a rollback would restore, in ascending order. Records of
+ * `commitId`, the commit that is rolled back, do not count, because the rollback removes them.
  */
-export async function addedAgain(
+export async function findReaddingCommits(
   engine: QueryEngine,
   snapshot: Snapshot,
   { update }: Rollback,
   commitId: number,
-): Promise<readonly AddedAgain[]> {
+): Promise<readonly ReaddingCommit[]> {
   const restored = restoredRows(snapshot, update);
-  const found = new Map<number, AddedAgain>();
-  for (let at = 0; at < restored.length; at += batchIds) {
-    const someCells = reservedCells(snapshot, restored.slice(at, at + batchIds));
+  const found = new Map<number, ReaddingCommit>();
+  for (let at = 0; at < restored.length; at += idsPerQuery) {
+    const someCells = reservedCells(snapshot, restored.slice(at, at + idsPerQuery));
     const values = someCells.flatMap(([id]) => id ?? []);
-    const predicate = node({ kind: 'in', field: ownId, values, ignoreCase: false });
+    const predicate = freezePredicate({
+      kind: 'in',
+      field: recordIdField,
+      values,
+      ignoreCase: false,
+    });
     const { results } = await runTexts(
       engine,
       snapshot,
       [],
-      { ...idAndCommit, predicate },
+      { ...idAndCommitRequest, predicate },
       undefined,
     );
     for (const text of results) {
@@ -52,25 +57,25 @@ export async function addedAgain(
   return [...found.values()].sort((a, b) => a.commitId - b.commitId);
 }
 
-const ownId = { name: '_id', path: ['_id'], type: 'string' } as const;
+const recordIdField = { name: '_id', path: ['_id'], type: 'string' } as const;
 
-const idAndCommit: Omit<QueryRequest, 'predicate'> = {
+const idAndCommitRequest: Omit<QueryRequest, 'predicate'> = {
   scores: [],
   fields: [['_id'], ['_commit']],
   excludeFields: [],
   ordering: [],
   offset: 0,
-  limit: batchIds,
+  limit: idsPerQuery,
   facets: null,
 };
 
-/** The rows that are deleted in a snapshot and not after an update of its segments. */
+/** Returns the rows that are deleted in a snapshot and no longer deleted after an update of its segments. */
 function restoredRows(snapshot: Snapshot, update: Rollback['update']): readonly RowRef[] {
   const after = new Map(update.map((segment) => [segment.path, segment.deletion]));
   return snapshot.segments.flatMap(({ path, deletion }, segment) => {
     if (deletion === undefined || !after.has(path)) return [];
     const laterDeletion = after.get(path);
-    const rows = without(
+    const rows = subtractAscending(
       deletedRows(deletion),
       laterDeletion ? deletedRows(laterDeletion) : new Int32Array(0),
     );

@@ -2,34 +2,36 @@ import type { Catalog } from '../../../engine/catalog/catalog.js';
 import type { CommitRow } from '../../../engine/catalog/commits.js';
 import type { Publication } from '../../../engine/catalog/publish.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
-import { notFound } from '../../../engine/core/errors.js';
+import { notFoundError } from '../../../engine/core/errors.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { reservedCells } from '../../../engine/query/results/reserved-cells.js';
 import type { Rollback, Snapshot, Store } from '../../../engine/store/store.js';
 import { withDatasetLock } from '../../queue/dataset-lock.js';
 import { appendableSnapshot } from '../visible-data.js';
-import { addedAgain } from './added-again.js';
+import { findReaddingCommits } from './added-again.js';
 
-/** The conditions under which later commits prevent a rollback. */
+/** Which later commits prevent a rollback. */
 export const rollbackModes = ['records', 'strict'] as const;
 /**
- * `records`: later commits do that changed the same records. `strict`: all later commits do that changed records, other than by adding
- * some (contract 16).
+ * With `records`, a later commit prevents a rollback if it changed the same records. With `strict`, every later commit prevents it that
+ * changed records other than by adding some (contract 16).
  */
 export type RollbackMode = (typeof rollbackModes)[number];
 
 /** Whether a commit can be rolled back. */
 export interface RollbackCheck {
-  /** Why it cannot, or what would happen. */
+  /** The reason why the commit cannot be rolled back, or what a rollback would do. */
   readonly detail: string;
   readonly isBlocked: boolean;
   readonly blocking: readonly BlockingCommit[];
 }
 
-/** A commit that stands in the way. */
+/** A later commit that prevents a rollback. */
 export interface BlockingCommit {
   readonly commit: CommitRow;
-  /** Number of records that both commits changed, and the `_id` of one of them; null where the mode does not ask for them. */
+  /**
+   * Number of records that both commits changed; `exampleId` is the `_id` of one of them. Null if the mode does not depend on the records.
+   */
   readonly records: number | null;
   readonly exampleId: string | null;
 }
@@ -41,11 +43,11 @@ export interface RollbackContext {
   readonly queryEngine: QueryEngine;
 }
 
-/** A rollback that has been computed, with what stands in its way. */
+/** A computed rollback, and the commits that prevent it. */
 interface PreparedRollback {
   readonly check: RollbackCheck;
   readonly snapshot: Snapshot;
-  /** The computed rollback; undefined if it is blocked before anything had to be computed. */
+  /** The computed rollback; undefined if it was found to be blocked without computing it. */
   readonly rollback?: Rollback;
 }
 
@@ -59,10 +61,9 @@ export async function checkRollback(
 }
 
 /**
- * Takes a commit back by a commit of its own: the records that it added go, and those that it removed come back. Returns the new commit,
- * or, if it is blocked, what stands in the way.
- *
- * Choice: a rollback cannot be rolled back; fields that only the removed records had stay, without values.
+ * Rolls a commit back by a new commit, which removes the records that the old one added and restores those that it removed. Returns the new
+ * commit, or what prevents the rollback. Choice: a rollback cannot be rolled back; fields that only the removed records had remain, without
+ * values.
  */
 export async function rollBack(
   context: RollbackContext,
@@ -101,12 +102,12 @@ export async function rollBack(
     const { columns } = snapshot;
     const change = { columns, add: [], remove, update, info: { publication }, base };
     const { version } = await store.commit(datasetId, change, '');
-    // The rollback is durable now: after a crash, reconciliation replays it from the log.
+    // The rollback is durable now: after a crash, reconciliation applies it to the catalogue.
     crashpoint('rollback.before-catalog');
     await catalog.publish({ ...publication, logVersion: version });
     crashpoint('rollback.after-catalog');
     const row = await catalog.commits.get(publication.commitId);
-    if (row === undefined) throw notFound();
+    if (row === undefined) throw notFoundError();
     return row;
   });
 }
@@ -139,7 +140,7 @@ async function prepareRollback(
     return blockedRollback(`The commit has been rolled back already, by commit ${earlierRollback.id}.`, [blockingCommit(earlierRollback)]); // prettier-ignore
   if (mode === 'strict') {
     const laterCommits = await catalog.commits.changesAfter(datasetId, logVersion);
-    if (laterCommits.length > 0) return blockedRollback(`${countOf(laterCommits.length)} changed records of the dataset later: roll them back first, the newest first.`, laterCommits.map(blockingCommit)); // prettier-ignore
+    if (laterCommits.length > 0) return blockedRollback(`${commitCountText(laterCommits.length)} changed records of the dataset later: roll them back first, the newest first.`, laterCommits.map(blockingCommit)); // prettier-ignore
   }
   const rollback = await store.rollback(datasetId, logVersion);
   if (rollback.lost > 0)
@@ -155,13 +156,13 @@ async function prepareRollback(
       const [cells] = reservedCells(snapshot, [[segment, example.row]]);
       blocking.push({ commit: row, records, exampleId: cells?.[0] ?? null });
     }
-    const detail = `${countOf(rollback.blockers.length)} changed records of this commit later: roll them back first, the newest first.`;
+    const detail = `${commitCountText(rollback.blockers.length)} changed records of this commit later: roll them back first, the newest first.`;
     return blockedRollback(detail, blocking);
   }
-  // Only commits of these modes add records under the `_id` of a former record.
+  // Only commits that change records, which `changesAfter` returns, can add records under the `_id` of a removed record.
   const changes = rollback.restored === 0 ? [] : await catalog.commits.changesAfter(datasetId, -1);
   if (changes.some(({ recordsAdded }) => recordsAdded > 0)) {
-    const idsAddedAgain = await addedAgain(queryEngine, snapshot, rollback, commit.id);
+    const idsAddedAgain = await findReaddingCommits(queryEngine, snapshot, rollback, commit.id);
     const blocking: BlockingCommit[] = [];
     for (const { commitId, records, exampleId } of idsAddedAgain) {
       const row = await catalog.commits.get(commitId);
@@ -175,6 +176,6 @@ async function prepareRollback(
   return { check: { detail, isBlocked: false, blocking: [] }, snapshot, rollback };
 }
 
-function countOf(commits: number): string {
+function commitCountText(commits: number): string {
   return commits === 1 ? '1 commit' : `${commits} commits`;
 }

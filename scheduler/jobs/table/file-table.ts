@@ -4,7 +4,7 @@ import type { Snapshot } from '../../../engine/store/store.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { tableFormatOf } from '../../../readers/index.js';
 
-/** A revision of an uploaded file. */
+/** An uploaded file at one of its revisions. */
 export interface TableFile {
   readonly objectId: number;
   readonly revision: number;
@@ -16,7 +16,7 @@ export interface FileTable {
   readonly snapshot: Snapshot;
   /** A field for each column and each member of an object, in the order of the file. */
   readonly fields: readonly DatasetField[];
-  /** Whether all columns are strings, as in CSV without inferred types. */
+  /** Returns the fields of a table's columns; members of objects have dotted names. */
   readonly isAllText: boolean;
 }
 

@@ -1,9 +1,9 @@
-import { notFound } from '../../../engine/core/errors.js';
-import { looseSnapshot } from '../../../engine/store/loose.js';
+import { notFoundError } from '../../../engine/core/errors.js';
+import { unloggedSnapshot } from '../../../engine/store/loose.js';
 import { tableFormatOf } from '../../../readers/index.js';
 import type { JobQueue } from '../../queue/queue.js';
 import { fieldsOfTable, type FileTable, type TableFile } from './file-table.js';
-import { schemaName, type TableResult } from './run-table.js';
+import { schemaFileName, type TableResult } from './run-table.js';
 import type { TableCache, TableSource } from './table-cache.js';
 
 /** Uploaded files as tables, which the worker creates on demand. */
@@ -13,11 +13,11 @@ export interface FileTables {
    * not in the cache. Concurrent callers wait for the same table; when all of them have aborted, its creation is canceled.
    */
   use<T>(file: TableFile, signal: AbortSignal, work: (table: FileTable) => Promise<T>): Promise<T>;
-  /** Called when the file of an object was replaced or deleted, or a dataset was deleted. */
+  /** Drops the tables of an object whose file was replaced or deleted, or of a deleted dataset. */
   drop(objectId: number): Promise<void>;
 }
 
-/** Options of `fileTables`. */
+/** Options of `createFileTables`. */
 export interface FileTablesOptions {
   readonly queue: Pick<JobQueue, 'perform'>;
   report(message: string): void;
@@ -26,18 +26,18 @@ export interface FileTablesOptions {
 }
 
 /** The tables of uploaded files that a cache keeps. */
-export function fileTables(
+export function createFileTables(
   cache: TableCache,
   { queue, report, counted }: FileTablesOptions,
 ): FileTables {
   const sourceOf = (file: TableFile): TableSource<FileTable> => {
     const { objectId, revision, filename } = file;
     return {
-      key: keyOf(file),
+      key: tableKeyOf(file),
       objectId,
       isKept: true,
       keepsError: isFileError,
-      gone: notFound,
+      gone: notFoundError,
       async create(signal) {
         const order = {
           description: `Read ${filename} as a table`,
@@ -45,7 +45,7 @@ export function fileTables(
           params: { revision, filename },
         };
         const { task, result } = await queue.perform('table', order, signal);
-        const table = tableOf(file, task.id, result);
+        const table = fileTableOf(file, task.id, result);
         return { table, folder: result.folder, bytes: table.snapshot.bytes };
       },
       async created({ snapshot }) {
@@ -54,13 +54,13 @@ export function fileTables(
     };
   };
   return {
-    use: (file, signal, work) => cache.use(sourceOf(file), signal, work),
-    drop: (objectId) => cache.drop(objectId),
+    use: (file, signal, work) => cache.withTable(sourceOf(file), signal, work),
+    drop: (objectId) => cache.dropTablesOf(objectId),
   };
 }
 
-/** Identifies a table: the revision, and how it is read, which depends on the name of the object. */
-function keyOf({ objectId, revision, filename }: TableFile): string {
+/** Returns the key of a table: the revision of the file and how it is read, which depends on the name of the object. */
+function tableKeyOf({ objectId, revision, filename }: TableFile): string {
   const { reader, readerParams } = tableFormatOf(filename);
   return `file ${objectId}-${revision} ${reader} ${JSON.stringify(readerParams)}`;
 }
@@ -71,14 +71,14 @@ function isFileError(error: unknown): boolean {
   return code === 'input' || code === 'invalid' || code === 'budget';
 }
 
-function tableOf(
+function fileTableOf(
   file: TableFile,
   taskId: number,
   { columns, segments, folder }: TableResult,
 ): FileTable {
-  const snapshot = looseSnapshot(
-    { folder, schema: schemaName, columns, segments },
-    // The task's id is unique; the SQL engine caches by dataset and version.
+  const snapshot = unloggedSnapshot(
+    { folder, schema: schemaFileName, columns, segments },
+    // The task's id is unique, so it serves as the version: the SQL engine caches by dataset and version.
     { datasetId: file.objectId, version: taskId },
   );
   return {

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import { budgets, byteSize } from '../../../engine/core/budgets.js';
+import { budgets, byteSizeText } from '../../../engine/core/budgets.js';
 import { AppError, InputError } from '../../../engine/core/errors.js';
 import { makeFolder, sweepFolder } from '../../../engine/core/files.js';
 import { writeStream } from '../../../engine/core/file-writer.js';
 import { PhysicalNames } from '../../../engine/ingest/physical-names.js';
 import { unifyColumns } from '../../../engine/ingest/unify-columns.js';
-import { schemaFile } from '../../../engine/store/schema-file.js';
+import { encodeSchemaFile } from '../../../engine/store/schema-file.js';
 import type { Segment } from '../../../engine/store/store.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { readerNamed, tableFormatOf } from '../../../readers/index.js';
@@ -28,10 +28,10 @@ export interface TableResult {
 }
 
 /** Name of the file that declares the columns. */
-export const schemaName = 'schema.parquet';
+export const schemaFileName = 'schema.parquet';
 
 /** Files of up to this size are read before the chunks of imports, because a query waits for them. */
-const urgentBytes = 64 << 20;
+const maxUrgentFileBytes = 64 << 20;
 
 /**
  * Reads an uploaded file into segments, with the code of imports. The table is written to a folder of its own, which nothing uses
@@ -43,7 +43,7 @@ export async function runTable(file: TableFile, context: RunContext): Promise<Ta
   const path = data.object(objectId, revision);
   const folder = data.fileTable(objectId, revision, taskId);
   await makeFolder(folder);
-  await sweepFolder(folder); // it may have files of an earlier attempt
+  await sweepFolder(folder); // the folder may have files of an earlier attempt
   const { known, bytes } = await declaredColumns(file, path);
   let run: SourceRun | undefined;
   const importContext: ImportRunContext = {
@@ -53,40 +53,40 @@ export async function runTable(file: TableFile, context: RunContext): Promise<Ta
     transient: [],
     fixedEntities: [],
     commitId: 0,
-    isUrgent: bytes <= urgentBytes,
+    isUrgent: bytes <= maxUrgentFileBytes,
     isDryRun: false,
     isIntermediate: false,
     replaceable: undefined,
     rejected: new RejectedBudget(),
     resume: null,
-    chunkRead: () => checkSize(file, run),
+    chunkRead: () => checkTableSize(file, run),
   };
   const flow = new ChunkFlow(pool.threads + 2, signal);
-  const local: LocalFile = { file: path, bytes, md5: null, identity: '' };
+  const local: LocalFile = { completeFile: path, bytes, md5: null, identity: '' };
   const toRead: SourceToRead = {
-    source: sourceOf(file, path),
+    source: importSourceOfFile(file, path),
     firstChunk: 0,
     isCounted: false,
     file: async () => local,
     opened: (opened) => void (run = opened),
   };
-  await SourceRun.read(importContext, toRead, flow);
-  await flow.settled();
+  await SourceRun.readSource(importContext, toRead, flow);
+  await flow.allFinished();
   const done = run!;
   requireNoErrors(file, done);
-  const { columns } = unifyColumns(known, done.columns());
+  const { columns } = unifyColumns(known, done.columnsOfChunks());
   const second = new ChunkFlow(pool.threads + 2, signal);
-  await done.rewrite(columns, second);
-  await second.settled();
+  await done.rewriteChunks(columns, second);
+  await second.allFinished();
   requireNoErrors(file, done);
   const segments = done.results().flatMap(({ segment }) => segment ?? []);
-  await writeStream(join(folder, schemaName), [schemaFile(columns)]);
-  const files = new Set([schemaName, ...segments.map(({ path }) => path)]);
+  await writeStream(join(folder, schemaFileName), [encodeSchemaFile(columns)]);
+  const files = new Set([schemaFileName, ...segments.map(({ path }) => path)]);
   await sweepFolder(folder, (name) => files.has(name));
   return { columns, segments, folder };
 }
 
-/** The size of the file, and the columns that its header declares if all values of the format are strings. */
+/** Returns the size of the file, and the columns that its header declares if all values of its format are strings. */
 async function declaredColumns(
   job: TableFile,
   file: string,
@@ -111,7 +111,7 @@ async function declaredColumns(
   }
 }
 
-function sourceOf(job: TableFile, file: string): ImportSource {
+function importSourceOfFile(job: TableFile, file: string): ImportSource {
   const { reader, readerParams } = tableFormatOf(job.filename);
   return {
     location: { kind: 'file', file, identity: '', md5: null },
@@ -125,13 +125,13 @@ function sourceOf(job: TableFile, file: string): ImportSource {
   };
 }
 
-function checkSize(job: TableFile, run: SourceRun | undefined): void {
+function checkTableSize(job: TableFile, run: SourceRun | undefined): void {
   const segments = run?.results().map(({ segment }) => segment?.bytes ?? 0) ?? [];
   const bytes = segments.reduce((sum, one) => sum + one, 0);
   if (bytes <= budgets.fileTableBytes) return;
   throw new AppError(
     'budget',
-    `${job.filename} takes more than ${byteSize(budgets.fileTableBytes)} as a table, the most that a file may take to be queried: import it into a dataset`,
+    `${job.filename} takes more than ${byteSizeText(budgets.fileTableBytes)} as a table, the most that a file may take to be queried: import it into a dataset`,
   );
 }
 

@@ -1,27 +1,27 @@
 import { budgets } from '../../../engine/core/budgets.js';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
-import { canceled, type AppError } from '../../../engine/core/errors.js';
+import { canceledError, type AppError } from '../../../engine/core/errors.js';
 import { removeTree, sweepFolder } from '../../../engine/core/files.js';
 
 /** How a table is created. */
 export interface TableSource<T> {
-  /** Two sources with the same key have the same table. */
+  /** The key of the table in the cache: sources with equal keys have the same table. */
   readonly key: string;
-  /** The file or the dataset that is read. */
+  /** The id of the file or the dataset that is read. */
   readonly objectId: number;
-  /** The table stays in the cache when its last user has left. */
+  /** Whether the table stays in the cache when its last user has left. */
   readonly isKept: boolean;
   /** Creates the table in a new folder. */
   create(signal: AbortSignal): Promise<CreatedTable<T>>;
   /** Called once with the new table, before anybody uses it. */
   created?(table: T): Promise<void>;
-  /** Whether creating the table again would fail with this error again. */
+  /** Whether an error is kept in the cache, because creating the table again would fail with it again. */
   keepsError(error: unknown): boolean;
   /** Creates the error for a source that was deleted while it was being read. */
   gone(): AppError;
 }
 
-/** A table, and the folder that has its files. */
+/** A table, and the folder that contains its files. */
 export interface CreatedTable<T> {
   readonly table: T;
   readonly folder: string;
@@ -35,8 +35,10 @@ export interface TableCacheOptions {
   report(message: string): void;
 }
 
-/** Bytes that each entry counts in addition to its files, so that the number of small tables and of rejected files is limited. */
-const entryBytes = 1 << 20;
+/**
+ * Number of bytes that count for each entry in addition to its files, so that the number of small tables and of cached errors is limited.
+ */
+const entryOverheadBytes = 1 << 20;
 
 interface CachedTable {
   readonly source: TableSource<unknown>;
@@ -44,22 +46,22 @@ interface CachedTable {
   table: Promise<unknown>;
   /** Number of callers that wait for the table or use it. */
   users: number;
-  /** `unreadable`: the table cannot be created, and the error is cached. */
+  /** The state of the table; `unreadable` means that the table cannot be created and that the error is cached. */
   state: 'creating' | 'ready' | 'unreadable';
   /** The folder of the table; null until the table is complete. */
   folder: string | null;
   bytes: number;
-  /** The entry is no longer in the cache; it is removed when its last user has left. */
+  /** Whether the entry is no longer in the cache; its table is removed when its last user has left. */
   isDropped: boolean;
 }
 
 /**
- * A cache of tables in the API process, which the worker creates on demand, limited to `budgets.fileTableBytes`; the least recently used
- * tables are removed first. Nothing else knows the folders of the tables, so a start begins with an empty cache.
+ * A cache of tables in the API process, which the worker creates on demand. Its size is limited to `budgets.fileTableBytes`; the least
+ * recently used tables are removed first. Nothing else refers to the folders of the tables, so the cache is empty when the server starts.
  */
 export class TableCache {
   readonly #options: TableCacheOptions;
-  /** Entries by key, the least recently used first. */
+  /** The entries by key; the least recently used is the first. */
   readonly #entries = new Map<string, CachedTable>();
 
   constructor(options: TableCacheOptions) {
@@ -67,15 +69,15 @@ export class TableCache {
   }
 
   /** Removes the tables of an earlier process. */
-  async start(): Promise<void> {
+  async sweepTableFolder(): Promise<void> {
     await sweepFolder(this.#options.data.fileTables);
   }
 
   /**
-   * Calls `work` with a table, and whether it was in the cache; returns the result. The table is not removed before that. Concurrent
-   * callers wait for the same table; when all of them have aborted, its creation is canceled.
+   * Calls `work` with a table and with whether it was in the cache; returns the result of `work`. The table is not removed before `work`
+   * has ended. Concurrent callers wait for the same table; when all of them have aborted, its creation is canceled.
    */
-  async use<S, T>(
+  async withTable<S, T>(
     source: TableSource<S>,
     signal: AbortSignal,
     work: (table: S, wasReady: boolean) => Promise<T>,
@@ -83,14 +85,14 @@ export class TableCache {
     const entry = this.#acquire(source);
     const wasReady = entry.state === 'ready';
     try {
-      return await work((await unlessAborted(entry.table, signal)) as S, wasReady);
+      return await work((await orAbort(entry.table, signal)) as S, wasReady);
     } finally {
       await this.#release(entry);
     }
   }
 
   /** Removes the tables of a file or a dataset. */
-  async drop(objectId: number): Promise<void> {
+  async dropTablesOf(objectId: number): Promise<void> {
     const outdatedEntries = [...this.#entries.values()].filter(
       ({ source }) => source.objectId === objectId,
     );
@@ -114,18 +116,18 @@ export class TableCache {
       users: 0,
       state: 'creating',
       folder: null,
-      bytes: entryBytes,
+      bytes: entryOverheadBytes,
       isDropped: false,
     };
     const { signal } = entry.abort;
     entry.table = this.#read(entry).catch(async (error: unknown) => {
       const isDropped = entry.isDropped;
-      // An error of what is read would occur again; any other may be temporary.
+      // An error caused by the source would occur again and is cached; any other error may be temporary.
       if (source.keepsError(error)) entry.state = 'unreadable';
       else await this.#drop(entry);
       throw isDropped && !signal.aborted ? source.gone() : error;
     });
-    entry.table.catch(() => undefined); // every user may have left
+    entry.table.catch(() => undefined); // the rejection is handled even if every user has left
     return entry;
   }
 
@@ -143,7 +145,7 @@ export class TableCache {
     const { key } = entry.source;
     if (this.#entries.get(key) === entry) this.#entries.delete(key);
     if (entry.users > 0) return;
-    entry.abort.abort(canceled()); // without effect on a table that is ready
+    entry.abort.abort(canceledError()); // without effect on a table that is ready
     await this.#remove(entry.folder);
   }
 
@@ -163,7 +165,7 @@ export class TableCache {
     const { table, folder, bytes } = await entry.source.create(signal);
     if (signal.aborted) {
       await this.#remove(folder);
-      throw canceled();
+      throw canceledError();
     }
     entry.state = 'ready';
     entry.folder = folder;
@@ -172,18 +174,18 @@ export class TableCache {
     return table;
   }
 
-  /** A folder that cannot be removed is left to the next start. */
+  /** Removes the folder of a table. A folder that cannot be removed remains until the next start. */
   async #remove(folder: string | null): Promise<void> {
     if (folder === null) return;
     await removeTree(folder).catch((error: unknown) => this.#options.report(String(error)));
   }
 }
 
-/** The value of the promise. Rejects with `canceled` if the signal aborts first. */
-async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  if (signal.aborted) throw canceled();
+/** Returns the value of a promise. Rejects with `canceled` if the signal aborts first. */
+async function orAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  if (signal.aborted) throw canceledError();
   const aborted = Promise.withResolvers<never>();
-  const abort = (): void => aborted.reject(canceled());
+  const abort = (): void => aborted.reject(canceledError());
   signal.addEventListener('abort', abort, { once: true });
   try {
     return await Promise.race([promise, aborted.promise]);

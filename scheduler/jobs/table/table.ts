@@ -6,8 +6,8 @@ import type { TableFile } from './file-table.js';
 import { runTable, type TableResult } from './run-table.js';
 
 /**
- * Reads an uploaded file into a table, for queries without an import. A query waits for the result, so tables precede merges, and
- * small files precede the chunks of imports. Tables are deleted when the process ends.
+ * Reads an uploaded file into a table, for queries of files that were not imported. A query waits for the result, so tables precede merges,
+ * and small files precede the chunks of imports. Tables are deleted when the process ends.
  */
 export const tableJob: Job<'table', TableFile, TableResult> = {
   kind: 'table',
@@ -17,23 +17,23 @@ export const tableJob: Job<'table', TableFile, TableResult> = {
   attempts: 2,
 
   async prepare(task) {
-    return fileOf(task);
+    return tableFileOf(task);
   },
   run: runTable,
   async discard(task, data) {
-    const { objectId, revision } = fileOf(task);
+    const { objectId, revision } = tableFileOf(task);
     await removeTree(data.fileTable(objectId, revision, task.id));
   },
-  // The code `input`, because the cause is the file: the same bytes would kill the next worker as well.
+  // The error has the code `input`, because the file is the cause: the same bytes would kill the next worker as well.
   poisoned(task, deaths) {
     return new AppError(
       'input',
-      `${fileOf(task).filename}: the worker process ended ${deaths} times while it read this file; it is not tried again`,
+      `${tableFileOf(task).filename}: the worker process ended ${deaths} times while it read this file; it is not tried again`,
     );
   },
 };
 
-function fileOf({ sourceObjectId, params }: TaskRow): TableFile {
+function tableFileOf({ sourceObjectId, params }: TaskRow): TableFile {
   return {
     objectId: sourceObjectId!,
     revision: Number(params?.['revision']),

@@ -2,7 +2,7 @@ import type { Catalog } from '../../../engine/catalog/catalog.js';
 import { toErrorValue } from '../../../engine/core/errors.js';
 import type { Store } from '../../../engine/store/store.js';
 import type { JobQueue } from '../../queue/queue.js';
-import { upkeep, type Upkeep } from './upkeep.js';
+import { upkeepKinds, type UpkeepKind } from './upkeep.js';
 
 /** Options of a `UpkeepTrigger`. */
 export interface UpkeepTriggerOptions {
@@ -10,22 +10,22 @@ export interface UpkeepTriggerOptions {
   readonly store: Store;
   readonly queue: Pick<JobQueue, 'perform'>;
   report(message: string): void;
-  /** Time without a commit after which even few segments are merged, milliseconds; never if it is not finite. */
+  /** Time in milliseconds without a commit after which even a few segments are merged; if it is not finite, they never are. */
   readonly quietMs: number;
 }
 
 /**
- * Queues merges, vacuums and other upkeep after commits, one task at a time. A task is added only if the log shows that one is due, so a
- * thousand small commits cost a thousand checks but only as many tasks as there are merges.
+ * Queues merges, vacuums and other upkeep of datasets after commits, one task at a time. A task is added only if the log shows that it is
+ * due, so a thousand small commits cause a thousand checks but only the necessary tasks.
  */
 export class UpkeepTrigger {
   readonly #options: UpkeepTriggerOptions;
   /** Datasets that are due for a check. */
   readonly #due = new Set<number>();
-  /** Datasets without a commit for `quietMs`. */
+  /** Datasets that have had no commit for `quietMs`. */
   readonly #quiet = new Set<number>();
   readonly #timers = new Map<number, NodeJS.Timeout>();
-  /** `<kind> <dataset>` of what failed permanently; it is not tried again before the next start. */
+  /** The upkeep that failed permanently, as `<kind> <dataset>`; it is not tried again before the next start. */
   readonly #failed = new Set<string>();
   #running: Promise<void> | null = null;
   #isClosing = false;
@@ -34,25 +34,26 @@ export class UpkeepTrigger {
     this.#options = options;
   }
 
-  /** Called after a commit to a dataset. */
-  committed(datasetId: number): void {
+  /** Notes a commit to a dataset, so that its upkeep is checked. */
+  datasetCommitted(datasetId: number): void {
     if (this.#isClosing) return;
     this.#due.add(datasetId);
     this.#start();
     this.#startTimer(datasetId);
   }
 
-  /** Checks all datasets; called at start and once an hour, because the files of earlier versions become superfluous with time. */
-  async checkAll(): Promise<void> {
-    for (const { id } of await this.#options.catalog.datasets.logVersions()) this.committed(id);
+  /** Checks all datasets. Called at start and once an hour, because files of earlier versions become removable with time. */
+  async checkAllDatasets(): Promise<void> {
+    for (const { id } of await this.#options.catalog.datasets.logVersions())
+      this.datasetCommitted(id);
   }
 
   /** Resolves when no upkeep is running and none is due. */
-  async idle(): Promise<void> {
+  async whenIdle(): Promise<void> {
     while (this.#running !== null) await this.#running;
   }
 
-  /** Stops adding tasks. Those that are queued or running are not affected. */
+  /** Stops adding tasks. Tasks that are queued or running are not affected. */
   close(): void {
     this.#isClosing = true;
     for (const timer of this.#timers.values()) clearTimeout(timer);
@@ -76,21 +77,21 @@ export class UpkeepTrigger {
   #start(): void {
     this.#running ??= this.#run().finally(() => {
       this.#running = null;
-      if (this.#due.size > 0 && !this.#isClosing) this.#start(); // added after the loop had ended
+      if (this.#due.size > 0 && !this.#isClosing) this.#start(); // datasets that were added after the loop had ended
     });
   }
 
   async #run(): Promise<void> {
     for (const datasetId of this.#due) {
       this.#due.delete(datasetId);
-      for (const one of upkeep) await this.#doAll(one, datasetId);
+      for (const one of upkeepKinds) await this.#doAll(one, datasetId);
       this.#quiet.delete(datasetId);
       if (this.#isClosing) return;
     }
   }
 
-  /** Does one kind of upkeep of a dataset until none is due. */
-  async #doAll(one: Upkeep, datasetId: number): Promise<void> {
+  /** Runs one kind of upkeep for a dataset until it is no longer due. */
+  async #doAll(one: UpkeepKind, datasetId: number): Promise<void> {
     const key = `${one.kind} ${datasetId}`;
     if (this.#failed.has(key)) return;
     try {
@@ -98,16 +99,16 @@ export class UpkeepTrigger {
     } catch (error) {
       if (this.#isClosing) return;
       const { code, message } = toErrorValue(error);
-      // The dataset or its segments were deleted, or an administrator canceled the task. The next commit tries again.
+      // The dataset or its segments were deleted, or an administrator canceled the task. The upkeep is tried again after the next commit.
       if (code === 'conflict' || code === 'not-found' || code === 'canceled') return;
-      // Other errors, such as a full disk, may be resolved at the next commit.
+      // Errors with other codes, such as a full disk, may be resolved by the time of the next commit.
       if (code === 'damaged' || code === 'internal') this.#failed.add(key);
       this.#options.report(`dataset ${datasetId}: ${one.failure}: ${message}`);
     }
   }
 
-  /** Runs one task; false if none is due. */
-  async #do({ kind, description, isDue }: Upkeep, datasetId: number): Promise<boolean> {
+  /** Runs one task of a kind of upkeep; returns false if none is due. */
+  async #do({ kind, description, isDue }: UpkeepKind, datasetId: number): Promise<boolean> {
     const { catalog, store, queue } = this.#options;
     const dataset = await catalog.datasets.get(datasetId);
     if (dataset?.availability !== 'available') return false;

@@ -1,20 +1,20 @@
 import type { Store } from '../../../engine/store/store.js';
 
 /** Work that the server does on a dataset by itself, as a background task. */
-export interface Upkeep {
-  /** The kind of job. */
+export interface UpkeepKind {
+  /** The kind of job that does the upkeep. */
   readonly kind: string;
-  /** The description of its tasks. */
+  /** The description of the upkeep's tasks. */
   readonly description: string;
-  /** The message for the operator when the upkeep fails, which precedes the reason. */
+  /** The message for the operator when the upkeep fails; the reason follows it. */
   readonly failure: string;
-  /** Whether the upkeep may be due again at once. */
+  /** Whether the upkeep may be due again immediately after it was done. */
   readonly repeats: boolean;
   isDue(store: Store, datasetId: number, isQuiet: boolean): Promise<boolean>;
 }
 
-/** All kinds of upkeep, in the order in which they are done. */
-export const upkeep: readonly Upkeep[] = [
+/** All kinds of upkeep, in the order in which they are run. */
+export const upkeepKinds: readonly UpkeepKind[] = [
   {
     kind: 'merge',
     description: 'Merge small segments',

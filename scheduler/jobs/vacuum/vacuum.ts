@@ -1,13 +1,13 @@
 import type { Catalog } from '../../../engine/catalog/catalog.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
-import { canceled } from '../../../engine/core/errors.js';
+import { canceledError } from '../../../engine/core/errors.js';
 import { removeFile, syncFolder } from '../../../engine/core/files.js';
 import type { VacuumNeeds, VacuumPlan } from '../../../engine/store/store.js';
 import { withDatasetLock } from '../../queue/dataset-lock.js';
 import type { Job } from '../job.js';
 
-/** The dataset, and the files to remove. */
+/** The dataset, and the files that the vacuum removes. */
 interface VacuumParams extends VacuumPlan {
   readonly datasetId: number;
 }
@@ -19,9 +19,9 @@ interface VacuumResult {
 }
 
 /**
- * Removes the files that only earlier versions need, which were the newest too long ago. `prepare` writes to the log which files go; from then on
- * no version that needs them can be read, so the worker may remove them and be killed or canceled in between: the next vacuum goes on. `publish` writes
- * that they are gone.
+ * Removes the files that only expired versions need: versions that ceased to be the newest too long ago. `prepare` writes to the log which
+ * files will be removed; from then on no version that needs them can be read, so the worker may remove them, and if it is killed or
+ * canceled meanwhile, the next vacuum continues. `publish` writes to the log that the files are gone.
  */
 export const vacuumJob: Job<'vacuum', VacuumParams, VacuumResult> = {
   kind: 'vacuum',
@@ -34,7 +34,7 @@ export const vacuumJob: Job<'vacuum', VacuumParams, VacuumResult> = {
     const datasetId = task.targetObjectId!;
     return withDatasetLock(datasetId, async () => {
       if ((await catalog.datasets.get(datasetId))?.availability !== 'available') return null;
-      const plan = await store.beginVacuum(datasetId, await needsOf(catalog, task));
+      const plan = await store.beginVacuum(datasetId, await vacuumNeedsOf(catalog, task));
       if (plan === undefined) return null;
       crashpoint('vacuum.begun');
       await persist(() => catalog.datasets.rewritten(datasetId, plan.version, 0));
@@ -47,13 +47,13 @@ export const vacuumJob: Job<'vacuum', VacuumParams, VacuumResult> = {
     const noProgress = { records: 0, recordsTotal: null, errors: 0 };
     let done = 0;
     for (const { path, bytes } of files) {
-      if (signal.aborted) throw canceled();
+      if (signal.aborted) throw canceledError();
       await removeFile(data.datasetFile(datasetId, path));
       crashpoint('vacuum.partial');
       done += bytes;
       progress({ ...noProgress, bytes: done, bytesTotal });
     }
-    // The log entry that records the deletion must not reach the disk before the deletion itself.
+    // The log entry that records the deletion must not reach the disk before the deletion of the files.
     await syncFolder(data.dataset(datasetId));
     return { files: files.length, bytes: bytesTotal };
   },
@@ -80,10 +80,10 @@ export const vacuumJob: Job<'vacuum', VacuumParams, VacuumResult> = {
 };
 
 /**
- * What other tasks on the dataset need: those that run read the newest version, or one that was the newest since they were created, and exports and
- * migrations name their version beforehand.
+ * Returns the versions that other tasks on the dataset need. A running task reads the newest version or one that was the newest since the
+ * task was created; exports and migrations name their version in advance.
  */
-async function needsOf(
+async function vacuumNeedsOf(
   { tasks, exports, datasetMigrations }: Pick<Catalog, 'tasks' | 'exports' | 'datasetMigrations'>,
   { id, targetObjectId }: TaskRow,
 ): Promise<VacuumNeeds> {

@@ -4,16 +4,16 @@ import { replayLog } from '../../../engine/store/snapshot.js';
 import { liveRows, type Damage, type Segment, type Snapshot } from '../../../engine/store/store.js';
 import {
   checkpointProblems,
-  logFolder,
+  logFolderName,
   replayOrDamage,
 } from '../../../engine/store/verify-dataset.js';
 import { withDatasetLock } from '../../queue/dataset-lock.js';
 import type { Job, RunContext } from '../job.js';
-import { lostVersions } from '../visible-data.js';
+import { lostVersionsError } from '../visible-data.js';
 
 type KnownCounts = Pick<DatasetRow, 'documentsCount' | 'bytes'>;
 
-/** The state of a dataset in the catalogue at the moment that is verified. */
+/** The state of a dataset in the catalogue when its verification begins. */
 interface VerifyParams {
   readonly datasetId: number;
   readonly version: number;
@@ -27,21 +27,22 @@ interface VerifyParams {
 /** The findings of a verification. */
 export interface Verification {
   readonly version: number;
-  /** Number of segments that were read. */
+  /** Number of segment files that were read. */
   readonly files: number;
   readonly records: number;
   readonly bytes: number;
   readonly differences: readonly Damage[];
 }
 
-/** A verification with the keys of the HTTP interface. */
+/** Returns a verification with the keys of the HTTP interface. */
 export function verificationJson({ differences, ...counts }: Verification): JsonObject {
   return { is_whole: differences.length === 0, ...counts, differences };
 }
 
 /**
  * Verifies the version of a dataset that the catalogue has: replays its log, reads every segment of the version, and compares the counts of
- * the log with those of the catalogue. Changes of the dataset may go on meanwhile, because no segment is changed, and none is removed that a running task may read.
+ * the log with those of the catalogue. The dataset may be changed meanwhile: segments are immutable, and none is removed that a running
+ * task may read.
  */
 export const verifyJob: Job<'verify', VerifyParams, Verification> = {
   kind: 'verify',
@@ -52,7 +53,7 @@ export const verifyJob: Job<'verify', VerifyParams, Verification> = {
 
   async prepare(task, { catalog, store }) {
     const datasetId = task.sourceObjectId!;
-    // Under the lock, no commit is between the log and the catalogue.
+    // While the lock is held, no commit is in the log and not yet in the catalogue.
     return withDatasetLock(datasetId, async () => {
       const dataset = await catalog.datasets.get(datasetId);
       if (dataset === undefined) return null;
@@ -75,22 +76,22 @@ export const verifyJob: Job<'verify', VerifyParams, Verification> = {
       return { version, files: 0, records: 0, bytes: 0, differences: [state] };
     const problems: string[] = [];
     if (state.version < version)
-      problems.push(lostVersions(datasetId, state.version, version).message);
+      problems.push(lostVersionsError(datasetId, state.version, version).message);
     else if (logVersion > version)
       problems.push(`is at version ${logVersion}, the catalogue at ${version}`);
     const segments = [...state.live.values()];
-    const found = countsOf(segments);
-    problems.push(...countProblems(found, counts));
+    const found = totalCountsOf(segments);
+    problems.push(...countDifferences(found, counts));
     if (commit !== undefined) {
       const isLast = commit.version >= state.version;
       const then = isLast ? state : await replayLog(context.data, datasetId, commit.version);
-      const { rows } = countsOf([...then.live.values()]);
+      const { rows } = totalCountsOf([...then.live.values()]);
       if (rows !== commit.records)
         problems.push(
           `has ${rows} records after commit ${commit.id}, which says ${commit.records}`,
         );
     }
-    const differences = problems.map((problem) => ({ path: logFolder, problem }));
+    const differences = problems.map((problem) => ({ path: logFolderName, problem }));
     differences.push(...(await checkpointProblems(context.data, datasetId)));
     differences.push(...(await verifySegments(context, datasetId, segments)));
     const { rows: records, bytes } = found;
@@ -103,8 +104,8 @@ export const verifyJob: Job<'verify', VerifyParams, Verification> = {
   },
 };
 
-/** The differences between the counts of a version and those of the catalogue. */
-export function countProblems(
+/** Returns the differences between the counts of a version and those of the catalogue. */
+export function countDifferences(
   { rows, bytes }: Pick<Snapshot, 'rows' | 'bytes'>,
   known: KnownCounts,
 ): readonly string[] {
@@ -116,21 +117,21 @@ export function countProblems(
   return problems;
 }
 
-function countsOf(segments: readonly Segment[]): Pick<Snapshot, 'rows' | 'bytes'> {
+function totalCountsOf(segments: readonly Segment[]): Pick<Snapshot, 'rows' | 'bytes'> {
   return {
     rows: segments.reduce((sum, segment) => sum + liveRows(segment), 0),
     bytes: segments.reduce((sum, { bytes }) => sum + bytes, 0),
   };
 }
 
-/** The problems of segments, which are read in all threads of the pool, in their order. */
+/** Reads segments in all threads of the pool; returns their problems in the order of the segments. */
 async function verifySegments(
   { data, pool, signal, progress }: RunContext,
   datasetId: number,
   segments: readonly Segment[],
 ): Promise<readonly Damage[]> {
   const found: (readonly string[])[] = [];
-  const { rows: recordsTotal, bytes: bytesTotal } = countsOf(segments);
+  const { rows: recordsTotal, bytes: bytesTotal } = totalCountsOf(segments);
   let [next, records, bytes, errors] = [0, 0, 0, 0];
   const verifyNext = async (): Promise<void> => {
     while (next < segments.length) {
@@ -140,7 +141,7 @@ async function verifySegments(
       const problems = await pool
         .run('verify', () => ({ file, segment }), signal)
         .catch((error: unknown) => {
-          next = segments.length; // makes the other threads stop, too
+          next = segments.length; // stops the other threads too
           throw error;
         });
       found[index] = problems;

@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { OperationRow } from '../../../api/http/operation-row.js';
 import { operations } from '../../../api/resources/index.js';
-import { readingPosts } from '../reading-posts.js';
+import { readOnlyPostOperations } from '../reading-posts.js';
 import {
   idOf,
-  makeFixture,
+  makeVaultFixture,
   makeMigration,
-  send,
+  sendRequest,
   startServer,
   type Client,
   type TestServer,
 } from '../server.js';
 
-/** True for operations whose body contains the credential, or that anybody may call; each has its own tests. */
+/** Whether an operation has its credential in the body or may be called by anybody; other tests cover these operations. */
 function needsNoToken(operation: string): boolean {
   return operation === 'passwords.login' || /^(oauth|authorization|ga4ghBeacon)\./.test(operation);
 }
@@ -25,10 +25,10 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-const refusal = '{"detail":"Authentication credentials were not provided."}';
-const wrongToken =
+const missingCredentialsBody = '{"detail":"Authentication credentials were not provided."}';
+const wrongTokenBody =
   '{"detail":"Authentication credentials were not accepted: the token is unknown, revoked or expired."}';
-const malformed = expect.stringMatching(
+const malformedCredentialsBody = expect.stringMatching(
   /^\{"detail":"Authentication credentials were not understood; send the header/,
 );
 
@@ -48,15 +48,24 @@ describe('credentials', () => {
       `basic ${basicHeader(token).slice(6)}`,
     ];
     for (const authorization of forms) {
-      expect((await send(server.url, 'GET', '/v1/user', undefined, { authorization })).status).toBe(
-        200,
-      );
+      expect(
+        (await sendRequest(server.url, 'GET', '/v1/user', undefined, { authorization })).status,
+      ).toBe(200);
     }
-    expect((await send(server.url, 'GET', `/v1/user?access_token=${token}`)).status).toBe(200);
+    expect((await sendRequest(server.url, 'GET', `/v1/user?access_token=${token}`)).status).toBe(
+      200,
+    );
     const bothHeaders = { authorization: `Bearer ${token}` };
     expect(
-      (await send(server.url, 'GET', `/v1/user?access_token=${token}`, undefined, bothHeaders))
-        .status,
+      (
+        await sendRequest(
+          server.url,
+          'GET',
+          `/v1/user?access_token=${token}`,
+          undefined,
+          bothHeaders,
+        )
+      ).status,
     ).toBe(200);
   });
 
@@ -64,24 +73,24 @@ describe('credentials', () => {
     const { token } = ann;
     const wrong = 'x'.repeat(30);
     const forms: readonly (readonly [string | undefined, unknown])[] = [
-      [undefined, refusal],
-      ['', refusal],
-      ['Bearer', malformed],
-      [`Bearer ${wrong}`, wrongToken],
-      [`Digest ${token}`, malformed],
-      [token, malformed],
-      [`Bearer ${token} x`, malformed],
-      [`Bearer\t${token}`, malformed],
-      [basicHeader('', token), malformed],
-      [basicHeader(token, 'password'), malformed],
-      [basicHeader(wrong), wrongToken],
-      ['Basic !!!', malformed],
-      [`Bearer ${token}x`, wrongToken],
-      [`Bearer ${token.toLowerCase()}x`, wrongToken],
+      [undefined, missingCredentialsBody],
+      ['', missingCredentialsBody],
+      ['Bearer', malformedCredentialsBody],
+      [`Bearer ${wrong}`, wrongTokenBody],
+      [`Digest ${token}`, malformedCredentialsBody],
+      [token, malformedCredentialsBody],
+      [`Bearer ${token} x`, malformedCredentialsBody],
+      [`Bearer\t${token}`, malformedCredentialsBody],
+      [basicHeader('', token), malformedCredentialsBody],
+      [basicHeader(token, 'password'), malformedCredentialsBody],
+      [basicHeader(wrong), wrongTokenBody],
+      ['Basic !!!', malformedCredentialsBody],
+      [`Bearer ${token}x`, wrongTokenBody],
+      [`Bearer ${token.toLowerCase()}x`, wrongTokenBody],
     ];
     for (const [authorization, expected] of forms) {
       const headers = authorization === undefined ? {} : { authorization };
-      const answer = await send(server.url, 'GET', '/v1/user', undefined, headers);
+      const answer = await sendRequest(server.url, 'GET', '/v1/user', undefined, headers);
       expect([authorization, answer.status, answer.text]).toEqual([authorization, 401, expected]);
       expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="api"');
     }
@@ -91,7 +100,7 @@ describe('credentials', () => {
     const ben = await server.user('ben');
     for (const other of ['x'.repeat(30), ben.token]) {
       const headers = { authorization: `Bearer ${ann.token}` };
-      const answer = await send(
+      const answer = await sendRequest(
         server.url,
         'GET',
         `/v1/user?access_token=${other}`,
@@ -104,7 +113,7 @@ describe('credentials', () => {
       ]);
     }
     const repeatedParameter = `/v1/user?access_token=${ann.token}&access_token=${ben.token}`;
-    expect((await send(server.url, 'GET', repeatedParameter)).status).toBe(401);
+    expect((await sendRequest(server.url, 'GET', repeatedParameter)).status).toBe(401);
   });
 
   test('that are revoked, expired, or of somebody who left, no longer work (A9)', async () => {
@@ -115,11 +124,11 @@ describe('credentials', () => {
       server.key,
     );
     const headers = { authorization: `Bearer ${expired.secret}` };
-    expect((await send(server.url, 'GET', '/v1/user', undefined, headers)).status).toBe(401);
+    expect((await sendRequest(server.url, 'GET', '/v1/user', undefined, headers)).status).toBe(401);
     const second = await tokens.create({ userId: cid.user.id }, server.key);
     await tokens.revoke(second.row.id);
     const revoked = { authorization: `Bearer ${second.secret}` };
-    expect((await send(server.url, 'GET', '/v1/user', undefined, revoked)).status).toBe(401);
+    expect((await sendRequest(server.url, 'GET', '/v1/user', undefined, revoked)).status).toBe(401);
     expect((await cid.get('/v1/user')).status).toBe(200);
     await users.update(cid.user.id, { isActive: false });
     expect((await cid.get('/v1/user')).status).toBe(401);
@@ -134,7 +143,12 @@ describe('without credentials', () => {
       const isSigned = /^(uploads|downloads)\./.test(id);
       for (const path of row.paths) {
         const body = ['POST', 'PUT', 'PATCH'].includes(row.method) ? '{}' : undefined;
-        const { status } = await send(server.url, row.method, path.replaceAll(/:\w+/g, '1'), body);
+        const { status } = await sendRequest(
+          server.url,
+          row.method,
+          path.replaceAll(/:\w+/g, '1'),
+          body,
+        );
         expect([row.method, path, status]).toEqual([row.method, path, isSigned ? 403 : 401]);
       }
     }
@@ -144,7 +158,7 @@ describe('without credentials', () => {
 describe('a token that may only read', () => {
   test('reads and queries, and changes nothing, on every route (A11)', async () => {
     const owner = await server.user('olga', { role: 'admin' });
-    const fixture = await makeFixture(owner, 'Read only');
+    const fixture = await makeVaultFixture(owner, 'Read only');
     const { secret } = await server.catalog.tokens.create(
       { userId: owner.user.id, scope: 'read' },
       server.key,
@@ -177,11 +191,12 @@ describe('a token that may only read', () => {
           .replace(':ids', 'x')
           .replace(':version', '1');
         const body = ['POST', 'PUT', 'PATCH'].includes(row.method) ? '{}' : undefined;
-        const { status } = await send(server.url, row.method, target, body, headers);
-        // Only those who may roll back may check a rollback, and only those who may change permissions may read them.
+        const { status } = await sendRequest(server.url, row.method, target, body, headers);
+        // These operations read, but require more than read access: checking a rollback needs the permission to roll back, and reading
+        // permissions needs the permission to change them.
         const isForWriters = ['commits.checkRollback', 'vaultPermissions.list'].includes(id);
-        const reads = (['GET', 'HEAD'].includes(row.method) || readingPosts.has(id)) && !isForWriters; // prettier-ignore
-        // A missing resource is another error, but not because of the scope.
+        const reads = (['GET', 'HEAD'].includes(row.method) || readOnlyPostOperations.has(id)) && !isForWriters; // prettier-ignore
+        // A missing resource gives another error, but not one about the scope.
         const isThere = !path.includes(':id') || ids[kind] !== undefined;
         const isEmpty = ['datasets.batch', 'datasets.beacon', 'datasets.changelogVersion', 'expressions.annotate', 'expressions.evaluate', 'imports.rejected', 'migrations.rejected'].includes(id); // prettier-ignore
         const refusedStatus = isThere ? 403 : 404;
@@ -200,8 +215,8 @@ describe('limits', () => {
     const otherServer = await startServer({ limits: { failedLogins: 20 } });
     try {
       const user = await otherServer.user('ann');
-      const guess = (i: number): ReturnType<typeof send> =>
-        send(otherServer.url, 'GET', '/v1/user', undefined, {
+      const guess = (i: number): ReturnType<typeof sendRequest> =>
+        sendRequest(otherServer.url, 'GET', '/v1/user', undefined, {
           authorization: `Bearer ${String(i).padStart(30, '0')}`,
         });
       const statuses: number[] = [];
@@ -211,9 +226,9 @@ describe('limits', () => {
       expect((await guess(99)).headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
       expect((await user.get('/v1/user')).status).toBe(200);
       const body = { code: 'x'.repeat(30), email: 'a@b' };
-      expect((await send(otherServer.url, 'POST', '/v1/invitations/accept', body)).status).toBe(
-        429,
-      );
+      expect(
+        (await sendRequest(otherServer.url, 'POST', '/v1/invitations/accept', body)).status,
+      ).toBe(429);
     } finally {
       await otherServer.close();
     }
@@ -233,7 +248,7 @@ describe('limits', () => {
       expect((await second.get('/v1/user')).status).toBe(200);
       const anonymous: number[] = [];
       for (let i = 0; i < 12; i++)
-        anonymous.push((await send(otherServer.url, 'GET', '/v1/user')).status);
+        anonymous.push((await sendRequest(otherServer.url, 'GET', '/v1/user')).status);
       expect(anonymous.at(-1)).toBe(429);
     } finally {
       await otherServer.close();

@@ -1,16 +1,16 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { idOf, startServer, waitFor, type Client, type TestServer } from '../server.js';
+import { idOf, startServer, waitForJob, type Client, type TestServer } from '../server.js';
 
-/** A line of docs/bad-input.md. */
-interface Outcome {
+/** A line of `docs/bad-input.md`. */
+interface ExpectedOutcome {
   readonly name: string;
   readonly isRefused: boolean;
   readonly message: string;
   readonly records: number;
 }
 
-const outcomes: readonly Outcome[] = readFileSync('docs/bad-input.md', 'utf8')
+const expectedOutcomes: readonly ExpectedOutcome[] = readFileSync('docs/bad-input.md', 'utf8')
   .split('\n')
   .filter((line) => /^\| (?:vcf|json|csv|tsv|xml|gff3|gtf)/.test(line))
   .map((line) => {
@@ -24,16 +24,16 @@ const outcomes: readonly Outcome[] = readFileSync('docs/bad-input.md', 'utf8')
     return { name, isRefused: outcome === 'refused', message, records: Number(records) };
   });
 
-const samples = process.env.STRANDLAKE_BAD_SAMPLES;
-const folders = [
+const extraSamplesFolder = process.env.STRANDLAKE_BAD_SAMPLES;
+const fixtureFolders = [
   'test/fixtures/vcf',
   'test/fixtures/bad',
   'test/fixtures/csv/bad',
-  ...(samples === undefined ? [] : [samples]),
+  ...(extraSamplesFolder === undefined ? [] : [extraSamplesFolder]),
 ];
 
-function pathOf(name: string): string | undefined {
-  return folders.map((folder) => `${folder}/${name}`).find((path) => existsSync(path));
+function fixturePathOf(name: string): string | undefined {
+  return fixtureFolders.map((folder) => `${folder}/${name}`).find((path) => existsSync(path));
 }
 
 let server: TestServer;
@@ -44,16 +44,16 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-const presentOutcomes = outcomes.filter(({ name }) => pathOf(name) !== undefined);
+const presentOutcomes = expectedOutcomes.filter(({ name }) => fixturePathOf(name) !== undefined);
 
 test('the page lists every malformed fixture, and they are many', () => {
   expect(presentOutcomes.length).toBeGreaterThanOrEqual(
-    samples === undefined ? 26 : outcomes.length,
+    extraSamplesFolder === undefined ? 26 : expectedOutcomes.length,
   );
 });
 
 test.each(presentOutcomes)('$name: $message', async ({ name, isRefused, message, records }) => {
-  const bytes = readFileSync(pathOf(name)!);
+  const bytes = readFileSync(fixturePathOf(name)!);
   const vaultId = idOf(await owner.post('/v2/vaults', { name: `for ${name}` }));
   const at = { vault_id: vaultId, parent_object_id: null };
   const file = { ...at, object_type: 'file', filename: name, size: bytes.length };
@@ -71,7 +71,7 @@ test.each(presentOutcomes)('$name: $message', async ({ name, isRefused, message,
     object_id: idOf(object),
   });
   expect(importAnswer.status).toBe(201);
-  const { json } = await waitFor(owner, `/v2/dataset_imports/${idOf(importAnswer)}`);
+  const { json } = await waitForJob(owner, `/v2/dataset_imports/${idOf(importAnswer)}`);
 
   expect(json.status).toBe(isRefused ? 'failed' : 'completed');
   if (isRefused) {

@@ -3,32 +3,32 @@ import { createServer, request, type IncomingHttpHeaders, type Server } from 'no
 import type { AddressInfo } from 'node:net';
 import { createApp } from '../../../api/app.module.js';
 import type { AppServices } from '../../../api/http/app-context.js';
-import { clientFor, idOf, makeFixture, send, startServer, type Client, type Fixture, type TestOptions, type TestServer } from '../server.js'; // prettier-ignore
-import { Browser } from '../resources/browser.js';
+import { clientFor, idOf, makeVaultFixture, sendRequest, startServer, type Client, type VaultFixture, type TestOptions, type TestServer } from '../server.js'; // prettier-ignore
+import { FormBrowser } from '../resources/browser.js';
 
-/** A reverse proxy below a path of its host. */
+/** A reverse proxy that serves the server below a path of its host. */
 interface Proxy {
   readonly origin: string;
   readonly server: Server;
-  /** The port that it forwards to. */
+  /** The port to which the proxy forwards requests. */
   port: number;
   kind: ProxyKind;
 }
 
-/** How a proxy treats the prefix, and which headers it sends to the server. */
+/** Whether a proxy strips the prefix from paths, and which headers it sends to the server. */
 interface ProxyKind {
   readonly name: string;
   readonly strips: boolean;
   readonly headers: (host: string) => Record<string, string>;
 }
 
-const prefix = '/genomes/lake';
-/** RFC 8414, section 3. */
+const pathPrefix = '/genomes/lake';
+/** The path of the metadata of an authorization server (RFC 8414, section 3). */
 const metadataPath = '/.well-known/oauth-authorization-server';
 const trustProxies = ['127.0.0.1'];
-const silent = (): Record<string, string> => ({});
-/** Server settings with the proxies in front of the server. */
-const groups: readonly {
+const noForwardedHeaders = (): Record<string, string> => ({});
+/** Server settings, each with the kinds of proxy that work with them. */
+const proxyGroups: readonly {
   readonly name: string;
   readonly options: (base: string) => TestOptions;
   readonly kinds: readonly ProxyKind[];
@@ -37,8 +37,8 @@ const groups: readonly {
     name: 'a server with a public URL',
     options: (publicUrl) => ({ publicUrl }),
     kinds: [
-      { name: 'the prefix passed through', strips: false, headers: silent },
-      { name: 'the prefix stripped', strips: true, headers: silent },
+      { name: 'the prefix passed through', strips: false, headers: noForwardedHeaders },
+      { name: 'the prefix stripped', strips: true, headers: noForwardedHeaders },
     ],
   },
   {
@@ -48,12 +48,12 @@ const groups: readonly {
       {
         name: 'X-Forwarded-*, and the prefix stripped',
         strips: true,
-        headers: (host) => ({ 'x-forwarded-for': '192.0.2.9', 'x-forwarded-host': host, 'x-forwarded-proto': 'http', 'x-forwarded-prefix': prefix }), // prettier-ignore
+        headers: (host) => ({ 'x-forwarded-for': '192.0.2.9', 'x-forwarded-host': host, 'x-forwarded-proto': 'http', 'x-forwarded-prefix': pathPrefix }), // prettier-ignore
       },
       {
         name: 'Forwarded, and the prefix passed through',
         strips: false,
-        headers: (host) => ({ forwarded: `for=192.0.2.9;proto=http;host="${host}"`, 'x-forwarded-prefix': prefix }), // prettier-ignore
+        headers: (host) => ({ forwarded: `for=192.0.2.9;proto=http;host="${host}"`, 'x-forwarded-prefix': pathPrefix }), // prettier-ignore
       },
     ],
   },
@@ -63,9 +63,9 @@ async function startProxy(kind: ProxyKind): Promise<Proxy> {
   const server = createServer((incoming, outgoing) => {
     const { strips, headers } = proxy.kind;
     const { url = '/', method } = incoming;
-    const isMetadata = url.startsWith(`${metadataPath}${prefix}`);
-    if (!url.startsWith(prefix) && !isMetadata) return void outgoing.writeHead(404).end(`not below ${prefix}`); // prettier-ignore
-    const path = strips && !isMetadata ? url.slice(prefix.length) : url;
+    const isMetadata = url.startsWith(`${metadataPath}${pathPrefix}`);
+    if (!url.startsWith(pathPrefix) && !isMetadata) return void outgoing.writeHead(404).end(`not below ${pathPrefix}`); // prettier-ignore
+    const path = strips && !isMetadata ? url.slice(pathPrefix.length) : url;
     const ownHeaders: IncomingHttpHeaders = { ...incoming.headers, host: 'inner.test', ...headers(incoming.headers.host ?? '') }; // prettier-ignore
     const upstream = request({
       port: proxy.port,
@@ -87,30 +87,30 @@ async function startProxy(kind: ProxyKind): Promise<Proxy> {
   return proxy;
 }
 
-/** All texts in an answer that are addresses. */
+/** Returns all strings in an answer that are addresses. */
 function addressesIn(value: unknown): readonly string[] {
   if (typeof value === 'string') return /^(?:https?:\/)?\/(?!\/)\S*\/v[12]\//.test(value) || /^https?:/.test(value) ? [value] : []; // prettier-ignore
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(addressesIn) : []; // prettier-ignore
 }
 
-describe.each(groups)('behind a proxy, $name', ({ options, kinds }) => {
+describe.each(proxyGroups)('behind a proxy, $name', ({ options, kinds }) => {
   let proxy: Proxy;
   let server: TestServer;
   let base: string;
   let ann: Client;
-  let createdFixture: Fixture;
+  let createdFixture: VaultFixture;
 
   beforeAll(async () => {
     proxy = await startProxy(kinds[0]!);
-    base = proxy.origin + prefix;
+    base = proxy.origin + pathPrefix;
     const mail = { smtpUrl: 'smtp://127.0.0.1:9', mailFrom: 'a@lake.test' };
     const config = { threads: 1, workerMemoryMb: 512, ...mail };
     server = await startServer({ ...options(base), scheduler: { config } });
     proxy.port = server.port;
     const direct = await server.user('ann', { role: 'admin' });
     ann = clientFor(base, direct.user, direct.token);
-    // the fixture uploads a file to the upload_url that it gets
-    createdFixture = await makeFixture(ann);
+    // The fixture uploads a file to the `upload_url` that the server returns.
+    createdFixture = await makeVaultFixture(ann);
   });
   afterAll(async () => {
     proxy.server.close();
@@ -164,7 +164,7 @@ describe.each(groups)('behind a proxy, $name', ({ options, kinds }) => {
       for (const address of found) {
         expect(address).toMatch(new RegExp(`^${base}/v[12]/`));
         const { status } = await ann.get(address);
-        // Queries use POST, and a beacon is asked for an allele.
+        // Queries use POST, and the GA4GH beacon is asked for an allele.
         expect([address, status]).toEqual([
           address,
           /\/(?:query|data)$/.test(address) ? 405 : address.endsWith('/beacon') ? 400 : 200,
@@ -188,43 +188,48 @@ describe.each(groups)('behind a proxy, $name', ({ options, kinds }) => {
     test('an invitation leads to a page whose script finds the interface', async () => {
       const { link: url } = (await ann.post('/v1/invitations', {})).json;
       expect(String(url)).toMatch(new RegExp(`^${base}/join#`));
-      const page = await send('', 'GET', String(url));
+      const page = await sendRequest('', 'GET', String(url));
       const [, path] = /fetch\('([^']+)'/.exec(page.text) ?? [];
       const accept = new URL(path!, String(url));
       expect(accept.href).toBe(`${base}/v1/invitations/accept`);
       const code = String(url).split('#')[1];
-      const joinAnswer = await send('', 'POST', accept.href, { code, email: `${code}@acme.org` });
+      const joinAnswer = await sendRequest('', 'POST', accept.href, {
+        code,
+        email: `${code}@acme.org`,
+      });
       expect(joinAnswer.status).toBe(200);
       expect(joinAnswer.json['url']).toBe(`${base}/v1/users/${idOf(joinAnswer)}`);
     });
 
     test('the pages and the description of the interface lead below the prefix', async () => {
-      const start = await send(base, 'GET', '/', undefined, { accept: 'text/html' });
+      const start = await sendRequest(base, 'GET', '/', undefined, { accept: 'text/html' });
       const links = [...start.text.matchAll(/href="([^"]+)"/g)].map(([, href]) => new URL(href!, base)); // prettier-ignore
       expect(links.map(({ href }) => href)).toEqual(
         ['/docs', '/openapi.json', '/health'].map((path) => base + path),
       );
-      for (const { href } of links) expect((await send('', 'GET', href)).status).toBe(200);
-      const docs = await send(base, 'GET', '/docs');
+      for (const { href } of links) expect((await sendRequest('', 'GET', href)).status).toBe(200);
+      const docs = await sendRequest(base, 'GET', '/docs');
       const [, described] = /fetch\('([^']+)'/.exec(docs.text) ?? [];
       expect(new URL(described!, `${base}/docs`).href).toBe(`${base}/openapi.json`);
-      expect((await send(base, 'GET', '/openapi.json')).json['servers']).toEqual([{ url: base }]);
-      const swagger = await send(base, 'GET', '/swagger');
+      expect((await sendRequest(base, 'GET', '/openapi.json')).json['servers']).toEqual([
+        { url: base },
+      ]);
+      const swagger = await sendRequest(base, 'GET', '/swagger');
       expect(new URL(swagger.headers.get('location')!, `${base}/swagger`).href).toBe(
         `${base}/docs`,
       );
     });
 
     test('the metadata of the issuer are between host and path, and below the path (RFC 8414, 3.1)', async () => {
-      const betweenAnswer = await send(proxy.origin, 'GET', metadataPath + prefix);
-      const belowAnswer = await send(base, 'GET', metadataPath);
+      const betweenAnswer = await sendRequest(proxy.origin, 'GET', metadataPath + pathPrefix);
+      const belowAnswer = await sendRequest(base, 'GET', metadataPath);
       expect([betweenAnswer.status, betweenAnswer.json]).toEqual([200, belowAnswer.json]);
       const { issuer } = betweenAnswer.json as { issuer: string };
       expect(issuer).toBe(base);
       const { origin, pathname } = new URL(issuer);
-      expect(origin + metadataPath + pathname).toBe(proxy.origin + metadataPath + prefix);
-      for (const path of [`${prefix}s`, `${prefix}/v2/vaults`])
-        expect((await send(proxy.origin, 'GET', metadataPath + path)).status).toBe(404);
+      expect(origin + metadataPath + pathname).toBe(proxy.origin + metadataPath + pathPrefix);
+      for (const path of [`${pathPrefix}s`, `${pathPrefix}/v2/vaults`])
+        expect((await sendRequest(proxy.origin, 'GET', metadataPath + path)).status).toBe(404);
     });
 
     test('the authorization page signs in, keeps its cookie to the prefix, and comes back', async () => {
@@ -233,18 +238,18 @@ describe.each(groups)('behind a proxy, $name', ({ options, kinds }) => {
       const application = { name: 'App', redirect_uris: 'https://apps.test/cb' };
       const id = String(idOf(await ann.post('/v2/applications', application)));
       const query = new URLSearchParams({ response_type: 'code', client_id: id, redirect_uri: 'https://apps.test/cb' }); // prettier-ignore
-      const browser = new Browser(base);
-      const page = await browser.open(`/authorize?${query}`);
+      const browser = new FormBrowser(base);
+      const page = await browser.openPage(`/authorize?${query}`);
       expect(page.headers.get('set-cookie')).toMatch(
-        new RegExp(`^strandlake=\\w+; Path=${prefix};`),
+        new RegExp(`^strandlake=\\w+; Path=${pathPrefix};`),
       );
-      const answer = await browser.submit({ action: 'sign_in', email: 'ann@acme.org', password: phrase }); // prettier-ignore
-      expect([answer.status, answer.headers.get('location')]).toEqual([303, `${prefix}/authorize?${query}`]); // prettier-ignore
-      const consent = await browser.open(
+      const answer = await browser.submitForm({ action: 'sign_in', email: 'ann@acme.org', password: phrase }); // prettier-ignore
+      expect([answer.status, answer.headers.get('location')]).toEqual([303, `${pathPrefix}/authorize?${query}`]); // prettier-ignore
+      const consent = await browser.openPage(
         new URL(answer.headers.get('location')!, proxy.origin).href,
       );
-      expect(consent.text).toContain(`<code>${prefix}/v2/tokens</code>`);
-      const allowedAnswer = await browser.submit({ action: 'allow' });
+      expect(consent.text).toContain(`<code>${pathPrefix}/v2/tokens</code>`);
+      const allowedAnswer = await browser.submitForm({ action: 'allow' });
       expect(allowedAnswer.headers.get('location')).toMatch(/^https:\/\/apps\.test\/cb\?code=/);
     });
 

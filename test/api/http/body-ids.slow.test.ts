@@ -1,2 +1,2 @@
-// The test with more values that are no ids, and the empty text for every other key.
+// Runs `body-ids.test.ts` with more values that are not ids, and with the empty string for every other key.
 import './body-ids.test.js';

@@ -4,17 +4,17 @@ import { operations, schemas } from '../../../api/resources/index.js';
 import { byTier } from '../../tier.js';
 import {
   idOf,
-  makeFixture,
+  makeVaultFixture,
   makeMigration,
   startServer,
   type Client,
   type TestServer,
 } from '../server.js';
 
-/* Values that are no ids, wherever the OpenAPI document has an id: in paths, query strings and bodies, at any depth. */
+/* Sends values that are not ids wherever the OpenAPI document has an id: in paths, query strings and bodies, at any depth. */
 
 type Json = Readonly<Record<string, unknown>>;
-type Path = readonly (string | number)[];
+type KeyPath = readonly (string | number)[];
 interface Operation {
   readonly operationId: string;
   readonly parameters: readonly { readonly name: string; readonly in: string }[];
@@ -24,12 +24,12 @@ interface Operation {
 let server: TestServer;
 let ann: Client;
 /** Ids of the live server, by the keys of bodies and by the second segment of paths. */
-let ids: Readonly<Record<string, number>>;
+let liveIds: Readonly<Record<string, number>>;
 let openapi: { readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>; readonly components: { readonly schemas: Readonly<Record<string, Json>> } }; // prettier-ignore
 beforeAll(async () => {
   server = await startServer();
   ann = await server.user('ann', { role: 'admin' });
-  const createdFixture = await makeFixture(ann);
+  const createdFixture = await makeVaultFixture(ann);
   openapi = (await ann.get('/openapi.json')).json as never;
   const setId = idOf(await ann.post('/v2/beacon_sets', { title: 'Cardiology' }));
   const beacon = {
@@ -39,7 +39,7 @@ beforeAll(async () => {
   };
   const { datasetId, importId, exportId, commitId } = createdFixture;
   const migrationId = await makeMigration(ann, datasetId);
-  ids = {
+  liveIds = {
     source_id: datasetId,
     target_id: datasetId,
     vault_id: createdFixture.vaultId,
@@ -84,88 +84,96 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-const hostileIds = byTier<readonly unknown[]>(
+const invalidIds = byTier<readonly unknown[]>(
   ['', 'x', 0, 1.5, {}],
   ['', ' ', 'x', 0, -1, 1.5, 2 ** 53, '99999999999999999999', true, {}, []],
 );
-const rows = Object.values(operations);
-const addresses = rows.flatMap(({ method, paths }) => paths.map((path) => ({ method, path: path.replaceAll(/:(\w+)/g, '{$1}') }))); // prettier-ignore
-const withBody = rows.filter(({ body }) => typeof body === 'object');
+const operationRows = Object.values(operations);
+const operationRoutes = operationRows.flatMap(({ method, paths }) => paths.map((path) => ({ method, path: path.replaceAll(/:(\w+)/g, '{$1}') }))); // prettier-ignore
+const operationsWithBody = operationRows.filter(({ body }) => typeof body === 'object');
 
 test('the OpenAPI document has every operation, and ids at every depth', () => {
   const describedRoutes = Object.entries(openapi.paths).flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`));
-  expect(describedRoutes.sort()).toEqual(addresses.map(({ method, path }) => `${method} ${path}`).sort());
-  const keys = withBody.flatMap((row) => idsOf(keysOf(schemaOf(row.body as NamedSchema))).map((path) => path.join('.')));
+  expect(describedRoutes.sort()).toEqual(operationRoutes.map(({ method, path }) => `${method} ${path}`).sort());
+  const keys = operationsWithBody.flatMap((row) => idPathsOf(keyPathsOf(schemaOf(row.body as NamedSchema))).map((path) => path.join('.')));
   expect(keys).toEqual(expect.arrayContaining(['vault_id', 'dataset', 'manifest.files.0.object_id', 'queries.0.dataset_id']));
   expect(keys.length).toBeGreaterThan(20);
 }); // prettier-ignore
 
-test.each(addresses.filter(({ path }) => path.includes('{')))('$method $path: what is no id is none of its path', async ({ method, path }) => {
+test.each(operationRoutes.filter(({ path }) => path.includes('{')))('$method $path: what is no id is none of its path', async ({ method, path }) => {
   const { parameters } = openapi.paths[path]![method.toLowerCase()]!;
   for (const { name } of parameters.filter((one) => one.in === 'path')) {
-    for (const value of hostileIds.filter((one) => typeof one !== 'object').map(String)) {
+    for (const value of invalidIds.filter((one) => typeof one !== 'object').map(String)) {
       const target = fillPath(path.replace(`{${name}}`, encodeURIComponent(value)));
       const body = method === 'GET' || method === 'DELETE' ? undefined : {};
       const { status, text } = await ann.call(method, target, body);
-      // Without a value, the address may be that of a list. A lookup takes any ids; unknown ones are left out. Versions begin at 0.
+      // An invalid id may still be answered: without a value, the address may be that of a list; a lookup leaves out unknown ids; and
+      // versions begin at 0.
       const isFound = status < 300 && (value === '' || name === 'ids' || name === 'version');
       expect([target, isFound || [400, 401, 403, 404, 405].includes(status), text]).toEqual([target, true, text]);
     }
   }
-  expect(failures()).toEqual([]);
+  expect(takeServerErrors()).toEqual([]);
 }); // prettier-ignore
 
-test.each(addresses.filter(({ method }) => method === 'GET'))('$method $path: what is no id is no error of the server in its query', async ({ method, path }) => {
+test.each(operationRoutes.filter(({ method }) => method === 'GET'))('$method $path: what is no id is no error of the server in its query', async ({ method, path }) => {
   const { parameters } = openapi.paths[path]![method.toLowerCase()]!;
   for (const { name } of parameters.filter((one) => one.in === 'query')) {
     const isId = /(?:^|_)id$|^user$/.test(name);
-    for (const value of isId ? hostileIds.map(String) : byTier([], [''])) {
+    for (const value of isId ? invalidIds.map(String) : byTier([], [''])) {
       const answer = await ann.call(method, `${fillPath(path)}?${name}=${encodeURIComponent(value)}`);
       expect([name, value, answer.status < 500, answer.text]).toEqual([name, value, true, answer.text]);
     }
   }
-  expect(failures()).toEqual([]);
+  expect(takeServerErrors()).toEqual([]);
 }); // prettier-ignore
 
-test.each(withBody)('$id: what is no id is no error of the server in its body', async (row) => {
-  const { method, paths } = row;
-  const schema = schemaOf(row.body as NamedSchema);
-  const target = fillPath(paths[0].replaceAll(/:(\w+)/g, '{$1}'));
-  const liveBody = withLiveIds((row.body as NamedSchema).example) as Json;
-  const required = (schema['required'] ?? []) as readonly string[];
-  const leastBody = Object.fromEntries(
-    Object.entries(liveBody).filter(([key]) => required.includes(key)),
-  );
-  const all = keysOf(schema);
-  const idPaths = new Set(idsOf(all));
-  for (const path of all) {
-    for (const value of idPaths.has(path) ? hostileIds : byTier([], [''])) {
-      // Tested in a complete example and in a minimal one: other keys may hide the error of a part.
-      for (const body of [liveBody, leastBody]) {
-        const { status, text } = await ann.call(method, target, withValue(body, path, value));
-        expect([path, value, status < 500, text]).toEqual([path, value, true, text]);
-        expect([path, value, failures()]).toEqual([path, value, []]);
+test.each(operationsWithBody)(
+  '$id: what is no id is no error of the server in its body',
+  async (row) => {
+    const { method, paths } = row;
+    const schema = schemaOf(row.body as NamedSchema);
+    const target = fillPath(paths[0].replaceAll(/:(\w+)/g, '{$1}'));
+    const liveBody = withLiveIds((row.body as NamedSchema).example) as Json;
+    const required = (schema['required'] ?? []) as readonly string[];
+    const leastBody = Object.fromEntries(
+      Object.entries(liveBody).filter(([key]) => required.includes(key)),
+    );
+    const all = keyPathsOf(schema);
+    const idPaths = new Set(idPathsOf(all));
+    for (const path of all) {
+      for (const value of idPaths.has(path) ? invalidIds : byTier([], [''])) {
+        // Each value is tested in a complete example and in a minimal one, because other keys may hide the error.
+        for (const body of [liveBody, leastBody]) {
+          const { status, text } = await ann.call(
+            method,
+            target,
+            setValueAtPath(body, path, value),
+          );
+          expect([path, value, status < 500, text]).toEqual([path, value, true, text]);
+          expect([path, value, takeServerErrors()]).toEqual([path, value, []]);
+        }
       }
+      const [key] = path;
+      if (path.length > 1 || !idPaths.has(path) || !required.includes(String(key))) continue;
+      // A required id that is the empty string counts as missing; an optional one would count as absent.
+      const empty = await ann.call(method, target, { ...liveBody, [key!]: '' });
+      expect([empty.status, Object.keys(empty.json)]).toEqual([400, [key]]);
     }
-    const [key] = path;
-    if (path.length > 1 || !idPaths.has(path) || !required.includes(String(key))) continue;
-    // A required id that is empty is missing; one that may be absent is then absent.
-    const empty = await ann.call(method, target, { ...liveBody, [key!]: '' });
-    expect([empty.status, Object.keys(empty.json)]).toEqual([400, [key]]);
-  }
-});
+  },
+);
 
 test.each([
-  ['POST', '/v2/dataset_imports', (value: unknown) => ({ dataset_id: ids['dataset_id'], manifest: { files: [{ object_id: value }] } }), 'manifest'],
+  ['POST', '/v2/dataset_imports', (value: unknown) => ({ dataset_id: liveIds['dataset_id'], manifest: { files: [{ object_id: value }] } }), 'manifest'],
   ['POST', '/v2/dataset_imports', (value: unknown) => ({ dataset_id: value, data_records: [{ gene: 'x' }] }), 'dataset_id'],
-  ['POST', '/v2/dataset_imports', (value: unknown) => ({ dataset_id: ids['dataset_id'], object_id: value }), 'object_id', 'non_field_errors'],
+  ['POST', '/v2/dataset_imports', (value: unknown) => ({ dataset_id: liveIds['dataset_id'], object_id: value }), 'object_id', 'non_field_errors'],
   ['POST', '/v2/objects', (value: unknown) => ({ vault_id: value, object_type: 'folder', filename: 'n' }), 'vault_id'],
   ['POST', '/v2/dataset_fields', (value: unknown) => ({ dataset_id: value, name: 'n' }), 'dataset_id'],
   ['POST', '/v2/dataset_exports', (value: unknown) => ({ dataset_id: value, format: 'csv' }), 'dataset_id'],
-  ['POST', '/v2/dataset_migrations', (value: unknown) => ({ source_id: value, target_id: ids['dataset_id'] }), 'source_id'],
-  ['POST', '/v2/dataset_migrations', (value: unknown) => ({ source_id: ids['dataset_id'], target_id: value }), 'target_id'],
-  ['POST', '/v2/beacons', (value: unknown) => ({ beacon_set_id: value, vault_object_id: ids['dataset_id'], title: 't' }), 'beacon_set_id'],
-  ['POST', '/v2/beacons', (value: unknown) => ({ beacon_set_id: ids['beacon_set_id'], vault_object_id: value, title: 't' }), 'vault_object_id'],
+  ['POST', '/v2/dataset_migrations', (value: unknown) => ({ source_id: value, target_id: liveIds['dataset_id'] }), 'source_id'],
+  ['POST', '/v2/dataset_migrations', (value: unknown) => ({ source_id: liveIds['dataset_id'], target_id: value }), 'target_id'],
+  ['POST', '/v2/beacons', (value: unknown) => ({ beacon_set_id: value, vault_object_id: liveIds['dataset_id'], title: 't' }), 'beacon_set_id'],
+  ['POST', '/v2/beacons', (value: unknown) => ({ beacon_set_id: liveIds['beacon_set_id'], vault_object_id: value, title: 't' }), 'vault_object_id'],
 ] as const)('%s %s answers 400 that names the key (%#)', async (method, path, bodyOf, ...keys) => {
   for (const value of ['', 'x', 0, -1, 1.5, true]) {
     const answer = await ann.call(method, path, bodyOf(value));
@@ -173,15 +181,15 @@ test.each([
   }
 }); // prettier-ignore
 
-/** The errors of the server since the last call. */
-function failures(): readonly string[] {
+/** Returns the errors that the server has logged since the last call. */
+function takeServerErrors(): readonly string[] {
   return server.logs.splice(0).filter((line) => line.includes('"event":"error"'));
 }
 
-/** An address with the ids of the live server in it. */
+/** Returns an address with the ids of the live server in place of its parameters. */
 function fillPath(path: string): string {
   const name = path.split('/')[2] ?? '';
-  const ownId = ids[name] ?? ids[`${name}s`];
+  const ownId = liveIds[name] ?? liveIds[`${name}s`];
   if (ownId === undefined && path.includes('{id}'))
     throw new Error(`add ${name} to \`ids\` in this test`);
   return path.replace('{id}', String(ownId)).replace('{ids}', 'x').replace('{revision}', '1');
@@ -191,41 +199,41 @@ function withLiveIds(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withLiveIds);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key, ids[key] ?? withLiveIds(item)]),
+    Object.entries(value).map(([key, item]) => [key, liveIds[key] ?? withLiveIds(item)]),
   );
 }
 
-/** The body with a value at a path; missing objects and lists are created. */
-function withValue(body: unknown, [key, ...rest]: Path, value: unknown): unknown {
+/** Returns the body with a value at a path; missing objects and lists are created. */
+function setValueAtPath(body: unknown, [key, ...rest]: KeyPath, value: unknown): unknown {
   if (key === undefined) return value;
   const member = (body as Json | undefined)?.[key];
-  const inner = withValue(typeof member === 'object' ? member : undefined, rest, value);
+  const inner = setValueAtPath(typeof member === 'object' ? member : undefined, rest, value);
   if (typeof key === 'number') return [inner];
   return { ...(body as Json | undefined), [key]: inner };
 }
 
-/** The schema of a body as the document has it. */
+/** Returns the schema of a body from the OpenAPI document. */
 function schemaOf({ name, schema }: NamedSchema): Json {
   return openapi?.components.schemas[name] ?? schema;
 }
 
-/** The paths of all keys that a schema declares; a list is seen through its first member. */
-function keysOf(schema: Json, path: Path = [], seen: readonly Json[] = []): Path[] {
+/** Returns the paths of all keys that a schema declares; for a list, the paths lead through its first element. */
+function keyPathsOf(schema: Json, path: KeyPath = [], seen: readonly Json[] = []): KeyPath[] {
   const { $ref, properties, items, allOf, anyOf } = schema;
   if (typeof $ref === 'string') {
     const namedSchema = schemas.find(({ name }) => $ref.endsWith(`/${name}`))!.schema as Json;
-    return seen.includes(namedSchema) ? [] : keysOf(namedSchema, path, [...seen, namedSchema]);
+    return seen.includes(namedSchema) ? [] : keyPathsOf(namedSchema, path, [...seen, namedSchema]);
   }
   return [
-    ...[...((allOf ?? []) as Json[]), ...((anyOf ?? []) as Json[])].flatMap((part) => keysOf(part, path, seen)),
-    ...(items === undefined ? [] : keysOf(items as Json, [...path, 0], seen)),
+    ...[...((allOf ?? []) as Json[]), ...((anyOf ?? []) as Json[])].flatMap((part) => keyPathsOf(part, path, seen)),
+    ...(items === undefined ? [] : keyPathsOf(items as Json, [...path, 0], seen)),
     ...Object.entries((properties ?? {}) as Readonly<Record<string, Json>>).flatMap(([key, member]) => [
       [...path, key],
-      ...keysOf(member, [...path, key], seen),
+      ...keyPathsOf(member, [...path, key], seen),
     ]),
   ];
 } // prettier-ignore
 
-function idsOf(paths: readonly Path[]): readonly Path[] {
+function idPathsOf(paths: readonly KeyPath[]): readonly KeyPath[] {
   return paths.filter((path) => /(?:^|_)id$|^dataset$/.test(String(path.at(-1))));
 }

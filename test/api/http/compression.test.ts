@@ -3,10 +3,10 @@ import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } fro
 import { tableFromIPC } from 'apache-arrow';
 import { parse } from 'csv-parse/sync';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { startLab } from '../lab.js';
+import { startServerFixture } from '../lab.js';
 import { idOf, startServer } from '../server.js';
 
-const { server, ann, vaultId } = await startLab({ limits: { compressesLoopback: true } });
+const { server, ann, vaultId } = await startServerFixture({ limits: { compressesLoopback: true } });
 let datasetId: number;
 let downloadUrl: string;
 const records = Array.from({ length: 1_300 }, (_, n) => ({ n, gene: `GENE${n % 7}` }));
@@ -45,8 +45,8 @@ function askRaw(path: string, headers: Record<string, string>, body?: object): P
 const fetchPage = (headers: Record<string, string>, limit = 300): Promise<RawAnswer> =>
   askRaw(`/v2/datasets/${datasetId}/data`, { Authorization: `Bearer ${ann.token}`, ...headers }, { limit }); // prettier-ignore
 
-/** The values of the field `n` in a page. */
-function numbersIn(type: string, body: Buffer): readonly number[] {
+/** Returns the values of the field `n` in a page. */
+function decodeFieldN(type: string, body: Buffer): readonly number[] {
   type Row = { readonly n: number };
   if (type.includes('arrow')) return Array.from(tableFromIPC(body).getChild('n') ?? [], Number);
   const text = body.toString();
@@ -96,7 +96,7 @@ describe('an answer', () => {
     for (const type of types) {
       const { headers, body } = await fetchPage({ Accept: type }, 1_300);
       expect([headers['content-length'], headers['content-type']]).toEqual([undefined, type]);
-      expect(numbersIn(type, body)).toEqual(records.map(({ n }) => n));
+      expect(decodeFieldN(type, body)).toEqual(records.map(({ n }) => n));
       const packedAnswer = await fetchPage({ Accept: type, 'Accept-Encoding': 'gzip' }, 1_300);
       expect([type, packedAnswer.headers['content-encoding']]).toEqual([type, 'gzip']);
       expect(withoutTime(gunzipSync(packedAnswer.body))).toBe(withoutTime(body));

@@ -3,13 +3,13 @@ import { readFile } from 'node:fs/promises';
 import type { OperationRow } from '../../../api/http/operation-row.js';
 import { unservedOperations } from '../../../api/http/unserved.js';
 import { operations } from '../../../api/resources/index.js';
-import { expectPage } from '../../written-page.js';
+import { expectCurrentPage } from '../../written-page.js';
 
-const source = 'test/api/interface.txt';
+const interfaceFile = 'test/api/interface.txt';
 const coveragePage = 'docs/coverage.md';
 
-/** A line of the interface's table. */
-interface Line {
+/** A line of the table of the interface's operations. */
+interface InterfaceLine {
   readonly section: string;
   readonly origin: string;
   readonly method: string;
@@ -19,19 +19,19 @@ interface Line {
 
 const servedRoutes: ReadonlySet<string> = new Set(
   (Object.values(operations) as OperationRow[]).flatMap((row) =>
-    row.paths.map((path) => `${row.method} ${pathShape(path)}`),
+    row.paths.map((path) => `${row.method} ${pathPattern(path)}`),
   ),
 );
 
-/** Parameters may be called differently: only their place counts. */
-function pathShape(path: string): string {
+/** Returns a path with its parameters replaced by `*`: their names may differ, only their positions count. */
+function pathPattern(path: string): string {
   return path.replaceAll(/:\w+|\{\w+\}/g, '*');
 }
 
-async function readLines(): Promise<readonly Line[]> {
-  const lines: Line[] = [];
+async function readInterfaceLines(): Promise<readonly InterfaceLine[]> {
+  const lines: InterfaceLine[] = [];
   let sectionName = '';
-  for (const text of (await readFile(source, 'utf8')).split('\n')) {
+  for (const text of (await readFile(interfaceFile, 'utf8')).split('\n')) {
     if (text.startsWith('## ')) sectionName = text.slice(3);
     const match = /^(S|C[\d.]+) ([A-Z]+) (\/\S*) (.+)$/.exec(text);
     if (!match) continue;
@@ -41,11 +41,11 @@ async function readLines(): Promise<readonly Line[]> {
   return lines;
 }
 
-function isServed({ method, path }: Line): boolean {
-  return servedRoutes.has(`${method} ${pathShape(path)}`);
+function isServed({ method, path }: InterfaceLine): boolean {
+  return servedRoutes.has(`${method} ${pathPattern(path)}`);
 }
 
-function coverageText(lines: readonly Line[]): string {
+function coverageText(lines: readonly InterfaceLine[]): string {
   const works = lines.filter(isServed).length;
   const sections = [...new Set(lines.map((line) => line.section))].map((section) => {
     const rows = lines
@@ -70,30 +70,30 @@ function coverageText(lines: readonly Line[]): string {
 }
 
 test('docs/coverage.md says what the server serves', async () => {
-  const lines = await readLines();
+  const lines = await readInterfaceLines();
   expect(lines.length).toBeGreaterThan(120);
-  expectPage(coveragePage, coverageText(lines));
+  expectCurrentPage(coveragePage, coverageText(lines));
 });
 
 test('what is not served is listed with what to do instead, and nothing else is', async () => {
-  const missing = (await readLines()).filter((line) => !isServed(line));
+  const missing = (await readInterfaceLines()).filter((line) => !isServed(line));
   const listedRoutes = unservedOperations.flatMap(({ methods, path }) =>
-    methods.map((method) => `${method} ${pathShape(path)}`),
+    methods.map((method) => `${method} ${pathPattern(path)}`),
   );
   expect(listedRoutes.toSorted()).toEqual(
-    missing.map(({ method, path }) => `${method} ${pathShape(path)}`).toSorted(),
+    missing.map(({ method, path }) => `${method} ${pathPattern(path)}`).toSorted(),
   );
 });
 
 test('the interface lists no operation twice', async () => {
-  const lines = await readLines();
-  const keys = lines.map((line) => `${line.method} ${pathShape(line.path)}`);
+  const lines = await readInterfaceLines();
+  const keys = lines.map((line) => `${line.method} ${pathPattern(line.path)}`);
   expect(keys.filter((key, index) => keys.indexOf(key) !== index)).toEqual([]);
 });
 
 test('every operation that the server serves stands in the interface, but for its own and for aliases', async () => {
   const listedRoutes = new Set(
-    (await readLines()).map((line) => `${line.method} ${pathShape(line.path)}`),
+    (await readInterfaceLines()).map((line) => `${line.method} ${pathPattern(line.path)}`),
   );
   const ownRoutes = [
     'GET /health',
@@ -164,7 +164,7 @@ test('every operation that the server serves stands in the interface, but for it
     'POST /beacon/v2/*/g_variants/*',
   ];
   const unlisted = (Object.values(operations) as OperationRow[])
-    .map((row) => `${row.method} ${pathShape(row.paths[0])}`)
+    .map((row) => `${row.method} ${pathPattern(row.paths[0])}`)
     .filter((key) => !listedRoutes.has(key) && !ownRoutes.includes(key));
   const advice = unlisted.map(
     (key) => `add ${key} to test/api/interface.txt, or to \`ownRoutes\` in this test`,

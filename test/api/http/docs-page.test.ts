@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { createContext, runInContext } from 'node:vm';
-import { idOf, send, startServer, type Client, type TestServer } from '../server.js';
+import { idOf, sendRequest, startServer, type Client, type TestServer } from '../server.js';
 
-/** The members of an element that the page's script uses. */
+/** The members of an HTML element that the page's script uses. */
 interface FakeElement {
   readonly tag: string;
   readonly children: (FakeElement | string)[];
@@ -17,8 +17,8 @@ interface FakeElement {
   append(...kids: (FakeElement | string)[]): void;
 }
 
-/** An operation on the page. */
-interface ShownPage {
+/** The documentation page, as shown in the simulated browser. */
+interface ShownOperation {
   readonly name: string;
   readonly all: readonly FakeElement[];
 }
@@ -34,8 +34,8 @@ afterAll(() => server.close());
 
 test('every operation has a body to send, with its required keys marked', async () => {
   const { operations } = await openPage(new Map());
-  const document = (await send(server.url, 'GET', '/openapi.json')).json as unknown as {
-    paths: Record<string, Record<string, Described>>;
+  const document = (await sendRequest(server.url, 'GET', '/openapi.json')).json as unknown as {
+    paths: Record<string, Record<string, DescribedOperation>>;
     components: { schemas: Record<string, { required?: readonly string[] }> };
   };
   let bodies = 0;
@@ -78,7 +78,7 @@ test('sends headers as headers: a repeated request with an Idempotency-Key creat
   token.value = ann.token;
   const create = operations.get('POST /v2/vaults')!;
   fillFields(create, { 'Idempotency-Key': 'once' });
-  const answers = [await sendBy(create), await sendBy(create)];
+  const answers = [await pressSendButton(create), await pressSendButton(create)];
   for (const answer of answers) expect(answer).toMatch(/^POST \/v2\/vaults\n201 /);
   expect(answers[0]).toBe(answers[1]);
 });
@@ -92,13 +92,13 @@ test('uploads a chosen file', async () => {
   const upload = operations.get('PUT /v2/uploads/{id}/{revision}')!;
   fillFields(upload, { upload_url: String(createdObject.json['upload_url']) });
   upload.all.find(({ type }) => type === 'file')!.files = [new Blob(['chosen'])];
-  expect(await sendBy(upload)).toMatch(/^PUT .*\n200 /);
+  expect(await pressSendButton(upload)).toMatch(/^PUT .*\n200 /);
   const download = await ann.get(`/v2/objects/${idOf(createdObject)}/download`);
   const address = download.headers.get('location') ?? String(download.json['download_url']);
-  expect((await send('', 'GET', address)).text).toBe('chosen');
+  expect((await sendRequest('', 'GET', address)).text).toBe('chosen');
 });
 
-interface Described {
+interface DescribedOperation {
   readonly deprecated?: boolean;
   readonly parameters: readonly { readonly name: string; readonly required?: boolean }[];
   readonly requestBody?: {
@@ -106,12 +106,12 @@ interface Described {
   };
 }
 
-/** Runs the script of the page with as much of a browser as it uses. */
+/** Runs the script of the page in a simulation of those parts of a browser that it uses. */
 async function openPage(storage: Map<string, string>): Promise<{
   readonly token: FakeElement;
-  readonly operations: ReadonlyMap<string, ShownPage>;
+  readonly operations: ReadonlyMap<string, ShownOperation>;
 }> {
-  const page = await send(server.url, 'GET', '/docs');
+  const page = await sendRequest(server.url, 'GET', '/docs');
   const [, script = ''] = /<script>(.*)<\/script>/s.exec(page.text) ?? [];
   const hash = createHash('sha256').update(script).digest('base64');
   expect(page.headers.get('content-security-policy')).toContain(`script-src 'sha256-${hash}'`);
@@ -133,7 +133,7 @@ async function openPage(storage: Map<string, string>): Promise<{
   runInContext(script, createContext(globals));
   while (main.children.length === 0) await new Promise((resolve) => setImmediate(resolve));
   const details = descendantsOf(main).filter(({ tag }) => tag === 'details');
-  const operations = details.map((one): [string, ShownPage] => {
+  const operations = details.map((one): [string, ShownOperation] => {
     const all = descendantsOf(one);
     const [, method, path] = all;
     const name = `${method!.textContent} ${path!.textContent}`;
@@ -165,8 +165,8 @@ function enterText(input: FakeElement, value: string): void {
   input.oninput?.();
 }
 
-/** Fills in parameters by name. */
-function fillFields({ all }: ShownPage, values: Readonly<Record<string, string>>): void {
+/** Fills in the page's input fields by name. */
+function fillFields({ all }: ShownOperation, values: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(values)) {
     const label = all.find(({ tag, children }) => {
       const [first] = children;
@@ -176,8 +176,8 @@ function fillFields({ all }: ShownPage, values: Readonly<Record<string, string>>
   }
 }
 
-/** Presses the button; returns what the page then shows. */
-async function sendBy({ all }: ShownPage): Promise<string> {
+/** Presses the page's button; returns what the page then shows. */
+async function pressSendButton({ all }: ShownOperation): Promise<string> {
   await all.find(({ tag }) => tag === 'button')!.onclick!();
   return all.find(({ tag, textContent }) => tag === 'pre' && /^[A-Z]+ \//.test(textContent))!
     .textContent;

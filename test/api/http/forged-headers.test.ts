@@ -1,15 +1,19 @@
 import { describe, expect, test } from '@jest/globals';
 import { request } from 'node:http';
-import { startLab } from '../lab.js';
-import { send, startServer, type Answer, type TestServer } from '../server.js';
+import { startServerFixture } from '../lab.js';
+import { sendRequest, startServer, type Answer, type TestServer } from '../server.js';
 
 const trustProxies = ['127.0.0.1'];
-const limits = { failedLogins: 3 };
+const rateLimits = { failedLogins: 3 };
 const publicUrl = 'https://lake.test:8443';
-const { server: trusting, ann } = await startLab({ publicUrl, trustProxies, limits });
+const { server: trusting, ann } = await startServerFixture({
+  publicUrl,
+  trustProxies,
+  limits: rateLimits,
+});
 
-/** Sends a request with headers, among them `Host`, which `fetch` does not let one set. */
-async function ask(
+/** Sends a request with headers such as `Host`, which `fetch` does not allow to set. */
+async function requestWithHeaders(
   server: TestServer,
   path: string,
   headers: Record<string, string>,
@@ -34,7 +38,10 @@ async function ask(
 describe('the address of an account', () => {
   async function baseFor(headers: Record<string, string>): Promise<unknown> {
     const authorization = `Bearer ${ann.token}`;
-    const { json } = await ask(trusting, '/v2/vaults', { authorization, ...headers });
+    const { json } = await requestWithHeaders(trusting, '/v2/vaults', {
+      authorization,
+      ...headers,
+    });
     return String(json['url']).replace('/v2/vaults', '');
   }
 
@@ -67,14 +74,16 @@ describe('forged headers (W8)', () => {
     ['without trusted proxies', {}],
     ['from a peer that is none of them', { trustProxies: ['10.0.0.0/8', '::1'] }],
   ])('change nothing %s', async (_, options) => {
-    const server = await startServer({ ...options, limits });
+    const server = await startServer({ ...options, limits: rateLimits });
     try {
       const user = await server.user('ann');
       const { json } = await user.call('GET', '/v2/vaults', undefined, forgedHeaders(1));
       expect(json['url']).toBe(`${server.url}/v2/vaults`);
       const statuses: number[] = [];
       for (let n = 1; n <= 4; n++)
-        statuses.push((await ask(server, '/v1/user', { ...wrong, ...forgedHeaders(n) })).status);
+        statuses.push(
+          (await requestWithHeaders(server, '/v1/user', { ...wrong, ...forgedHeaders(n) })).status,
+        );
       expect(statuses).toEqual([401, 401, 401, 429]);
       expect(server.logs.join('\n')).not.toContain('198.51.100.');
       expect(server.logs.at(-1)).toContain('"address":"127.0.0.1"');
@@ -87,12 +96,15 @@ describe('forged headers (W8)', () => {
     const as = (address: string, n: number): Record<string, string> => ({ 'x-forwarded-for': `198.51.100.${n}, ${address}` }); // prettier-ignore
     const login = async (address: string, n: number): Promise<number> => {
       const body = { email: `user${address}${n}@acme.org`, password: 'wrong' };
-      return (await send(trusting.url, 'POST', '/v1/auth/token', body, as(address, n))).status;
+      return (await sendRequest(trusting.url, 'POST', '/v1/auth/token', body, as(address, n)))
+        .status;
     };
     for (const address of ['192.0.2.1', '192.0.2.2']) {
       const statuses: number[] = [];
       for (let n = 1; n <= 4; n++)
-        statuses.push((await ask(trusting, '/v1/user', { ...wrong, ...as(address, n) })).status);
+        statuses.push(
+          (await requestWithHeaders(trusting, '/v1/user', { ...wrong, ...as(address, n) })).status,
+        );
       expect([address, statuses]).toEqual([address, [401, 401, 401, 429]]);
       expect(trusting.logs.at(-1)).toContain(`"address":"${address}"`);
       const logins: number[] = [];
@@ -111,7 +123,13 @@ test('with TLS the cookie is for the host alone, below a prefix for the prefix',
       ['/genomes/lake', /^__Secure-strandlake=\w+; Path=\/genomes\/lake; .*Secure/],
     ] as const) {
       const headers = { 'x-forwarded-proto': 'https', 'x-forwarded-prefix': path };
-      const page = await send(server.url, 'GET', '/v1/oauth2/sign_in?code=x', undefined, headers);
+      const page = await sendRequest(
+        server.url,
+        'GET',
+        '/v1/oauth2/sign_in?code=x',
+        undefined,
+        headers,
+      );
       expect(page.headers.get('set-cookie')).toMatch(wanted);
     }
   } finally {

@@ -1,18 +1,18 @@
 import { expect, test } from '@jest/globals';
 import type { Socket } from 'node:net';
-import { forwardedReader, type Forwarded } from '../../../api/http/forwarded.js';
+import { forwardedReader, type ForwardedAddress } from '../../../api/http/forwarded.js';
 
-const trusted = ['127.0.0.1', '10.0.0.0/8', 'fd00::/8'];
+const trustedProxies = ['127.0.0.1', '10.0.0.0/8', 'fd00::/8'];
 
-function readForwarded(headers: Record<string, string>, peer = '127.0.0.1'): Forwarded {
+function readForwarded(headers: Record<string, string>, peer = '127.0.0.1'): ForwardedAddress {
   const socket = { remoteAddress: peer } as Socket;
-  return forwardedReader(trusted)({ headers, socket });
+  return forwardedReader(trustedProxies)({ headers, socket });
 }
 
 /** Headers of a trusted peer, and the values parsed from them (threat W8). */
-const cases: readonly [Record<string, string>, Forwarded][] = [
+const forwardedCases: readonly [Record<string, string>, ForwardedAddress][] = [
   [{}, {}],
-  // Section 4 of RFC 7239, and its examples.
+  // The `Forwarded` header and the examples of RFC 7239, section 4.
   [{ forwarded: 'for=192.0.2.43' }, { client: '192.0.2.43' }],
   [{ forwarded: 'For="[2001:db8:cafe::17]:4711"' }, { client: '2001:db8:cafe::17' }],
   [
@@ -24,7 +24,7 @@ const cases: readonly [Record<string, string>, Forwarded][] = [
   [{ forwarded: 'for=192.0.2.1 ; proto=https , ,' }, { client: '192.0.2.1', proto: 'https' }],
   [{ forwarded: 'for="192.0.2.1:47011";host="a\\.test"' }, { client: '192.0.2.1', host: 'a.test' }],
   [{ forwarded: 'for=192.0.2.1:47011' }, { client: '192.0.2.1' }],
-  // Trusted proxies before the last one count, and what precedes the client does not.
+  // All trusted proxies at the end of the list count; entries before the client's are ignored.
   [
     { forwarded: 'for=1.1.1.1;host=evil.test, for=192.0.2.7;host=lake.test;proto=https, for=10.0.0.2;host=inner' },
     { client: '192.0.2.7', host: 'lake.test', proto: 'https' },
@@ -39,7 +39,7 @@ const cases: readonly [Record<string, string>, Forwarded][] = [
   [{ forwarded: 'for=1.1.1.1 host=b' }, {}],
   [{ forwarded: 'for=192.0.2.1;host=a/b;proto=ftp' }, { client: '192.0.2.1' }],
   [{ forwarded: 'for=192.0.2.1;host="a\\"><script>"' }, { client: '192.0.2.1' }],
-  // The headers that proxies had before.
+  // The `X-Forwarded-*` headers, which proxies sent before `Forwarded` was standardized.
   [{ 'x-forwarded-for': '192.0.2.1' }, { client: '192.0.2.1' }],
   [{ 'x-forwarded-for': '2001:db8::2' }, { client: '2001:db8::2' }],
   [{ 'x-forwarded-for': '1.1.1.1, 192.0.2.1, 10.1.1.1' }, { client: '192.0.2.1' }],
@@ -54,9 +54,9 @@ const cases: readonly [Record<string, string>, Forwarded][] = [
   ],
   [{ 'x-forwarded-host': 'evil.test, lake.test' }, { host: 'lake.test' }],
   ...['a', '//evil.test', '/a/../b', '/..', '/.', '/a"b', '/a b', '/a%2fb', '/', ''].map(
-    (prefix): [Record<string, string>, Forwarded] => [{ 'x-forwarded-prefix': prefix }, {}],
+    (prefix): [Record<string, string>, ForwardedAddress] => [{ 'x-forwarded-prefix': prefix }, {}],
   ),
-  // Both kinds of headers, in agreement and in contradiction.
+  // `Forwarded` together with `X-Forwarded-*` headers, in agreement and in contradiction.
   [
     { forwarded: 'for=192.0.2.1;proto=https', 'x-forwarded-for': '192.0.2.1', 'x-forwarded-prefix': '/a' },
     { client: '192.0.2.1', proto: 'https', prefix: '/a' },
@@ -66,7 +66,7 @@ const cases: readonly [Record<string, string>, Forwarded][] = [
   [{ forwarded: 'for=192.0.2.1;host=a.test', 'x-forwarded-host': 'b.test' }, {}],
 ]; // prettier-ignore
 
-test.each(cases)('%j from a trusted proxy', (headers, expected) => {
+test.each(forwardedCases)('%j from a trusted proxy', (headers, expected) => {
   const toldParts = Object.entries(readForwarded(headers)).filter(
     ([, value]) => value !== undefined,
   );

@@ -1,28 +1,31 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { operationKey, replayKey } from '../../../api/http/idempotency.interceptor.js';
+import {
+  operationMetadataKey,
+  replayMetadataKey,
+} from '../../../api/http/idempotency.interceptor.js';
 import { controllers, operations } from '../../../api/resources/index.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import { openCatalog } from '../../../engine/catalog/catalog.js';
-import { random } from '../../random.js';
+import { seededRandom } from '../../random.js';
 import { Lake } from '../../scheduler/lake.js';
-import { startLab } from '../lab.js';
-import { idOf, waitFor, type Answer, type Client } from '../server.js';
+import { startServerFixture } from '../lab.js';
+import { idOf, waitForJob, type Answer, type Client } from '../server.js';
 import { seed } from '../../seed.js';
 
-/* C8: a create that is sent twice makes one thing, when it has an Idempotency-Key. */
+/* C8: a create with an Idempotency-Key that is sent twice creates one resource. */
 
 let datasetId: number;
 let admin: Client;
-const { server, ann, vaultId } = await startLab();
+const { server, ann, vaultId } = await startServerFixture();
 beforeAll(async () => {
   admin = await server.user('admin', { role: 'admin' });
   datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
 });
 
-let keys = 0;
-const newKey = (): string => `key-${(keys += 1)}`;
+let keyCount = 0;
+const newKey = (): string => `key-${(keyCount += 1)}`;
 function postWithKey(path: string, body: unknown, key: string, client = ann): Promise<Answer> {
   return client.call('POST', path, body, { 'idempotency-key': key });
 }
@@ -33,8 +36,8 @@ test('every operation that creates something can show it again', () => {
   const replayable = controllers.flatMap(({ prototype }) =>
     Object.getOwnPropertyNames(prototype).flatMap((name) => {
       const handler = (prototype as Record<string, object>)[name]!;
-      const id = Reflect.getMetadata(operationKey, handler) as string | undefined;
-      return id !== undefined && Reflect.hasMetadata(replayKey, handler) ? [id] : [];
+      const id = Reflect.getMetadata(operationMetadataKey, handler) as string | undefined;
+      return id !== undefined && Reflect.hasMetadata(replayMetadataKey, handler) ? [id] : [];
     }),
   );
   expect(replayable.toSorted()).toEqual(creating.map(({ id }) => id).toSorted());
@@ -67,7 +70,7 @@ describe('C8: the same key and body', () => {
     expect([second.status, second.headers.get('idempotent-replayed')]).toEqual([201, 'true']);
     expect(idOf(second)).toBe(idOf(first));
     expect(Object.keys(second.json)).toEqual(Object.keys(first.json));
-    if (/exports$|migrations$/.test(path)) await waitFor(ann, `${path}/${idOf(first)}`);
+    if (/exports$|migrations$/.test(path)) await waitForJob(ann, `${path}/${idOf(first)}`);
   });
 
   test('create a second resource when the key is missing', async () => {
@@ -94,7 +97,7 @@ describe('C8: the same key and body', () => {
 
   test('of several at once make one', async () => {
     const key = newKey();
-    const before = await totalRecords();
+    const before = await totalImports();
     const answers = await Promise.all(
       Array.from({ length: 30 }, () => postWithKey('/v2/dataset_imports', importBody(3), key)),
     );
@@ -104,13 +107,13 @@ describe('C8: the same key and body', () => {
       expect([201, 409]).toContain(status);
       if (status === 409) expect(json['detail']).toBe('A request with this Idempotency-Key is being carried out; try again in a moment.'); // prettier-ignore
     }
-    expect(await totalRecords()).toBe(before + 1);
+    expect(await totalImports()).toBe(before + 1);
   });
 
   test('of requests whose connection is killed a hundred times make one import', async () => {
-    const next = random(seed);
+    const next = seededRandom(seed);
     const key = newKey();
-    const before = await totalRecords();
+    const before = await totalImports();
     const body = JSON.stringify(importBody(4));
     const text =
       `POST /v2/dataset_imports HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ann.token}\r\n` +
@@ -128,14 +131,14 @@ describe('C8: the same key and body', () => {
     let last = await postWithKey('/v2/dataset_imports', importBody(4), key);
     while (last.status === 409) last = await postWithKey('/v2/dataset_imports', importBody(4), key);
     expect([seed, last.status]).toEqual([seed, 201]);
-    await waitFor(ann, `/v2/dataset_imports/${idOf(last)}`);
-    expect([seed, await totalRecords()]).toEqual([seed, before + 1]);
+    await waitForJob(ann, `/v2/dataset_imports/${idOf(last)}`);
+    expect([seed, await totalImports()]).toEqual([seed, before + 1]);
     const found = await ann.post(`/v2/datasets/${datasetId}/data`, { filters: [['n', 4]] });
     expect([seed, found.json['total']]).toEqual([seed, 1]);
   });
 });
 
-async function totalRecords(): Promise<number> {
+async function totalImports(): Promise<number> {
   return Number((await ann.get(`/v2/datasets/${datasetId}/imports`)).json['total']);
 }
 
@@ -143,11 +146,11 @@ describe('a key', () => {
   test('that was used for another request is refused, and nothing is created', async () => {
     const key = newKey();
     const first = await postWithKey('/v2/dataset_imports', importBody(5), key);
-    const before = await totalRecords();
+    const before = await totalImports();
     const otherAnswer = await postWithKey('/v2/dataset_imports', importBody(6), key);
     expect([otherAnswer.status, Object.keys(otherAnswer.json)]).toEqual([422, ['detail']]);
     expect((await postWithKey('/v2/vaults', importBody(5), key)).status).toBe(422);
-    expect(await totalRecords()).toBe(before);
+    expect(await totalImports()).toBe(before);
     expect(idOf(await postWithKey('/v2/dataset_imports', importBody(5), key))).toBe(idOf(first));
   });
 

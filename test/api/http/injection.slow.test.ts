@@ -3,15 +3,15 @@ import type { OperationRow } from '../../../api/http/operation-row.js';
 import { operations } from '../../../api/resources/index.js';
 import {
   idOf,
-  makeFixture,
+  makeVaultFixture,
   startServer,
   type Client,
-  type Fixture,
+  type VaultFixture,
   type TestServer,
 } from '../server.js';
 
-/** Texts that break out of, confuse or overload whatever reads them carelessly (threats Q1, Q2). */
-const corpus: readonly string[] = [
+/** Texts that break, confuse or overload careless parsers (threats Q1, Q2). */
+const injectionTexts: readonly string[] = [
   `'`,
   `"`,
   '`',
@@ -114,12 +114,12 @@ const corpus: readonly string[] = [
 
 let server: TestServer;
 let ann: Client;
-let fixture: Fixture;
+let fixture: VaultFixture;
 let groupId: number;
 beforeAll(async () => {
   server = await startServer();
   ann = await server.user('ann', { role: 'admin' });
-  fixture = await makeFixture(ann);
+  fixture = await makeVaultFixture(ann);
   groupId = idOf(await ann.post('/v1/groups', { name: 'Readers' }));
 });
 afterAll(async () => {
@@ -127,14 +127,14 @@ afterAll(async () => {
   expect(Object.keys(Object.prototype)).toEqual([]);
 });
 
-const lists = (Object.values(operations) as OperationRow[]).filter(
+const listOperations = (Object.values(operations) as OperationRow[]).filter(
   ({ answer }) => typeof answer === 'object' && 'listOf' in answer,
 );
-const filters = lists.flatMap((row) =>
+const listFilters = listOperations.flatMap((row) =>
   Object.keys(row.query ?? {}).map((name) => [row.paths[0].replace(':id', '$D'), name] as const),
 );
 
-/** A digest of the catalogue, which no request may change. */
+/** Returns a digest of the catalogue, which no request of this test may change. */
 async function catalogDigest(): Promise<string> {
   const paths = [
     '/v2/vaults',
@@ -149,11 +149,11 @@ async function catalogDigest(): Promise<string> {
 }
 
 describe('odd texts (Q1, Q2)', () => {
-  test.each(filters)('in %s?%s= find nothing, or are refused', async (path, name) => {
+  test.each(listFilters)('in %s?%s= find nothing, or are refused', async (path, name) => {
     const { datasetId, vaultId } = fixture;
     const owners: Readonly<Record<string, number>> = { vaults: vaultId, groups: groupId };
     const target = path.replace('$D', String(owners[path.split('/')[2]!] ?? datasetId));
-    for (const text of corpus) {
+    for (const text of injectionTexts) {
       const { status, text: body } = await ann.get(
         `${target}?${name}=${encodeURIComponent(text.toWellFormed())}`,
       );
@@ -167,7 +167,7 @@ describe('odd texts (Q1, Q2)', () => {
   });
 
   test('as names of parameters are ignored', async () => {
-    for (const text of corpus.slice(0, -1)) {
+    for (const text of injectionTexts.slice(0, -1)) {
       const { status } = await ann.get(`/v2/vaults?${encodeURIComponent(text)}=1`);
       expect([text, status]).toEqual([text, 200]);
     }
@@ -175,7 +175,7 @@ describe('odd texts (Q1, Q2)', () => {
 
   test('in every part of a query are refused, or are values like others', async () => {
     const before = await catalogDigest();
-    for (const text of corpus) {
+    for (const text of injectionTexts) {
       const bodies: readonly object[] = [
         { filters: [[text, 'x']] },
         { filters: [[`gene__${text}`, 'x']] },
@@ -207,7 +207,7 @@ describe('odd texts (Q1, Q2)', () => {
   });
 
   test('as values of bodies are stored as they are or refused, in every position', async () => {
-    for (const [index, text] of corpus.entries()) {
+    for (const [index, text] of injectionTexts.entries()) {
       const createdVault = await ann.post('/v2/vaults', {
         name: text,
         description: text,
@@ -238,7 +238,7 @@ describe('odd texts (Q1, Q2)', () => {
       });
       expect([text, [201, 400].includes(field.status)]).toEqual([text, true]);
     }
-    for (const text of corpus.slice(0, -1)) {
+    for (const text of injectionTexts.slice(0, -1)) {
       const { status } = await ann.get(
         `/v2/datasets/${fixture.datasetId}/data/${encodeURIComponent(text)}`,
       );

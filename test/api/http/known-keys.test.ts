@@ -4,58 +4,58 @@ import type { OperationRow } from '../../../api/http/operation-row.js';
 import type { ApiRequest } from '../../../api/http/request.js';
 import type { NamedSchema } from '../../../api/http/schema.js';
 import { operations, schemas } from '../../../api/resources/index.js';
-import { listOf, makeFixture, startServer, type Client, type Fixture, type TestServer } from '../server.js'; // prettier-ignore
+import { listOf, makeVaultFixture, startServer, type Client, type VaultFixture, type TestServer } from '../server.js'; // prettier-ignore
 
-const keys = new KnownKeys(operations, schemas);
+const knownKeys = new KnownKeys(operations, schemas);
 const strictHeaders = { prefer: 'handling=strict' };
 
-/** The ignored keys of a request, or the messages by key of its 400. */
-function check(
+/** Returns the ignored keys of a request, or the messages by key if it is answered with a 400. */
+function ignoredKeysOrErrors(
   id: string,
   { body, query = {}, headers = {} }: { body?: unknown; query?: object; headers?: object },
 ): unknown {
   try {
-    return keys.checkRequest(id, { body, query, headers } as unknown as ApiRequest);
+    return knownKeys.checkRequest(id, { body, query, headers } as unknown as ApiRequest);
   } catch (error) {
     return (error as { fields: unknown }).fields;
   }
 }
 
-const rows = Object.values(operations);
-const withBody = rows.filter(
+const operationRows = Object.values(operations);
+const operationsWithBody = operationRows.filter(
   (row): row is OperationRow & { body: NamedSchema } => typeof row.body === 'object',
 );
 
-/** A long key with two letters in the wrong order. */
-function misspell(known: readonly string[]): { readonly word: string; readonly meant: string } {
+/** Returns a long known key and a misspelling of it with two letters swapped. */
+function misspellKey(known: readonly string[]): { readonly word: string; readonly meant: string } {
   const meant = known.find((key) => /^\w(\w)(?!\1)\w\w/.test(key))!;
   return { word: meant[0]! + meant[2]! + meant[1]! + meant.slice(3), meant };
 }
 
 describe('every operation with a body', () => {
-  test.each(withBody.map((row) => [row.id, row] as const))(
+  test.each(operationsWithBody.map((row) => [row.id, row] as const))(
     '%s refuses a misspelt key and names any other',
     (id, { body }) => {
-      const { word, meant } = misspell(Object.keys(body.schema['properties'] as object));
+      const { word, meant } = misspellKey(Object.keys(body.schema['properties'] as object));
       const suggestion = `Unknown key. Did you mean "${meant}"?`;
-      expect(check(id, { body: { [word]: 1 } })).toEqual({ [word]: [suggestion] });
-      expect(check(id, { body: { zzz_mine: 1 } })).toEqual(['zzz_mine']);
-      expect(check(id, { body: { zzz_mine: 1 }, headers: strictHeaders })).toEqual({
+      expect(ignoredKeysOrErrors(id, { body: { [word]: 1 } })).toEqual({ [word]: [suggestion] });
+      expect(ignoredKeysOrErrors(id, { body: { zzz_mine: 1 } })).toEqual(['zzz_mine']);
+      expect(ignoredKeysOrErrors(id, { body: { zzz_mine: 1 }, headers: strictHeaders })).toEqual({
         zzz_mine: [expect.stringMatching(/^Unknown key\. Known keys: /)],
       });
-      expect(check(id, { body: body.example, headers: strictHeaders })).toEqual([]);
+      expect(ignoredKeysOrErrors(id, { body: body.example, headers: strictHeaders })).toEqual([]);
     },
   );
 });
 
 describe('every list', () => {
-  test.each(rows.filter(({ answer }) => typeof answer === 'object' && 'listOf' in answer).map(({ id }) => id))(
+  test.each(operationRows.filter(({ answer }) => typeof answer === 'object' && 'listOf' in answer).map(({ id }) => id))(
     '%s refuses a misspelt parameter and names any other',
     (id) => {
-      expect(check(id, { query: { limti: '1' } })).toEqual({
+      expect(ignoredKeysOrErrors(id, { query: { limti: '1' } })).toEqual({
         limti: ['Unknown key. Did you mean "limit"?'],
       });
-      expect(check(id, { query: { zzz_mine: '', access_token: 'x' } })).toEqual(['zzz_mine']);
+      expect(ignoredKeysOrErrors(id, { query: { zzz_mine: '', access_token: 'x' } })).toEqual(['zzz_mine']);
     },
   ); // prettier-ignore
 });
@@ -77,8 +77,8 @@ describe('a query', () => {
     ['aggregations', 'facets'],
   ])('with %s is refused: %s is meant', (key, meant) => {
     const expected = { [key]: [`Unknown key. Did you mean ${JSON.stringify(meant)}?`] };
-    expect(check('datasets.query', { body: { [key]: [] } })).toEqual(expected);
-    expect(check('datasets.query', { body: { [key]: null } })).toEqual([key]);
+    expect(ignoredKeysOrErrors('datasets.query', { body: { [key]: [] } })).toEqual(expected);
+    expect(ignoredKeysOrErrors('datasets.query', { body: { [key]: null } })).toEqual([key]);
   });
 });
 
@@ -100,7 +100,7 @@ describe('keys that real clients send (contract 1.2)', () => {
     ['savedQueries.create', { body: { params: { page_size: 10, result_class: 'dict', filters: [] } } }],
     ['objects.query', { body: { output_format: 'csv', entities: [], query: null, limit: 5 } }],
   ] as [string, { body?: object; query?: object }][])('%s accepts %j', (id, request) => {
-    expect(check(id, request)).toEqual(expect.any(Array));
+    expect(ignoredKeysOrErrors(id, request)).toEqual(expect.any(Array));
   }); // prettier-ignore
 });
 
@@ -122,24 +122,27 @@ describe('within a body', () => {
     ['imports.create', { data_records: [{ filter: 1 }] }, []],
     ['datasets.batch', { queries: [{ filter: 1 }] }, []],
   ])('%s with %j answers %j', (id, body, expected) => {
-    expect(check(id, { body })).toEqual(expected);
+    expect(ignoredKeysOrErrors(id, { body })).toEqual(expected);
   }); // prettier-ignore
 
   test('a repeated key that the user cannot change is named, also with strict handling', () => {
     const body = { name: 'a', created_at: '2026-01-01', url: 'x' };
-    expect(check('vaults.patch', { body, headers: strictHeaders })).toEqual(['created_at', 'url']);
+    expect(ignoredKeysOrErrors('vaults.patch', { body, headers: strictHeaders })).toEqual([
+      'created_at',
+      'url',
+    ]);
   });
 });
 
 describe('on the wire', () => {
   let server: TestServer;
   let ann: Client;
-  let fixture: Fixture;
+  let fixture: VaultFixture;
   let data: string;
   beforeAll(async () => {
     server = await startServer();
     ann = await server.user('ann');
-    fixture = await makeFixture(ann);
+    fixture = await makeVaultFixture(ann);
     data = `/v2/datasets/${fixture.datasetId}/data`;
   });
   afterAll(() => server.close());

@@ -1,27 +1,27 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
-  makeFixture,
+  makeVaultFixture,
   makeMigration,
   startServer,
   type Client,
-  type Fixture,
+  type VaultFixture,
   type TestServer,
 } from '../server.js';
 
 let server: TestServer;
 let ann: Client;
-let fixture: Fixture;
+let fixture: VaultFixture;
 let migrationId: number;
 beforeAll(async () => {
   server = await startServer();
   ann = await server.user('ann');
-  fixture = await makeFixture(ann);
+  fixture = await makeVaultFixture(ann);
   migrationId = await makeMigration(ann, fixture.datasetId);
 });
 afterAll(() => server.close());
 
 /** The keys that the owner may change, by resource; every other key must stay unchanged (threat A6). */
-const writable: Readonly<Record<string, readonly string[]>> = {
+const writableKeys: Readonly<Record<string, readonly string[]>> = {
   vaults: [
     'name',
     'description',
@@ -51,8 +51,8 @@ const writable: Readonly<Record<string, readonly string[]>> = {
   tasks: [],
 };
 
-/** Another value of the same kind. */
-function changeJson(value: unknown): unknown {
+/** Returns another value of the same JSON type. */
+function differentJson(value: unknown): unknown {
   if (typeof value === 'boolean') return !value;
   if (typeof value === 'number') return value + 1;
   if (typeof value === 'string') return `${value}x`;
@@ -61,21 +61,21 @@ function changeJson(value: unknown): unknown {
   return { x: 1 };
 }
 
-/** The view without the times of changes, which may differ. */
+/** Returns the resource without the times of changes, which may differ. */
 function withoutTimes(view: Record<string, unknown>): object {
   return { ...view, updated_at: 0, last_modified: 0, last_accessed: 0 };
 }
 
-describe.each(Object.keys(writable))('%s (A6)', (kind) => {
+describe.each(Object.keys(writableKeys))('%s (A6)', (kind) => {
   test.each(['PUT', 'PATCH'])(
     '%s changes no key that is not the user’s to change',
     async (method) => {
-      const path = `/v2/${kind}/${idOf(kind)}`;
+      const path = `/v2/${kind}/${fixtureIdOf(kind)}`;
       const before = (await ann.get(path)).json;
       for (const [key, value] of Object.entries(before)) {
-        if (writable[kind]?.includes(key)) continue;
-        const answer = await ann.call(method, path, { [key]: changeJson(value) });
-        // Refusing is as good as ignoring: a status can only become canceled, a type stays.
+        if (writableKeys[kind]?.includes(key)) continue;
+        const answer = await ann.call(method, path, { [key]: differentJson(value) });
+        // A key may be refused instead of ignored: a status can only become canceled, and a type cannot change.
         expect([key, answer.status === 200 || answer.status === 400]).toEqual([key, true]);
         expect(withoutTimes((await ann.get(path)).json)).toEqual(withoutTimes(before));
       }
@@ -83,7 +83,7 @@ describe.each(Object.keys(writable))('%s (A6)', (kind) => {
   );
 
   test('PATCH with the whole resource changes nothing', async () => {
-    const path = `/v2/${kind}/${idOf(kind)}`;
+    const path = `/v2/${kind}/${fixtureIdOf(kind)}`;
     const before = (await ann.get(path)).json;
     const { status: _, ...rest } = before;
     const answer = await ann.patch(path, rest);
@@ -130,7 +130,7 @@ test('a create request cannot set what the server decides (A6)', async () => {
   expect(field.json).toMatchObject({ is_read_only: false, is_valid: false });
 });
 
-function idOf(kind: string): number {
+function fixtureIdOf(kind: string): number {
   const ids: Readonly<Record<string, number>> = {
     vaults: fixture.vaultId,
     objects: fixture.fileId,

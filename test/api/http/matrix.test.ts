@@ -3,20 +3,20 @@ import type { OperationRow } from '../../../api/http/operation-row.js';
 import { operations } from '../../../api/resources/index.js';
 import {
   clientFor,
-  grant,
+  grantPermission,
   idOf,
   makeArchiveTasks,
-  makeFixture,
+  makeVaultFixture,
   makeMigration,
   startServer,
-  waitFor,
+  waitForJob,
   type Answer,
   type ArchiveTaskIds,
   type Client,
-  type Fixture,
+  type VaultFixture,
   type TestServer,
 } from '../server.js';
-import { isOfAccount, isOwned, isPersonal } from './owned-resources.js';
+import { isAccountResource, isUserOwned, isPersonal } from './owned-resources.js';
 
 /** The permission that each operation requires, from the specification's tables, independently of the code (threat A2). */
 const neededPermissions: Readonly<Record<string, 'read' | 'write' | 'admin' | 'write or own'>> = {
@@ -96,7 +96,7 @@ const neededPermissions: Readonly<Record<string, 'read' | 'write' | 'admin' | 'w
   'tasks.patch': 'write',
 };
 
-const levels = { none: 0, read: 1, write: 2, 'write or own': 2, admin: 3 } as const;
+const permissionLevels = { none: 0, read: 1, write: 2, 'write or own': 2, admin: 3 } as const;
 const personNames = ['owner', 'admin', 'write', 'read', 'member', 'none', 'stranger', 'anonymous'] as const; // prettier-ignore
 type Person = (typeof personNames)[number];
 const heldPermissions: Readonly<Record<Person, number>> = {
@@ -104,7 +104,7 @@ const heldPermissions: Readonly<Record<Person, number>> = {
   admin: 3,
   write: 2,
   read: 1,
-  member: 1, // of a group
+  member: 1, // member of a group
   none: 0,
   stranger: 0,
   anonymous: -1,
@@ -112,14 +112,14 @@ const heldPermissions: Readonly<Record<Person, number>> = {
 
 let server: TestServer;
 let clients: Record<Person, Client>;
-let fixture: Fixture;
+let fixture: VaultFixture;
 /** An import that has rejected a record. */
 let failedImportId: number;
 let migrationId: number;
 /** A migration that has rejected a record. */
 let failedMigrationId: number;
 let archiveTaskIds: ArchiveTaskIds;
-/** A word that stands in the name, path, values and metadata of what others must not see (threat A3). */
+/** A word in the name, path, values and metadata of resources that others must not see (threat A3). */
 const secretWord = 'zyzzyva';
 
 beforeAll(async () => {
@@ -135,7 +135,7 @@ beforeAll(async () => {
     stranger: await server.user('stranger', { domain: 'other' }),
     anonymous: clientFor(server.url, owner.user, ''),
   };
-  fixture = await makeFixture(owner, secretWord);
+  fixture = await makeVaultFixture(owner, secretWord);
   await server.catalog.globalBeacons.enable(fixture.datasetId, owner.user.id);
   const records = [{ n: 'not a number' }];
   failedImportId = idOf(
@@ -149,7 +149,7 @@ beforeAll(async () => {
     target_fields: [{ name: 'gene', data_type: 'boolean' }],
   };
   failedMigrationId = idOf(await owner.post('/v2/dataset_migrations', migration));
-  await waitFor(owner, `/v2/dataset_migrations/${failedMigrationId}`);
+  await waitForJob(owner, `/v2/dataset_migrations/${failedMigrationId}`);
   archiveTaskIds = await makeArchiveTasks(owner, fixture.vaultId);
   const { catalog } = server;
   const { accountId } = owner.user;
@@ -157,16 +157,16 @@ beforeAll(async () => {
   await catalog.groups.addMember(groupId, clients.member.user.id);
   await catalog.vaultPermissions.grant(fixture.vaultId, { groupId }, 'read');
   for (const level of ['admin', 'write', 'read'] as const) {
-    await grant(server, fixture.vaultId, clients[level], level);
+    await grantPermission(server, fixture.vaultId, clients[level], level);
   }
 });
 afterAll(() => server.close());
 
-/** Operations whose signed address is the credential. */
-const downloads = ['downloads.object', 'downloads.export', 'downloads.rejected'];
+/** Operations that need no token, because their signed address is the credential. */
+const downloadOperations = ['downloads.object', 'downloads.export', 'downloads.rejected'];
 
-/** The id that an operation's path wants. */
-function targetOf(path: string, kind: 'right' | 'missing' = 'right'): string {
+/** Returns the id that belongs in the path of an operation. */
+function targetIdOf(path: string, kind: 'right' | 'missing' = 'right'): string {
   const ids: Readonly<Record<string, number>> = {
     vaults: fixture.vaultId,
     objects: path.endsWith('/beacon') ? fixture.datasetId : fixture.fileId,
@@ -198,15 +198,15 @@ function callRow(client: Client, row: OperationRow, path: string): Promise<Answe
   );
 }
 
-const rows = (Object.entries(operations) as [string, OperationRow][]).filter(
+const operationsWithId = (Object.entries(operations) as [string, OperationRow][]).filter(
   ([id, row]) => row.paths[0].includes(':id') && neededPermissions[id] !== undefined,
 );
 
 test('the table has every operation on a thing', () => {
-  const ownRoutes = ['uploads.put', 'uploads.part', 'objectCopies.get', ...downloads];
+  const ownRoutes = ['uploads.put', 'uploads.part', 'objectCopies.get', ...downloadOperations];
   const all = (Object.entries(operations) as [string, OperationRow][])
     .filter(([id, row]) => row.paths[0].includes(':id') && !ownRoutes.includes(id))
-    .filter(([id]) => !isOwned(id) && !isPersonal(id) && !isOfAccount(id))
+    .filter(([id]) => !isUserOwned(id) && !isPersonal(id) && !isAccountResource(id))
     .map(([id]) => id);
   const missing = all.filter((id) => neededPermissions[id] === undefined);
   const advice = missing.map(
@@ -218,21 +218,22 @@ test('the table has every operation on a thing', () => {
 });
 
 describe.each(personNames)('%s (A2)', (person) => {
-  // Deletions that are allowed end the fixture: whether they work is tested beside each resource.
-  const safeRoutes = rows.filter(
+  // Allowed deletions are left out, because they would destroy the fixture; the tests of each resource cover them.
+  const safeRoutes = operationsWithId.filter(
     ([id, row]) =>
-      row.method !== 'DELETE' || heldPermissions[person] < levels[neededPermissions[id] ?? 'admin'],
+      row.method !== 'DELETE' ||
+      heldPermissions[person] < permissionLevels[neededPermissions[id] ?? 'admin'],
   );
 
   test.each(safeRoutes.map(([id, row]) => [id, row] as const))('%s', async (id, row) => {
-    const level = levels[neededPermissions[id] ?? 'admin'];
+    const level = permissionLevels[neededPermissions[id] ?? 'admin'];
     for (const path of row.paths) {
-      const answer = await callRow(clients[person], row, targetOf(path));
-      const missing = await callRow(clients[person], row, targetOf(path, 'missing'));
+      const answer = await callRow(clients[person], row, targetIdOf(path));
+      const missing = await callRow(clients[person], row, targetIdOf(path, 'missing'));
       if (heldPermissions[person] === -1) {
         expect([answer.status, missing.status]).toEqual([401, 401]);
       } else if (heldPermissions[person] === 0) {
-        // An unreadable resource has the same answer as a missing one, to the last byte.
+        // A resource that the caller may not read has the same answer as a missing one, byte for byte.
         expect([answer.status, answer.text]).toEqual([404, '{"detail":"Not found"}']);
         expect([missing.status, missing.text]).toEqual([404, '{"detail":"Not found"}']);
       } else if (heldPermissions[person] < level) {
@@ -246,7 +247,10 @@ describe.each(personNames)('%s (A2)', (person) => {
   });
 });
 
-/** Ids that a body or a query may name: readable or not makes the difference, existing or not must make none. */
+/**
+ * A body or a query may name ids of resources. The answer may depend on whether the caller can read the resource, but not on whether an
+ * unreadable one exists.
+ */
 describe('ids in bodies (A2)', () => {
   const bodies = (ids: { vault: number; folder: number; file: number; dataset: number }) =>
     [
@@ -299,7 +303,7 @@ describe('ids in bodies (A2)', () => {
   });
 
   test('others are not told apart when moved into, imported from or exported to (A5)', async () => {
-    const otherFixture = await makeFixture(clients.stranger, 'Mine');
+    const otherFixture = await makeVaultFixture(clients.stranger, 'Mine');
     const ownClient = clients.stranger;
     const secret = [
       await ownClient.patch(`/v2/objects/${otherFixture.fileId}`, {

@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
-import { startLab } from '../lab.js';
-import { send } from '../server.js';
+import { startServerFixture } from '../lab.js';
+import { sendRequest } from '../server.js';
 
 // The first three requests of a user in a minute are answered, and the lab sends one of them.
-const lab = await startLab({ rateLimit: 3 });
+const lab = await startServerFixture({ rateLimit: 3 });
 
 test('the server asks itself what a user may read, and counts and records nothing of it', async () => {
   const { server, ann } = lab;
@@ -31,7 +31,7 @@ test('the server asks itself what a user may read, and counts and records nothin
   expect((await ann.post(path, { limit: 0 })).status).toBe(200);
   expect((await ann.post(path, { limit: 0 })).status).toBe(429);
   expect(server.logs.slice(linesBefore).filter((line) => line.includes('"request"')).length).toBe(2); // prettier-ignore
-  const { text } = await send(server.url, 'GET', '/metrics');
+  const { text } = await sendRequest(server.url, 'GET', '/metrics');
   const counts = [...text.matchAll(/_count\{[^}]*route="\/v2\/datasets\/:id\/data"[^}]*\} (\d+)/g)];
   expect(counts.map(([, count]) => count)).toEqual(['1', '1']);
 });

@@ -2,7 +2,7 @@
 const accountResources: readonly string[] = ['users', 'groups', 'memberships', 'invitations'];
 
 /**
- * The resources that belong to a user and not to a vault, by the first part of their operations' names. `saved-resources.test.ts` tests who
+ * The resources that belong to a user and not to a vault, as the first part of their operations' names. `saved-resources.test.ts` tests who
  * may do what with them.
  */
 export const ownedResources: readonly string[] = [
@@ -12,17 +12,17 @@ export const ownedResources: readonly string[] = [
   'templates',
 ];
 
-/** True for an operation on a resource of a user, which `matrix.test.ts` leaves out. */
-export function isOwned(operation: string): boolean {
+/** Whether an operation concerns a resource of a user, so that `matrix.test.ts` leaves it out. */
+export function isUserOwned(operation: string): boolean {
   return ownedResources.includes(operation.split('.')[0]!);
 }
 
-/** True for an operation on a resource of an account, which `matrix.test.ts` leaves out. */
-export function isOfAccount(operation: string): boolean {
+/** Whether an operation concerns a resource of an account, so that `matrix.test.ts` leaves it out. */
+export function isAccountResource(operation: string): boolean {
   return accountResources.includes(operation.split('.')[0]!);
 }
 
-/** True for an operation on credentials of a user; `tokens.test.ts` and `applications.test.ts` test who may do what. */
+/** Whether an operation concerns credentials of a user; `tokens.test.ts` and `applications.test.ts` test who may do what. */
 export function isPersonal(operation: string): boolean {
   return /^(tokens|applications|applicationSecrets)\./.test(operation);
 }

@@ -1,13 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import { parseBody } from '../../../api/http/body.js';
 import { secretOf } from '../../../api/http/credentials.js';
-import { answerTo } from '../../../api/http/errors.filter.js';
+import { errorAnswerOf } from '../../../api/http/errors.filter.js';
 import { Form, readBoolean, readId } from '../../../api/http/form.js';
 import { logLine, withoutSecrets } from '../../../api/http/log.js';
 import { listEnvelope, readPage } from '../../../api/http/page.js';
 import { rateLimiter } from '../../../api/http/rate-limiter.js';
 import { attachmentHeader, urlSigner } from '../../../api/http/signed-url.js';
-import { AppError, InputError, invalid } from '../../../engine/core/errors.js';
+import { AppError, InputError, invalidError } from '../../../engine/core/errors.js';
 
 describe('a form', () => {
   test.each([
@@ -63,7 +63,7 @@ describe('a form', () => {
     form.integer('b');
     form.requiredText('c');
     form.choice('b', ['y']);
-    expect(() => form.done()).toThrow(
+    expect(() => form.throwIfInvalid()).toThrow(
       expect.objectContaining({
         code: 'invalid',
         fields: {
@@ -109,7 +109,7 @@ describe('credentials', () => {
 
 describe('errors', () => {
   test.each([
-    [invalid('a', 'b'), 400, { a: ['b'] }],
+    [invalidError('a', 'b'), 400, { a: ['b'] }],
     [new AppError('invalid', 'text'), 400, { detail: 'text' }],
     [new AppError('forbidden', 'no'), 403, { detail: 'no' }],
     [new AppError('damaged', 'datasets/1 is torn'), 500, { detail: 'Internal server error' }],
@@ -119,7 +119,7 @@ describe('errors', () => {
     [null, 500, { detail: 'Internal server error' }],
     [Object.assign(new Error('x'), { code: 'ENOSPC' }), 500, { detail: 'Internal server error' }],
   ])('%p answers %d', (error, status, body) => {
-    expect(answerTo(error)).toMatchObject({ status, body });
+    expect(errorAnswerOf(error)).toMatchObject({ status, body });
   });
 });
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import {
-  grant,
+  grantPermission,
   idOf,
-  send,
+  sendRequest,
   startServer,
-  waitFor,
+  waitForJob,
   type Client,
   type TestServer,
 } from '../server.js';
@@ -17,9 +17,12 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Events that take a right away while the import runs (threat A4). */
-const rightLosses: Readonly<Record<string, (ben: Client, vaultId: number) => Promise<unknown>>> = {
-  'the vault is no longer theirs to write': (ben, vaultId) => grant(server, vaultId, ben, 'read'),
+/** Events that remove a user's permission while the user's import runs (threat A4). */
+const rightLossEvents: Readonly<
+  Record<string, (ben: Client, vaultId: number) => Promise<unknown>>
+> = {
+  'the vault is no longer theirs to write': (ben, vaultId) =>
+    grantPermission(server, vaultId, ben, 'read'),
   'the vault is no longer theirs to read': (ben, vaultId) =>
     server.catalog.vaultPermissions.grant(vaultId, { userId: ben.user.id }, null),
   'they leave the group that may write': async ({ user }) => {
@@ -31,27 +34,27 @@ const rightLosses: Readonly<Record<string, (ben: Client, vaultId: number) => Pro
   'they leave': (ben) => server.catalog.users.update(ben.user.id, { isActive: false }),
 };
 
-test.each(Object.keys(rightLosses))(
+test.each(Object.keys(rightLossEvents))(
   'an import fails, and changes nothing, when %s (A4)',
   async (loss) => {
-    const ben = await server.user(`ben-${Object.keys(rightLosses).indexOf(loss)}`);
+    const ben = await server.user(`ben-${Object.keys(rightLossEvents).indexOf(loss)}`);
     const vaultId = idOf(await ann.post('/v2/vaults', { name: loss }));
     if (loss.includes('group')) {
       const { groups, vaultPermissions } = server.catalog;
       const { id } = await groups.create({ accountId: ben.user.accountId, name: loss });
       await groups.addMember(id, ben.user.id);
       await vaultPermissions.grant(vaultId, { groupId: id }, 'write');
-    } else await grant(server, vaultId, ben, 'write');
+    } else await grantPermission(server, vaultId, ben, 'write');
     const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
     const file = { vault_id: vaultId, object_type: 'file', filename: 'big.json' };
     const createdObject = await ben.post('/v2/objects', file);
     const line = `{"t":"${'x'.repeat(80)}"}\n`;
-    await send('', 'PUT', String(createdObject.json['upload_url']), line.repeat(150_000));
+    await sendRequest('', 'PUT', String(createdObject.json['upload_url']), line.repeat(150_000));
     const body = { dataset_id: datasetId, object_id: idOf(createdObject) };
     const job = await ben.post('/v2/dataset_imports', body);
     expect(job.status).toBe(201);
-    await rightLosses[loss]?.(ben, vaultId);
-    const endedImport = await waitFor(ann, `/v2/dataset_imports/${idOf(job)}`);
+    await rightLossEvents[loss]?.(ben, vaultId);
+    const endedImport = await waitForJob(ann, `/v2/dataset_imports/${idOf(job)}`);
     expect(endedImport.json).toMatchObject({ status: 'failed', error_message: expect.any(String) });
     const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 0 });
     expect(json['total']).toBe(0);
@@ -62,8 +65,8 @@ test('an export to a vault that is no longer theirs to write leaves no file ther
   const ben = await server.user('ben-export');
   const source = idOf(await ann.post('/v2/vaults', { name: 'From' }));
   const target = idOf(await ann.post('/v2/vaults', { name: 'To' }));
-  await grant(server, source, ben, 'read');
-  await grant(server, target, ben, 'write');
+  await grantPermission(server, source, ben, 'read');
+  await grantPermission(server, target, ben, 'write');
   const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: source, name: 'd' }));
   const records = Array.from({ length: 5_000 }, (_, i) => ({ i, t: 'x'.repeat(200) }));
   await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records });
@@ -71,8 +74,8 @@ test('an export to a vault that is no longer theirs to write leaves no file ther
   const job = await ben.post('/v2/dataset_exports', body);
   expect(job.status).toBe(201);
   await server.catalog.vaultPermissions.grant(target, { userId: ben.user.id }, null);
-  const endedExport = await waitFor(ben, `/v2/dataset_exports/${idOf(job)}`);
-  // The export may have been quicker than the revocation; then the file is there by right.
+  const endedExport = await waitForJob(ben, `/v2/dataset_exports/${idOf(job)}`);
+  // The export may have completed before the permission was revoked; then the file exists rightly.
   const { total } = (await ann.get(`/v2/objects?vault_id=${target}`)).json;
   expect(total).toBe(endedExport.json['status'] === 'completed' ? 1 : 0);
 });

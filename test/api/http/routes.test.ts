@@ -1,62 +1,65 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { FastifyInstance, HTTPMethods } from 'fastify';
 import 'reflect-metadata';
-import { accessKey, type AccessRule } from '../../../api/http/access.js';
+import { accessMetadataKey, type AccessRule } from '../../../api/http/access.js';
 import { controllers, operations } from '../../../api/resources/index.js';
-import { operationKey } from '../../../api/http/idempotency.interceptor.js';
+import { operationMetadataKey } from '../../../api/http/idempotency.interceptor.js';
 import type { OperationRow } from '../../../api/http/operation-row.js';
 import { startServer, type TestServer } from '../server.js';
-import { readingPosts } from '../reading-posts.js';
+import { readOnlyPostOperations } from '../reading-posts.js';
 
-interface Handler {
+interface RouteHandler {
   readonly name: string;
   readonly operation: string | undefined;
   readonly rule: AccessRule | undefined;
 }
 
-/** Every method of every controller that Nest would make a route of. */
-const handlers: readonly Handler[] = controllers.flatMap((controller) =>
-  methodsOf(controller.prototype as object).flatMap((name) => {
+/** All controller methods that Nest registers as routes. */
+const routeHandlers: readonly RouteHandler[] = controllers.flatMap((controller) =>
+  methodNamesOf(controller.prototype as object).flatMap((name) => {
     const method: unknown = (controller.prototype as unknown as Record<string, unknown>)[name];
     if (typeof method !== 'function' || Reflect.getMetadata('path', method) === undefined)
       return [];
     return [
       {
         name: `${controller.name}.${name}`,
-        operation: Reflect.getMetadata(operationKey, method) as string | undefined,
-        rule: Reflect.getMetadata(accessKey, method) as AccessRule | undefined,
+        operation: Reflect.getMetadata(operationMetadataKey, method) as string | undefined,
+        rule: Reflect.getMetadata(accessMetadataKey, method) as AccessRule | undefined,
       },
     ];
   }),
 );
 
-/** The names of all methods of a controller, inherited ones included. */
-function methodsOf(prototype: object | null): readonly string[] {
+/** Returns the names of all methods of a controller, including inherited ones. */
+function methodNamesOf(prototype: object | null): readonly string[] {
   if (prototype === null || prototype === Object.prototype) return [];
   const handlerNames = Object.getOwnPropertyNames(prototype).filter(
     (name) => name !== 'constructor',
   );
   return [
-    ...new Set([...handlerNames, ...methodsOf(Object.getPrototypeOf(prototype) as object | null)]),
+    ...new Set([
+      ...handlerNames,
+      ...methodNamesOf(Object.getPrototypeOf(prototype) as object | null),
+    ]),
   ];
 }
 
-const rows: readonly (readonly [string, OperationRow])[] = Object.entries(operations) as [
+const operationRows: readonly (readonly [string, OperationRow])[] = Object.entries(operations) as [
   string,
   OperationRow,
 ][];
 
-/** Operations whose signed address is the credential. */
-const downloads = ['downloads.object', 'downloads.export', 'downloads.rejected'];
+/** Operations that need no token, because their signed address is the credential. */
+const downloadOperations = ['downloads.object', 'downloads.export', 'downloads.rejected'];
 
-/** The only handlers that nobody needs credentials for. */
+/** The only handlers that can be called without a token. */
 const publicOperations = [
   'root.head',
-  'root.get', // a page for browsers; it asks programs for credentials itself
+  'root.get', // a page for browsers; other clients need a token, which the handler checks
   'health',
   'healthz',
   'readyz',
-  'metrics', // a setting is the credential, or the address of the client
+  'metrics', // protected by a setting: a secret or the client's address
   'openapi',
   'docs',
   'join',
@@ -66,17 +69,17 @@ const publicOperations = [
   'invitations.accept', // the code of the invitation is the credential
   'passwords.login', // the password is the credential
   'oauth.metadata',
-  'oauth.token', // the application presents its secret, or the verifier of its code
+  'oauth.token', // the application sends its secret or its PKCE verifier
   'oauth.revoke',
-  'authorization.page', // pages for browsers, which have a cookie of their own
+  'authorization.page', // pages for browsers, which have their own cookie
   'authorization.decide',
   'authorization.linkPage',
   'authorization.useLink',
-  ...downloads,
+  ...downloadOperations,
 ];
 
 describe('every route (A1)', () => {
-  test.each(handlers.map((handler) => [handler.name, handler] as const))(
+  test.each(routeHandlers.map((handler) => [handler.name, handler] as const))(
     '%s has an access rule and an operation',
     (_name, handler) => {
       expect(handler.rule).toBeDefined();
@@ -85,12 +88,16 @@ describe('every route (A1)', () => {
   );
 
   test('is public only where it is meant to be', () => {
-    const found = handlers.filter(({ rule }) => rule?.kind === 'public').map((h) => h.operation);
+    const found = routeHandlers
+      .filter(({ rule }) => rule?.kind === 'public')
+      .map((h) => h.operation);
     expect(found.toSorted()).toEqual(publicOperations.toSorted());
   });
 
   test('is for anyone, with a token or without, only in the beacons, which only read', () => {
-    const found = handlers.filter(({ rule }) => rule?.kind === 'anyone').map((h) => h.operation!);
+    const found = routeHandlers
+      .filter(({ rule }) => rule?.kind === 'anyone')
+      .map((h) => h.operation!);
     const beacons = Object.keys(operations).filter((id) => id.startsWith('ga4ghBeacon.'));
     expect(found.toSorted()).toEqual(beacons.toSorted());
     const methods = new Set(beacons.map((id) => operations[id]!.method));
@@ -98,17 +105,17 @@ describe('every route (A1)', () => {
   });
 
   test('needs the scope write unless it only reads', () => {
-    for (const { operation, rule } of handlers) {
+    for (const { operation, rule } of routeHandlers) {
       if (!operation || !rule || rule.kind === 'public' || rule.kind === 'anyone') continue;
       const { method } = operations[operation]!;
-      const reads = method === 'GET' || method === 'HEAD' || readingPosts.has(operation);
+      const reads = method === 'GET' || method === 'HEAD' || readOnlyPostOperations.has(operation);
       expect([operation, rule.scope]).toEqual([operation, reads ? 'read' : 'write']);
     }
   });
 
   test('with an id in its path looks up what the id names, or belongs to the few that do it themselves', () => {
-    const ownRoutes = ['uploads.put', 'uploads.part', ...downloads];
-    for (const { operation, rule } of handlers) {
+    const ownRoutes = ['uploads.put', 'uploads.part', ...downloadOperations];
+    for (const { operation, rule } of routeHandlers) {
       const hasId = operation && operations[operation]!.paths[0].includes(':id');
       if (!hasId || ownRoutes.includes(operation)) continue;
       expect([operation, rule?.kind]).toEqual([operation, 'resource']);
@@ -116,8 +123,8 @@ describe('every route (A1)', () => {
   });
 
   test('serves an operation of the table, each exactly once', () => {
-    const servedOperations = handlers.map(({ operation }) => operation);
-    expect(servedOperations.toSorted()).toEqual(rows.map(([id]) => id).toSorted());
+    const servedOperations = routeHandlers.map(({ operation }) => operation);
+    expect(servedOperations.toSorted()).toEqual(operationRows.map(([id]) => id).toSorted());
   });
 });
 
@@ -128,7 +135,7 @@ describe('the running server', () => {
 
   test('routes every path of the table', () => {
     const fastify = server.app.nest.getHttpAdapter().getInstance() as unknown as FastifyInstance;
-    const missing = rows.flatMap(([id, row]) =>
+    const missing = operationRows.flatMap(([id, row]) =>
       row.paths
         .filter((url) => !fastify.hasRoute({ method: row.method as HTTPMethods, url }))
         .map((url) => `${id} ${row.method} ${url}`),
@@ -151,7 +158,7 @@ describe('the running server', () => {
       `${path}.json`,
       path.replaceAll('/', '\\'),
     ];
-    for (const [, row] of rows.filter(([, { method }]) => method === 'GET')) {
+    for (const [, row] of operationRows.filter(([, { method }]) => method === 'GET')) {
       const path = row.paths[0].replaceAll(/:\w+/g, '1');
       const plainAnswer = await fetch(server.url + path, { redirect: 'manual' });
       await plainAnswer.arrayBuffer();
@@ -160,7 +167,7 @@ describe('the running server', () => {
           redirect: 'manual',
         });
         await otherAnswer.arrayBuffer();
-        // Without credentials, another spelling must not reach what the plain path refuses.
+        // Without a token, a different spelling of a path must not reach a handler to which the plain path refuses access.
         if (plainAnswer.status === 401)
           expect([spelling, otherAnswer.status >= 400]).toEqual([spelling, true]);
       }

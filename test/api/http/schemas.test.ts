@@ -4,55 +4,56 @@ import type { OperationRow } from '../../../api/http/operation-row.js';
 import type { NamedSchema } from '../../../api/http/schema.js';
 import { operations, schemas } from '../../../api/resources/index.js';
 import { startHost } from '../../../scheduler/worker/host.js';
-import type { ToWorker } from '../../../scheduler/worker/messages.js';
+import type { MessageToWorker } from '../../../scheduler/worker/messages.js';
 import { schemaErrors } from '../json-schema.js';
 import {
   idOf,
   listOf,
   makeArchiveTasks,
-  makeFixture,
+  makeVaultFixture,
   makeMigration,
-  send,
+  sendRequest,
   startServer,
-  waitFor,
+  waitForJob,
   type Client,
   type TestServer,
 } from '../server.js';
 
-/* The answers of a live server against the schemas and the examples of OpenAPI. */
+/* Compares the answers of a live server with the schemas and examples of the OpenAPI document. */
 
-const rows = Object.values(operations);
-const withJson = rows.filter(({ answer }) => typeof answer === 'object');
-const isCancel = ({ body }: OperationRow): boolean => (body as NamedSchema | undefined)?.name === 'Cancel'; // prettier-ignore
-const cancels = rows.filter(isCancel);
-const withBody = rows.filter((row) => typeof row.body === 'object' && !isCancel(row));
-const reads = withJson.filter(({ method }) => method === 'GET');
-const deletes = withJson.filter(({ method }) => method === 'DELETE');
+const operationRows = Object.values(operations);
+const jsonOperations = operationRows.filter(({ answer }) => typeof answer === 'object');
+const isCancelOperation = ({ body }: OperationRow): boolean => (body as NamedSchema | undefined)?.name === 'Cancel'; // prettier-ignore
+const cancelOperations = operationRows.filter(isCancelOperation);
+const operationsWithBody = operationRows.filter(
+  (row) => typeof row.body === 'object' && !isCancelOperation(row),
+);
+const readOperations = jsonOperations.filter(({ method }) => method === 'GET');
+const deleteOperations = jsonOperations.filter(({ method }) => method === 'DELETE');
 /** Operations without parameters or a body. */
-const bodylessOperations = withJson.filter(
+const bodylessOperations = jsonOperations.filter(
   ({ method, body }) => !/GET|DELETE/.test(method) && body === undefined,
 );
 
 let server: TestServer;
 let ann: Client;
 /** Ids of the live server, by the keys of request examples and by the first segment of paths. */
-let ids: Record<string, number | string>;
-/** A dataset without records. */
+let liveIds: Record<string, number | string>;
 let emptyDatasetId: number;
-/** While it is true, the worker receives no work before it is told to cancel it. */
-let isHeld = false;
-let heldMessages: ToWorker[] = [];
+/** While true, the worker receives a task's work only when the task is canceled. */
+let holdsMessages = false;
+let heldMessages: MessageToWorker[] = [];
 
 beforeAll(async () => {
-  const foxes = 'The quick brown fox jumps over the lazy dog'; // the etag of the examples is its MD5
+  const foxes = 'The quick brown fox jumps over the lazy dog'; // the examples use its MD5 as an ETag
   server = await startServer({
     limits: { multipartBytes: foxes.length },
     scheduler: {
       startHost: (...args) => {
         const host = startHost(...args);
-        const send = (message: ToWorker): void => {
+        const send = (message: MessageToWorker): void => {
           heldMessages.push(message);
-          if (isHeld && message.type === 'run') return;
+          if (holdsMessages && message.type === 'run') return;
           for (const one of heldMessages) host.send(one);
           heldMessages = [];
         };
@@ -63,7 +64,7 @@ beforeAll(async () => {
   ann = await server.user('ann', { role: 'admin' });
   const ada = await server.user('ada');
   await ada.call('PUT', '/v1/user/password', { password: 'a long phrase of her own' });
-  const createdFixture = await makeFixture(ann);
+  const createdFixture = await makeVaultFixture(ann);
   const setId = idOf(await ann.post('/v2/beacon_sets', { title: 'Cohorts' }));
   const datasetId = idOf(
     await ann.post('/v2/datasets', { vault_id: createdFixture.vaultId, name: 'calls' }),
@@ -93,7 +94,7 @@ beforeAll(async () => {
   const booleans = idOf(await ann.post('/v2/datasets', { vault_id: createdFixture.vaultId, name: 'booleans', fields })); // prettier-ignore
   const rejectedImport = await ann.post('/v2/dataset_imports', { dataset_id: booleans, records });
   const rejectedMigration = await ann.post('/v2/dataset_migrations', { source_id: datasetId, target_id: booleans }); // prettier-ignore
-  await waitFor(ann, `/v2/dataset_migrations/${idOf(rejectedMigration)}`);
+  await waitForJob(ann, `/v2/dataset_migrations/${idOf(rejectedMigration)}`);
   const beacon = { beacon_set_id: setId, vault_object_id: datasetId, title: 'Cohort 2024' };
   const file = await ann.post('/v2/objects', {
     vault_id: createdFixture.vaultId,
@@ -104,14 +105,14 @@ beforeAll(async () => {
     ann.patch(`/v2/vaults/${createdFixture.vaultId}`, { versioning });
   await versioned('enabled');
   for (const records of ['MYH7,b', 'MYH7,a'])
-    await send('', 'PUT', String(file.json['upload_url']), `gene,variant\n${records}\n`);
+    await sendRequest('', 'PUT', String(file.json['upload_url']), `gene,variant\n${records}\n`);
   await versioned('disabled');
   await ann.post(`/v2/objects/${datasetId}/beacon`, { granularity: 'record' });
   const [{ _id: recordId }] = (await ann.post(`/v2/datasets/${datasetId}/data`, {})).json['results'] as [{ _id: string }]; // prettier-ignore
   const largeFile = { vault_id: createdFixture.vaultId, object_type: 'file', filename: 'large.bin', size: foxes.length }; // prettier-ignore
   const { json: upload } = await ann.post('/v2/objects', largeFile);
   const [part] = upload['presigned_urls'] as { upload_url: string }[];
-  await send('', 'PUT', part!.upload_url, foxes);
+  await sendRequest('', 'PUT', part!.upload_url, foxes);
   const patched = {
     vault_id: createdFixture.vaultId,
     object_type: 'file',
@@ -128,10 +129,10 @@ beforeAll(async () => {
     await ann.post('/v2/applications', { name: 'Browser', redirect_uris: redirectUri }),
   );
   const grant = { userId: ann.user.id, applicationId, redirectUri, codeChallenge: null };
-  ids = {
+  liveIds = {
     groups: groupId,
     invitations: idOf(link),
-    // The second ids of paths.
+    // Ids for the second parameter of paths.
     ':user_id': ann.user.id,
     ':account': 'acme',
     ':dataset': datasetId,
@@ -195,8 +196,10 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** The operations whose resource another segment of the path names, or that must not change what others read. */
-const specialTargets = new Map([
+/**
+ * Operations whose target id does not follow from the first segment of the path, or that must not change resources that other tests read.
+ */
+const specialTargetNames = new Map([
   ['globalBeacons', 'datasets'],
   ['multipart.abort', 'aborted'],
   ['objects.put', 'patched'],
@@ -205,31 +208,33 @@ const specialTargets = new Map([
   ['migrations.rejected', 'rejected_migration'],
 ]);
 
-/** The address of an operation on the live server. */
-function targetOf({ paths: [path], id }: OperationRow): string {
+/** Returns the address of an operation on the live server. */
+function liveAddressOf({ paths: [path], id }: OperationRow): string {
   const name =
-    specialTargets.get(id.replace(/^globalBeacons.*/, 'globalBeacons')) ?? path.split('/')[2] ?? '';
-  const ownId = ids[name];
+    specialTargetNames.get(id.replace(/^globalBeacons.*/, 'globalBeacons')) ??
+    path.split('/')[2] ??
+    '';
+  const ownId = liveIds[name];
   if (ownId === undefined && path.includes(':id')) throw new Error(`add ${name} to \`ids\``);
   return path
     .replace(':ids', 'x')
     .replace(':id', String(ownId))
     .replace(':version', path.includes('/versions/') ? '1' : '0')
     .replaceAll(/:(?:(?:user|permission)_id|account|dataset|variant)\b/g, (name) =>
-      String(ids[name]),
+      String(liveIds[name]),
     );
 }
 
-/** A request example with the ids of the live server in the place of its own. */
+/** Returns a request example with the ids of the live server in place of its own. */
 function withLiveIds(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withLiveIds);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key, ids[key] ?? withLiveIds(item)]),
+    Object.entries(value).map(([key, item]) => [key, liveIds[key] ?? withLiveIds(item)]),
   );
 }
 
-function expectDeclared({ id, answer }: OperationRow, json: unknown): void {
+function expectDeclaredAnswer({ id, answer }: OperationRow, json: unknown): void {
   if (typeof answer !== 'object') return;
   expect([id, schemaErrors(schemaOfAnswer(answer), json)]).toEqual([id, []]);
 }
@@ -252,8 +257,11 @@ describe('the schemas', () => {
   });
 
   test('every operation with a body has a request example, every one with JSON an example of its answer', () => {
-    expect(withBody.filter(({ body }) => (body as NamedSchema).example === undefined)).toEqual([]);
-    for (const row of withJson) expectDeclared(row, exampleOfAnswer(row.answer as NamedSchema));
+    expect(
+      operationsWithBody.filter(({ body }) => (body as NamedSchema).example === undefined),
+    ).toEqual([]);
+    for (const row of jsonOperations)
+      expectDeclaredAnswer(row, exampleOfAnswer(row.answer as NamedSchema));
   });
 
   test('all that operations use stand in the description', async () => {
@@ -267,82 +275,83 @@ describe('the schemas', () => {
 });
 
 describe('the live answers', () => {
-  test.each(reads.map((row) => [row.id, row] as const))(
+  test.each(readOperations.map((row) => [row.id, row] as const))(
     '%s satisfies its schema',
     async (_, row) => {
       const place = row.id === 'datasets.beacon' ? '&chromosome=14&coordinate=23424840' : '';
-      const answer = await ann.get(`${targetOf(row)}?redirect=${place}`);
+      const answer = await ann.get(`${liveAddressOf(row)}?redirect=${place}`);
       expect([row.id, answer.status]).toEqual([row.id, 200]);
-      expectDeclared(row, answer.json);
+      expectDeclaredAnswer(row, answer.json);
     },
   );
 
-  test.each(withBody.map((row) => [row.id, row] as const))(
+  test.each(operationsWithBody.map((row) => [row.id, row] as const))(
     '%s: its request example works and has the answer that its example shows',
     async (id, row) => {
       const { example } = row.body as NamedSchema;
-      const code = ids[`${id} code`];
+      const code = liveIds[`${id} code`];
       const body = { ...(withLiveIds(example) as object), ...(code && { code }) };
-      const answer = await ann.call(row.method, targetOf(row), body);
+      const answer = await ann.call(row.method, liveAddressOf(row), body);
       expect([id, answer.status, answer.text]).toEqual([id, row.status, answer.text]);
       const json: unknown = JSON.parse(answer.text);
-      expectDeclared(row, json);
+      expectDeclaredAnswer(row, json);
       const shownExample = exampleOfAnswer(row.answer as NamedSchema);
-      expect([id, shapeOf(json)]).toEqual([id, shapeOf(shownExample)]);
+      expect([id, answerShapeOf(json)]).toEqual([id, answerShapeOf(shownExample)]);
     },
   );
 
   test.each(bodylessOperations.map((row) => [row.id, row] as const))(
     '%s satisfies its schema',
     async (id, row) => {
-      const answer = await ann.call(row.method, targetOf(row));
+      const answer = await ann.call(row.method, liveAddressOf(row));
       expect([id, answer.status, answer.text]).toEqual([id, row.status, answer.text]);
-      expectDeclared(row, JSON.parse(answer.text));
+      expectDeclaredAnswer(row, JSON.parse(answer.text));
     },
   );
 
-  test.each(cancels.map((row) => [row.id, row] as const))(
+  test.each(cancelOperations.map((row) => [row.id, row] as const))(
     '%s: what has ended is not canceled, and what waits is, at each of its addresses',
     async (id, row) => {
       const body = { status: 'canceled' };
-      const endAnswer = await ann.call(row.method, targetOf(row), body);
+      const endAnswer = await ann.call(row.method, liveAddressOf(row), body);
       expect([endAnswer.status, Object.keys(endAnswer.json)]).toEqual([400, ['status']]);
-      // Commits exist only once they have completed, so none is waiting.
+      // A commit exists only after it has completed, so no commit can be waiting.
       if (id.startsWith('commits.')) return;
       const createOperation = operations[id.startsWith('migrations.') ? 'migrations.create' : 'exports.create']!; // prettier-ignore
       for (const path of row.paths) {
-        isHeld = true;
+        holdsMessages = true;
         const example = withLiveIds((createOperation.body as NamedSchema).example);
         const made = await ann.post(createOperation.paths[0], example);
         const waitingId = id.startsWith('tasks.') ? made.json['task_id'] : idOf(made);
         const answer = await ann.call(row.method, path.replace(':id', String(waitingId)), body);
-        isHeld = false;
+        holdsMessages = false;
         expect([path, answer.status, answer.json['status']]).toEqual([path, 200, 'canceled']);
-        expectDeclared(row, answer.json);
+        expectDeclaredAnswer(row, answer.json);
       }
     },
   );
 
   test('every operation that answers JSON is carried out by one of these tests', () => {
     const carriedOut = new Set([
-      ...reads,
-      ...withBody,
+      ...readOperations,
+      ...operationsWithBody,
       ...bodylessOperations,
-      ...cancels,
-      ...deletes,
+      ...cancelOperations,
+      ...deleteOperations,
     ]);
-    expect(withJson.filter((row) => !carriedOut.has(row))).toEqual([]);
+    expect(jsonOperations.filter((row) => !carriedOut.has(row))).toEqual([]);
   });
 
-  test.each(deletes.map((row) => [row.id, row] as const))(
+  test.each(deleteOperations.map((row) => [row.id, row] as const))(
     '%s satisfies its schema',
     async (_, row) => {
       const name = row.id.split('.')[0]!;
       const createOperation = operations[`${name}.create`];
-      let path = targetOf(row);
+      let path = liveAddressOf(row);
       if (createOperation !== undefined && name !== 'exports') {
         const body = withLiveIds((createOperation.body as NamedSchema).example) as object;
-        // A field of a dataset with records cannot be deleted, and a name may be taken.
+        // The created resource must be deletable and must not clash with an existing name: a field of a dataset with records cannot be
+        // deleted.
         const unique = {
           ...body,
           ...(name === 'fields' && { dataset_id: emptyDatasetId }),
@@ -354,13 +363,13 @@ describe('the live answers', () => {
       }
       const answer = await ann.delete(path);
       expect([row.id, answer.status, answer.text]).toEqual([row.id, 200, answer.text]);
-      expectDeclared(row, answer.json);
+      expectDeclaredAnswer(row, answer.json);
     },
   );
 });
 
-/** The keys of an answer, or of the first element of a list of them. */
-function shapeOf(json: unknown): unknown {
+/** Returns the keys of an answer, or those of the first element if the answer is a list. */
+function answerShapeOf(json: unknown): unknown {
   if (Array.isArray(json)) return json.length;
   return Object.keys(json as object).toSorted();
 }

@@ -3,12 +3,12 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { startLab } from '../lab.js';
-import { until } from '../../until.js';
-import { idOf, listOf, send, startServer } from '../server.js';
+import { startServerFixture } from '../lab.js';
+import { pollUntil } from '../../until.js';
+import { idOf, listOf, sendRequest, startServer } from '../server.js';
 
 let datasetId: number;
-const { server, ann, vaultId } = await startLab();
+const { server, ann, vaultId } = await startServerFixture();
 beforeAll(async () => {
   datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
 });
@@ -187,7 +187,7 @@ describe('answers', () => {
     const [, style = ''] = /<style>(.*)<\/style>/s.exec(text) ?? [];
     expect(policy).toContain(createHash('sha256').update(style).digest('base64'));
     for (const program of ['*/*', 'application/json']) {
-      const answer = await send(server.url, 'GET', '/', undefined, { accept: program });
+      const answer = await sendRequest(server.url, 'GET', '/', undefined, { accept: program });
       expect([program, answer.status, answer.json]).toEqual([
         program,
         401,
@@ -195,7 +195,7 @@ describe('answers', () => {
       ]);
     }
     const wrong = { authorization: `Bearer ${'x'.repeat(30)}` };
-    const answer = await send(server.url, 'GET', '/', undefined, wrong);
+    const answer = await sendRequest(server.url, 'GET', '/', undefined, wrong);
     expect([answer.status, answer.json['detail']]).toEqual([
       401,
       'Authentication credentials were not accepted: the token is unknown, revoked or expired.',
@@ -357,24 +357,24 @@ describe('the server', () => {
         `Content-Length: ${body.length}\r\n\r\n${body}`;
       const [first, second] = [await opened(), await opened()];
       for (const socket of [first, second])
-        expect(await exchanged(socket, 'GET /health HTTP/1.1\r\nHost: x\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /); // prettier-ignore
+        expect(await sendAndReceive(socket, 'GET /health HTTP/1.1\r\nHost: x\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /); // prettier-ignore
       const [head = '', text = ''] = (await sendRaw(request, otherServer.port)).split('\r\n\r\n');
       expect(head).toMatch(/^HTTP\/1\.1 503 Service Unavailable\r\n/);
       expect(head).toContain('Connection: close');
       expect(JSON.parse(text)).toEqual({
         detail: expect.stringMatching(/ 2 are open from this address.*--connections-per-address/),
       });
-      // At once, as many as may be open are answered; further ones are closed without a word.
+      // Idle connections are answered with 503 as long as few enough are open; further ones are closed without an answer.
       const silent = Array.from({ length: 5 }, () => connect({ port: otherServer.port, host: '127.0.0.1', allowHalfOpen: true })); // prettier-ignore
       sockets.push(...silent);
-      const answers = await Promise.all(silent.map(allText));
+      const answers = await Promise.all(silent.map(receiveToEnd));
       expect(answers.map((answer) => answer.slice(0, 12)).toSorted()).toEqual(['', '', '', 'HTTP/1.1 503', 'HTTP/1.1 503']); // prettier-ignore
-      expect(await exchanged(first, 'GET /health HTTP/1.1\r\nHost: x\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /); // prettier-ignore
+      expect(await sendAndReceive(first, 'GET /health HTTP/1.1\r\nHost: x\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /); // prettier-ignore
       first.destroy();
-      await until(async () =>
+      await pollUntil(async () =>
         (await sendRaw(request, otherServer.port)).startsWith('HTTP/1.1 201 '),
       );
-      const listed = await until(async () => {
+      const listed = await pollUntil(async () => {
         const answer = await ann.get('/v2/vaults?name=refused');
         return answer.status === 200 && listOf(answer);
       });
@@ -390,7 +390,7 @@ describe('the server', () => {
       .call('GET', '/v2/vaults?q=%0a%1b[31m&access_token=secret', undefined, {
         'user-agent': `evil \u007f${'x'.repeat(12_000)}`,
       })
-      .catch(() => undefined); // fetch may refuse the header itself
+      .catch(() => undefined); // fetch itself may refuse the header
     await ann.call('GET', `/v2/vaults?q=${'y'.repeat(12_000)}`);
     for (const line of server.logs) {
       expect(Buffer.byteLength(line)).toBeLessThanOrEqual(8192);
@@ -402,14 +402,14 @@ describe('the server', () => {
   });
 });
 
-/** Sends bytes over a connection that stays open; returns the first bytes received. */
-async function exchanged(socket: Socket, text: string): Promise<string> {
+/** Sends bytes over a connection that stays open; returns the first bytes that the server answers. */
+async function sendAndReceive(socket: Socket, text: string): Promise<string> {
   socket.write(text);
   return String((await once(socket, 'data'))[0]);
 }
 
-/** All that comes until the other side has ended the connection; this side stays open if it may. */
-async function allText(socket: Socket): Promise<string> {
+/** Returns everything that is received until the other side ends the connection; this side keeps it half open if possible. */
+async function receiveToEnd(socket: Socket): Promise<string> {
   let text = '';
   socket.on('data', (bytes) => (text += String(bytes)));
   await once(socket, 'end');

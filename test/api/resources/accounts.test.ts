@@ -4,13 +4,13 @@ import { readFile } from 'node:fs/promises';
 import { createContext, runInContext } from 'node:vm';
 import { operations } from '../../../api/resources/index.js';
 import { createUser } from '../../../engine/catalog/create-user.js';
-import { isOfAccount } from '../http/owned-resources.js';
-import { startLab } from '../lab.js';
-import { clientFor, idOf, listOf, send, type Answer, type Client } from '../server.js';
+import { isAccountResource } from '../http/owned-resources.js';
+import { startServerFixture } from '../lab.js';
+import { clientFor, idOf, listOf, sendRequest, type Answer, type Client } from '../server.js';
 
-/* Users and invitations of an account, and its audit log, over HTTP. */
+/* Tests users and invitations of an account, and its audit log, over HTTP. */
 
-const { server, ann, vaultId } = await startLab();
+const { server, ann, vaultId } = await startServerFixture();
 let adminClient: Client;
 let ben: Client;
 let eve: Client;
@@ -20,8 +20,8 @@ beforeAll(async () => {
   eve = await server.user('eve', { domain: 'other' });
 });
 
-let names = 0;
-const newName = (): string => `n${(names += 1)}`;
+let nameCount = 0;
+const newName = (): string => `n${(nameCount += 1)}`;
 
 async function newVault(): Promise<{ readonly id: number; readonly permissions: string }> {
   const id = idOf(await ann.post('/v2/vaults', { name: newName() }));
@@ -37,7 +37,7 @@ async function newGroup(...members: readonly Client[]): Promise<number> {
 
 describe('who may do what with the resources of an account (A2)', () => {
   const rows = Object.entries(operations).filter(
-    ([id, { paths }]) => isOfAccount(id) && paths[0].includes(':id'),
+    ([id, { paths }]) => isAccountResource(id) && paths[0].includes(':id'),
   );
 
   test.each(rows)('%s', async (id, { method, paths: [path] }) => {
@@ -135,7 +135,7 @@ describe('users', () => {
 
 describe('invitations', () => {
   const accept = (body: object): Promise<Answer> =>
-    send(server.url, 'POST', '/v1/invitations/accept', body);
+    sendRequest(server.url, 'POST', '/v1/invitations/accept', body);
 
   test('make one user, with role, groups and permissions', async () => {
     const { id: vault } = await newVault();
@@ -235,7 +235,9 @@ describe('invitations', () => {
     const largeBody = { code, first_name: 'x'.repeat(20_000) };
     expect((await accept(largeBody)).status).toBe(413);
     const path = '/v1/invitations/accept?x=1';
-    expect((await send(server.url, 'POST', path, { code: 'x' })).json).toHaveProperty('code');
+    expect((await sendRequest(server.url, 'POST', path, { code: 'x' })).json).toHaveProperty(
+      'code',
+    );
     expect((await accept({ code, email: `${newName()}@acme.org` })).status).toBe(200);
   });
 
@@ -254,7 +256,7 @@ describe('invitations', () => {
 
 test('the page of an invitation sends the code of its address, and shows the token', async () => {
   const { code } = (await adminClient.post('/v1/invitations', {})).json;
-  const page = await send(server.url, 'GET', '/join');
+  const page = await sendRequest(server.url, 'GET', '/join');
   const script = /<script>(.*)<\/script>/s.exec(page.text)![1]!;
   const hash = createHash('sha256').update(script).digest('base64');
   expect(page.headers.get('content-security-policy')).toContain(`script-src 'sha256-${hash}'`);
@@ -288,7 +290,7 @@ test('the page of an invitation sends the code of its address, and shows the tok
 });
 
 describe('the audit log', () => {
-  /** Entries about a subject, oldest first, as action, user and details. */
+  /** Returns the audit log's entries about a subject, oldest first, each as action, user and details. */
   async function entries(filter: string): Promise<readonly unknown[]> {
     const rows = listOf(await adminClient.get(`/v2/audit_log?${filter}&limit=1000`));
     return rows.toReversed().map(({ action, user_id, details }) => [action, user_id, details]);

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { startLab } from '../lab.js';
+import { startServerFixture } from '../lab.js';
 import { clientFor, idOf, listOf, type Answer, type Client } from '../server.js';
 
-/* Applications, the clients of OAuth2 (contract 18; threats A10 and A12). What they can do is tested in oauth.test.ts. */
+/* Tests applications, the clients of OAuth2 (contract 18; threats A10 and A12). oauth.test.ts tests what they can do. */
 
-const { server, ann } = await startLab();
+const { server, ann } = await startServerFixture();
 let bob: Client;
 let eve: Client;
 beforeAll(async () => {
@@ -12,9 +12,9 @@ beforeAll(async () => {
   eve = await server.user('eve', { domain: 'other' });
 });
 
-const callback = 'https://apps.example.org/callback';
+const callbackUrl = 'https://apps.example.org/callback';
 const newApplication = (body: object = {}): Promise<Answer> =>
-  ann.post('/v2/applications', { name: 'Browser', redirect_uris: callback, ...body });
+  ann.post('/v2/applications', { name: 'Browser', redirect_uris: callbackUrl, ...body });
 
 describe('an application', () => {
   test('is created, addressed by its client_id, changed and deleted', async () => {
@@ -28,7 +28,7 @@ describe('an application', () => {
       class_name: 'Application',
       scopes: 'read',
       client_type: 'confidential',
-      redirect_uris: callback,
+      redirect_uris: callbackUrl,
       tags: ['a'],
       is_public: false,
       user_id: ann.user.id,
@@ -113,7 +113,7 @@ test.each([
   ['https:///cb', 'unusual host'],
   ['https://a.example.org/ä', 'absolute'],
 ])('the redirection URI %s is refused, and the answer names it', async (uri, reason) => {
-  const { status, json } = await newApplication({ redirect_uris: `${callback} ${uri}` });
+  const { status, json } = await newApplication({ redirect_uris: `${callbackUrl} ${uri}` });
   expect([status, Object.keys(json)]).toEqual([400, ['redirect_uris']]);
   expect(json['redirect_uris']).toEqual([expect.stringContaining(JSON.stringify(uri))]);
   expect(json['redirect_uris']).toEqual([expect.stringContaining(reason)]);

@@ -5,29 +5,29 @@ import { join } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
 import { warmCaches } from '../../../api/warm.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
-import { startHost, type Host } from '../../../scheduler/worker/host.js';
-import type { ToWorker } from '../../../scheduler/worker/messages.js';
-import { differences } from '../../faults/differences.js';
-import { until } from '../../until.js';
-import { idOf, listOf, startServer, waitFor, type Answer, type Client, type TestServer } from '../server.js'; // prettier-ignore
+import { startHost, type WorkerHost } from '../../../scheduler/worker/host.js';
+import type { MessageToWorker } from '../../../scheduler/worker/messages.js';
+import { folderInconsistencies } from '../../faults/differences.js';
+import { pollUntil } from '../../until.js';
+import { idOf, listOf, startServer, waitForJob, type Answer, type Client, type TestServer } from '../server.js'; // prettier-ignore
 
-/* Archives of datasets through the interface (contract 7.3, C10). */
+/* Tests archives of datasets through the interface (contract 7.3, C10). */
 
 let server: TestServer;
 let ann: Client;
 let vaultId: number;
-/** Kinds of task whose messages to the worker are held back. */
-const heldKinds = new Set<string>();
-let heldMessages: ToWorker[] = [];
-let host: Host;
+/** Kinds of task whose messages to the worker process are withheld. */
+const heldTaskKinds = new Set<string>();
+let heldMessages: MessageToWorker[] = [];
+let host: WorkerHost;
 
 beforeAll(async () => {
   server = await startServer({
     scheduler: {
       startHost: (...args) => {
         host = startHost(...args);
-        const send = (message: ToWorker): void => {
-          if (message.type === 'run' && heldKinds.has(message.kind)) heldMessages.push(message);
+        const send = (message: MessageToWorker): void => {
+          if (message.type === 'run' && heldTaskKinds.has(message.kind)) heldMessages.push(message);
           else host.send(message);
         };
         return { ...host, send };
@@ -40,15 +40,15 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 function releaseMessages(): void {
-  heldKinds.clear();
+  heldTaskKinds.clear();
   for (const message of heldMessages.splice(0)) host.send(message);
 }
 
-let names = 0;
+let nameCount = 0;
 
-/** A dataset with three commits. */
+/** Creates a dataset with three commits; returns its id. */
 async function newFilledDataset(): Promise<number> {
-  const id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: `d${names++}` }));
+  const id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: `d${nameCount++}` }));
   for (let i = 0; i < 3; i++) {
     const records = [{ gene: `G${i}`, n: i, sample: { id: `s${i}`, dp: [i, i + 1] } }, { gene: 'TP53', n: 10 * i }]; // prettier-ignore
     const createdImport = await ann.post('/v2/dataset_imports', { dataset_id: id, records });
@@ -57,8 +57,8 @@ async function newFilledDataset(): Promise<number> {
   return id;
 }
 
-/** The bytes of all files of a dataset's folder. */
-async function filesOf(id: number): Promise<Record<string, string>> {
+/** Returns the content of all files in a dataset's folder. */
+async function readDatasetFiles(id: number): Promise<Record<string, string>> {
   const root = server.data.dataset(id);
   const entries = await readdir(root, { withFileTypes: true, recursive: true });
   const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name)); // prettier-ignore
@@ -68,7 +68,7 @@ async function filesOf(id: number): Promise<Record<string, string>> {
   return Object.fromEntries(found);
 }
 
-async function answersOf(id: number): Promise<readonly unknown[]> {
+async function queryAnswersOf(id: number): Promise<readonly unknown[]> {
   const queries = [
     { ordering: ['_id'] },
     { filters: [['gene', 'TP53']], ordering: ['n'] },
@@ -105,17 +105,17 @@ async function changeStorageClass(
   return answer;
 }
 
-/** Waits for the newest task of a dataset, and returns it with its resource. */
+/** Waits until the newest task of a dataset has ended; returns the answer for its resource. */
 async function newestTaskDone(id: number): Promise<Answer> {
   const [task] = await tasksOf(id);
-  const done = await waitFor(ann, `/v2/tasks/${String(task!['id'])}`);
+  const done = await waitForJob(ann, `/v2/tasks/${String(task!['id'])}`);
   await server.scheduler.wait(Number(task!['id'])).catch(() => undefined);
   return done;
 }
 
 test('an archived dataset is one file, and comes back identical, with its history', async () => {
   const id = await newFilledDataset();
-  const [files, answers] = [await filesOf(id), await answersOf(id)];
+  const [files, answers] = [await readDatasetFiles(id), await queryAnswersOf(id)];
   await changeStorageClass(id, 'Archive', 'objects');
   const task = await newestTaskDone(id);
   expect(task.json).toMatchObject({
@@ -143,7 +143,7 @@ test('an archived dataset is one file, and comes back identical, with its histor
   const tarListing = spawnSync('tar', ['-tf', '-'], { input: archiveBytes, encoding: 'utf8' });
   if (tarListing.error === undefined)
     expect(tarListing.stdout.split('\n').toSorted().slice(1)).toEqual([...Object.keys(files), 'manifest.json'].toSorted()); // prettier-ignore
-  expect(await differences(server)).toEqual([]);
+  expect(await folderInconsistencies(server)).toEqual([]);
 
   await changeStorageClass(id, 'Standard-IA');
   const restoredTask = await newestTaskDone(id);
@@ -158,10 +158,10 @@ test('an archived dataset is one file, and comes back identical, with its histor
     },
   });
   expect(await availabilityOf(id)).toBe('available');
-  expect(await filesOf(id)).toEqual(files);
-  expect(await answersOf(id)).toEqual(answers);
+  expect(await readDatasetFiles(id)).toEqual(files);
+  expect(await queryAnswersOf(id)).toEqual(answers);
   expect(await readdir(server.data.archives)).toEqual([]);
-  expect(await differences(server)).toEqual([]);
+  expect(await folderInconsistencies(server)).toEqual([]);
   const laterImport = await ann.post('/v2/dataset_imports', {
     dataset_id: id,
     records: [{ n: 7 }],
@@ -217,7 +217,7 @@ test('an archived dataset answers what it is and how to restore it, and the same
   ]);
   await changeStorageClass(id, 'Archive');
   expect(await tasksOf(id, 'Snapshot')).toHaveLength(1);
-  heldKinds.add('restore');
+  heldTaskKinds.add('restore');
   await changeStorageClass(id, 'Standard');
   const restoring = expect.stringMatching(/archived and being restored: wait/);
   expect(await refusedAnswers()).toEqual([
@@ -233,11 +233,11 @@ test('an archived dataset answers what it is and how to restore it, and the same
 describe('while a task runs', () => {
   test('an archived dataset passes from available through unavailable, takes no other change, and can be canceled', async () => {
     const id = await newFilledDataset();
-    const [files, answers] = [await filesOf(id), await answersOf(id)];
+    const [files, answers] = [await readDatasetFiles(id), await queryAnswersOf(id)];
     expect(await availabilityOf(id)).toBe('available');
-    heldKinds.add('snapshot');
+    heldTaskKinds.add('snapshot');
     await changeStorageClass(id, 'Archive');
-    await until(async () => (await availabilityOf(id)) === 'unavailable');
+    await pollUntil(async () => (await availabilityOf(id)) === 'unavailable');
     await changeStorageClass(id, 'Archive');
     expect(await tasksOf(id, 'Snapshot')).toHaveLength(1);
     const otherAnswer = await ann.patch(`/v2/objects/${id}`, { storage_class: 'Standard' });
@@ -247,20 +247,20 @@ describe('while a task runs', () => {
     const [task] = await tasksOf(id, 'Snapshot');
     expect(task!['available_actions']).toEqual(['cancel']);
     releaseMessages();
-    heldKinds.add('snapshot');
+    heldTaskKinds.add('snapshot');
     await newestTaskDone(id);
     await changeStorageClass(id, 'Temporary');
     await newestTaskDone(id);
-    // The worker is held again, so that the task is certainly canceled before it ends.
+    // Messages to the worker are withheld again, so that the task cannot end before it is canceled.
     await changeStorageClass(id, 'Archive');
-    await until(async () => (await availabilityOf(id)) === 'unavailable');
+    await pollUntil(async () => (await availabilityOf(id)) === 'unavailable');
     const [second] = await tasksOf(id, 'Snapshot');
     const canceled = await ann.patch(`/v2/tasks/${String(second!['id'])}`, { status: 'canceled' });
     expect(canceled.json['status']).toBe('canceled');
     heldMessages = [];
-    heldKinds.clear();
+    heldTaskKinds.clear();
     expect((await ann.get(`/v2/datasets/${id}`)).json).toMatchObject({ availability: 'available', storage_class: 'Temporary' }); // prettier-ignore
-    expect([await filesOf(id), await answersOf(id)]).toEqual([files, answers]);
+    expect([await readDatasetFiles(id), await queryAnswersOf(id)]).toEqual([files, answers]);
     expect(await readdir(server.data.archives)).toEqual([]);
   });
 
@@ -268,30 +268,30 @@ describe('while a task runs', () => {
     const id = await newFilledDataset();
     await changeStorageClass(id, 'Archive');
     await newestTaskDone(id);
-    heldKinds.add('restore');
+    heldTaskKinds.add('restore');
     await changeStorageClass(id, 'Standard');
     const otherAnswer = await ann.patch(`/v2/datasets/${id}`, { storage_class: 'Archive' });
     expect([otherAnswer.status, Object.keys(otherAnswer.json)]).toEqual([400, ['storage_class']]);
     const [task] = await tasksOf(id, 'Restore');
     await ann.patch(`/v2/tasks/${String(task!['id'])}`, { status: 'canceled' });
     heldMessages = [];
-    heldKinds.clear();
+    heldTaskKinds.clear();
     expect((await ann.get(`/v2/datasets/${id}`)).json).toMatchObject({ availability: 'archived', storage_class: 'Archive' }); // prettier-ignore
-    expect(await differences(server)).toEqual([]);
+    expect(await folderInconsistencies(server)).toEqual([]);
     await changeStorageClass(id, 'Standard');
     expect((await newestTaskDone(id)).json['status']).toBe('completed');
   });
 
   test('an import that came first is waited for, and none is taken afterwards', async () => {
     const id = await newFilledDataset();
-    heldKinds.add('import');
+    heldTaskKinds.add('import');
     const file = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename: 'late.jsonl' }); // prettier-ignore
     await fetch(String(file.json['upload_url']), { method: 'PUT', body: '{"n":99}\n' });
     const createdImport = await ann.post('/v2/dataset_imports', {
       dataset_id: id,
       object_id: idOf(file),
     });
-    await until(() => heldMessages.length > 0);
+    await pollUntil(() => heldMessages.length > 0);
     await changeStorageClass(id, 'Archive');
     expect(await availabilityOf(id)).toBe('available');
     expect((await ann.post(`/v2/datasets/${id}/data`, {})).json['total']).toBe(6);
@@ -303,9 +303,9 @@ describe('while a task runs', () => {
     const exportAnswer = await ann.post('/v2/dataset_exports', { dataset_id: id, format: 'json' });
     expect(exportAnswer.status).toBe(400);
     releaseMessages();
-    expect((await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`)).json['status']).toBe('completed'); // prettier-ignore
+    expect((await waitForJob(ann, `/v2/dataset_imports/${idOf(createdImport)}`)).json['status']).toBe('completed'); // prettier-ignore
     const [task] = await tasksOf(id, 'Snapshot');
-    expect((await waitFor(ann, `/v2/tasks/${String(task!['id'])}`)).json).toMatchObject({ status: 'completed', task_object: { version: 3 } }); // prettier-ignore
+    expect((await waitForJob(ann, `/v2/tasks/${String(task!['id'])}`)).json).toMatchObject({ status: 'completed', task_object: { version: 3 } }); // prettier-ignore
     expect(await availabilityOf(id)).toBe('archived');
   });
 });
@@ -360,5 +360,5 @@ test('deleting an archived dataset removes its archive', async () => {
   expect(await readdir(server.data.archives)).toContain(`${id}.tar.zst`);
   expect((await ann.delete(`/v2/datasets/${id}`)).status).toBe(200);
   expect(await readdir(server.data.archives)).not.toContain(`${id}.tar.zst`);
-  expect(await differences(server)).toEqual([]);
+  expect(await folderInconsistencies(server)).toEqual([]);
 });

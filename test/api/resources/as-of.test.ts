@@ -6,14 +6,14 @@ import { openQueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { prepareExport } from '../../../scheduler/jobs/export/publish-export.js';
 import type { PublishContext } from '../../../scheduler/jobs/job.js';
-import { visibleData } from '../../../scheduler/jobs/visible-data.js';
+import { visibleVersionOf } from '../../../scheduler/jobs/visible-data.js';
 import { spillFolder } from '../../../scheduler/worker/messages.js';
-import { startLab } from '../lab.js';
-import { idOf, listOf, waitFor, type Answer } from '../server.js';
+import { startServerFixture } from '../lab.js';
+import { idOf, listOf, waitForJob, type Answer } from '../server.js';
 
-const { server, ann, newDataset, runImport, total } = await startLab();
+const { server, ann, newDataset, runImport, total } = await startServerFixture();
 
-/** A commit as the test records it: its id, when it completed, and the records imported by then. */
+/** A commit: its id, the time at which it completed, and all records imported until then. */
 interface KnownCommit {
   readonly id: number;
   readonly time: string;
@@ -24,8 +24,8 @@ let datasetId: number;
 let commits: readonly KnownCommit[];
 
 /**
- * The records of each import. The number is whole at first, so that its field is widened later; `note` comes with the fourth import, and
- * `text` is longer than a string may be in the sixth.
+ * The records of each import. `number` has only integers at first, so that its field is widened later; `note` appears in the fourth import,
+ * and in the sixth `text` is longer than a string may be.
  */
 const importedRecords = Array.from({ length: 30 }, (_, i) => [
   { n: i, gene: 'TP53', text: `short ${i}` },
@@ -65,7 +65,7 @@ async function addRecords(id: number, records: readonly object[]): Promise<void>
 const queryDataset = (body: object, id = datasetId): Promise<Answer> =>
   ann.post(`/v2/datasets/${id}/data`, body);
 
-/** The records of an answer without the keys that the server adds and without nulls. */
+/** Returns the records in an answer, without nulls and without the keys that the server adds. */
 function recordsOf(answer: Answer): unknown[] {
   expect([answer.status, answer.text.slice(0, 300)]).toEqual([200, expect.any(String)]);
   return (answer.json['results'] as Record<string, unknown>[]).map(withoutNulls);
@@ -75,8 +75,8 @@ function withoutNulls({ _id, _commit, ...rest }: Record<string, unknown>): unkno
   return Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null));
 }
 
-/** The last commit that had completed at a time, from what the list of commits says. */
-const lastAt = (time: number): KnownCommit | undefined =>
+/** Returns the last commit that had completed at a time, according to the list of commits. */
+const lastCommitAt = (time: number): KnownCommit | undefined =>
   commits.findLast((one) => Date.parse(one.time) <= time);
 
 const statusAndJson = (answer: Answer): unknown => [answer.status, answer.json];
@@ -93,7 +93,7 @@ describe('a query as of', () => {
         versions.push((answer.json['as_of'] as { version: number }).version);
       }
     }
-    // Merges may follow a commit, whose version is read then.
+    // If merges have followed a commit, the version after the last merge is read.
     const stored = await Promise.all(commits.map(({ id }) => server.catalog.commits.get(id)));
     const firsts = stored.flatMap((row) => [row!.logVersion, row!.logVersion]);
     const ends = [...firsts.slice(2), Infinity, Infinity];
@@ -104,7 +104,7 @@ describe('a query as of', () => {
     for (const { time } of commits) {
       for (const moment of [Date.parse(time) - 1, Date.parse(time)]) {
         const answer = await queryDataset({ as_of: new Date(moment).toISOString() });
-        const lastCommit = lastAt(moment);
+        const lastCommit = lastCommitAt(moment);
         expect(recordsOf(answer)).toEqual(lastCommit?.records ?? []);
         expect(answer.json['as_of']).toMatchObject({ commit_id: lastCommit?.id ?? null });
       }
@@ -115,9 +115,9 @@ describe('a query as of', () => {
       const answer = await queryDataset({ as_of, limit: 0 });
       expect(answer.json).toMatchObject({ total: records.length, as_of: { commit_id: id } });
     }
-    // A date is its first moment.
+    // A date stands for its first moment.
     const day = commits[0]!.time.slice(0, 10);
-    const lastCommit = lastAt(Date.parse(day));
+    const lastCommit = lastCommitAt(Date.parse(day));
     expect((await queryDataset({ as_of: day, limit: 0 })).json).toMatchObject({
       total: lastCommit?.records.length ?? 0,
       as_of: { commit_id: lastCommit?.id ?? null },
@@ -189,7 +189,7 @@ describe('a query as of', () => {
     try {
       for (const known of [undefined, ...commits.slice(0, 7), commits.at(-1)!]) {
         const version = (await server.catalog.commits.get(known?.id ?? 0))?.logVersion ?? -1;
-        const { snapshot, fields } = await visibleData(server.catalog, server.store, datasetId, version); // prettier-ignore
+        const { snapshot, fields } = await visibleVersionOf(server.catalog, server.store, datasetId, version); // prettier-ignore
         for (const body of [
           {},
           { filters: [['n__gt', 1.5]] },
@@ -310,7 +310,7 @@ describe('an export as of', () => {
       ...body,
     });
     return createdExport.status === 201
-      ? waitFor(ann, `/v2/dataset_exports/${idOf(createdExport)}`)
+      ? waitForJob(ann, `/v2/dataset_exports/${idOf(createdExport)}`)
       : createdExport;
   }
 
@@ -327,7 +327,7 @@ describe('an export as of', () => {
 
   test('a commit or a time has what had been imported up to it', async () => {
     const { id, time, records } = commits[7]!;
-    const lastCommit = lastAt(Date.parse(time))!;
+    const lastCommit = lastCommitAt(Date.parse(time))!;
     for (const [body, of] of [
       [{ as_of: id }, { id, records }],
       [{ params: { as_of: String(id) } }, { id, records }],
@@ -354,11 +354,11 @@ describe('an export as of', () => {
     const body = { dataset_id: id, format: 'json', as_of: '2999-01-01' };
     const createdExport = await ann.post('/v2/dataset_exports', body);
     await addRecords(id, importedRecords[1]!);
-    const done = await waitFor(ann, `/v2/dataset_exports/${idOf(createdExport)}`);
+    const done = await waitForJob(ann, `/v2/dataset_exports/${idOf(createdExport)}`);
     expect(createdExport.json['as_of']).toEqual(done.json['as_of']);
     expect(await contentOf(done)).toEqual(importedRecords[0]);
     expect(await total(id)).toBe(4);
-    // The task runs again, as after a restart.
+    // The task is run again, as after a restart.
     const task = await server.catalog.tasks.get(Number(done.json['task_id']));
     const { catalog, store } = server;
     const context = { catalog, store, now: Date.now } as unknown as PublishContext;

@@ -1,11 +1,11 @@
 import { beforeAll, expect, test } from '@jest/globals';
-import { startLab } from '../lab.js';
-import { grant, idOf, type Client } from '../server.js';
+import { startServerFixture } from '../lab.js';
+import { grantPermission, idOf, type Client } from '../server.js';
 
 let bob: Client;
-let ids: readonly number[];
+let datasetIds: readonly number[];
 
-const { server, ann, vaultId } = await startLab();
+const { server, ann, vaultId } = await startServerFixture();
 beforeAll(async () => {
   bob = await server.user('bob');
   const createdIds: number[] = [];
@@ -24,11 +24,11 @@ beforeAll(async () => {
     await ann.post('/v2/dataset_imports', { dataset_id: id, data_records: records });
     createdIds.push(id);
   }
-  ids = createdIds;
+  datasetIds = createdIds;
 });
 
 test('answers the queries in their order, by id or by full path, as each query alone would', async () => {
-  const [a, b] = ids;
+  const [a, b] = datasetIds;
   const queries = [
     { dataset: a, limit: 1 },
     { dataset: a, fields: ['bogus'] },
@@ -57,19 +57,19 @@ test('answers the queries in their order, by id or by full path, as each query a
 });
 
 test('what the caller may not read is missing, for one query of many (A2)', async () => {
-  const query = { queries: [{ dataset: ids[0] }, { dataset: 'acme:Lab:/a' }] };
+  const query = { queries: [{ dataset: datasetIds[0] }, { dataset: 'acme:Lab:/a' }] };
   const codes = async (): Promise<unknown[]> =>
     ((await bob.post('/v2/batch_query', query)).json as unknown as Record<string, unknown>[]).map(
       (item) => item['status_code'],
     );
   expect(await codes()).toEqual([404, 404]);
-  await grant(server, vaultId, bob, 'read');
+  await grantPermission(server, vaultId, bob, 'read');
   expect(await codes()).toEqual([200, 200]);
 });
 
 test('takes 100 queries and names the limit for more (T0: batchQueries)', async () => {
   const queries = (count: number): object =>
-    ({ queries: Array.from({ length: count }, () => ({ dataset: ids[0], limit: 0 })) }); // prettier-ignore
+    ({ queries: Array.from({ length: count }, () => ({ dataset: datasetIds[0], limit: 0 })) }); // prettier-ignore
   const largestBatch = await ann.post('/v2/batch_query', queries(100));
   expect((largestBatch.json as unknown as unknown[]).length).toBe(100);
   const tooLargeBatch = await ann.post('/v2/batch_query', queries(101));

@@ -1,36 +1,35 @@
-import { send, type Answer } from '../server.js';
+import { sendRequest, type Answer } from '../server.js';
 
-/** A browser at the pages of a server: it keeps a cookie and sends the forms of the last page. */
-export class Browser {
+/** Simulates a browser on the pages of a server: it keeps a cookie and submits the forms of the last page. */
+export class FormBrowser {
   readonly #url: string;
   #cookie = '';
   #address = '';
   #page = '';
 
-  /** `cookie` is one that it already has. */
+  /** `cookie` is a cookie that the browser has from the beginning. */
   constructor(url: string, cookie = '') {
     this.#url = url;
     this.#cookie = cookie;
   }
 
-  /** The cookie that it sends, `name=value`. */
+  /** The cookie that the browser sends, as `name=value`. */
   get cookie(): string {
     return this.#cookie;
   }
 
-  /** Loads a page. */
-  async open(address: string): Promise<Answer> {
+  async openPage(address: string): Promise<Answer> {
     this.#address = address;
-    const answer = await send(this.#url, 'GET', address, undefined, this.#headers());
+    const answer = await sendRequest(this.#url, 'GET', address, undefined, this.#headers());
     return this.#received(answer);
   }
 
   /** Sends a form of the last page to its address; `fields` replaces values of the form. */
-  async submit(fields: Readonly<Record<string, string>>): Promise<Answer> {
+  async submitForm(fields: Readonly<Record<string, string>>): Promise<Answer> {
     const csrf_token = /name="csrf_token" value="(\w+)"/.exec(this.#page)?.[1] ?? '';
     const body = new URLSearchParams({ csrf_token, ...fields }).toString();
     const headers = { ...this.#headers(), 'content-type': 'application/x-www-form-urlencoded' };
-    return this.#received(await send(this.#url, 'POST', this.#address, body, headers));
+    return this.#received(await sendRequest(this.#url, 'POST', this.#address, body, headers));
   }
 
   #headers(): Record<string, string> {
@@ -38,7 +37,7 @@ export class Browser {
   }
 
   #received(answer: Answer): Answer {
-    // A later cookie of the same answer wins, as in browsers.
+    // The last cookie of an answer wins, as in browsers.
     this.#cookie = answer.headers.getSetCookie().at(-1)?.split(';')[0] ?? this.#cookie;
     if (answer.status !== 303) this.#page = answer.text;
     return answer;

@@ -12,39 +12,39 @@ import {
   type HostCall,
   type PackedAnswers,
 } from '../../../scheduler/expressions/protocol.js';
-import { startLab } from '../lab.js';
-import { idOf, waitFor, type Client } from '../server.js';
-import { random } from '../../random.js';
+import { startServerFixture } from '../lab.js';
+import { idOf, waitForJob, type Client } from '../server.js';
+import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
-import { casesByTier } from '../../tier.js';
+import { caseCountByTier } from '../../tier.js';
 
-/* Calls of dataset functions that few queries answer together (contract 19; threats E8). */
+/* Tests that calls of dataset functions are answered together by few queries (contract 19; threats E8). */
 
-const { server, ann, vaultId } = await startLab();
-const randomNumber = random(seed);
+const { server, ann, vaultId } = await startServerFixture();
+const randomNumber = seededRandom(seed);
 const randomBelow = (limit: number): number => Math.floor(randomNumber() * limit);
-const pick = <T>(values: readonly T[]): T => values[randomBelow(values.length)]!;
+const pickRandom = <T>(values: readonly T[]): T => values[randomBelow(values.length)]!;
 
 const words = ['a', 'A', 'b', 'ab', 'Ab', 'ß', 'SS', 'İ', 'i', 'K', '\u212a', 'ſ', 's', '', ' ', 'x y', '"', '7', '07', 'Ünï', 'ünÏ', '😀']; // prettier-ignore
 const genes = ['BRCA1', 'brca1', 'TP53', 'P53', 'EGFR', 'nope'];
 const variants = ['GRCH38-1-100-100-A', 'GRCH38-1-100-101-T', 'GRCH38-2-5-5-C', 'rs12', 'RS13'];
-const longs = [0, 7, -3, 9007199254740991];
+const longValues = [0, 7, -3, 9007199254740991];
 
-/** Random records of a dataset, whose members other than `id` may be missing. */
-function madeRecords(rows: number): readonly Record<string, unknown>[] {
+/** Returns random records; all members except `id` may be missing. */
+function randomRecords(rows: number): readonly Record<string, unknown>[] {
   const optionalKey = (name: string, make: () => unknown, share = 0.85): object =>
     randomNumber() < share ? { [name]: make() } : {};
   const list = <T>(make: () => T): T[] => Array.from({ length: randomBelow(4) }, make);
   return Array.from({ length: rows }, (_, id) => ({
     id,
-    ...optionalKey('word', () => pick(words)),
-    ...optionalKey('number', () => pick(longs)),
-    ...optionalKey('tags', () => list(() => pick(words))),
-    ...optionalKey('gene', () => pick(genes)),
-    ...optionalKey('variant', () => pick(variants)),
-    ...optionalKey('parts', () => list(() => ({ name: pick(words), size: randomBelow(3) }))),
-    ...optionalKey('inner', () => ({ word: pick(words), score: randomBelow(8) / 4 })),
-    ...optionalKey('prose', () => `${pick(words)} and ${pick(words)}`),
+    ...optionalKey('word', () => pickRandom(words)),
+    ...optionalKey('number', () => pickRandom(longValues)),
+    ...optionalKey('tags', () => list(() => pickRandom(words))),
+    ...optionalKey('gene', () => pickRandom(genes)),
+    ...optionalKey('variant', () => pickRandom(variants)),
+    ...optionalKey('parts', () => list(() => ({ name: pickRandom(words), size: randomBelow(3) }))),
+    ...optionalKey('inner', () => ({ word: pickRandom(words), score: randomBelow(8) / 4 })),
+    ...optionalKey('prose', () => `${pickRandom(words)} and ${pickRandom(words)}`),
   }));
 }
 
@@ -63,38 +63,38 @@ async function newDataset(client: Client, vault: number, name: string, records: 
 
 async function addRecords(client: Client, datasetId: number, records: readonly object[]) {
   const body = { dataset_id: datasetId, data_records: records, target_fields: targetFields };
-  const { json } = await waitFor(client, `/v2/dataset_imports/${idOf(await client.post('/v2/dataset_imports', body))}`);
+  const { json } = await waitForJob(client, `/v2/dataset_imports/${idOf(await client.post('/v2/dataset_imports', body))}`);
   expect([json['status'], json['error_message']]).toEqual(['completed', null]);
 } // prettier-ignore
 
 let datasetId: number;
-let scope: FunctionScope;
-let queries = 0;
+let functionScope: FunctionScope;
+let queryCount = 0;
 
 beforeAll(async () => {
-  datasetId = await newDataset(ann, vaultId, 'known', madeRecords(400));
+  datasetId = await newDataset(ann, vaultId, 'known', randomRecords(400));
   const context = server.app.nest.get(AppContext);
-  const queryEngine = { ...context.queryEngine, trace: () => void queries++ };
-  scope = {
+  const queryEngine = { ...context.queryEngine, trace: () => void queryCount++ };
+  functionScope = {
     context: Object.create(context, { queryEngine: { value: queryEngine } }) as AppContext,
     caller: (await principalOf(context.catalog, ann.user.id))!,
     signal: new AbortController().signal,
   };
 });
 
-/** The result of a single call: an answer or the message of an error. */
+/** Returns the result of a single call: the answer, or the message of its error. */
 async function answerAlone(call: HostCall): Promise<HostAnswer | string> {
-  return answerHostRequest(scope, call).then(
+  return answerHostRequest(functionScope, call).then(
     (answer) => answer as HostAnswer,
     (error: unknown) => (error as Error).message,
   );
 }
 
 async function answerTogether(batch: readonly HostCall[]): Promise<BatchAnswers> {
-  return answersFor(scope, batch);
+  return answerBatchFor(functionScope, batch);
 }
 
-async function answersFor(
+async function answerBatchFor(
   caller: FunctionScope,
   batch: readonly HostCall[],
 ): Promise<BatchAnswers> {
@@ -102,17 +102,17 @@ async function answersFor(
   return unpackAnswers(reply as PackedAnswers);
 }
 
-/** Makes a call; the arguments in the order of the declarations. */
-type MakeCall = (selection: { entities?: unknown; filters?: unknown }) => HostCall;
+/** Creates a call from a selection, with the arguments in the order of the declaration. */
+type CreateHostCall = (selection: { entities?: unknown; filters?: unknown }) => HostCall;
 
-const functions: readonly MakeCall[] = [
+const hostCallCreators: readonly CreateHostCall[] = [
   ...[[null, 1], [['id', 'word'], 3], ['parts', 2], [['inner.score'], 50]].flatMap(([fields, limit]) =>
-    [null, '-number', ['word', 'id'], ['inner.score']].map((ordering): MakeCall => ({ entities = null, filters = null }) => ({
+    [null, '-number', ['word', 'id'], ['inner.score']].map((ordering): CreateHostCall => ({ entities = null, filters = null }) => ({
       name: 'dataset_query',
       args: JSON.stringify([datasetId, fields, limit, entities, filters, null, ordering]),
     }))),
   ...['id', 'word', 'tags', 'parts.size', 'inner', 'inner.score', 'word'].flatMap((field) =>
-    [null, 1, 4].map((limit): MakeCall => ({ entities = null, filters = null }) => ({
+    [null, 1, 4].map((limit): CreateHostCall => ({ entities = null, filters = null }) => ({
       name: 'dataset_field_values',
       args: JSON.stringify([datasetId, field, limit, entities, filters, null]),
     }))),
@@ -122,37 +122,37 @@ const functions: readonly MakeCall[] = [
   }),
 ]; // prettier-ignore
 
-/** Selections of one form with other values. */
-const forms: readonly (() => { entities?: unknown; filters?: unknown })[] = [
-  () => ({ filters: [['word', pick(words)]] }),
-  () => ({ filters: ['word__exact', pick(words)] }),
-  () => ({ filters: [['word__iexact', pick(words)]] }),
-  () => ({ filters: [['word__in', [pick(words), pick(words)]]] }),
-  () => ({ filters: [['word', pick([...words, null])]] }),
-  () => ({ filters: [['number', pick([...longs, '7', 7.5, 'x'])]] }),
-  () => ({ filters: [['tags', pick(words)]] }),
-  () => ({ filters: [['tags__exact', pick(words)], ['number__gte', 0]] }),
-  () => ({ filters: [['parts.name', pick(words)], ['parts.size', randomBelow(3)]] }),
-  () => ({ filters: [{ any: { path: 'parts', filters: [['name', pick(words)]] } }] }),
-  () => ({ filters: [['inner.word', pick(words)], ['number', pick(longs)]] }),
-  () => ({ filters: [{ or: [['word', pick(words)], ['inner.word', pick(words)]] }] }),
-  () => ({ filters: [{ not: ['word', pick(words)] }] }),
-  () => ({ filters: [['prose', pick(words)]] }),
+/** Each function returns selections that differ only in a value. */
+const selectionForms: readonly (() => { entities?: unknown; filters?: unknown })[] = [
+  () => ({ filters: [['word', pickRandom(words)]] }),
+  () => ({ filters: ['word__exact', pickRandom(words)] }),
+  () => ({ filters: [['word__iexact', pickRandom(words)]] }),
+  () => ({ filters: [['word__in', [pickRandom(words), pickRandom(words)]]] }),
+  () => ({ filters: [['word', pickRandom([...words, null])]] }),
+  () => ({ filters: [['number', pickRandom([...longValues, '7', 7.5, 'x'])]] }),
+  () => ({ filters: [['tags', pickRandom(words)]] }),
+  () => ({ filters: [['tags__exact', pickRandom(words)], ['number__gte', 0]] }),
+  () => ({ filters: [['parts.name', pickRandom(words)], ['parts.size', randomBelow(3)]] }),
+  () => ({ filters: [{ any: { path: 'parts', filters: [['name', pickRandom(words)]] } }] }),
+  () => ({ filters: [['inner.word', pickRandom(words)], ['number', pickRandom(longValues)]] }),
+  () => ({ filters: [{ or: [['word', pickRandom(words)], ['inner.word', pickRandom(words)]] }] }),
+  () => ({ filters: [{ not: ['word', pickRandom(words)] }] }),
+  () => ({ filters: [['prose', pickRandom(words)]] }),
   () => ({ filters: [['inner.score', randomBelow(8) / 4]] }),
   () => ({ filters: [['id', randomBelow(450)]] }),
-  () => ({ entities: [['gene', pick(genes)]] }),
-  () => ({ entities: [['gene', [pick(genes), pick(genes)]]], filters: [['tags', pick(words)]] }),
-  () => ({ entities: [['variant', pick(variants)]] }),
-  () => ({ entities: [['gene', pick(genes)], ['variant', pick(variants)]] }),
-  () => ({ filters: [['missing', pick(words)]] }),
+  () => ({ entities: [['gene', pickRandom(genes)]] }),
+  () => ({ entities: [['gene', [pickRandom(genes), pickRandom(genes)]]], filters: [['tags', pickRandom(words)]] }),
+  () => ({ entities: [['variant', pickRandom(variants)]] }),
+  () => ({ entities: [['gene', pickRandom(genes)], ['variant', pickRandom(variants)]] }),
+  () => ({ filters: [['missing', pickRandom(words)]] }),
   () => ({}),
 ]; // prettier-ignore
 
 describe(`answers to calls together are those to the calls alone (seed ${seed})`, () => {
-  test.each(Array.from({ length: casesByTier(12, 12) }, (_, i) => i))('batch %i', async () => {
+  test.each(Array.from({ length: caseCountByTier(12, 12) }, (_, i) => i))('batch %i', async () => {
     const calls = new Map<string, HostCall>();
     for (let group = 0; group < 12; group++) {
-      const [make, form] = [pick(functions), pick(forms)];
+      const [make, form] = [pickRandom(hostCallCreators), pickRandom(selectionForms)];
       for (let i = 0; i < 8; i++) {
         const call = make(form());
         calls.set(call.name + call.args, call);
@@ -166,8 +166,8 @@ describe(`answers to calls together are those to the calls alone (seed ${seed})`
   });
 });
 
-/** Selections with a text, in whatever place it stands. */
-const textForms: readonly ((text: string) => { entities?: unknown; filters?: unknown })[] = [
+/** Each function returns a selection that contains a text in a certain place. */
+const selectionFormsWithText: readonly ((text: string) => { entities?: unknown; filters?: unknown })[] = [
   (text) => ({ filters: [['word__exact', text]] }),
   (text) => ({ filters: [['word__exact', [text]]] }),
   (text) => ({ filters: [['word', text]] }),
@@ -185,43 +185,48 @@ const textForms: readonly ((text: string) => { entities?: unknown; filters?: unk
 ]; // prettier-ignore
 
 describe(`answers to calls of a form are those to the calls alone (seed ${seed})`, () => {
-  test.each(Array.from({ length: textForms.length }, (_, i) => i))('form %i', async (i) => {
-    for (const make of functions) {
-      const hole = 'a text that no value is';
-      const form = textForms[i]!;
-      const [before, after] = callText(make(form(hole))).split(JSON.stringify(hole)) as [string, string]; // prettier-ignore
-      const someValues = [...words, ...genes].filter(
-        () => randomNumber() < (make === functions[0] ? 1 : 0.5),
-      );
-      const literals = someValues.map((text) => JSON.stringify(text));
-      const request = { batch: packTexts(literals), form: { before, after } };
-      const answers = unpackAnswers((await answerHostRequest(scope, request)) as PackedAnswers);
-      expect(answers).toHaveLength(someValues.length);
-      for (const [k, text] of someValues.entries())
+  test.each(Array.from({ length: selectionFormsWithText.length }, (_, i) => i))(
+    'form %i',
+    async (i) => {
+      for (const make of hostCallCreators) {
+        const hole = 'a text that no value is';
+        const form = selectionFormsWithText[i]!;
+        const [before, after] = callText(make(form(hole))).split(JSON.stringify(hole)) as [string, string]; // prettier-ignore
+        const someValues = [...words, ...genes].filter(
+          () => randomNumber() < (make === hostCallCreators[0] ? 1 : 0.5),
+        );
+        const literals = someValues.map((text) => JSON.stringify(text));
+        const request = { batch: packTexts(literals), form: { before, after } };
+        const answers = unpackAnswers(
+          (await answerHostRequest(functionScope, request)) as PackedAnswers,
+        );
+        expect(answers).toHaveLength(someValues.length);
+        for (const [k, text] of someValues.entries())
         if (answers[k] !== null) expect({ ...make(form(text)), answer: answers[k] }).toEqual({ ...make(form(text)), answer: await answerAlone(make(form(text))) }); // prettier-ignore
-    }
-  });
+      }
+    },
+  );
 });
 
 test('records that calls of a form look up are read once, as they are in each version', async () => {
   const target = await newDataset(ann, vaultId, 'looked up', [{ word: 'a', tags: ['x'] }]);
   const form = { before: `dataset_field_values[${target},"tags",null,null,[["word",`, after: ']],null]' }; // prettier-ignore
-  const ownScope = { ...scope, signal: new AbortController().signal };
+  const ownScope = { ...functionScope, signal: new AbortController().signal };
   const askEach = async (...texts: readonly string[]) => {
     const batch = packTexts(texts.map((text) => JSON.stringify(text)));
     const reply = (await answerHostRequest(ownScope, { batch, form })) as PackedAnswers;
     return unpackAnswers(reply).map((answer) => answer!.json);
   };
-  queries = 0;
+  queryCount = 0;
   expect(await askEach('A', 'b', 'c')).toEqual(['["x"]', '[]', '[]']);
   expect(await askEach('b', 'a')).toEqual(['[]', '["x"]']);
-  expect(queries).toBe(1);
+  expect(queryCount).toBe(1);
   await addRecords(ann, target, [
     { word: 'B', tags: ['y', 'z'] },
     { word: 'a', tags: ['w'] },
   ]);
   expect(await askEach('b', 'a')).toEqual(['["y","z"]', '["x","w"]']);
-  expect(queries).toBe(2);
+  expect(queryCount).toBe(2);
   await ann.delete(`/v2/datasets/${target}`);
   expect(unpackAnswers((await answerHostRequest(ownScope, { batch: packTexts(['"a"', '"b"']), form })) as PackedAnswers)).toEqual([null, null]); // prettier-ignore
 });
@@ -231,15 +236,15 @@ test('calls that differ in one value become one query', async () => {
     name: 'dataset_query',
     args: JSON.stringify([datasetId, ['word'], 1, null, [['id', id]], null, null]),
   });
-  queries = 0;
+  queryCount = 0;
   const answers = await answerTogether(Array.from({ length: 1000 }, (_, id) => call(id)));
-  expect(queries).toBe(1);
+  expect(queryCount).toBe(1);
   expect(answers.filter((answer) => answer !== null && answer.json !== '[]')).toHaveLength(400);
 });
 
 test('calls of every function are answered together, in all forms of equality', async () => {
-  for (const form of [forms[0]!, forms[2]!, forms[6]!, forms[8]!, forms[10]!, forms[16]!, forms[15]!])
-    for (const make of [functions[0]!, functions.at(-3)!, functions.at(-1)!]) {
+  for (const form of [selectionForms[0]!, selectionForms[2]!, selectionForms[6]!, selectionForms[8]!, selectionForms[10]!, selectionForms[16]!, selectionForms[15]!])
+    for (const make of [hostCallCreators[0]!, hostCallCreators.at(-3)!, hostCallCreators.at(-1)!]) {
       const calls = new Map(Array.from({ length: 30 }, () => make(form())).map((call) => [call.args, call]));
       const answers = await answerTogether([...calls.values()]);
       expect([...calls.keys()].filter((_, i) => answers[i] === null)).toEqual([]);
@@ -266,13 +271,13 @@ test('calls that fail, that nothing is like, and of other functions are left to 
 test('a batch has the rights of its caller', async () => {
   const bob = await server.user('bob');
   const vault = idOf(await bob.post('/v2/vaults', { name: 'secret' }));
-  const secret = await newDataset(bob, vault, 'secret', madeRecords(20));
+  const secret = await newDataset(bob, vault, 'secret', randomRecords(20));
   const calls = [0, 1, 2].map((id) => ({
     name: 'dataset_count',
     args: JSON.stringify([secret, null, [['id', id]], null]),
   }));
   expect(await answerTogether(calls)).toEqual([null, null, null]);
-  const caller = (await principalOf(scope.context.catalog, bob.user.id))!;
-  const ownAnswers = await answersFor({ ...scope, caller }, calls);
+  const caller = (await principalOf(functionScope.context.catalog, bob.user.id))!;
+  const ownAnswers = await answerBatchFor({ ...functionScope, caller }, calls);
   expect(ownAnswers).toEqual(calls.map(() => ({ json: '1', floats: [] })));
 });

@@ -1,14 +1,19 @@
 import { expect, test } from '@jest/globals';
-import { until } from '../../until.js';
-import { heldWorker } from '../held-worker.js';
-import { startLab } from '../lab.js';
+import { pollUntil } from '../../until.js';
+import { createHoldableWorker } from '../held-worker.js';
+import { startServerFixture } from '../lab.js';
 
-/* Changes of records whose dataset changes between the time when they learn its columns and the time when they find its records. */
+/*
+ * Tests changes of records while another commit changes the dataset between the time when they read its columns and the time when they find
+ * its records.
+ */
 
-const worker = heldWorker();
-const { ann, newDataset } = await startLab({ scheduler: { startHost: worker.startHost } });
+const holdableWorker = createHoldableWorker();
+const { ann, newDataset } = await startServerFixture({
+  scheduler: { startHost: holdableWorker.startHost },
+});
 
-/** The records of a dataset; with their ids and commits if `isWhole`. */
+/** Returns the records of a dataset; with `_id` and `_commit` if `isWhole`. */
 async function recordsOf(datasetId: number, isWhole = false) {
   const body = { limit: 100, ...(!isWhole && { exclude_fields: ['_id', '_commit'] }) };
   const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, body);
@@ -31,13 +36,13 @@ test.each([
   await change('append', [{ key: 'a', n: 1, o: { x: 1 } }, { key: 'b', n: 2 }]); // prettier-ignore
   const [first] = await recordsOf(dataset_id, true);
   const keyOfFirst = { [key]: first![key] };
-  worker.hold('import');
+  holdableWorker.hold('import');
   const changeAnswer = change(mode, [{ ...keyOfFirst, n: 7 }]);
-  await until(() => worker.held.length === 1);
-  worker.hold(undefined);
-  // This commit adds a field, and a member of an object, to the record that the other commit is about to replace.
+  await pollUntil(() => holdableWorker.held.length === 1);
+  holdableWorker.hold(undefined);
+  // The upsert adds a field, and a member of an object, to a record that the withheld change will replace.
   expect((await change('upsert', [{ ...keyOfFirst, added: 'x', o: { y: 2 } }])).status).toBe(201);
-  worker.release();
+  holdableWorker.release();
   expect((await changeAnswer).status).toBe(201);
   const [after, other] = await recordsOf(dataset_id);
   expect(Object.fromEntries(Object.entries(after!).filter(([, value]) => value !== null))).toEqual(

@@ -1,12 +1,12 @@
 import { expect, test } from '@jest/globals';
-import { startLab } from '../lab.js';
+import { startServerFixture } from '../lab.js';
 import { idOf, listOf } from '../server.js';
 
-const { ann, newDataset, newFile, server } = await startLab();
+const { ann, newDataset, newFile, server } = await startServerFixture();
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The records of a dataset in their order, without `_commit`. */
+/** Returns the records of a dataset in their order, without `_commit`. */
 async function recordsOf(datasetId: number): Promise<readonly Json[]> {
   const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 1000 });
   return (json['results'] as Json[]).map(({ _commit, ...rest }) => rest);
@@ -18,7 +18,7 @@ async function importRecords(dataset_id: number, body: object): Promise<Json> {
   return json;
 }
 
-/** A dataset of three records, and their ids. */
+/** Creates a dataset of three records; returns its id and theirs. */
 async function newDatasetOfThree(): Promise<{
   readonly datasetId: number;
   readonly ids: readonly string[];
@@ -79,7 +79,7 @@ test('upsert merges objects member by member, and replaces other values', async 
 
 test('upsert merges objects that are stored as JSON, too', async () => {
   const datasetId = await newDataset();
-  // A record whose object has no members, and one whose field is no object, make the field one of JSON.
+  // The field `o` is stored as JSON, because it is an object without members in one record and not an object in another.
   await importRecords(datasetId, { records: [{ n: 1, o: {} }, { n: 2, o: { a: 1, b: { c: [1], d: 2 } } }, { n: 3, o: 'text' }, { n: 4, o: { a: 5 } }] }); // prettier-ignore
   const records = [{ n: 1, o: { a: 7 } }, { n: 2, o: { b: { c: [9] }, a: null } }, { n: 3, o: { a: 1 } }, { n: 4, o: { b: 1 } }]; // prettier-ignore
   await importRecords(datasetId, { commit_mode: 'upsert', id_fields: ['n'], records });
@@ -97,7 +97,7 @@ test('id_fields find records by their values, several for one as well', async ()
   const after = await recordsOf(datasetId);
   expect(after.map(({ _id }) => _id).slice(0, 3)).toEqual(ids);
   expect(after.map(({ gene, note, pos }) => [gene, note, pos])).toEqual([['A', null, 1], ['B', 'both', 2], ['B', 'both', 3], ['Q', null, 9], [null, null, 10]]); // prettier-ignore
-  // A whole number of JSON is found in a field of doubles, and the key may have several fields.
+  // The integer 2 in the JSON is found in a field of doubles, and a key may consist of several fields.
   await importRecords(datasetId, { commit_mode: 'overwrite', id_fields: ['pos', 'gene'], records: [{ pos: 2.0, gene: 'B', n: 1 }] }); // prettier-ignore
   expect((await recordsOf(datasetId))[1]).toMatchObject({ _id: ids[1], n: 1, note: null });
   const deletionImport = await importRecords(datasetId, { commit_mode: 'delete', id_fields: ['info.AF'], records: [{ info: { AF: 0.5 } }] }); // prettier-ignore

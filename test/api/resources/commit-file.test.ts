@@ -1,9 +1,9 @@
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
-import { startLab } from '../lab.js';
+import { startServerFixture } from '../lab.js';
 import { idOf } from '../server.js';
 
-const { server, ann, newDataset } = await startLab();
+const { server, ann, newDataset } = await startServerFixture();
 
 type Row = Readonly<Record<string, unknown>>;
 

@@ -1,15 +1,15 @@
 import { expect, test } from '@jest/globals';
-import { differences } from '../../faults/differences.js';
+import { folderInconsistencies } from '../../faults/differences.js';
 import { readWithDuckdb } from '../../engine/store/duckdb.js';
-import { startLab } from '../lab.js';
+import { startServerFixture } from '../lab.js';
 import { idOf } from '../server.js';
 
-const { server, ann, vaultId } = await startLab();
+const { server, ann, vaultId } = await startServerFixture();
 
 const newEmptyDataset = async (name: string): Promise<number> =>
   idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name }));
 
-/** Imports a few records, with a field that not all imports have. */
+/** Imports a few records with a field that not all imports have. */
 async function addRecords(id: number, from: number, count: number): Promise<void> {
   const records = Array.from({ length: count }, (_, i) => {
     const n = from + i;
@@ -22,7 +22,7 @@ async function addRecords(id: number, from: number, count: number): Promise<void
 const dataOf = async (id: number, body: object): Promise<Record<string, unknown>> =>
   (await ann.post(`/v2/datasets/${id}/data`, body)).json;
 
-/** All records of the log's newest version, as another engine reads them. */
+/** Returns all records of the log's newest version, as another engine reads them. */
 async function rowsOf(id: number, version?: number): Promise<readonly unknown[]> {
   const { files } = await server.store.snapshot(id, version);
   const { columns } = await readWithDuckdb(files, '_id, _commit, n, even, list, o.p');
@@ -36,7 +36,7 @@ test('small commits become one segment; records, their order, ids and commits st
   const after = await server.store.snapshot(id);
   expect(after.segments.length).toBeLessThan(20);
   expect(after.version).toBeGreaterThan(39);
-  // The same rows as those of the single commits, of which no version has lost its files.
+  // The merged version has the same rows as the commits of each import, and every earlier version can still be read.
   const commits: unknown[][] = [[], [], [], [], [], []];
   const seenPaths = new Set<string>();
   for (let version = 0; version <= after.version; version++) {
@@ -55,7 +55,7 @@ test('small commits become one segment; records, their order, ids and commits st
   const { json } = await ann.get(`/v2/datasets/${id}`);
   expect(json).toMatchObject({ documents_count: 100 });
   expect((await dataOf(id, { filters: [['n__gte', 395]] }))['total']).toBe(0);
-  expect(await differences(server)).toEqual([]);
+  expect(await folderInconsistencies(server)).toEqual([]);
   const listedCommits = (await ann.get(`/v2/datasets/${id}/commits?limit=100`)).json;
   expect(listedCommits['total']).toBe(40);
 });
@@ -84,7 +84,7 @@ test('a cursor keeps reading its version while imports and merges run (Q8)', asy
     const now = (await dataOf(id, { ...query, limit: 1_000 }))['results'] as unknown[];
     expect(now.length).toBeGreaterThan(wholeResults.length);
   }
-  expect(await differences(server)).toEqual([]);
+  expect(await folderInconsistencies(server)).toEqual([]);
 });
 
 test('imports, cursors and a deletion run at once with merges, and all agree', async () => {
@@ -118,7 +118,7 @@ test('imports, cursors and a deletion run at once with merges, and all agree', a
   const { segments, rows } = await server.store.snapshot(ids[0]!);
   expect(rows).toBe(108);
   expect(segments.length).toBeLessThan(20);
-  expect(await differences(server)).toEqual([]);
+  expect(await folderInconsistencies(server)).toEqual([]);
 });
 
 test('administrators see merges with class=background; members see none of them, anywhere', async () => {
@@ -126,7 +126,7 @@ test('administrators see merges with class=background; members see none of them,
   const url = '/v2/tasks?class=background&limit=100';
   const found = (await adminClient.get(url)).json['data'] as { id: number; task_type: string }[];
   expect(found.map((task) => task.task_type)).toContain('datasets.SegmentMerge');
-  // Each dataset has only its last merge.
+  // Only the last merge of each dataset is listed.
   expect(found.length).toBeLessThan(10);
   const taskPath = `/v2/tasks/${found[0]!.id}`;
   expect((await adminClient.get(taskPath)).json).toMatchObject({

@@ -1,29 +1,29 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { readdirSync } from 'node:fs';
-import { random, type Random } from '../../random.js';
+import { seededRandom, type Random } from '../../random.js';
 import { seed } from '../../seed.js';
-import { casesByTier } from '../../tier.js';
-import { until } from '../../until.js';
-import { startLab } from '../lab.js';
-import { sampleFields, sampleRecords } from '../sample-records.js';
-import { grant, idOf, waitFor, type Client } from '../server.js';
+import { caseCountByTier } from '../../tier.js';
+import { pollUntil } from '../../until.js';
+import { startServerFixture } from '../lab.js';
+import { sampleComputedFields, sampleRecords } from '../sample-records.js';
+import { grantPermission, idOf, waitForJob, type Client } from '../server.js';
 
 /*
- * Queries that find, sort and count by fields that they compute (contract 8.1, 19.5), compared with the same queries of a dataset in which
- * a migration has stored these fields.
+ * Compares queries that find, sort and count by fields that they compute (contract 8.1, 19.5) with the same queries of a dataset in which a
+ * migration has stored these fields.
  */
 
-const { server, ann, vaultId, newDataset } = await startLab();
+const { server, ann, vaultId, newDataset } = await startServerFixture();
 const genes = ['BRCA1', 'TP53', 'EGFR', 'Kras', null];
 const words = ['stop gained', 'stop lost', 'splice site', 'missense', ''];
-const count = 600;
-const records = sampleRecords(count, genes).map((record, i) => ({
+const generatedRecordCount = 600;
+const records = sampleRecords(generatedRecordCount, genes).map((record, i) => ({
   ...record,
   note: words[(i * 3 + Math.floor(i / 5)) % 5],
 }));
 
 const fields = [
-  ...sampleFields,
+  ...sampleComputedFields,
   { name: 'label', expression: "(record.gene or 'none').lower() + str(record.i % 7)", data_type: 'string' },
   { name: 'isBig', expression: 'record.i > 300', data_type: 'boolean' },
   { name: 'words', expression: "' '.join([record.note] * (1 + record.i % 3))", data_type: 'text' },
@@ -32,18 +32,18 @@ const fields = [
 ] as const; // prettier-ignore
 
 let sourceId: number;
-let twinId: number;
+let storedTwinId: number;
 
 beforeAll(async () => {
-  [sourceId, twinId] = [await newDataset(), await newDataset()];
-  // Imported in parts, so that there are several segments.
-  for (let from = 0; from < count; from += 250) {
+  [sourceId, storedTwinId] = [await newDataset(), await newDataset()];
+  // The records are imported in parts, so that there are several segments.
+  for (let from = 0; from < generatedRecordCount; from += 250) {
     const body = { dataset_id: sourceId, data_records: records.slice(from, from + 250) };
     const createdImport = await ann.post('/v2/dataset_imports', body);
-    expect((await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`)).json['status']).toBe('completed'); // prettier-ignore
+    expect((await waitForJob(ann, `/v2/dataset_imports/${idOf(createdImport)}`)).json['status']).toBe('completed'); // prettier-ignore
   }
   await migrateRecords({ target_id: sourceId, commit_mode: 'delete', source_params: { filters: [['i__range', [40, 60]]] } }); // prettier-ignore
-  await migrateRecords({ target_id: twinId, target_fields: fields });
+  await migrateRecords({ target_id: storedTwinId, target_fields: fields });
 });
 
 async function migrateRecords(body: object): Promise<void> {
@@ -52,7 +52,7 @@ async function migrateRecords(body: object): Promise<void> {
     ...body,
   });
   expect([createdMigration.status, createdMigration.text]).toEqual([201, expect.any(String)]);
-  const { json } = await waitFor(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
+  const { json } = await waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
   expect([json['status'], json['error_message']]).toEqual(['completed', null]);
 }
 
@@ -60,25 +60,25 @@ const query = (body: object, who: Client = ann) => who.post(`/v2/datasets/${sour
 const queryComputed = (body: object, who?: Client) =>
   query({ target_fields: fields, ...body }, who);
 
-/** The numbers of the records in an answer, and other properties that do not depend on how it was computed. */
-function summaryOf({ status, json, text }: Awaited<ReturnType<typeof query>>): object {
+/** Returns the numbers of the records in an answer, and other properties that do not depend on how the answer was computed. */
+function answerSummary({ status, json, text }: Awaited<ReturnType<typeof query>>): object {
   if (status !== 200) return { status, text };
   const { results, total, offset, facets } = json;
   return { total, offset, facets, rows: (results as readonly { i: number }[]).map(({ i }) => i) };
 }
 
-/** Expects the same answer from a query over computed fields as over stored ones. */
-async function expectAlike(body: object, message = ''): Promise<number> {
+/** Expects that a query gives the same answer over computed fields as over stored fields. */
+async function expectSameAsStored(body: object, message = ''): Promise<number> {
   const askedBody = { limit: 20, ...body, fields: ['i'] };
   const [own, twin] = [
     await queryComputed(askedBody),
-    await ann.post(`/v2/datasets/${twinId}/data`, askedBody),
+    await ann.post(`/v2/datasets/${storedTwinId}/data`, askedBody),
   ];
-  expect([twin.status, message, askedBody, summaryOf(own)]).toEqual([
+  expect([twin.status, message, askedBody, answerSummary(own)]).toEqual([
     200,
     message,
     askedBody,
-    summaryOf(twin),
+    answerSummary(twin),
   ]);
   return twin.json['total'] as number;
 }
@@ -102,49 +102,51 @@ describe('as if the fields were stored', () => {
     [{ facets: ['symbol', 'note'], filters: [['note', 'missense']] }, 50],
     [{ filters: [['_id', 'none'], ['depth', 1]] }, 0],
   ])('%j', async (body, least) => {
-    expect(await expectAlike(body)).toBeGreaterThanOrEqual(least);
+    expect(await expectSameAsStored(body)).toBeGreaterThanOrEqual(least);
   }); // prettier-ignore
 
   test('a stored query ranks the records that a computed field leaves', async () => {
     const body = { query: 'note:stop OR note:gained', filters: [['label__prefix', 'tp']] };
-    const plainResult = summaryOf(await query({ query: body.query, limit: 1000, fields: ['i'] }));
+    const plainResult = answerSummary(
+      await query({ query: body.query, limit: 1000, fields: ['i'] }),
+    );
     const keptRows = (plainResult as { rows: readonly number[] }).rows.filter((i) => records[i]!.gene === 'TP53'); // prettier-ignore
-    expect(summaryOf(await queryComputed({ ...body, limit: 1000, fields: ['i'] }))).toMatchObject({ rows: keptRows, total: keptRows.length }); // prettier-ignore
+    expect(answerSummary(await queryComputed({ ...body, limit: 1000, fields: ['i'] }))).toMatchObject({ rows: keptRows, total: keptRows.length }); // prettier-ignore
     expect(keptRows.length).toBeGreaterThan(10);
   });
 
   test(`random queries (STRANDLAKE_SEED=${seed})`, async () => {
-    const next = random(seed);
-    for (let i = 0; i < casesByTier(15, 500); i++)
-      await expectAlike(randomQuery(next), `STRANDLAKE_SEED=${seed}, case ${i}`);
+    const next = seededRandom(seed);
+    for (let i = 0; i < caseCountByTier(15, 500); i++)
+      await expectSameAsStored(randomQuery(next), `STRANDLAKE_SEED=${seed}, case ${i}`);
   });
 });
 
-function pick<T>(next: Random, list: readonly T[]): T {
+function pickRandom<T>(next: Random, list: readonly T[]): T {
   return list[Math.floor(next() * list.length)]!;
 }
 
-const numbers = ['depth', 'ratio', 'double', 'i', 'vaf', 'info.af', 'parts.rest'];
-const texts = ['label', 'symbol', 'gene', 'tags', 'note'];
+const numericFields = ['depth', 'ratio', 'double', 'i', 'vaf', 'info.af', 'parts.rest'];
+const textFields = ['label', 'symbol', 'gene', 'tags', 'note'];
 
 function randomFilter(next: Random, depth: number): unknown {
   const kind = Math.floor(next() * (depth > 2 ? 5 : 8));
   const number = (): number => Math.floor(next() * 40) / 2;
-  const text = (): string => pick(next, ['brca1', 'tp533', 'kras0', 'egfr', 'x1', 'TP53', 'missense', 'none2']); // prettier-ignore
-  if (kind === 0) return [`${pick(next, numbers)}__${pick(next, ['gt', 'lt', 'gte', 'lte'])}`, number()]; // prettier-ignore
-  if (kind === 1) return [`${pick(next, numbers)}__range`, [number(), number() + 20]];
-  if (kind === 2) return [`${pick(next, texts)}${pick(next, ['', '__contains', '__prefix', '__iexact'])}`, text()]; // prettier-ignore
-  if (kind === 3) return [pick(next, [...numbers, ...texts]), null];
-  if (kind === 4) return [`${pick(next, texts)}__in`, [text(), text(), text()]];
+  const text = (): string => pickRandom(next, ['brca1', 'tp533', 'kras0', 'egfr', 'x1', 'TP53', 'missense', 'none2']); // prettier-ignore
+  if (kind === 0) return [`${pickRandom(next, numericFields)}__${pickRandom(next, ['gt', 'lt', 'gte', 'lte'])}`, number()]; // prettier-ignore
+  if (kind === 1) return [`${pickRandom(next, numericFields)}__range`, [number(), number() + 20]];
+  if (kind === 2) return [`${pickRandom(next, textFields)}${pickRandom(next, ['', '__contains', '__prefix', '__iexact'])}`, text()]; // prettier-ignore
+  if (kind === 3) return [pickRandom(next, [...numericFields, ...textFields]), null];
+  if (kind === 4) return [`${pickRandom(next, textFields)}__in`, [text(), text(), text()]];
   const items = Array.from({ length: 1 + Math.floor(next() * 3) }, () => randomFilter(next, depth + 1)); // prettier-ignore
-  return { [pick(next, ['and', 'or', 'not'])]: items };
+  return { [pickRandom(next, ['and', 'or', 'not'])]: items };
 }
 
 function randomQuery(next: Random): object {
   const randomList = <T>(most: number, make: () => T): T[] =>
     Array.from({ length: Math.floor(next() * (most + 1)) }, make);
-  const ordering = randomList(2, () => pick(next, ['', '-']) + pick(next, ['depth', 'ratio', 'label', 'isBig', 'day', 'i', 'note', 'double'])); // prettier-ignore
-  const facets = randomList(2, () => pick(next, ['label', 'tags', 'depth', 'ratio', 'isBig', 'day', 'note', 'gene', 'symbol'])); // prettier-ignore
+  const ordering = randomList(2, () => pickRandom(next, ['', '-']) + pickRandom(next, ['depth', 'ratio', 'label', 'isBig', 'day', 'i', 'note', 'double'])); // prettier-ignore
+  const facets = randomList(2, () => pickRandom(next, ['label', 'tags', 'depth', 'ratio', 'isBig', 'day', 'note', 'gene', 'symbol'])); // prettier-ignore
   return {
     filters: randomList(3, () => randomFilter(next, 0)),
     ordering,
@@ -209,8 +211,8 @@ describe('pages', () => {
     };
     const { json } = await ann.get(`/v2/datasets/${sourceId}/commits`);
     const first = (json['data'] as readonly { id: number }[]).at(-1)!.id;
-    expect(summaryOf(await query(body))).toMatchObject({ rows: [30, 70] });
-    expect(summaryOf(await query({ ...body, as_of: first }))).toMatchObject({ rows: [30, 40, 50, 60, 70] }); // prettier-ignore
+    expect(answerSummary(await query(body))).toMatchObject({ rows: [30, 70] });
+    expect(answerSummary(await query({ ...body, as_of: first }))).toMatchObject({ rows: [30, 40, 50, 60, 70] }); // prettier-ignore
   });
 });
 
@@ -242,7 +244,7 @@ describe('costs', () => {
       records: 579,
       nodes: [{ path: 'filters[0]', matches: 30 }],
     });
-    // Positions in the explanation refer to the request.
+    // Positions in the explanation of a query refer to the request.
     expect(json['explain']).toMatchObject({
       computed: { explain: { nodes: [{ path: 'filters[1]' }] } },
     });
@@ -265,7 +267,7 @@ describe('costs', () => {
     expect(await costsOf(body)).toMatchObject({ is_cached: false });
     expect(readdirSync(server.data.fileTables)).toHaveLength(folders);
     const bob = await server.user('bob');
-    await grant(server, vaultId, bob, 'read');
+    await grantPermission(server, vaultId, bob, 'read');
     expect([(await query(body)).json['total'], (await query(body, bob)).json['total']]).toEqual([579, 0]); // prettier-ignore
   });
 
@@ -279,11 +281,11 @@ describe('costs', () => {
       signal: leave.signal,
     }).catch((error: unknown) => (error as Error).name);
     const working = async (): Promise<number | undefined> => server.scheduler.status().working[0];
-    await until(async () => (await working()) !== undefined);
+    await pollUntil(async () => (await working()) !== undefined);
     const task = (await working())!;
     leave.abort();
     expect(await sentQuery).toBe('AbortError');
-    await until(async () => (await server.catalog.tasks.get(task))!.status === 'canceled');
+    await pollUntil(async () => (await server.catalog.tasks.get(task))!.status === 'canceled');
   });
 });
 
@@ -309,7 +311,7 @@ test('tables end with their dataset', async () => {
     dataset_id: id,
     data_records: [{ a: 1 }],
   });
-  await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
+  await waitForJob(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
   const body = { filters: [['x', 2]], target_fields: [{ name: 'x', expression: 'record.a + 1' }] };
   expect((await ann.post(`/v2/datasets/${id}/data`, body)).json['total']).toBe(1);
   const ownTables = (): readonly string[] =>

@@ -1,21 +1,21 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { gunzipSync } from 'node:zlib';
-import { differencesOf } from '../read-table.js';
-import { startLab } from '../lab.js';
-import { sampleFields, sampleRecords } from '../sample-records.js';
-import { idOf, waitFor, type Answer } from '../server.js';
+import { recordDifferences } from '../read-table.js';
+import { startServerFixture } from '../lab.js';
+import { sampleComputedFields, sampleRecords } from '../sample-records.js';
+import { idOf, waitForJob, type Answer } from '../server.js';
 
 /*
- * Exports with fields that they compute (contract 11.2, 19.5), and pages of queries in other formats than JSON. Every format is read back by other
- * code and compared with the JSON page of the query that computes the same.
+ * Tests exports with fields that they compute (contract 11.2, 19.5), and pages of queries in formats other than JSON. Every file is read by
+ * an independent library and compared with the JSON page of the query that computes the same fields.
  */
 
-const { server, ann, newDataset, runImport } = await startLab();
-const count = 400;
-const records = sampleRecords(count, ['BRCA1', 'TP53', 'EGFR', null]);
+const { server, ann, newDataset, runImport } = await startServerFixture();
+const generatedRecordCount = 400;
+const records = sampleRecords(generatedRecordCount, ['BRCA1', 'TP53', 'EGFR', null]);
 
-const target_fields = [
-  ...sampleFields,
+const computedTargetFields = [
+  ...sampleComputedFields,
   { name: 'label', expression: "(record.gene or 'none').lower() + ', \"' + str(record.i % 7)", data_type: 'string' },
   { name: 'isBig', expression: 'record.i > 100', data_type: 'boolean' },
   { name: 'gene', expression: 'value and value + str(len(value))' },
@@ -32,10 +32,10 @@ let datasetId: number;
 
 beforeAll(async () => {
   datasetId = await newDataset();
-  // Imported in parts, so that there are several segments.
-  for (let from = 0; from < count; from += 150)
+  // The records are imported in parts, so that there are several segments.
+  for (let from = 0; from < generatedRecordCount; from += 150)
     await runImport({ dataset_id: datasetId, data_records: records.slice(from, from + 150) });
-  // Replaced records keep their position, although they are in later segments.
+  // Replaced records keep their position in the order of the dataset, although they are in later segments.
   const replacedRecords = records.filter(({ i }) => i % 90 === 3);
   await runImport({ dataset_id: datasetId, data_records: replacedRecords, commit_mode: 'upsert', id_fields: ['i'] }); // prettier-ignore
 });
@@ -43,17 +43,17 @@ beforeAll(async () => {
 async function exportRecords(body: object): Promise<Answer> {
   const createdExport = await ann.post('/v2/dataset_exports', { dataset_id: datasetId, ...body });
   expect([createdExport.status, createdExport.text]).toEqual([201, expect.any(String)]);
-  const done = await waitFor(ann, `/v2/dataset_exports/${idOf(createdExport)}`);
+  const done = await waitForJob(ann, `/v2/dataset_exports/${idOf(createdExport)}`);
   expect([done.json['status'], done.json['error_message']]).toEqual(['completed', null]);
   return done;
 }
 
-async function bytesOf(done: Answer): Promise<Buffer> {
+async function downloadExport(done: Answer): Promise<Buffer> {
   const { json } = await ann.get(`/v2/dataset_exports/${idOf(done)}/download?redirect=`);
   return Buffer.from(await (await fetch(String(json['url']))).arrayBuffer());
 }
 
-/** The records of the JSON page of a query. */
+/** Returns the records in the JSON page of a query. */
 async function resultsOf(body: object): Promise<readonly Row[]> {
   const { json, text, status } = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 10_000, ...body }); // prettier-ignore
   expect([status, status === 200 ? '' : text]).toEqual([200, '']);
@@ -62,10 +62,10 @@ async function resultsOf(body: object): Promise<readonly Row[]> {
 
 type Row = Readonly<Record<string, unknown>>;
 
-const formats = ['csv', 'csv-expand', 'csv-gz', 'tsv', 'excel', 'excel-expand', 'parquet', 'arrow'] as const; // prettier-ignore
+const exportFormats = ['csv', 'csv-expand', 'csv-gz', 'tsv', 'excel', 'excel-expand', 'parquet', 'arrow'] as const; // prettier-ignore
 
-/** The page of a query in another format. */
-async function pageOf(body: object, accept: string): Promise<Buffer> {
+/** Returns the page of a query in the format `accept`. */
+async function pageInFormat(body: object, accept: string): Promise<Buffer> {
   const answer = await fetch(`${server.url}/v2/datasets/${datasetId}/data`, {
     method: 'POST',
     headers: { authorization: `Bearer ${ann.token}`, 'content-type': 'application/json', accept },
@@ -77,38 +77,41 @@ async function pageOf(body: object, accept: string): Promise<Buffer> {
   return bytes;
 }
 
-const pageTypes = [['text/csv', 'csv'], ['application/vnd.apache.arrow.stream', 'arrow']] as const; // prettier-ignore
+const pageMediaTypes = [['text/csv', 'csv'], ['application/vnd.apache.arrow.stream', 'arrow']] as const; // prettier-ignore
 
-/** Exports a query in all formats, asks for its pages in those that pages have, and compares each with the JSON page. */
-async function expectAlike(
+/** Exports a query in all formats, requests its pages in all formats that pages have, and compares each with the JSON page. */
+async function expectSameAsPage(
   params: object,
   body: object,
-  some: readonly string[] = formats,
+  some: readonly string[] = exportFormats,
 ): Promise<readonly Row[]> {
   const [wanted, json, ...others] = await Promise.all([
     resultsOf({ ...params, ...body }),
     ...['json', ...some].map((format) => exportRecords({ format, params, ...body })),
   ]);
-  const lines = gunzipSync(await bytesOf(json!)).toString().split('\n').filter((line) => line !== ''); // prettier-ignore
+  const lines = gunzipSync(await downloadExport(json!)).toString().split('\n').filter((line) => line !== ''); // prettier-ignore
   expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(wanted);
   expect(json!.json['documents_count']).toBe(wanted.length);
   for (const [i, format] of some.entries()) {
     const done = others[i]!;
-    const found = await differencesOf(format, await bytesOf(done), wanted);
+    const found = await recordDifferences(format, await downloadExport(done), wanted);
     expect([format, done.json['documents_count'], found.slice(0, 5)]).toEqual([format, wanted.length, []]); // prettier-ignore
   }
-  for (const [type, format] of pageTypes) {
-    const bytes = await pageOf({ ...params, ...body }, type);
-    expect([type, (await differencesOf(format, bytes, wanted)).slice(0, 5)]).toEqual([type, []]);
+  for (const [type, format] of pageMediaTypes) {
+    const bytes = await pageInFormat({ ...params, ...body }, type);
+    expect([type, (await recordDifferences(format, bytes, wanted)).slice(0, 5)]).toEqual([
+      type,
+      [],
+    ]);
   }
   return wanted;
 }
 
-const annotator_params = (): object => ({ data: { D: datasetId } });
+const datasetParams = (): object => ({ data: { D: datasetId } });
 
 describe('every format has what the page has', () => {
   test('of fields of all types', async () => {
-    const csv = await bytesOf(await exportRecords({ format: 'csv', params: { limit: 3, fields: ['i', 'gene', 'info.af'] }, target_fields, annotator_params: annotator_params() })); // prettier-ignore
+    const csv = await downloadExport(await exportRecords({ format: 'csv', params: { limit: 3, fields: ['i', 'gene', 'info.af'] }, target_fields: computedTargetFields, annotator_params: datasetParams() })); // prettier-ignore
     expect(csv.toString().split('\r\n')).toEqual([
       'i,gene,info.af,seen,depth,ratio,tags,day,parts.rest,parts.csq,label,isBig,double,mixed,none,count,constant,_errors.ratio',
       '0,BRCA15,0,2010-01-11,0,,"[""BRCA1"",""x0""]",2010-01-11,0,"[""stop"",""gain""]","brca1, ""0",false,0,fifty,,1,7.5,"list index out of range (line 1, column 10)"',
@@ -116,31 +119,34 @@ describe('every format has what the page has', () => {
       '2,EGFR4,0.5,2012-03-11,3,0.6666666666666666,"[""EGFR"",""x2""]",2012-03-11,2,,"egfr, ""2",false,4,2,,1,7.5,',
       '',
     ]);
-    await expectAlike({ limit: 200 }, { target_fields, annotator_params: annotator_params() });
+    await expectSameAsPage(
+      { limit: 200 },
+      { target_fields: computedTargetFields, annotator_params: datasetParams() },
+    );
   });
 
   test('in the order and with the limit of the query, and the fields that it asks for', async () => {
     const x = [{ name: 'x', expression: 'record.i % 10 + len(record.ad)', data_type: 'integer' }];
     const params = { filters: [['i__range', [100, 300]]], ordering: ['-vaf', 'i'], limit: 50, fields: ['info', 'i'] }; // prettier-ignore
-    const found = await expectAlike(params, { target_fields: x });
+    const found = await expectSameAsPage(params, { target_fields: x });
     expect(found).toHaveLength(50);
     expect(found[0]).toEqual({ info: { af: 74.75 }, i: 299, x: 11 });
-    await expectAlike({ limit: 5, exclude_fields: ['_id', 'ad', 'info.af'] }, { target_fields: x }, ['csv', 'arrow']); // prettier-ignore
-    await expectAlike({ limit: 5, fields: ['_commit', 'gene', '_id'] }, { target_fields: x }, ['csv-expand', 'parquet']); // prettier-ignore
+    await expectSameAsPage({ limit: 5, exclude_fields: ['_id', 'ad', 'info.af'] }, { target_fields: x }, ['csv', 'arrow']); // prettier-ignore
+    await expectSameAsPage({ limit: 5, fields: ['_commit', 'gene', '_id'] }, { target_fields: x }, ['csv-expand', 'parquet']); // prettier-ignore
   });
 
   test('where expressions make other records', async () => {
     const csq = { name: 'csq', expression: "get(record, 'info.csq')", is_list: true };
-    const explodedRows = await expectAlike({ fields: ['_id', 'i', 'vaf', 'seen'], limit: 11 }, { target_fields: [csq], annotator_params: { post_annotation_expression: "explode(record, fields=['csq'])" } }); // prettier-ignore
+    const explodedRows = await expectSameAsPage({ fields: ['_id', 'i', 'vaf', 'seen'], limit: 11 }, { target_fields: [csq], annotator_params: { post_annotation_expression: "explode(record, fields=['csq'])" } }); // prettier-ignore
     expect(explodedRows.map(({ i, csq: one }) => `${i} ${one}`).slice(0, 4)).toEqual(['0 stop', '0 gain', '1 null', '2 null']); // prettier-ignore
     expect(explodedRows).toHaveLength(14);
     const melted = "melt(record, fields=['i', 'vaf'], key_field='what', value_field='of')";
-    const rows = await expectAlike({ fields: ['gene', 'i', 'vaf'], limit: 30 }, { target_fields: [{ name: 'n', expression: '1 / (record.i - 3)' }], annotator_params: { pre_annotation_expression: melted } }, ['excel', 'parquet']); // prettier-ignore
+    const rows = await expectSameAsPage({ fields: ['gene', 'i', 'vaf'], limit: 30 }, { target_fields: [{ name: 'n', expression: '1 / (record.i - 3)' }], annotator_params: { pre_annotation_expression: melted } }, ['excel', 'parquet']); // prettier-ignore
     expect(rows).toHaveLength(60);
     const lateMember = "{'a': record.i, **({'late': 1} if record.i > 2 else {})}";
     const failing = { target_fields: [{ name: 'x', expression: '1 // record.a' }], annotator_params: { pre_annotation_expression: lateMember } }; // prettier-ignore
-    expect((await expectAlike({ limit: 5 }, failing, ['tsv', 'arrow']))[0]).toEqual({ a: 0, x: null, _errors: { x: expect.stringContaining('zero') } }); // prettier-ignore
-    const even = await expectAlike({}, { annotator_params: { pre_annotation_expression: "{'a': record.i, **({'b': [record.gene]} if record.i % 3 else {})} if record.i % 2 else None" } }, ['csv-expand', 'arrow']); // prettier-ignore
+    expect((await expectSameAsPage({ limit: 5 }, failing, ['tsv', 'arrow']))[0]).toEqual({ a: 0, x: null, _errors: { x: expect.stringContaining('zero') } }); // prettier-ignore
+    const even = await expectSameAsPage({}, { annotator_params: { pre_annotation_expression: "{'a': record.i, **({'b': [record.gene]} if record.i % 3 else {})} if record.i % 2 else None" } }, ['csv-expand', 'arrow']); // prettier-ignore
     expect(even.slice(0, 2)).toEqual([{ a: 1, b: [null] }, { a: 3 }]);
   });
 
@@ -157,7 +163,7 @@ describe('every format has what the page has', () => {
       { name: '_id', expression: "'id ' + record.Name", data_type: 'string' },
     ];
     const body = { dataset_id: ownDataset, params: { exclude_fields: ['_commit'] }, target_fields };
-    const csv = (await bytesOf(await exportRecords({ ...body, format: 'csv' }))).toString();
+    const csv = (await downloadExport(await exportRecords({ ...body, format: 'csv' }))).toString();
     expect(csv.split('\r\n')).toEqual([
       '_id,Name,Number,_errors.old,_errors.NAME,name,NAME,n.x',
       'id A,A,1,bad,,a,1,[1]',
@@ -170,7 +176,7 @@ describe('every format has what the page has', () => {
 
   test('where there is no record', async () => {
     const target_fields = [{ name: 'n', expression: '1', data_type: 'long' }, { name: 's', expression: '"x"' }]; // prettier-ignore
-    const csv = async (body: object): Promise<string> => (await bytesOf(await exportRecords({ format: 'csv', ...body }))).toString(); // prettier-ignore
+    const csv = async (body: object): Promise<string> => (await downloadExport(await exportRecords({ format: 'csv', ...body }))).toString(); // prettier-ignore
     expect(await csv({ params: { filters: [['i', -1]], fields: ['info.af', 'i'] }, target_fields })).toBe('info.af,i,n,s\r\n'); // prettier-ignore
     const noRecords = { post_annotation_expression: 'None' };
     expect(await csv({ params: { fields: ['i'] }, annotator_params: noRecords })).toBe('\r\n');
@@ -200,15 +206,15 @@ describe('every format has what the page has', () => {
       whole: n * 2 ** 31,
       late: n < 19_999 ? null : [1],
     }));
-    const bytes = await bytesOf(await exportRecords({ ...body, format: 'parquet' }));
-    expect((await differencesOf('parquet', bytes, expectedRecords)).slice(0, 5)).toEqual([]);
+    const bytes = await downloadExport(await exportRecords({ ...body, format: 'parquet' }));
+    expect((await recordDifferences('parquet', bytes, expectedRecords)).slice(0, 5)).toEqual([]);
   });
 
   test('of values that a type cannot have, with a warning', async () => {
     const far = [{ name: 'far', expression: "float('inf') if record.i == 1 else 1.0" }];
     const params = { fields: ['i'], limit: 3 };
     const done = await exportRecords({ format: 'csv', params, target_fields: far });
-    expect((await bytesOf(done)).toString()).toBe('i,far\r\n0,1\r\n1,\r\n2,1\r\n');
+    expect((await downloadExport(done)).toString()).toBe('i,far\r\n0,1\r\n1,\r\n2,1\r\n');
     expect(done.json['metadata']).toMatchObject({ warnings: [{ field: 'far', count: 1, message: expect.stringContaining('null is stored') }] }); // prettier-ignore
   });
 });
@@ -227,20 +233,20 @@ describe('find, sort and select by computed fields', () => {
     [{ filters: [['x', 11]], fields: ['i'] }, [x], 0],
     [{ fields: ['x'], limit: 3 }, [x, lateField], 3],
   ])('%j', async (params, fields, records) => {
-    const found = await expectAlike(params, { target_fields: fields }, ['csv', 'parquet']);
+    const found = await expectSameAsPage(params, { target_fields: fields }, ['csv', 'parquet']);
     expect(found).toHaveLength(records);
   }); // prettier-ignore
 
   test('of which other records are made', async () => {
     const body = { target_fields: [x], annotator_params: { post_annotation_expression: '[record] * record.x' } }; // prettier-ignore
-    const found = await expectAlike({ filters: [['x__in', [0, 2, 3]]], ordering: ['-i'], limit: 3, fields: ['i'] }, body, ['tsv', 'excel']); // prettier-ignore
+    const found = await expectSameAsPage({ filters: [['x__in', [0, 2, 3]]], ordering: ['-i'], limit: 3, fields: ['i'] }, body, ['tsv', 'excel']); // prettier-ignore
     expect(found).toEqual([{ i: 393, x: 3 }, { i: 393, x: 3 }, { i: 393, x: 3 }, { i: 392, x: 2 }, { i: 392, x: 2 }]); // prettier-ignore
   });
 
   test('of an earlier version', async () => {
     const { json } = await ann.get(`/v2/datasets/${datasetId}/commits`);
     const as_of = (json['data'] as readonly { id: number }[]).at(-1)!.id;
-    const csv = await bytesOf(await exportRecords({ format: 'csv', as_of, params: { filters: [['x', 9]], ordering: '-i', fields: ['i'], limit: 2 }, target_fields: [x] })); // prettier-ignore
+    const csv = await downloadExport(await exportRecords({ format: 'csv', as_of, params: { filters: [['x', 9]], ordering: '-i', fields: ['i'], limit: 2 }, target_fields: [x] })); // prettier-ignore
     expect(csv.toString()).toBe('i,x\r\n149,9\r\n139,9\r\n');
   });
 
@@ -263,7 +269,7 @@ describe('find, sort and select by computed fields', () => {
   test('by a field of which the type is known only from its values', async () => {
     const auto = { name: 'auto', expression: 'record.gene' };
     const createdExport = await ann.post('/v2/dataset_exports', { dataset_id: datasetId, format: 'csv', params: { filters: [['auto__gt', 'x']] }, target_fields: [auto] }); // prettier-ignore
-    const { json } = await waitFor(ann, `/v2/dataset_exports/${idOf(createdExport)}`);
+    const { json } = await waitForJob(ann, `/v2/dataset_exports/${idOf(createdExport)}`);
     expect([json['status'], json['error_message']]).toEqual(['failed', expect.stringContaining('does not apply to auto, which is of type string')]); // prettier-ignore
   });
 });
@@ -273,6 +279,6 @@ test('have the rights of their user: a dataset that nobody may read is an error 
   const vault = idOf(await bob.post('/v2/vaults', { name: 'secret' }));
   const secret = idOf(await bob.post('/v2/datasets', { vault_id: vault, name: 'secret' }));
   const x = [{ name: 'x', expression: `dataset_count('${secret}')` }];
-  const csv = await bytesOf(await exportRecords({ format: 'csv', params: { fields: ['i'], limit: 1 }, target_fields: x })); // prettier-ignore
+  const csv = await downloadExport(await exportRecords({ format: 'csv', params: { fields: ['i'], limit: 1 }, target_fields: x })); // prettier-ignore
   expect(csv.toString()).toMatch(/^i,x,_errors\.x\r\n0,,.*Dataset query failed/);
 });

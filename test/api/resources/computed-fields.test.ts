@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readdirSync } from 'node:fs';
 import { idOf, startServer, type Client, type TestServer } from '../server.js';
-import { until } from '../../until.js';
+import { pollUntil } from '../../until.js';
 
-/* Fields that a query computes of the records that it finds (contract 8.1, 19.5; threats A3, E4). */
+/* Tests fields that a query computes for the records that it finds (contract 8.1, 19.5; threats A3, E4). */
 
 let server: TestServer;
 let ann: Client;
 let datasetId: number;
-let genesId: number;
+let genesDatasetId: number;
 
 const records = [
   { variant: 'v1', gene: 'BRCA1', vaf: 0.25, ad: [20, 5], info: { AF: 1, CSQ: ['stop'] } },
@@ -34,25 +34,28 @@ beforeAll(async () => {
     const dataset = idOf(await ann.post('/v2/datasets', { vault_id: vault, name }));
     const body = { dataset_id: dataset, records: rows, target_fields };
     const id = idOf(await ann.post('/v2/dataset_imports', body));
-    await until(async () => (await ann.get(`/v2/dataset_imports/${id}`)).json['status'] === 'completed'); // prettier-ignore
+    await pollUntil(async () => (await ann.get(`/v2/dataset_imports/${id}`)).json['status'] === 'completed'); // prettier-ignore
     return dataset;
   };
   datasetId = await newFilledDataset('cohort', records, [{ name: 'vaf', data_type: 'double' }]);
-  genesId = await newFilledDataset('genes', genes, []);
+  genesDatasetId = await newFilledDataset('genes', genes, []);
 });
 afterAll(() => server.close());
 
 const query = (body: object, who = ann) => who.post(`/v2/datasets/${datasetId}/data`, body);
 
-/** The records that a query answers. */
+/** Returns the records in the answer to a query. */
 async function resultsOf(body: object, who = ann): Promise<readonly unknown[]> {
   const { status, json, text } = await query(body, who);
   if (status !== 200) throw new Error(text);
   return json['results'] as readonly unknown[];
 }
 
-/** The values of one computed field of all records. */
-async function valuesOf(expression: string, more: object = {}): Promise<readonly unknown[]> {
+/** Returns the values of one computed field in all records. */
+async function computedValuesOf(
+  expression: string,
+  more: object = {},
+): Promise<readonly unknown[]> {
   const body = { fields: ['variant'], target_fields: [{ name: 'x', expression, ...more }] };
   return (await resultsOf(body)).map((record) => (record as { x: unknown }).x);
 }
@@ -62,7 +65,7 @@ describe('what expressions see', () => {
     ['record.gene', {}, ['BRCA1', 'TP53', null, 'BRCA1']],
     ['record.info.AF if record.info else None', {}, [1, null, null, 0.125]],
     ["get(record, 'info.CSQ.0', 'none')", {}, ['stop', 'missense', 'none', 'none']],
-    // Members of objects are None where a record lacks them, and doubles are floats.
+    // A missing member of an object is None, and doubles are floats.
     ['[str(record.vaf), str(record.info and record.info.AF)]', {}, [['0.25', '1.0'], ['1.0', 'None'], ['None', 'None'], ['0.5', '0.125']]],
     ['sum(record.ad)', { data_type: 'integer' }, [25, 12, 0, 14]],
     ['record.ad', { data_type: 'string', is_list: true }, [['20', '5'], ['3', '9'], [], ['7', '7']]],
@@ -72,7 +75,7 @@ describe('what expressions see', () => {
     ['len(record._id) == len(record._commit)', {}, [false, false, false, false]],
     ['user()["name"]', {}, ['ann', 'ann', 'ann', 'ann']],
   ])('%s', async (expression, more, wanted) => {
-    expect(await valuesOf(expression, more)).toEqual(wanted);
+    expect(await computedValuesOf(expression, more)).toEqual(wanted);
   }); // prettier-ignore
 
   test('variables of data, and the dataset', async () => {
@@ -225,7 +228,7 @@ test('filters, ordering and facets see the stored values of a field that the que
 });
 
 describe('dataset functions', () => {
-  /** The request that the Python client's `Query.join` sends (its query.py). */
+  /** Returns the request that `Query.join` of the Python client sends (`query.py` of the client). */
   const join = (id: number | string) => ({
     fields: ['variant', 'gene'],
     target_fields: [
@@ -267,7 +270,7 @@ describe('dataset functions', () => {
       { variant: 'v4', gene: 'BRCA1', role: suppressor },
       { variant: 'v4', gene: 'BRCA1', role: 'repair' },
     ];
-    expect(await resultsOf(join(genesId))).toEqual(found);
+    expect(await resultsOf(join(genesDatasetId))).toEqual(found);
   });
 
   test('have the rights of the user who queries', async () => {

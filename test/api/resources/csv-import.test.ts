@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
-import { startLab } from '../lab.js';
-import { idOf, listOf, waitFor } from '../server.js';
+import { startServerFixture } from '../lab.js';
+import { idOf, listOf, waitForJob } from '../server.js';
 
-const { ann, vaultId, newFile } = await startLab();
+const { ann, vaultId, newFile } = await startServerFixture();
 
 async function newDataset(name: string): Promise<number> {
   return idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name }));
@@ -14,7 +14,7 @@ async function importFile(datasetId: number, objectId: number, params?: object) 
   const body = { dataset_id: datasetId, object_id: objectId, reader_params: params ?? null };
   const createdImport = await ann.post('/v2/dataset_imports', body);
   expect(createdImport.status).toBe(201);
-  return (await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`)).json;
+  return (await waitForJob(ann, `/v2/dataset_imports/${idOf(createdImport)}`)).json;
 }
 
 async function recordsOf(datasetId: number, body: object = {}): Promise<Record<string, unknown>[]> {
@@ -44,7 +44,7 @@ test('a packed CSV file becomes records whose fields keep their order', async ()
   ]);
   expect(await recordsOf(datasetId, { filters: [['start__gt', 1e7]] })).toHaveLength(1);
 
-  // For a second file, the known fields come first, followed by new ones.
+  // In the order of the fields after a second import, the known fields precede the new ones.
   const secondFile = await newFile('more.txt', 'start;symbol;extra\n1;2;3\n');
   expect((await importFile(datasetId, secondFile, { delimiter: ';' }))['status']).toBe('completed');
   expect((await recordsOf(datasetId)).at(-1)).toEqual({

@@ -1,38 +1,41 @@
 import { beforeAll, expect, test } from '@jest/globals';
-import { startLab } from '../lab.js';
+import { startServerFixture } from '../lab.js';
 import { idOf } from '../server.js';
 
-let id: number;
+let datasetId: number;
 
-const { ann, vaultId } = await startLab();
+const { ann, vaultId } = await startServerFixture();
 beforeAll(async () => {
-  id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
+  datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
   await addRecords(0, 25);
 });
 
 async function addRecords(from: number, count: number): Promise<void> {
   const records = Array.from({ length: count }, (_, i) => ({ n: from + i, even: (from + i) % 2 === 0 })); // prettier-ignore
-  const { json } = await ann.post('/v2/dataset_imports', { dataset_id: id, data_records: records });
+  const { json } = await ann.post('/v2/dataset_imports', {
+    dataset_id: datasetId,
+    data_records: records,
+  });
   expect(json['status']).toBe('completed');
 }
 
 const dataPage = async (body: object): Promise<Record<string, unknown>> =>
-  (await ann.post(`/v2/datasets/${id}/data`, body)).json;
-const numbersOf = (json: Record<string, unknown>): number[] =>
+  (await ann.post(`/v2/datasets/${datasetId}/data`, body)).json;
+const numbersOfPage = (json: Record<string, unknown>): number[] =>
   (json['results'] as { n: number }[]).map(({ n }) => n);
 
 test('a cursor reads one version while records are added, and ends with null (Q8)', async () => {
   for (const query of [{}, { ordering: ['-n'] }, { filters: [['even', true]] }]) {
-    const before = numbersOf(await dataPage({ ...query, limit: 1_000 }));
+    const before = numbersOfPage(await dataPage({ ...query, limit: 1_000 }));
     const found: number[] = [];
     let cursor: unknown = true;
     let pages = 0;
     while (cursor !== null) {
       const json = await dataPage({ ...query, limit: 4, cursor, facets: { even: {} } });
       expect(json).toMatchObject({ total: before.length, offset: null });
-      // Only the first page has facets.
+      // Only the first page of a query has facets.
       expect(Object.hasOwn(json, 'facets')).toBe(cursor === true);
-      found.push(...numbersOf(json));
+      found.push(...numbersOfPage(json));
       cursor = json['cursor'];
       if ((pages += 1) === 2) await addRecords(100, 3);
     }
@@ -50,7 +53,10 @@ test('an answer to a request without a cursor has none, and * begins one too', a
 test('refuses a cursor that is made up, altered, or of another query or dataset', async () => {
   const { cursor } = await dataPage({ limit: 2, cursor: true });
   const text = cursor as string;
-  const refusalOf = async (body: object, path = `/v2/datasets/${id}/data`): Promise<unknown> => {
+  const refusalOf = async (
+    body: object,
+    path = `/v2/datasets/${datasetId}/data`,
+  ): Promise<unknown> => {
     const { status, json } = await ann.post(path, body);
     expect(status).toBe(400);
     return json;

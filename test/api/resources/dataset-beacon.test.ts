@@ -1,18 +1,18 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { startLab } from '../lab.js';
+import { startServerFixture } from '../lab.js';
 import { listOf, type Answer } from '../server.js';
 
-const { ann, newDataset, runImport, server } = await startLab();
+const { ann, newDataset, runImport, server } = await startServerFixture();
 
-/** ALT and position of each record of a VCF file, by a plain split of its lines. */
-interface Allele {
+/** An allele in a record of a VCF file, found by splitting the lines of the file. */
+interface VcfAllele {
   readonly chromosome: string;
   readonly position: number;
   readonly reference: string;
   readonly alternate: string;
 }
 
-const vcf = `##fileformat=VCFv4.3
+const vcfText = `##fileformat=VCFv4.3
 ##reference=GRCh38
 #CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO
 chr13\t32316461\t.\tA\tG\t50\tPASS\t.
@@ -20,7 +20,7 @@ chr13\t32316461\t.\tA\tG,T\t50\tPASS\t.
 chr13\t32316500\t.\tC\tCTT\t50\tPASS\t.
 chrX\t1000\t.\tT\tC\t50\tPASS\t.
 `;
-const alleles: readonly Allele[] = vcf
+const alleles: readonly VcfAllele[] = vcfText
   .split('\n')
   .filter((line) => line !== '' && !line.startsWith('#'))
   .flatMap((line) => {
@@ -33,20 +33,20 @@ const alleles: readonly Allele[] = vcf
     }));
   });
 
-let id: number;
+let datasetId: number;
 beforeAll(async () => {
-  id = await newDataset();
+  datasetId = await newDataset();
   const records = alleles.map(({ chromosome, position, reference, alternate }) => ({
     variant: `GRCH38-${chromosome}-${position}-${position + reference.length - 1}-${alternate}`,
   }));
   await runImport({
-    dataset_id: id,
+    dataset_id: datasetId,
     records,
     target_fields: [{ name: 'variant', data_type: 'string', entity_type: 'variant' }],
   });
 });
 
-function ask(query: Record<string, string>, dataset = id): Promise<Answer> {
+function askBeacon(query: Record<string, string>, dataset = datasetId): Promise<Answer> {
   return ann.get(`/v2/datasets/${dataset}/beacon?${new URLSearchParams(query)}`);
 }
 
@@ -68,7 +68,7 @@ describe('the beacon of a dataset', () => {
             coordinate: String(position),
             ...(allele && { allele }),
           };
-          const { status, json } = await ask(givenParams);
+          const { status, json } = await askBeacon(givenParams);
           expect([givenParams, status, json['exist'], json['total']]).toEqual([givenParams, 200, total > 0, total]); // prettier-ignore
           counts.push(total);
         }
@@ -77,12 +77,12 @@ describe('the beacon of a dataset', () => {
 
   test('keeps to a build', async () => {
     const givenParams = { chromosome: '13', coordinate: '32316461', allele: 'G' };
-    expect((await ask({ ...givenParams, genome_build: 'grch38' })).json).toEqual({
+    expect((await askBeacon({ ...givenParams, genome_build: 'grch38' })).json).toEqual({
       query: { chromosome: '13', coordinate: 32316461, allele: 'G', genome_build: 'GRCh38' },
       exist: true,
       total: 2,
     });
-    expect((await ask({ ...givenParams, genome_build: 'GRCh37' })).json['total']).toBe(0);
+    expect((await askBeacon({ ...givenParams, genome_build: 'GRCh37' })).json['total']).toBe(0);
   });
 
   test.each([
@@ -94,14 +94,14 @@ describe('the beacon of a dataset', () => {
     [{ chromosome: '1', coordinate: '1', allele: '.*' }, 'allele'],
     [{ chromosome: '1', coordinate: '1', genome_build: 'hg99' }, 'genome_build'],
   ])('refuses %j', async (query, key) => {
-    const { status, json } = await ask(query as Record<string, string>);
+    const { status, json } = await askBeacon(query as Record<string, string>);
     expect([status, Object.keys(json)]).toEqual([400, [key]]);
   });
 
   test('needs a field of variants', async () => {
     const otherDataset = await newDataset();
     await ann.post('/v2/dataset_imports', { dataset_id: otherDataset, records: [{ n: 1 }] });
-    const { status, json } = await ask({ chromosome: '1', coordinate: '1' }, otherDataset);
+    const { status, json } = await askBeacon({ chromosome: '1', coordinate: '1' }, otherDataset);
     expect([status, json]).toEqual([400, { non_field_errors: ['The dataset has no field with the entity type variant.'] }]); // prettier-ignore
   });
 });

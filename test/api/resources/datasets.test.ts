@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { tableFromIPC } from 'apache-arrow';
-import { datasetKeys, fieldKeys, keysOf } from '../keys.js';
+import { datasetKeys, fieldKeys, sortedKeysOf } from '../keys.js';
 import { idOf, listOf, startServer, type Answer, type Client, type TestServer } from '../server.js';
 
 let server: TestServer;
 let ann: Client;
 let vaultId: number;
-let id: number;
+let datasetId: number;
 
 const records = [
   { gene: 'TP53', n: 1, score: 0.5, tags: ['a', 'b'], info: { AF: 0.1 } },
@@ -18,8 +18,10 @@ beforeAll(async () => {
   server = await startServer();
   ann = await server.user('ann');
   vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab', default_storage_class: 'Essential' }));
-  id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd', description: 'text' }));
-  const body = `{"dataset_id":"${id}","data_records":${JSON.stringify(
+  datasetId = idOf(
+    await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd', description: 'text' }),
+  );
+  const body = `{"dataset_id":"${datasetId}","data_records":${JSON.stringify(
     records,
     (_, value: unknown) => (typeof value === 'bigint' ? `#${value}#` : value),
   ).replaceAll(/"#(\d+)#"/g, '$1')}}`;
@@ -28,14 +30,14 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-function query(body: unknown, path = `/v2/datasets/${id}/data`): Promise<Answer> {
+function postQuery(body: unknown, path = `/v2/datasets/${datasetId}/data`): Promise<Answer> {
   return ann.post(path, body);
 }
 
 describe('datasets', () => {
   test('have every key, their vault’s storage class, and the same view in list and get', async () => {
-    const datasetAnswer = await ann.get(`/v2/datasets/${id}`);
-    expect(keysOf(datasetAnswer.json)).toEqual(datasetKeys);
+    const datasetAnswer = await ann.get(`/v2/datasets/${datasetId}`);
+    expect(sortedKeysOf(datasetAnswer.json)).toEqual(datasetKeys);
     expect(datasetAnswer.json).toMatchObject({
       class_name: 'Dataset',
       name: 'd',
@@ -50,13 +52,13 @@ describe('datasets', () => {
     expect(listOf(await ann.get(`/v2/datasets?vault_id=${vaultId}&name=D`))).toEqual([
       datasetAnswer.json,
     ]);
-    for (const path of [`/v1/datasets/${id}`, `/v2/dataset/${id}`]) {
+    for (const path of [`/v1/datasets/${datasetId}`, `/v2/dataset/${datasetId}`]) {
       expect((await ann.get(path)).json).toEqual(datasetAnswer.json);
     }
   });
 
   test('change by PUT and PATCH, and answer the whole resource', async () => {
-    const patched = await ann.patch(`/v2/datasets/${id}`, {
+    const patched = await ann.patch(`/v2/datasets/${datasetId}`, {
       metadata: { a: 1 },
       tags: 'x',
       name: 'd',
@@ -68,9 +70,9 @@ describe('datasets', () => {
       name: 'd',
       capacity: 'small',
     });
-    const putAnswer = await ann.put(`/v2/datasets/${id}`, { description: 'new' });
+    const putAnswer = await ann.put(`/v2/datasets/${datasetId}`, { description: 'new' });
     expect(putAnswer.json).toMatchObject({ description: 'new', metadata: { a: 1 } });
-    expect((await ann.get(`/v2/objects/${id}`)).json['description']).toBe('new');
+    expect((await ann.get(`/v2/objects/${datasetId}`)).json['description']).toBe('new');
   });
 
   test('need a name and a vault', async () => {
@@ -83,7 +85,7 @@ describe('datasets', () => {
     await ann.post('/v2/dataset_imports', { dataset_id: otherDataset, records: [{ a: 1 }] });
     const deletionAnswer = await ann.delete(`/v2/datasets/${otherDataset}`);
     expect([deletionAnswer.status, deletionAnswer.json['id']]).toEqual([200, otherDataset]);
-    expect((await query({}, `/v2/datasets/${otherDataset}/data`)).status).toBe(404);
+    expect((await postQuery({}, `/v2/datasets/${otherDataset}/data`)).status).toBe(404);
     expect((await ann.get('/v2/dataset_imports')).status).toBe(200);
     expect((await ann.get('/v2/tasks')).status).toBe(200);
   });
@@ -91,42 +93,54 @@ describe('datasets', () => {
 
 describe('queries', () => {
   test('answer the contract’s keys, the next offset, and whole numbers', async () => {
-    const { status, json } = await query({ limit: 2, offset: 0 });
+    const { status, json } = await postQuery({ limit: 2, offset: 0 });
     expect(status).toBe(200);
-    expect(keysOf(json)).toEqual(['dataset', 'dataset_id', 'offset', 'results', 'took', 'total']);
-    expect(json).toMatchObject({ dataset: 'd', dataset_id: id, total: 3, offset: 2 });
+    expect(sortedKeysOf(json)).toEqual([
+      'dataset',
+      'dataset_id',
+      'offset',
+      'results',
+      'took',
+      'total',
+    ]);
+    expect(json).toMatchObject({ dataset: 'd', dataset_id: datasetId, total: 3, offset: 2 });
     expect(Number.isInteger(json['took'])).toBe(true);
     expect(json['results']).toHaveLength(2);
-    expect((await query({ limit: 2, offset: 2 })).json['offset']).toBeNull();
-    expect((await query({ limit: 0, facets: ['gene'] })).json).toMatchObject({
+    expect((await postQuery({ limit: 2, offset: 2 })).json['offset']).toBeNull();
+    expect((await postQuery({ limit: 0, facets: ['gene'] })).json).toMatchObject({
       results: [],
       total: 3,
     });
   });
 
   test('keep insertion order and long integers to the last digit', async () => {
-    const { text } = await query({ fields: ['gene', 'n'] });
+    const { text } = await postQuery({ fields: ['gene', 'n'] });
     expect(text).toContain(
       '"results":[{"gene":"TP53","n":1},{"gene":"KRAS","n":2},{"gene":"tp53","n":9007199254740993}]',
     );
   });
 
   test('show each key of a record once, and only the fields that were asked for', async () => {
-    const { text, json } = await query({ limit: 1 });
+    const { text, json } = await postQuery({ limit: 1 });
     expect(text.match(/"_commit"/g)).toHaveLength(1);
     expect(text.match(/"_id"/g)).toHaveLength(1);
     const [record] = json['results'] as Record<string, unknown>[];
-    expect(keysOf(record)).toEqual(['_commit', '_id', 'gene', 'info', 'n', 'score', 'tags']);
-    expect((await query({ limit: 1, fields: 'gene' })).json['results']).toEqual([{ gene: 'TP53' }]);
-    const [rest] = (await query({ limit: 1, exclude_fields: ['_id', '_commit', 'info'] })).json[
+    expect(sortedKeysOf(record)).toEqual(['_commit', '_id', 'gene', 'info', 'n', 'score', 'tags']);
+    expect((await postQuery({ limit: 1, fields: 'gene' })).json['results']).toEqual([
+      { gene: 'TP53' },
+    ]);
+    const [rest] = (await postQuery({ limit: 1, exclude_fields: ['_id', '_commit', 'info'] })).json[
       'results'
     ] as object[];
-    expect(keysOf(rest)).toEqual(['gene', 'n', 'score', 'tags']);
+    expect(sortedKeysOf(rest)).toEqual(['gene', 'n', 'score', 'tags']);
   });
 
   test.each(['/data', '/query'])('are served at %s, under every spelling', async (path) => {
     for (const base of ['/v2/datasets', '/v2/dataset', '/v1/datasets']) {
-      const { status, json } = await query({ filters: [['gene', 'tp53']] }, `${base}/${id}${path}`);
+      const { status, json } = await postQuery(
+        { filters: [['gene', 'tp53']] },
+        `${base}/${datasetId}${path}`,
+      );
       expect([status, json['total']]).toEqual([200, 2]);
     }
   });
@@ -140,21 +154,24 @@ describe('queries', () => {
       entities: null,
       target_fields: null,
       debug: 'True',
-      dataset_id: id,
+      dataset_id: datasetId,
       meta: {},
       parallel: false,
       workers: 4,
       annotator_params: {},
       genome_build: null,
     };
-    expect((await query(body)).json).toMatchObject({ total: 3, offset: 2 });
-    expect((await query({ ordering: '-n', fields: 'n', limit: 1 })).text).toContain(
+    expect((await postQuery(body)).json).toMatchObject({ total: 3, offset: 2 });
+    expect((await postQuery({ ordering: '-n', fields: 'n', limit: 1 })).text).toContain(
       '9007199254740993',
     );
   });
 
   test('facets come with a terms list by default', async () => {
-    const { json } = await query({ limit: 0, facets: { gene: {}, n: { facet_type: 'count' } } });
+    const { json } = await postQuery({
+      limit: 0,
+      facets: { gene: {}, n: { facet_type: 'count' } },
+    });
     const { gene, n } = json['facets'] as Record<string, unknown>;
     expect(gene).toEqual(
       expect.arrayContaining([
@@ -177,13 +194,13 @@ describe('queries', () => {
     [{ limit: -1 }, 'limit'],
     [{ offset: -1 }, 'offset'],
   ])('refuse %j and name %s', async (body, key) => {
-    const { status, json } = await query(body);
+    const { status, json } = await postQuery(body);
     expect([status, Object.keys(json)]).toEqual([400, [key]]);
   });
 
   test('answer lines of JSON or CSV to those who ask for it, and refuse facets there', async () => {
     const page = (accept: string, body: object): Promise<Response> =>
-      fetch(`${server.url}/v2/datasets/${id}/data`, {
+      fetch(`${server.url}/v2/datasets/${datasetId}/data`, {
         method: 'POST',
         headers: { authorization: `Bearer ${ann.token}`, accept },
         body: JSON.stringify(body),
@@ -211,7 +228,7 @@ describe('queries', () => {
   });
 
   test('answer an Arrow stream to those who ask for it', async () => {
-    const response = await fetch(`${server.url}/v2/datasets/${id}/data`, {
+    const response = await fetch(`${server.url}/v2/datasets/${datasetId}/data`, {
       method: 'POST',
       headers: {
         authorization: `Bearer ${ann.token}`,
@@ -229,25 +246,25 @@ describe('queries', () => {
   });
 
   test('look up records in the order asked, without those that are not there', async () => {
-    const results = (await query({})).json['results'] as Record<string, unknown>[];
+    const results = (await postQuery({})).json['results'] as Record<string, unknown>[];
     const ids = results.map((record) => String(record['_id']));
-    const found = await ann.get(`/v2/datasets/${id}/data/${ids[2]},nope,${ids[0]}`);
-    expect(found.json).toMatchObject({ total: 2, dataset_id: id });
+    const found = await ann.get(`/v2/datasets/${datasetId}/data/${ids[2]},nope,${ids[0]}`);
+    expect(found.json).toMatchObject({ total: 2, dataset_id: datasetId });
     expect(
       (found.json['results'] as Record<string, unknown>[]).map((record) => record['_id']),
     ).toEqual([ids[2], ids[0]]);
-    expect((await ann.get(`/v2/datasets/${id}/data/nope`)).json['results']).toEqual([]);
+    expect((await ann.get(`/v2/datasets/${datasetId}/data/nope`)).json['results']).toEqual([]);
   });
 
   test('on an empty dataset find nothing', async () => {
     const empty = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'empty' }));
-    const { status, json } = await query({}, `/v2/datasets/${empty}/data`);
+    const { status, json } = await postQuery({}, `/v2/datasets/${empty}/data`);
     expect([status, json['total'], json['results'], json['offset']]).toEqual([200, 0, [], null]);
   });
 
   test('stop when the client goes away (W6)', async () => {
     const controller = new AbortController();
-    const pending = fetch(`${server.url}/v2/datasets/${id}/data`, {
+    const pending = fetch(`${server.url}/v2/datasets/${datasetId}/data`, {
       method: 'POST',
       headers: { authorization: `Bearer ${ann.token}` },
       body: '{}',
@@ -255,18 +272,18 @@ describe('queries', () => {
     }).catch((error: unknown) => (error as Error).name);
     controller.abort();
     expect(await pending).toBe('AbortError');
-    expect((await query({})).status).toBe(200);
+    expect((await postQuery({})).status).toBe(200);
   });
 });
 
 describe('fields', () => {
   test('have exactly the keys that clients compare', async () => {
     const createdField = await ann.post('/v2/dataset_fields', {
-      dataset_id: String(id),
+      dataset_id: String(datasetId),
       name: 'extra',
     });
     expect(createdField.status).toBe(201);
-    expect(keysOf(createdField.json)).toEqual(fieldKeys);
+    expect(sortedKeysOf(createdField.json)).toEqual(fieldKeys);
     expect(createdField.json).toMatchObject({
       class_name: 'DatasetField',
       name: 'extra',
@@ -283,16 +300,16 @@ describe('fields', () => {
       depends_on: [],
       url_template: null,
       vault_id: vaultId,
-      dataset_id: id,
+      dataset_id: datasetId,
     });
     const fieldAnswer = await ann.get(`/v1/dataset_fields/${idOf(createdField)}`);
     expect(fieldAnswer.json).toEqual(createdField.json);
-    const [listed] = listOf(await ann.get(`/v2/datasets/${id}/fields?name=extra`));
+    const [listed] = listOf(await ann.get(`/v2/datasets/${datasetId}/fields?name=extra`));
     expect(listed).toEqual(createdField.json);
   });
 
   test('are found with their types, nested ones and _commit too', async () => {
-    const fields = listOf(await ann.get(`/v2/datasets/${id}/fields?limit=10000`));
+    const fields = listOf(await ann.get(`/v2/datasets/${datasetId}/fields?limit=10000`));
     const types = Object.fromEntries(fields.map((field) => [field['name'], field['data_type']]));
     expect(types).toMatchObject({
       gene: 'string',
@@ -309,7 +326,7 @@ describe('fields', () => {
 
   test('change what may be changed, by PUT and PATCH', async () => {
     const createdField = await ann.post('/v2/dataset_fields', {
-      dataset_id: id,
+      dataset_id: datasetId,
       name: 'change',
       entity_type: 'gene',
     });
@@ -351,18 +368,18 @@ describe('fields', () => {
     [{ is_hidden: 'maybe' }, 'is_hidden'],
     [{ ordering: 'first' }, 'ordering'],
   ])('refuse %j and name %s', async (body, key) => {
-    const [field] = listOf(await ann.get(`/v2/datasets/${id}/fields?name=n`));
+    const [field] = listOf(await ann.get(`/v2/datasets/${datasetId}/fields?name=n`));
     const { status, json } = await ann.patch(`/v2/dataset_fields/${String(field?.['id'])}`, body);
     expect([status, Object.keys(json)]).toEqual([400, [key]]);
   });
 
   test.each(['', '_x', 'a__b', 'gene'])('refuse the name %j', async (name) => {
-    const { status, json } = await ann.post('/v2/dataset_fields', { dataset_id: id, name });
+    const { status, json } = await ann.post('/v2/dataset_fields', { dataset_id: datasetId, name });
     expect([status, Object.keys(json)]).toEqual([400, ['name']]);
   });
 
   test('with data cannot be deleted, those of an empty dataset can', async () => {
-    const [field] = listOf(await ann.get(`/v2/datasets/${id}/fields?name=gene`));
+    const [field] = listOf(await ann.get(`/v2/datasets/${datasetId}/fields?name=gene`));
     expect((await ann.delete(`/v2/dataset_fields/${String(field?.['id'])}`)).status).toBe(400);
     const empty = idOf(
       await ann.post('/v2/datasets', {
@@ -379,7 +396,7 @@ describe('fields', () => {
 
   test('show the facets of their values', async () => {
     const facets = async (name: string, options = ''): Promise<Answer> => {
-      const [field] = listOf(await ann.get(`/v2/datasets/${id}/fields?name=${name}`));
+      const [field] = listOf(await ann.get(`/v2/datasets/${datasetId}/fields?name=${name}`));
       return ann.get(`/v2/dataset_fields/${String(field?.['id'])}/facets${options}`);
     };
     const terms = await facets('gene', '?limit=2');
@@ -391,7 +408,7 @@ describe('fields', () => {
 
   test('take every option of a facet from the address', async () => {
     const facets = async (name: string, options: string): Promise<unknown> => {
-      const [field] = listOf(await ann.get(`/v2/datasets/${id}/fields?name=${name}`));
+      const [field] = listOf(await ann.get(`/v2/datasets/${datasetId}/fields?name=${name}`));
       const path = `/v2/dataset_fields/${String(field?.['id'])}/facets?${options}`;
       return (await ann.get(path)).json;
     };

@@ -3,10 +3,10 @@ import { readdir } from 'node:fs/promises';
 import {
   idOf,
   listOf,
-  makeFixture,
-  send,
+  makeVaultFixture,
+  sendRequest,
   startServer,
-  waitFor,
+  waitForJob,
   type Client,
   type TestServer,
 } from '../server.js';
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Everything below the data folder's parts, by name. */
+/** Returns the names of everything in one folder of the data folder. */
 async function filesOfServer(
   part: 'objects' | 'exports' | 'scratch' | 'datasets',
 ): Promise<readonly string[]> {
@@ -28,7 +28,7 @@ async function filesOfServer(
 }
 
 test('deleting a vault takes its files, exports and jobs along', async () => {
-  const fixture = await makeFixture(ann, 'Doomed');
+  const fixture = await makeVaultFixture(ann, 'Doomed');
   expect(await filesOfServer('exports')).not.toEqual([]);
   expect((await ann.delete(`/v2/vaults/${fixture.vaultId}`)).status).toBe(200);
   for (const path of [
@@ -67,7 +67,7 @@ test.each(['dataset', 'vault', 'import'])(
       { length: 150_000 },
       (_, i) => `{"i":${i},"t":"${'x'.repeat(60)}"}\n`,
     ).join('');
-    await send('', 'PUT', String(createdObject.json['upload_url']), lines);
+    await sendRequest('', 'PUT', String(createdObject.json['upload_url']), lines);
     const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
     const job = await ann.post('/v2/dataset_imports', {
       dataset_id: datasetId,
@@ -89,7 +89,7 @@ test.each(['dataset', 'vault', 'import'])(
         name.startsWith(String(job.json['task_id'])),
       ),
     ).toEqual([]);
-    // The server continues to work.
+    // The server still works after the deletion.
     const otherVault = idOf(await ann.post('/v2/vaults', { name: `After ${what}` }));
     const next = idOf(await ann.post('/v2/datasets', { vault_id: otherVault, name: 'd' }));
     const after = await ann.post('/v2/dataset_imports', { dataset_id: next, records: [{ a: 1 }] });
@@ -104,15 +104,15 @@ test('C9: deleting the source of a queued import fails it with a reason', async 
     object_type: 'file',
     filename: 'a.json',
   });
-  await send('', 'PUT', String(createdObject.json['upload_url']), '{"a":1}\n');
+  await sendRequest('', 'PUT', String(createdObject.json['upload_url']), '{"a":1}\n');
   const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
   const job = await ann.post('/v2/dataset_imports', {
     dataset_id: datasetId,
     object_id: idOf(createdObject),
   });
   await ann.delete(`/v2/objects/${idOf(createdObject)}`);
-  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(job)}`);
-  // Depending on the order, the import contains the whole file, or its error message gives the reason.
+  const { json } = await waitForJob(ann, `/v2/dataset_imports/${idOf(job)}`);
+  // Depending on the order of the deletion and the import, the import is complete or has an error message.
   if (json['status'] === 'failed') expect(json['error_message']).toEqual(expect.any(String));
   else expect(json['status']).toBe('completed');
 });

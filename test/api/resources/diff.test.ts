@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { startLab } from '../lab.js';
-import { grant, listOf, type Answer } from '../server.js';
+import { startServerFixture } from '../lab.js';
+import { grantPermission, listOf, type Answer } from '../server.js';
 
-const { server, ann, vaultId, newDataset, runImport } = await startLab();
+const { server, ann, vaultId, newDataset, runImport } = await startServerFixture();
 
 let datasetId: number;
-/** The commits that added ten records, added 1,200, deleted the first four, and added ten records again. */
+/** The commits of the dataset: they added ten records, added 1,200, deleted the first four, and added ten again. */
 let commits: readonly number[];
 
 beforeAll(async () => {
@@ -38,14 +38,14 @@ function askDiff(query: Record<string, unknown> = {}, id = datasetId): Promise<A
   return ann.get(`/v2/datasets/${id}/diff?${parameters}`);
 }
 
-interface Change {
+interface ChangedRecord {
   readonly change: string;
   readonly record: Readonly<Record<string, unknown>>;
 }
 
-const numbersOf = ({ json }: Answer): unknown[] =>
-  (json['results'] as Change[]).map(({ change, record }) => [change, record['n']]);
-const changeRange = (what: string, from: number, count: number): unknown[] =>
+const changedNumbersOf = ({ json }: Answer): unknown[] =>
+  (json['results'] as ChangedRecord[]).map(({ change, record }) => [change, record['n']]);
+const expectedChanges = (what: string, from: number, count: number): unknown[] =>
   Array.from({ length: count }, (_, i) => [what, from + i]);
 
 describe('the difference of two versions', () => {
@@ -60,13 +60,13 @@ describe('the difference of two versions', () => {
       cursor: null,
     });
     expect(Object.keys(json)).toEqual(['from', 'to', 'counts', 'results', 'cursor']);
-    expect((json['results'] as Change[])[0]).toEqual({
+    expect((json['results'] as ChangedRecord[])[0]).toEqual({
       change: 'added',
       record: { _id: expect.any(String), _commit: String(last), n: 2_000, note: { text: 'late' } },
       before: null,
       fields: [],
     });
-    expect(numbersOf(answer)).toEqual(changeRange('added', 2_000, 10));
+    expect(changedNumbersOf(answer)).toEqual(expectedChanges('added', 2_000, 10));
   });
 
   test('is what a commit did, with the records that it removed as they were', async () => {
@@ -77,33 +77,33 @@ describe('the difference of two versions', () => {
       to: { commit_id: deleted, version: 2 },
       counts: { added: 0, changed: 0, removed: 4 },
     });
-    expect(numbersOf(answer)).toEqual(changeRange('removed', 0, 4));
-    const [{ record }] = answer.json['results'] as [Change];
+    expect(changedNumbersOf(answer)).toEqual(expectedChanges('removed', 0, 4));
+    const [{ record }] = answer.json['results'] as [ChangedRecord];
     expect(record).toEqual({ _id: expect.any(String), _commit: String(first), n: 0, note: null });
 
     const begin = await askDiff({ to: first });
     expect(begin.json['from']).toEqual({ commit_id: null, version: -1 });
-    expect(numbersOf(begin)).toEqual(changeRange('added', 0, 10));
+    expect(changedNumbersOf(begin)).toEqual(expectedChanges('added', 0, 10));
   });
 
   test('goes in both directions, by ids and by times', async () => {
     const [first, , , last] = commits;
     const forth = await askDiff({ from: first, to: last, limit: 10_000 });
     expect(forth.json['counts']).toEqual({ added: 1_210, changed: 0, removed: 4 });
-    expect(numbersOf(forth)).toEqual([
-      ...changeRange('removed', 0, 4),
-      ...changeRange('added', 10, 1_200),
-      ...changeRange('added', 2_000, 10),
+    expect(changedNumbersOf(forth)).toEqual([
+      ...expectedChanges('removed', 0, 4),
+      ...expectedChanges('added', 10, 1_200),
+      ...expectedChanges('added', 2_000, 10),
     ]);
     const backwardDiff = await askDiff({ from: '2999-01-01', to: first, limit: 10_000 });
     expect(backwardDiff.json).toMatchObject({
       from: { commit_id: last },
       to: { commit_id: first },
     });
-    expect(numbersOf(backwardDiff)).toEqual([
-      ...changeRange('removed', 10, 1_200),
-      ...changeRange('removed', 2_000, 10),
-      ...changeRange('added', 0, 4),
+    expect(changedNumbersOf(backwardDiff)).toEqual([
+      ...expectedChanges('removed', 10, 1_200),
+      ...expectedChanges('removed', 2_000, 10),
+      ...expectedChanges('added', 0, 4),
     ]);
     const wholeDiff = await askDiff({ from: '2001-01-01', limit: 1 });
     expect(wholeDiff.json).toMatchObject({ from: { commit_id: null, version: -1 }, counts: { added: 1_216, removed: 0 } }); // prettier-ignore
@@ -129,11 +129,11 @@ describe('a cursor of a difference', () => {
     while (cursor !== null) {
       const answer = await askDiff({ cursor, limit: limit++ }, id);
       expect(answer.json).toMatchObject({ to: { version: 0 }, counts: { added: 30 } });
-      found.push(...numbersOf(answer));
+      found.push(...changedNumbersOf(answer));
       cursor = answer.json['cursor'];
       await addRecords(id, 100, 1);
     }
-    expect(found).toEqual(changeRange('added', 0, 30));
+    expect(found).toEqual(expectedChanges('added', 0, 30));
   });
 
   test('is refused if it is altered, of another dataset or query, or sent with other versions', async () => {
@@ -143,7 +143,7 @@ describe('a cursor of a difference', () => {
     const begun = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 1, cursor: true });
     const otherDataset = await newDataset();
     const page = await askDiff({ cursor, from: ` ${first}`, limit: 5 });
-    expect(numbersOf(page)).toEqual(changeRange('added', 15, 5));
+    expect(changedNumbersOf(page)).toEqual(expectedChanges('added', 15, 5));
     for (const made of ['x', `${cursor.slice(0, 5)}!${cursor.slice(6)}`, cursor.slice(0, -1), begun.json['cursor']]) // prettier-ignore
       expect(statusAndJson(await askDiff({ cursor: made }))).toEqual([400, { cursor: [expect.stringContaining('Not a cursor of a diff')] }]); // prettier-ignore
     expect(statusAndJson(await askDiff({ cursor }, otherDataset))).toEqual([400, { cursor: ['This cursor belongs to another dataset.'] }]); // prettier-ignore
@@ -176,6 +176,6 @@ test('is for those who may read the dataset', async () => {
   const bob = await server.user('bob');
   const path = `/v2/datasets/${datasetId}/diff`;
   expect((await bob.get(path)).status).toBe(404);
-  await grant(server, vaultId, bob, 'read');
+  await grantPermission(server, vaultId, bob, 'read');
   expect((await bob.get(path)).status).toBe(200);
 });

@@ -3,19 +3,19 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { budgets } from '../../../engine/core/budgets.js';
-import { vcfOf } from '../../scheduler/lake.js';
-import { importKeys, keysOf } from '../keys.js';
-import { startLab } from '../lab.js';
-import { idOf, listOf, waitFor, type Answer } from '../server.js';
+import { vcfTextOf } from '../../scheduler/lake.js';
+import { importKeys, sortedKeysOf } from '../keys.js';
+import { startServerFixture } from '../lab.js';
+import { idOf, listOf, waitForJob, type Answer } from '../server.js';
 
-const { server, ann, newDataset, newFile } = await startLab();
+const { server, ann, newDataset, newFile } = await startServerFixture();
 
 async function runImport(body: object): Promise<Answer> {
   const createdImport = await ann.post('/v2/dataset_imports', body);
   expect(createdImport.status).toBe(201);
-  return waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
+  return waitForJob(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
 }
-interface Report {
+interface DryRunReport {
   readonly fields: readonly Record<string, unknown>[];
   readonly records: number;
   readonly genome_build: string | null;
@@ -24,10 +24,10 @@ interface Report {
   readonly sample_budget: string | null;
 }
 const metadataOf = ({ json }: Answer) => json['metadata'] as Record<string, unknown>;
-const reportOf = (answer: Answer) => metadataOf(answer)['dry_run'] as Report;
+const dryRunReportOf = (answer: Answer) => metadataOf(answer)['dry_run'] as DryRunReport;
 
-/** Everything of a dataset that a dry run might touch. */
-async function stateOf(datasetId: number): Promise<unknown> {
+/** Returns everything about a dataset that a dry run might change. */
+async function datasetStateOf(datasetId: number): Promise<unknown> {
   const { json } = await ann.get(`/v2/datasets/${datasetId}`);
   const fields = listOf(await ann.get(`/v2/datasets/${datasetId}/fields`));
   const commits = listOf(await ann.get(`/v2/datasets/${datasetId}/commits`));
@@ -36,13 +36,13 @@ async function stateOf(datasetId: number): Promise<unknown> {
   return [json, fields, commits, files.toSorted().map((name) => join(folder, name))];
 }
 
-/** A dry run reports the same as the import that follows, and changes nothing. */
-async function dryThenReal(datasetId: number, body: object): Promise<Answer> {
-  const before = await stateOf(datasetId);
+/** Runs an import first as a dry run and then normally; expects that both report the same, and that the dry run changes nothing. */
+async function expectDryRunMatchesImport(datasetId: number, body: object): Promise<Answer> {
+  const before = await datasetStateOf(datasetId);
   const dryRun = await runImport({ ...body, dataset_id: datasetId, dry_run: true });
   expect(dryRun.json['error_message']).toBeNull();
   expect(dryRun.json).toMatchObject({ status: 'completed', dry_run: true, dataset_commits: [] });
-  expect(await stateOf(datasetId)).toEqual(before);
+  expect(await datasetStateOf(datasetId)).toEqual(before);
 
   const countAnswer = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 0 });
   const real = await runImport({ ...body, dataset_id: datasetId });
@@ -50,14 +50,16 @@ async function dryThenReal(datasetId: number, body: object): Promise<Answer> {
   const offset = Number(countAnswer.json['total']);
   const page = { limit: 20, offset, exclude_fields: ['_id', '_commit'] };
   const answer = await ann.post(`/v2/datasets/${datasetId}/data`, page);
-  expect(reportOf(dryRun).sample).toEqual(answer.json['results']);
+  expect(dryRunReportOf(dryRun).sample).toEqual(answer.json['results']);
   const [one, other] = [dryRun, real].map((answer) => metadataOf(answer));
   expect(one!['validation']).toEqual(other!['validation']);
   expect(one!['receipt']).toEqual({ ...(other!['receipt'] as object), is_committed: false });
-  expect(reportOf(dryRun).records).toBe(Number(answer.json['total']) - offset);
+  expect(dryRunReportOf(dryRun).records).toBe(Number(answer.json['total']) - offset);
 
   const fields = listOf(await ann.get(`/v2/datasets/${datasetId}/fields`));
-  const reportedFields = new Map(reportOf(dryRun).fields.map((field) => [field['name'], field]));
+  const reportedFields = new Map(
+    dryRunReportOf(dryRun).fields.map((field) => [field['name'], field]),
+  );
   const stored = fields.filter(({ name }) => name !== '_commit');
   expect([...reportedFields.keys()].toSorted()).toEqual(stored.map(({ name }) => name).toSorted());
   for (const { name, data_type, is_list, entity_type, title } of stored) {
@@ -73,13 +75,13 @@ describe('a dry run', () => {
     const records = [{ gene: 'TP53', n: 1, tags: ['a'], inner: { x: 1.5 }, on: '2020-01-02' }];
     const body = { dataset_id: datasetId, data_records: records, dry_run: true };
     const createdImport = await ann.post('/v2/dataset_imports', body);
-    expect(keysOf(createdImport.json)).toEqual(importKeys);
+    expect(sortedKeysOf(createdImport.json)).toEqual(importKeys);
     expect(createdImport.json).toMatchObject({
       status: 'completed',
       dry_run: true,
       dataset_commits: [],
     });
-    await dryThenReal(datasetId, { data_records: records });
+    await expectDryRunMatchesImport(datasetId, { data_records: records });
   });
 
   test('of a file in many chunks with types that meet in the end shows what would be stored', async () => {
@@ -92,8 +94,8 @@ describe('a dry run', () => {
       });
     const text = Array.from({ length: 50_000 }, (_, i) => `${line(i)}\n`).join('');
     const objectId = await newFile('many.json', text.replaceAll(/"big":"(\d+)"/g, '"big":$1'));
-    const dryRun = await dryThenReal(await newDataset(), { object_id: objectId });
-    const { sample, fields, records } = reportOf(dryRun);
+    const dryRun = await expectDryRunMatchesImport(await newDataset(), { object_id: objectId });
+    const { sample, fields, records } = dryRunReportOf(dryRun);
     expect([records, sample.length]).toEqual([50_000, 20]);
     expect(sample[3]).toMatchObject({ i: 3, mixed: '3' });
     expect(dryRun.text).toContain('"big":9007199254740993');
@@ -106,11 +108,11 @@ describe('a dry run', () => {
     const files = [
       await newFile('one.json', '{"a":2,"b":[1]}\n'),
       await newFile('two.csv', 'a,b,c\n3,,z\n'),
-      await newFile('three.vcf.gz', gzipSync(vcfOf(30))),
+      await newFile('three.vcf.gz', gzipSync(vcfTextOf(30))),
     ];
     const entries = files.map((id) => ({ object_id: id }));
-    const dryRun = await dryThenReal(datasetId, { manifest: { files: entries } });
-    const { sample, fields, genome_build } = reportOf(dryRun);
+    const dryRun = await expectDryRunMatchesImport(datasetId, { manifest: { files: entries } });
+    const { sample, fields, genome_build } = dryRunReportOf(dryRun);
     expect([sample.length, genome_build]).toEqual([20, 'GRCh38']);
     const reportedFields = fields.filter(({ name }) => ['a', 'old', 'c'].includes(String(name)));
     expect(
@@ -125,14 +127,14 @@ describe('a dry run', () => {
   test('fails like the import would, with codes, positions and the rejected records', async () => {
     const datasetId = await newDataset();
     await runImport({ dataset_id: datasetId, records: [{ n: 1 }] });
-    const before = await stateOf(datasetId);
+    const before = await datasetStateOf(datasetId);
     const body = { dataset_id: datasetId, records: [{ n: 2 }, { n: 'x' }] };
     const [dry, real] = [await runImport({ ...body, dry_run: true }), await runImport(body)];
     expect(dry.json).toMatchObject({ status: 'failed', dry_run: true });
     expect(dry.json['error_message']).toBe(real.json['error_message']);
     expect(metadataOf(dry)['validation']).toEqual(metadataOf(real)['validation']);
     expect((await ann.get(`/v2/dataset_imports/${idOf(dry)}/rejected`)).status).toBe(302);
-    expect(await stateOf(datasetId)).toEqual(before);
+    expect(await datasetStateOf(datasetId)).toEqual(before);
   });
 
   test('shows as many of the first records as the budget has room for (T0)', async () => {
@@ -142,7 +144,7 @@ describe('a dry run', () => {
       words: Array(Math.floor(size / 1_000)).fill('w'.repeat(997)),
     }));
     const dryRun = await runImport({ dataset_id: await newDataset(), records, dry_run: true });
-    const { sample, sample_left_out: left, sample_budget } = reportOf(dryRun);
+    const { sample, sample_left_out: left, sample_budget } = dryRunReportOf(dryRun);
     expect(sample).toEqual(records.slice(0, sample.length));
     expect([sample.length, left]).toEqual([4, 2]);
     expect(sample_budget).toMatch('The sample holds the first 256 KiB of JSON.');
@@ -150,8 +152,8 @@ describe('a dry run', () => {
 
   test('of nothing shows nothing', async () => {
     const objectId = await newFile('empty.json', '');
-    const dryRun = await dryThenReal(await newDataset(), { object_id: objectId });
-    expect(reportOf(dryRun)).toMatchObject({ fields: [], records: 0, sample: [] });
+    const dryRun = await expectDryRunMatchesImport(await newDataset(), { object_id: objectId });
+    expect(dryRunReportOf(dryRun)).toMatchObject({ fields: [], records: 0, sample: [] });
   });
 
   test('must be asked for with a boolean', async () => {

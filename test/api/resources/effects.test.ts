@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { NamedSchema } from '../../../api/http/schema.js';
 import { operations } from '../../../api/resources/index.js';
-import { idOf, listOf, makeFixture, makeMigration, send, startServer, waitFor, type Client, type Fixture, type TestServer } from '../server.js'; // prettier-ignore
+import { idOf, listOf, makeVaultFixture, makeMigration, sendRequest, startServer, waitForJob, type Client, type VaultFixture, type TestServer } from '../server.js'; // prettier-ignore
 
-/* Each key of a request has an effect, or is refused by its name; none is accepted and ignored. */
+/* Each key of a request has an effect or is refused by its name; no key is accepted and ignored. */
 
 let server: TestServer;
 let ann: Client;
-let fixture: Fixture;
+let fixture: VaultFixture;
 beforeAll(async () => {
   server = await startServer();
   ann = await server.user('ann');
-  fixture = await makeFixture(ann);
+  fixture = await makeVaultFixture(ann);
 });
 afterAll(() => server.close());
 
@@ -129,7 +129,7 @@ describe('every key that creates a resource changes it, or is refused by its nam
     const path = `/v2/${name}/${await newId()}`;
     for (const key of Object.keys(properties)) {
       const before = (await ann.get(path)).json;
-      const value = otherThan(before[key]);
+      const value = differentJson(before[key]);
       const answer = await ann.patch(path, { [key]: value });
       if (answer.status === 400) {
         expect([key, Object.keys(answer.json)]).toEqual([key, [key]]);
@@ -137,7 +137,7 @@ describe('every key that creates a resource changes it, or is refused by its nam
         const sameAnswer = await ann.patch(path, { [key]: before[key] ?? null });
         expect([key, sameAnswer.status, sameAnswer.text]).toEqual([key, 200, sameAnswer.text]);
       } else {
-        // A dataset shows the type of its content as an object.
+        // Only the object of a dataset shows the type of its content, not the dataset itself.
         const shownAnswer = (await ann.get(key === 'mimetype' && name === 'datasets' ? `/v2/objects/${datasetId}` : path)).json[key];
         const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
         expect([key, answer.status, shownAnswer]).toEqual([key, 200, isObject ? expect.objectContaining(value) : value]);
@@ -146,8 +146,8 @@ describe('every key that creates a resource changes it, or is refused by its nam
   });
 }); // prettier-ignore
 
-/** Another value of the same kind. */
-function otherThan(value: unknown): unknown {
+/** Returns another value of the same JSON type. */
+function differentJson(value: unknown): unknown {
   if (typeof value === 'number') return value + 1;
   if (typeof value === 'boolean') return !value;
   if (typeof value === 'string') return `${value}x`;
@@ -165,7 +165,7 @@ test('metadata of an import are changed by its user, and those of the server sta
   for (const [method, metadata, own] of [
     ['PATCH', { study: 'B' }, { study: 'B' }],
     ['PUT', { label: ['x'], more: { a: 1 } }, { label: ['x'], more: { a: 1 } }],
-    // Clients that save send everything back, perhaps of an earlier moment.
+    // A client that saves a resource may send back the metadata of the server, possibly in an earlier state.
     ['PATCH', { ...server, progress: { processed_records: 0 }, study: 'C' }, { study: 'C' }],
     ['PATCH', null, { study: 'C' }],
     ['PATCH', [], {}],
@@ -183,7 +183,7 @@ test('metadata that change while an import runs and what the server reports are 
   const lines = Array.from({ length: 20_000 }, (_, i) => `{"gene":"g${i}"}\n`).join('');
   const file = { vault_id: fixture.vaultId, object_type: 'file', filename: 'many.json' };
   const uploaded = await ann.post('/v2/objects', file);
-  await send('', 'PUT', String(uploaded.json['upload_url']), lines);
+  await sendRequest('', 'PUT', String(uploaded.json['upload_url']), lines);
   const body = { dataset_id: fixture.datasetId, object_id: idOf(uploaded), metadata: { n: -1 } };
   const path = `/v2/dataset_imports/${idOf(await ann.post('/v2/dataset_imports', body))}`;
   let status: unknown;
@@ -223,7 +223,7 @@ describe('the documents of an uploaded file are counted', () => {
   async function upload(filename: string, text: string): Promise<number> {
     const file = { vault_id: fixture.vaultId, object_type: 'file', filename };
     const createdObject = await ann.post('/v2/objects', file);
-    await send('', 'PUT', String(createdObject.json['upload_url']), text);
+    await sendRequest('', 'PUT', String(createdObject.json['upload_url']), text);
     return idOf(createdObject);
   }
   const count = async (id: number): Promise<unknown> =>
@@ -242,14 +242,14 @@ describe('the documents of an uploaded file are counted', () => {
     const [one, two] = [await upload('1.csv', 'gene\na\n'), await upload('2.csv', 'gene\nb\nc\n')];
     const files = [{ object_id: one }, { object_id: two }];
     const createdImport = await ann.post('/v2/dataset_imports', { dataset_id: fixture.datasetId, manifest: { files } }); // prettier-ignore
-    await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
+    await waitForJob(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
     expect([await count(one), await count(two)]).toEqual([1, 2]);
   });
 
   test('by a dry run', async () => {
     const id = await upload('4.csv', 'gene\na\nb\nc\nd\n');
     const createdImport = await ann.post('/v2/dataset_imports', { dataset_id: fixture.datasetId, object_id: id, dry_run: true }); // prettier-ignore
-    await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
+    await waitForJob(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
     expect(await count(id)).toBe(4);
   });
 });

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
-import { idOf, startServer, waitFor, type Client, type TestServer } from '../server.js';
+import { idOf, startServer, waitForJob, type Client, type TestServer } from '../server.js';
 
-/* Conditions on one element of a list, through everything that takes a query. */
+/* Tests conditions on one element of a list in every operation that takes a query. */
 
-const path = 'test/fixtures/vcf/hail_100_samples.vcf.gz';
-const lines = gunzipSync(readFileSync(path)).toString().split('\n').filter((line) => line !== ''); // prettier-ignore
-const sample = lines.find((line) => line.startsWith('#CHROM'))!.split('\t')[9 + 49]!;
-/** Lines in which the sample has the genotype 1/1 and a depth of 40 or more, as bcftools finds them. */
+const vcfPath = 'test/fixtures/vcf/hail_100_samples.vcf.gz';
+const vcfLines = gunzipSync(readFileSync(vcfPath)).toString().split('\n').filter((line) => line !== ''); // prettier-ignore
+const sampleName = vcfLines.find((line) => line.startsWith('#CHROM'))!.split('\t')[9 + 49]!;
+/** The positions at which the sample has the genotype 1/1 and a depth of at least 40, as bcftools found them. */
 const expectedStarts = readFileSync('test/fixtures/vcf/genotypes.bcftools.tsv', 'utf8')
   .split('\n')
   .find((line) => line.startsWith('GT[49]="1/1" & FMT/DP[49]>=40\t'))!
@@ -16,8 +16,8 @@ const expectedStarts = readFileSync('test/fixtures/vcf/genotypes.bcftools.tsv', 
   .split(',')
   .map(Number);
 
-const filters = [{ any: { path: 'sample', filters: [['name', sample], ['GT', '1/1'], ['DP__gte', 40]] } }]; // prettier-ignore
-const query = `sample:{name:"${sample}" AND GT:"1/1" AND DP:>=40}`;
+const filters = [{ any: { path: 'sample', filters: [['name', sampleName], ['GT', '1/1'], ['DP__gte', 40]] } }]; // prettier-ignore
+const queryString = `sample:{name:"${sampleName}" AND GT:"1/1" AND DP:>=40}`;
 
 let server: TestServer;
 let ann: Client;
@@ -28,16 +28,16 @@ beforeAll(async () => {
   const vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
   const file = { vault_id: vaultId, object_type: 'file', filename: 'calls.vcf.gz' };
   const object = await ann.post('/v2/objects', file);
-  const putRequest = { method: 'PUT', body: new Uint8Array(readFileSync(path)) };
+  const putRequest = { method: 'PUT', body: new Uint8Array(readFileSync(vcfPath)) };
   expect((await fetch(String(object.json['upload_url']), putRequest)).status).toBe(200);
   datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'calls' }));
   const importBody = { dataset_id: datasetId, object_id: idOf(object) };
-  const done = await waitFor(ann, `/v2/dataset_imports/${idOf(await ann.post('/v2/dataset_imports', importBody))}`); // prettier-ignore
+  const done = await waitForJob(ann, `/v2/dataset_imports/${idOf(await ann.post('/v2/dataset_imports', importBody))}`); // prettier-ignore
   expect(done.json).toMatchObject({ status: 'completed' });
 });
 afterAll(() => server.close());
 
-const ask = async (body: object): Promise<Record<string, unknown>> => {
+const queryRecords = async (body: object): Promise<Record<string, unknown>> => {
   const { status, json, text } = await ann.post(`/v2/datasets/${datasetId}/data`, body);
   expect([status, text]).toEqual([200, expect.any(String)]);
   return json;
@@ -45,39 +45,48 @@ const ask = async (body: object): Promise<Record<string, unknown>> => {
 const startsOf = (json: Record<string, unknown>): number[] =>
   (json['results'] as { genomic_coordinates: { start: number } }[]).map((one) => one.genomic_coordinates.start); // prettier-ignore
 
-test.each([{ filters }, { query }])('pages, cursors and batches of %j', async (body) => {
-  expect(startsOf(await ask({ ...body, limit: 1000 }))).toEqual(expectedStarts);
-  const paged: number[] = [];
-  for (let cursor: unknown = true; cursor !== null;) {
-    const page = await ask({ ...body, limit: 4, cursor });
-    expect(page['total']).toBe(expectedStarts.length);
-    paged.push(...startsOf(page));
-    cursor = page['cursor'];
-  }
-  expect(paged).toEqual(expectedStarts);
-  const queries = [
-    { dataset: datasetId, ...body, limit: 0 },
-    { dataset: datasetId, filters: { not: filters }, limit: 0 },
-  ];
-  const { json } = await ann.post('/v2/batch_query', { queries });
-  const records = lines.filter((line) => !line.startsWith('#')).length;
-  expect(json).toMatchObject([
-    { total: expectedStarts.length },
-    { total: records - expectedStarts.length },
-  ]);
-});
+test.each([{ filters }, { query: queryString }])(
+  'pages, cursors and batches of %j',
+  async (body) => {
+    expect(startsOf(await queryRecords({ ...body, limit: 1000 }))).toEqual(expectedStarts);
+    const paged: number[] = [];
+    for (let cursor: unknown = true; cursor !== null;) {
+      const page = await queryRecords({ ...body, limit: 4, cursor });
+      expect(page['total']).toBe(expectedStarts.length);
+      paged.push(...startsOf(page));
+      cursor = page['cursor'];
+    }
+    expect(paged).toEqual(expectedStarts);
+    const queries = [
+      { dataset: datasetId, ...body, limit: 0 },
+      { dataset: datasetId, filters: { not: filters }, limit: 0 },
+    ];
+    const { json } = await ann.post('/v2/batch_query', { queries });
+    const records = vcfLines.filter((line) => !line.startsWith('#')).length;
+    expect(json).toMatchObject([
+      { total: expectedStarts.length },
+      { total: records - expectedStarts.length },
+    ]);
+  },
+);
 
-test.each([{ filters }, { query }])('facets and exports of %j', async (body) => {
+test.each([{ filters }, { query: queryString }])('facets and exports of %j', async (body) => {
   const at = new Set(expectedStarts);
-  const found = lines.map((line) => line.split('\t')).filter(([, start]) => at.has(Number(start)));
+  const found = vcfLines
+    .map((line) => line.split('\t'))
+    .filter(([, start]) => at.has(Number(start)));
   const references = new Map<string, number>();
   for (const [, , , reference = ''] of found)
     references.set(reference, (references.get(reference) ?? 0) + 1);
-  const { facets } = await ask({ ...body, facets: { reference_allele: { limit: 0 } }, limit: 0 });
+  const { facets } = await queryRecords({
+    ...body,
+    facets: { reference_allele: { limit: 0 } },
+    limit: 0,
+  });
   expect(new Map((facets as Record<string, [string, number][]>)['reference_allele'])).toEqual(references); // prettier-ignore
   const params = { ...body, fields: ['genomic_coordinates.start'] };
   const createdExport = await ann.post('/v2/dataset_exports', { dataset_id: datasetId, format: 'csv', params }); // prettier-ignore
-  await waitFor(ann, `/v2/dataset_exports/${idOf(createdExport)}`);
+  await waitForJob(ann, `/v2/dataset_exports/${idOf(createdExport)}`);
   const { json } = await ann.get(`/v2/dataset_exports/${idOf(createdExport)}/download?redirect=`);
   const bytes = Buffer.from(await (await fetch(String(json['url']))).arrayBuffer());
   const text = (bytes[0] === 0x1f ? gunzipSync(bytes) : bytes).toString();
@@ -85,7 +94,7 @@ test.each([{ filters }, { query }])('facets and exports of %j', async (body) => 
 });
 
 test('saved queries keep it and are checked, beacons are restricted by it', async () => {
-  for (const params of [{ filters }, { query }]) {
+  for (const params of [{ filters }, { query: queryString }]) {
     const createdSavedQuery = await ann.post('/v2/saved_queries', {
       name: 'q',
       dataset: datasetId,
@@ -93,7 +102,7 @@ test('saved queries keep it and are checked, beacons are restricted by it', asyn
     });
     const { json } = await ann.get(`/v2/saved_queries/${idOf(createdSavedQuery)}`);
     expect(json['params']).toEqual(params);
-    expect(startsOf(await ask({ ...(json['params'] as object), limit: 1000 }))).toEqual(
+    expect(startsOf(await queryRecords({ ...(json['params'] as object), limit: 1000 }))).toEqual(
       expectedStarts,
     );
   }
@@ -105,8 +114,8 @@ test('saved queries keep it and are checked, beacons are restricted by it', asyn
   ]);
   const setId = idOf(await ann.post('/v2/beacon_sets', { title: 'Carriers' }));
   const [first] = expectedStarts as [number];
-  const otherStart = lines.map((line) => Number(line.split('\t')[1])).find((start) => start > 0 && !expectedStarts.includes(start))!; // prettier-ignore
-  for (const params of [filters, { filters }, { query }]) {
+  const otherStart = vcfLines.map((line) => Number(line.split('\t')[1])).find((start) => start > 0 && !expectedStarts.includes(start))!; // prettier-ignore
+  for (const params of [filters, { filters }, { query: queryString }]) {
     const beacon = { beacon_set_id: setId, title: 'one', vault_object_id: datasetId, params };
     const id = idOf(await ann.post('/v2/beacons', beacon));
     const total = async (place: string): Promise<unknown> =>

@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
-import { startLab } from '../lab.js';
+import { startServerFixture } from '../lab.js';
 import { idOf, listOf } from '../server.js';
 
-const { ann, vaultId, newDataset, runImport } = await startLab();
+const { ann, vaultId, newDataset, runImport } = await startServerFixture();
 
 const detectionsOf = (json: Record<string, unknown>): unknown =>
   (json['metadata'] as { validation: { detections: unknown } }).validation.detections;

@@ -1,19 +1,19 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import { sixColumns, sixRows } from '../../engine/query/six-records.js';
-import { startLab } from '../lab.js';
-import { expectAnswer, readCases } from '../request-cases.js';
+import { startServerFixture } from '../lab.js';
+import { expectRequestCase, readCaseLines } from '../request-cases.js';
 import { idOf, listOf } from '../server.js';
 
-const entities: Readonly<Record<string, string>> = { gene: 'gene', variant: 'variant', pmid: 'literature' }; // prettier-ignore
+const entityTypeByField: Readonly<Record<string, string>> = { gene: 'gene', variant: 'variant', pmid: 'literature' }; // prettier-ignore
 
-let names: Readonly<Record<string, number>>;
-const { ann, vaultId } = await startLab();
+let idsByName: Readonly<Record<string, number>>;
+const { ann, vaultId } = await startServerFixture();
 beforeAll(async () => {
   const fields = sixColumns.map(({ name, type, isList }) => ({
     name,
     data_type: type,
     ...(isList && { is_list: true }),
-    entity_type: entities[name] ?? null,
+    entity_type: entityTypeByField[name] ?? null,
   }));
   const id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'six', fields }));
   const records = sixRows.map(({ _id, ...record }) => record);
@@ -28,9 +28,9 @@ beforeAll(async () => {
   const calls = (...genotypes: readonly string[]) => ({ sample: genotypes.map((GT, i) => ({ name: `S${i + 1}`, GT })) }); // prettier-ignore
   const callsImport = await ann.post('/v2/dataset_imports', { dataset_id: callsId, data_records: [calls('0/1', '1/1'), calls('1/1', '0/0')] }); // prettier-ignore
   expect(callsImport.json['status']).toBe('completed');
-  names = { D: id, G: field('gene'), S: field('stars'), A: field('abstract'), L: callsId };
+  idsByName = { D: id, G: field('gene'), S: field('stars'), A: field('abstract'), L: callsId };
 });
 
-test.each(readCases('test/api/resources/examples.txt'))('%s', (line) =>
-  expectAnswer(line, { ann }, names),
+test.each(readCaseLines('test/api/resources/examples.txt'))('%s', (line) =>
+  expectRequestCase(line, { ann }, idsByName),
 );

@@ -1,32 +1,33 @@
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { startLab } from '../lab.js';
-import { idOf, send, waitFor, type Answer } from '../server.js';
+import { startServerFixture } from '../lab.js';
+import { idOf, sendRequest, waitForJob, type Answer } from '../server.js';
 
-let id: number;
+let datasetId: number;
 
-const { server, ann, vaultId } = await startLab();
+const { server, ann, vaultId } = await startServerFixture();
 beforeAll(async () => {
-  id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
+  datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
   for (const from of [0, 100]) {
     const data_records = Array.from({ length: 10 }, (_, i) => ({ n: from + i, gene: i < 3 ? 'TTN' : 'CFTR' })); // prettier-ignore
-    const { json } = await ann.post('/v2/dataset_imports', { dataset_id: id, data_records });
+    const { json } = await ann.post('/v2/dataset_imports', { dataset_id: datasetId, data_records });
     expect(json['status']).toBe('completed');
   }
 });
 
-const ask = (body: object): Promise<Answer> => ann.post(`/v2/datasets/${id}/data`, body);
+const queryData = (body: object): Promise<Answer> =>
+  ann.post(`/v2/datasets/${datasetId}/data`, body);
 const filters = [['n__gte', 100], ['gene', 'TTN']]; // prettier-ignore
-const nodes = [
+const expectedNodes = [
   { path: 'filters[0]', condition: '["n__gte",100]', matches: 10, left: 10 },
   { path: 'filters[1]', condition: '["gene","TTN"]', matches: 6, left: 3 },
 ];
 
 test('a query, by either address, says what each condition leaves and which segments it touches', async () => {
-  const plainAnswer = await ask({ filters, limit: 1 });
+  const plainAnswer = await queryData({ filters, limit: 1 });
   expect(plainAnswer.json).not.toHaveProperty('explain');
-  for (const path of [`/v2/datasets/${id}/data`, `/v2/datasets/${id}/query`]) {
+  for (const path of [`/v2/datasets/${datasetId}/data`, `/v2/datasets/${datasetId}/query`]) {
     const { status, json } = await ann.post(path, { filters, limit: 1, explain: true });
     expect([path, status]).toEqual([path, 200]);
     expect({ ...json, took: plainAnswer.json['took'], explain: undefined }).toEqual(
@@ -34,7 +35,7 @@ test('a query, by either address, says what each condition leaves and which segm
     );
     expect(json['explain']).toEqual({
       records: 20,
-      nodes,
+      nodes: expectedNodes,
       segments: {
         total: 2,
         touched: 1,
@@ -55,7 +56,7 @@ test('a query, by either address, says what each condition leaves and which segm
 
 test('an empty answer has its likely causes, among them the gene table’s', async () => {
   const why = async (asked: object): Promise<unknown> => {
-    const { status, json } = await ask({ ...asked, explain: true });
+    const { status, json } = await queryData({ ...asked, explain: true });
     expect([status, json['total']]).toEqual([200, 0]);
     return (json['explain'] as Record<string, unknown>)['causes'];
   };
@@ -80,13 +81,13 @@ test('an empty answer has its likely causes, among them the gene table’s', asy
 
 test('every query of a batch is explained if it asks', async () => {
   const queries = [
-    { dataset: id, filters, explain: true },
-    { dataset: id, filters },
-    { dataset: id, explain: 5 },
+    { dataset: datasetId, filters, explain: true },
+    { dataset: datasetId, filters },
+    { dataset: datasetId, explain: 5 },
   ];
   const { json } = await ann.post('/v2/batch_query', { queries });
   expect(json).toMatchObject([
-    { status_code: 200, total: 3, explain: { nodes } },
+    { status_code: 200, total: 3, explain: { nodes: expectedNodes } },
     { status_code: 200, total: 3 },
     { status_code: 400, explain: ['Expected true or false, not 5'] },
   ]);
@@ -94,9 +95,9 @@ test('every query of a batch is explained if it asks', async () => {
 });
 
 test('every page of a cursor may be explained, or none', async () => {
-  const first = await ask({ filters, limit: 2, cursor: true, explain: true });
-  expect(first.json).toMatchObject({ total: 3, explain: { nodes } });
-  const next = await ask({ filters, limit: 2, cursor: first.json['cursor'] });
+  const first = await queryData({ filters, limit: 2, cursor: true, explain: true });
+  expect(first.json).toMatchObject({ total: 3, explain: { nodes: expectedNodes } });
+  const next = await queryData({ filters, limit: 2, cursor: first.json['cursor'] });
   expect(next.json).toMatchObject({ total: 3, cursor: null });
   expect(next.json).not.toHaveProperty('explain');
 });
@@ -106,19 +107,24 @@ test('a saved query may ask for it', async () => {
   const createdSavedQuery = await ann.post('/v2/saved_queries', {
     name: 'why',
     params,
-    dataset: id,
+    dataset: datasetId,
   });
   expect(createdSavedQuery.status).toBe(201);
-  expect((await ask(createdSavedQuery.json['params'] as object)).json).toMatchObject({
-    explain: { nodes },
+  expect((await queryData(createdSavedQuery.json['params'] as object)).json).toMatchObject({
+    explain: { nodes: expectedNodes },
   });
-  const badAnswer = await ann.post('/v2/saved_queries', { name: 'x', params: { explain: 'y' }, dataset: id }); // prettier-ignore
+  const badAnswer = await ann.post('/v2/saved_queries', { name: 'x', params: { explain: 'y' }, dataset: datasetId }); // prettier-ignore
   expect(badAnswer.json).toEqual({ params: [{ explain: ['Expected true or false, not "y"'] }] });
 });
 
 test('the query of a file is explained', async () => {
   const createdObject = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename: 'a.csv' }); // prettier-ignore
-  await send('', 'PUT', String(createdObject.json['upload_url']), 'gene,n\nTTN,1\nCFTR,2\nTTN,3\n');
+  await sendRequest(
+    '',
+    'PUT',
+    String(createdObject.json['upload_url']),
+    'gene,n\nTTN,1\nCFTR,2\nTTN,3\n',
+  );
   const body = { filters: [['n__gte', 2], ['gene', 'ttn']], explain: true }; // prettier-ignore
   const { json } = await ann.post(`/v2/objects/${idOf(createdObject)}/data`, body);
   expect(json).toMatchObject({
@@ -139,14 +145,14 @@ test('the query of a file is explained', async () => {
   expect(await why(['gene__exact', 'ttn'])).toMatchObject([
     { cause: 'letter_case', instead: '["gene__iexact","ttn"]', matches: 2, values: ['TTN'] },
   ]);
-  // Patterns are not for files, so none is recommended.
+  // Queries of files have no case-insensitive pattern conditions, so none is suggested.
   const [cause] = (await why(['gene__contains', 'ftr'])) as readonly object[];
   expect(cause).toMatchObject({ cause: 'letter_case', matches: 1, values: ['CFTR'] });
   expect(cause).not.toHaveProperty('instead');
 });
 
 test('no part of an answer in another form', async () => {
-  const answer = await fetch(`${server.url}/v2/datasets/${id}/data`, {
+  const answer = await fetch(`${server.url}/v2/datasets/${datasetId}/data`, {
     method: 'POST',
     headers: {
       authorization: `Bearer ${ann.token}`,
@@ -171,9 +177,9 @@ describe('real records, 50 of ClinVar on GRCh38', () => {
   beforeAll(async () => {
     clinvar = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'clinvar' }));
     const file = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename: 'clinvar.vcf.gz' }); // prettier-ignore
-    await send('', 'PUT', String(file.json['upload_url']), readFileSync('test/fixtures/vcf/clinvar_grch38.vcf.gz')); // prettier-ignore
+    await sendRequest('', 'PUT', String(file.json['upload_url']), readFileSync('test/fixtures/vcf/clinvar_grch38.vcf.gz')); // prettier-ignore
     const createdImport = await ann.post('/v2/dataset_imports', { dataset_id: clinvar, object_id: idOf(file) }); // prettier-ignore
-    const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
+    const { json } = await waitForJob(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
     expect(json).toMatchObject({ status: 'completed', error_message: null });
   });
   const explain = async (body: object): Promise<Record<string, unknown>> => {

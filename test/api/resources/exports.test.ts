@@ -3,12 +3,12 @@ import { readdir } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import { urlSigner } from '../../../api/http/signed-url.js';
-import { exportKeys, keysOf } from '../keys.js';
-import { startLab } from '../lab.js';
-import { until } from '../../until.js';
-import { idOf, listOf, send, startServer, waitFor, type Answer } from '../server.js';
+import { exportKeys, sortedKeysOf } from '../keys.js';
+import { startServerFixture } from '../lab.js';
+import { pollUntil } from '../../until.js';
+import { idOf, listOf, sendRequest, startServer, waitForJob, type Answer } from '../server.js';
 
-const { server, ann, newDataset } = await startLab();
+const { server, ann, newDataset } = await startServerFixture();
 
 describe('exports', () => {
   let datasetId: number;
@@ -25,7 +25,7 @@ describe('exports', () => {
   async function run(body: object): Promise<Answer> {
     const createdExport = await ann.post('/v2/dataset_exports', { dataset_id: datasetId, ...body });
     if (createdExport.status !== 201) return createdExport;
-    return waitFor(ann, `/v2/dataset_exports/${idOf(createdExport)}`);
+    return waitForJob(ann, `/v2/dataset_exports/${idOf(createdExport)}`);
   }
 
   async function file(id: number): Promise<Response> {
@@ -36,7 +36,7 @@ describe('exports', () => {
   test('show every key and can be downloaded under the name in their address', async () => {
     const done = await run({ format: 'json', params: null });
     const id = idOf(done);
-    expect(keysOf(done.json)).toEqual(exportKeys);
+    expect(sortedKeysOf(done.json)).toEqual(exportKeys);
     expect(done.json).toMatchObject({
       class_name: 'DatasetExport',
       status: 'completed',
@@ -169,7 +169,7 @@ describe('exports', () => {
       const body = { dataset_id, format: 'csv', target_full_path: 'Own:/kept' };
       const id = idOf(await ben.post('/v2/dataset_exports', body));
       const path = `/v2/dataset_exports/${id}`;
-      const done = await waitFor(ben, path);
+      const done = await waitForJob(ben, path);
       const expiry = String(done.json['expires_at']);
       const day = 24 * 3_600_000;
       expect(Date.parse(expiry)).toBeGreaterThanOrEqual(from + day);
@@ -178,15 +178,15 @@ describe('exports', () => {
       expect((await fetch(url)).status).toBe(200);
       expect(await readdir(own.data.exports)).toEqual([`${id}.csv`]);
       ahead = day + 1000;
-      await until(async () => (await own.catalog.exports.get(id))?.filename === null);
+      await pollUntil(async () => (await own.catalog.exports.get(id))?.filename === null);
       expect(await readdir(own.data.exports)).toEqual([]);
       const detail = `The file of the export expired at ${new Date(Date.parse(expiry)).toISOString()}. Export the records again.`;
-      const gone = [await ben.get(`${path}/download`), await send('', 'GET', url)];
+      const gone = [await ben.get(`${path}/download`), await sendRequest('', 'GET', url)];
       expect(gone.map(({ status, json }) => [status, json])).toEqual([
         [404, { detail }],
         [404, { detail }],
       ]);
-      // The export itself stays, with its provenance and its file in the vault.
+      // An expired export remains, with its provenance and the file that it has stored in a vault.
       const listed = listOf(await ben.get('/v2/dataset_exports'));
       expect(listed).toEqual([
         expect.objectContaining({ id, status: 'completed', expires_at: expiry }),
@@ -204,13 +204,13 @@ describe('exports', () => {
     const past = Date.now() - 5_000;
     const path = `/v2/downloads/exports/${id}?response-content-disposition=attachment%3B%20filename%3Df&user=${ann.user.id}`;
     const url = server.url + urlSigner(server.key).sign('GET', path, past);
-    const early = await send('', 'GET', url);
+    const early = await sendRequest('', 'GET', url);
     expect([early.status, early.json]).toEqual([
       403,
       { detail: 'The address has expired: ask for another one.' },
     ]);
     await server.catalog.exports.update(id, { expiresAt: past });
-    const { status, json } = await send('', 'GET', url);
+    const { status, json } = await sendRequest('', 'GET', url);
     const detail = `The file of the export expired at ${new Date(past).toISOString()}. Export the records again.`;
     expect([status, json]).toEqual([404, { detail }]);
   });
@@ -221,7 +221,7 @@ describe('exports', () => {
       dataset_id: ownDataset,
       format: 'json',
     });
-    const done = await waitFor(ann, `/v2/dataset_exports/${idOf(createdExport)}`);
+    const done = await waitForJob(ann, `/v2/dataset_exports/${idOf(createdExport)}`);
     const url = String(
       (await ann.get(`/v2/dataset_exports/${idOf(done)}/download?redirect=`)).json['url'],
     );

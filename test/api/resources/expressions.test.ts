@@ -6,21 +6,21 @@ import { libraryFunctions } from '../../../engine/expression/library/library.js'
 import {
   idOf,
   startServer,
-  waitFor,
+  waitForJob,
   type Answer,
   type Client,
   type TestServer,
 } from '../server.js';
-import { until } from '../../until.js';
+import { pollUntil } from '../../until.js';
 
-/* Expressions over HTTP (contract 19; threats E1, E4, E5, E6). */
+/* Tests expressions over HTTP (contract 19; threats E1, E4, E5, E6). */
 
 let server: TestServer;
 let ann: Client;
 let datasetId: number;
-const D = 'acme:shared:/cohort';
+const cohortPath = 'acme:shared:/cohort';
 
-const cohort = [
+const cohortRecords = [
   { sample: 'S1', gene: 'BRCA1', effect: 'missense', vaf: 0.25, age: 54, tags: ['a', 'b'] },
   { sample: 'S1', gene: 'TP53', effect: 'stop', vaf: 0.5, age: 54, tags: [] },
   { sample: 'S2', gene: 'BRCA1', effect: 'missense', vaf: 0.75, age: 61, tags: ['b'] },
@@ -40,9 +40,9 @@ beforeAll(async () => {
     { name: 'vaf', data_type: 'double' },
     { name: 'tags', data_type: 'string', is_list: true },
   ];
-  const body = { dataset_id: datasetId, records: cohort, target_fields };
+  const body = { dataset_id: datasetId, records: cohortRecords, target_fields };
   const importId = idOf(await ann.post('/v2/dataset_imports', body));
-  await until(async () => {
+  await pollUntil(async () => {
     const { json } = await ann.get(`/v2/dataset_imports/${importId}`);
     return json['status'] === 'completed';
   });
@@ -53,9 +53,9 @@ function evaluate(expression: string, more: object = {}, who = ann): Promise<Ans
   return who.post('/v1/evaluate', { expression, ...more });
 }
 
-/** The result of an expression over `D`, or the detail of its error. */
-async function evaluateAs(expression: string, who = ann): Promise<unknown> {
-  const { json } = await evaluate(expression, { data: { D, ID: datasetId } }, who);
+/** Returns the result of an expression that can read `D`, or the detail of its error. */
+async function evaluateOrDetail(expression: string, who = ann): Promise<unknown> {
+  const { json } = await evaluate(expression, { data: { D: cohortPath, ID: datasetId } }, who);
   return 'result' in json ? json['result'] : `! ${String(json['detail'])}`;
 }
 
@@ -114,7 +114,7 @@ describe('evaluate', () => {
       { detail: 'Expression limit exceeded: a result of more than 1 MB' },
     ],
     [
-      { expression: '[dataset_count(D) for i in range(101)]', data: { D } },
+      { expression: '[dataset_count(D) for i in range(101)]', data: { D: cohortPath } },
       { detail: 'Expression limit exceeded: more than 100 dataset calls (line 1, column 2)' },
     ],
   ])('400: %j', async (body, json) => {
@@ -189,7 +189,7 @@ describe('annotate', () => {
     const fields = [
       {
         name: 'j',
-        expression: `dataset_query('${D}', fields=['gene','age'], filters=[["gene", get(record, "gene")]],
+        expression: `dataset_query('${cohortPath}', fields=['gene','age'], filters=[["gene", get(record, "gene")]],
           entities=None, limit=100000, ordering=None) if get(record, "gene") else {}`,
         data_type: 'object',
         is_list: true,
@@ -212,7 +212,7 @@ describe('annotate', () => {
   });
 
   test('D22: a value of a dataset by a field of the record', async () => {
-    const expression = `dataset_field_values('${D}', 'gene', entities=[('sample', record.s)], limit=1)`;
+    const expression = `dataset_field_values('${cohortPath}', 'gene', entities=[('sample', record.s)], limit=1)`;
     const fields = [{ name: 'gene', expression, data_type: 'string', is_list: false }];
     expect((await annotate({ records: [{ s: 'S3' }], fields })).json['results']).toEqual([
       { s: 'S3', gene: 'EGFR' },
@@ -292,16 +292,16 @@ describe('dataset functions', () => {
 
   test.each(cases)('%s', async (expression, expected) => {
     if (expected.startsWith('! ')) {
-      const error = await evaluateAs(expression);
+      const error = await evaluateOrDetail(expression);
       expect(error).toMatch(/^! /);
       expect(error).toContain(expected.slice(2).trim());
-    } else expect(await evaluateAs(`repr((${expression}))`)).toBe(expected);
+    } else expect(await evaluateOrDetail(`repr((${expression}))`)).toBe(expected);
   });
 
   test('have the rights of the caller: what they may not read is missing', async () => {
     const bob = await server.user('bob');
     for (const dataset of ['D', 'ID']) {
-      const datasetText = dataset === 'D' ? JSON.stringify(D) : datasetId;
+      const datasetText = dataset === 'D' ? JSON.stringify(cohortPath) : datasetId;
       const missing = `! Dataset query failed: there is no dataset ${datasetText} (line 1, column 1)`;
       for (const call of [
         `dataset_count(${dataset})`,
@@ -314,11 +314,13 @@ describe('dataset functions', () => {
         `dataset_field_percentiles(${dataset}, 'age')`,
         `prevalence(${dataset}, ('gene', 'BRCA1'), 'sample')`,
       ])
-        expect([call, await evaluateAs(call, bob)]).toEqual([call, missing]);
+        expect([call, await evaluateOrDetail(call, bob)]).toEqual([call, missing]);
     }
-    expect(await evaluateAs("beacon('BRCA1', 'gene')['found_count']", bob)).toBe('0');
-    expect(await evaluateAs("beacon('BRCA1', 'gene', datasets=D)['failed_count']", bob)).toBe('1');
-    const { json } = await evaluate('dataset_count(D)', { data: { D } }, bob);
+    expect(await evaluateOrDetail("beacon('BRCA1', 'gene')['found_count']", bob)).toBe('0');
+    expect(await evaluateOrDetail("beacon('BRCA1', 'gene', datasets=D)['failed_count']", bob)).toBe(
+      '1',
+    );
+    const { json } = await evaluate('dataset_count(D)', { data: { D: cohortPath } }, bob);
     expect(JSON.stringify(json)).not.toContain('6');
   });
 
@@ -329,14 +331,14 @@ describe('dataset functions', () => {
     for (const part of [0, 1, 2]) {
       const records = Array.from({ length: 5000 }, (_, i) => ({ n: part * 5000 + i, text }));
       const importAnswer = await ann.post('/v2/dataset_imports', { dataset_id, records });
-      const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(importAnswer)}`);
+      const { json } = await waitForJob(ann, `/v2/dataset_imports/${idOf(importAnswer)}`);
       expect(json['status']).toBe('completed');
     }
     const query = `dataset_query(${dataset_id}, limit=100000`;
-    expect(await evaluateAs(`len(${query}, fields=['n']))`)).toBe('15000');
+    expect(await evaluateOrDetail(`len(${query}, fields=['n']))`)).toBe('15000');
     const values = `dataset_field_values(${dataset_id}, 'n', limit=12000)`;
-    expect(await evaluateAs(`len(${values})`)).toBe('12000');
-    expect(await evaluateAs(`${query})`)).toBe(
+    expect(await evaluateOrDetail(`len(${values})`)).toBe('12000');
+    expect(await evaluateOrDetail(`${query})`)).toBe(
       '! Dataset query failed: the answer is larger than 16 MB: ask for fewer records or fields (line 1, column 1)',
     );
   });
@@ -345,15 +347,15 @@ describe('dataset functions', () => {
     const beacon_set_id = idOf(await ann.post('/v2/beacon_sets', { title: 'set' }));
     await ann.post('/v2/beacons', { beacon_set_id, vault_object_id: datasetId, title: 'one' });
     const call = (gene: string): string => `beacon('${gene}', 'gene', beacon_set=${beacon_set_id})`;
-    expect(await evaluateAs(`repr(${call('TP53')}['found'])`)).toBe(`['${D}']`);
-    expect(await evaluateAs(`repr(${call('KRAS')}['not_found'])`)).toBe(`['${D}']`);
+    expect(await evaluateOrDetail(`repr(${call('TP53')}['found'])`)).toBe(`['${cohortPath}']`);
+    expect(await evaluateOrDetail(`repr(${call('KRAS')}['not_found'])`)).toBe(`['${cohortPath}']`);
     const bob = await server.user('bea');
-    expect(await evaluateAs(call('TP53'), bob)).toBe('! Dataset query failed: there is no such beacon set (line 1, column 1)'); // prettier-ignore
+    expect(await evaluateOrDetail(call('TP53'), bob)).toBe('! Dataset query failed: there is no such beacon set (line 1, column 1)'); // prettier-ignore
   });
 });
 
 describe('the threads', () => {
-  /** Annotates for longer than a request may take; resolves once the server has begun it. */
+  /** Sends an annotation that runs longer than a request may; resolves once the server has begun the request. */
   async function spin(key: string, who: Client, client: AbortController): Promise<void> {
     const expression = 'sum(1 for i in range(600000))';
     const fields = Array.from({ length: 1000 }, (_, i) => ({ name: `f${i}`, expression }));
@@ -365,8 +367,8 @@ describe('the threads', () => {
       signal: client.signal,
     });
     abandonedRequest.catch(() => undefined);
-    // The log names an unknown key right before the request is handled.
-    await until(() => server.logs.some((line) => line.includes(key)));
+    // The server logs an unknown key immediately before it handles the request.
+    await pollUntil(() => server.logs.some((line) => line.includes(key)));
   }
 
   test('other requests are answered while expressions spin; a client that leaves frees its thread', async () => {

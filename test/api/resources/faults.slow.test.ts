@@ -6,28 +6,31 @@ import { join } from 'node:path';
 import { defaultLimits } from '../../../api/http/app-context.js';
 import { ByteStream } from '../../../api/http/reply.js';
 import { createAdapter, installCompression } from '../../../api/http/server.js';
-import { until } from '../../until.js';
+import { pollUntil } from '../../until.js';
 import {
   idOf,
-  makeFixture,
-  send,
+  makeVaultFixture,
+  sendRequest,
   startServer,
   type Client,
-  type Fixture,
+  type VaultFixture,
   type TestServer,
 } from '../server.js';
 
 let server: TestServer;
 let ann: Client;
-let fixture: Fixture;
+let fixture: VaultFixture;
 beforeAll(async () => {
   server = await startServer();
   ann = await server.user('ann');
 });
 afterAll(() => server.close());
 
-/** A fault of ours: the client hears no more than that, the log has the reason and the request's id (threat W5). */
-async function expectFault(path: string, method = 'GET', body?: unknown): Promise<void> {
+/**
+ * Expects an error caused by the server: the answer says no more than that, and the log has the reason and the id of the request (threat
+ * W5).
+ */
+async function expectInternalError(path: string, method = 'GET', body?: unknown): Promise<void> {
   const answer = await ann.call(method, path, body);
   expect([answer.status, answer.text]).toEqual([500, '{"detail":"Internal server error"}']);
   const id = answer.headers.get('x-request-id') ?? '';
@@ -42,18 +45,18 @@ async function expectFault(path: string, method = 'GET', body?: unknown): Promis
 }
 
 test('R7, W5: a missing segment fails the query that needs it, and nothing else', async () => {
-  fixture = await makeFixture(ann, 'Torn');
+  fixture = await makeVaultFixture(ann, 'Torn');
   const folder = server.data.dataset(fixture.datasetId);
   for (const name of await readdir(folder)) {
     if (name.endsWith('.parquet')) await rm(join(folder, name));
   }
-  await expectFault(`/v2/datasets/${fixture.datasetId}/data`, 'POST', {});
+  await expectInternalError(`/v2/datasets/${fixture.datasetId}/data`, 'POST', {});
 });
 
-const pageTypes = ['application/json', 'text/csv', 'application/x-ndjson', 'application/vnd.apache.arrow.stream']; // prettier-ignore
+const pageMediaTypes = ['application/json', 'text/csv', 'application/x-ndjson', 'application/vnd.apache.arrow.stream']; // prettier-ignore
 
-/** A dataset of three commits with 600 records of 4 kB each. */
-async function longDataset(name: string): Promise<number> {
+/** Creates a dataset of three commits with 600 records of 4 kB each. */
+async function newLongDataset(name: string): Promise<number> {
   const vaultId = idOf(await ann.post('/v2/vaults', { name }));
   const id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'long' }));
   for (let commit = 0; commit < 3; commit++) {
@@ -64,11 +67,11 @@ async function longDataset(name: string): Promise<number> {
     await ann.post('/v2/dataset_imports', { dataset_id: id, data_records: records });
   }
   const path = `/v2/datasets/${id}/data`;
-  await until(async () => (await ann.post(path, { limit: 0 })).json['total'] === 1_800);
+  await pollUntil(async () => (await ann.post(path, { limit: 0 })).json['total'] === 1_800);
   return id;
 }
 
-function pageAs(id: number, accept: string, signal?: AbortSignal): Promise<Response> {
+function fetchPageAs(id: number, accept: string, signal?: AbortSignal): Promise<Response> {
   return fetch(`${server.url}/v2/datasets/${id}/data`, {
     method: 'POST',
     headers: { authorization: `Bearer ${ann.token}`, accept },
@@ -101,7 +104,7 @@ test('W5: an answer that fails after its first bytes breaks off, so that nobody 
       const answer = await fetch(url, { headers: { 'accept-encoding': encoding } });
       expect([encoding, answer.status]).toEqual([encoding, 200]);
       await expect(answer.arrayBuffer()).rejects.toThrow();
-      const line = await until(() => lines.pop());
+      const line = await pollUntil(() => lines.pop());
       const request = answer.headers.get('x-request-id');
       expect(JSON.parse(line)).toMatchObject({ event: 'error', request, url: '/' });
       expect([line.includes('for a test'), lines]).toEqual([true, []]);
@@ -112,14 +115,14 @@ test('W5: an answer that fails after its first bytes breaks off, so that nobody 
 });
 
 test('W6: a client that leaves in the middle of a long page does no harm', async () => {
-  const id = await longDataset('Left');
-  for (const type of pageTypes) {
+  const id = await newLongDataset('Left');
+  for (const type of pageMediaTypes) {
     const leaving = new AbortController();
-    const answer = await pageAs(id, type, leaving.signal);
+    const answer = await fetchPageAs(id, type, leaving.signal);
     const { value } = await answer.body!.getReader().read();
     expect(value!.length).toBeGreaterThan(0);
     leaving.abort();
-    const wholePage = Buffer.from(await (await pageAs(id, type)).arrayBuffer());
+    const wholePage = Buffer.from(await (await fetchPageAs(id, type)).arrayBuffer());
     expect(wholePage.length).toBeGreaterThan(1_800 * 4_096);
     const request = answer.headers.get('x-request-id') ?? '';
     expect(server.logs.some((one) => one.includes('"event":"error"') && one.includes(request))).toBe(false); // prettier-ignore
@@ -127,27 +130,27 @@ test('W6: a client that leaves in the middle of a long page does no harm', async
 });
 
 test('a missing file, or a link in its place, is never served (D2)', async () => {
-  fixture = await makeFixture(ann, 'Lost');
+  fixture = await makeVaultFixture(ann, 'Lost');
   const { json } = await ann.get(`/v2/objects/${fixture.fileId}/download`);
   const blob = server.data.object(fixture.fileId, 1);
   await rm(blob);
-  await expectFault(String(json['download_url']));
+  await expectInternalError(String(json['download_url']));
   await symlink('/etc/passwd', blob);
-  await expectFault(String(json['download_url']));
+  await expectInternalError(String(json['download_url']));
 });
 
 test('the file of an export that has been swept is not found (D12)', async () => {
-  fixture = await makeFixture(ann, 'Swept');
+  fixture = await makeVaultFixture(ann, 'Swept');
   const { json } = await ann.get(`/v2/dataset_exports/${fixture.exportId}/download?redirect=`);
   for (const name of await readdir(server.data.exports)) await rm(join(server.data.exports, name));
-  expect((await send('', 'GET', String(json['url']))).status).toBe(404);
+  expect((await sendRequest('', 'GET', String(json['url']))).status).toBe(404);
 });
 
 test('an export that has expired is gone before it is swept (D12)', async () => {
-  fixture = await makeFixture(ann, 'Expired');
+  fixture = await makeVaultFixture(ann, 'Expired');
   const path = `/v2/dataset_exports/${fixture.exportId}/download?redirect=`;
   const { json } = await ann.get(path);
   await server.catalog.exports.update(fixture.exportId, { expiresAt: Date.now() - 1 });
   expect((await ann.get(path)).status).toBe(404);
-  expect((await send('', 'GET', String(json['url']))).status).toBe(404);
+  expect((await sendRequest('', 'GET', String(json['url']))).status).toBe(404);
 });

@@ -1,16 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
-import { startLab } from '../lab.js';
-import { idOf, listOf, waitFor } from '../server.js';
+import { startServerFixture } from '../lab.js';
+import { idOf, listOf, waitForJob } from '../server.js';
 
 let datasetId: number;
-const { ann, vaultId, newFile } = await startLab();
+const { ann, vaultId, newFile } = await startServerFixture();
 
 async function newDataset(more: object = {}): Promise<void> {
   const name = `d${Math.random()}`;
   datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name, ...more }));
 }
 
-interface Outcome {
+interface ImportOutcome {
   readonly status: unknown;
   readonly error_message: unknown;
   readonly target_fields: readonly Record<string, unknown>[];
@@ -21,12 +21,12 @@ interface Outcome {
   };
 }
 
-/** Imports records, or a file's when given an id. */
+/** Imports records, or the records of a file if `source` is an id. */
 async function importRecords(
   source: readonly object[] | number,
   target_fields: unknown,
   more: object = {},
-): Promise<Outcome> {
+): Promise<ImportOutcome> {
   const sourceParams =
     typeof source === 'number' ? { object_id: source } : { data_records: source };
   const createdImport = await ann.post('/v2/dataset_imports', {
@@ -37,11 +37,11 @@ async function importRecords(
     ...more,
   });
   expect([createdImport.status, createdImport.text]).toEqual([201, expect.any(String)]);
-  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
-  return json as unknown as Outcome;
+  const { json } = await waitForJob(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
+  return json as unknown as ImportOutcome;
 }
 
-/** The records without nulls. */
+/** Returns all records of a dataset, without nulls. */
 async function allRecords(): Promise<readonly Record<string, unknown>[]> {
   const body = { exclude_fields: ['_id', '_commit'] };
   const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, body);
@@ -50,7 +50,7 @@ async function allRecords(): Promise<readonly Record<string, unknown>[]> {
   );
 }
 
-/** The records of a new dataset into which `source` is imported. */
+/** Imports `source` into a new dataset; returns its records. */
 async function storedRecords(
   source: readonly object[] | number,
   targetFields: unknown,
@@ -62,7 +62,7 @@ async function storedRecords(
   return allRecords();
 }
 
-async function typeOf(name: string): Promise<unknown> {
+async function fieldTypeOf(name: string): Promise<unknown> {
   const [field] = listOf(await ann.get(`/v2/datasets/${datasetId}/fields?name=${name}`));
   return [field?.['data_type'], field?.['is_list']];
 }
@@ -76,14 +76,14 @@ describe('expressions of target fields', () => {
     expect(await storedRecords([{ message: 'hello' }], fields)).toEqual([
       { message: 'hello world', split_message: ['hello', 'world'] },
     ]);
-    expect(await typeOf('split_message')).toEqual(['string', true]);
+    expect(await fieldTypeOf('split_message')).toEqual(['string', true]);
 
     const dependent = [
       { name: 'a', ordering: 0, depends_on: ['b'], expression: 'record.b + 1' },
       { name: 'b', ordering: 5, expression: '1' },
     ];
     expect(await storedRecords([{ i: 1 }], dependent)).toEqual([{ i: 1, a: 2, b: 1 }]);
-    expect(await typeOf('a')).toEqual(['long', null]);
+    expect(await fieldTypeOf('a')).toEqual(['long', null]);
   });
 
   test('read transient fields, which are not stored', async () => {
@@ -227,8 +227,8 @@ describe('expressions of target fields', () => {
       constant: 2.5,
     });
     expect(storedRows).toMatchObject([expectedRow(1), expectedRow(2)]);
-    expect(await typeOf('big')).toEqual(['long', null]);
-    expect(await typeOf('day')).toEqual(['date', null]);
+    expect(await fieldTypeOf('big')).toEqual(['long', null]);
+    expect(await fieldTypeOf('day')).toEqual(['date', null]);
     expect(storedRows.map(({ mixed }) => mixed)).toEqual([['1'], ['2', 'x']]);
   });
 
@@ -249,7 +249,7 @@ describe('expressions of target fields', () => {
         _errors: { place: 'list index out of range (line 1, column 21)' },
       },
     ]);
-    expect(await typeOf('place')).toEqual(['integer', null]);
+    expect(await fieldTypeOf('place')).toEqual(['integer', null]);
   });
 
   test('compute from the members of a VCF file', async () => {

@@ -5,17 +5,17 @@ import { gzipSync } from 'node:zlib';
 import { uploadTarget } from '../../../api/resources/downloads/signed-addresses.js';
 import { urlSigner } from '../../../api/http/signed-url.js';
 import { budgets } from '../../../engine/core/budgets.js';
-import { hostInProcess } from '../../faults/in-process.js';
-import { random } from '../../random.js';
-import { startLab } from '../lab.js';
-import { idOf, send, startServer, type Answer } from '../server.js';
+import { startHostInProcess } from '../../faults/in-process.js';
+import { seededRandom } from '../../random.js';
+import { startServerFixture } from '../lab.js';
+import { idOf, sendRequest, startServer, type Answer } from '../server.js';
 import { seed } from '../../seed.js';
 
-const randomNumber = random(seed);
+const randomNumber = seededRandom(seed);
 
-const { server, ann, vaultId } = await startLab();
+const { server, ann, vaultId } = await startServerFixture();
 
-type Cells = Readonly<Record<string, string | null>>;
+type TableRow = Readonly<Record<string, string | null>>;
 
 async function uploadFile(filename: string, bytes: string | Uint8Array): Promise<number> {
   const createdObject = await ann.post('/v2/objects', {
@@ -23,17 +23,22 @@ async function uploadFile(filename: string, bytes: string | Uint8Array): Promise
     object_type: 'file',
     filename,
   });
-  const uploadAnswer = await send('', 'PUT', String(createdObject.json['upload_url']), bytes);
+  const uploadAnswer = await sendRequest(
+    '',
+    'PUT',
+    String(createdObject.json['upload_url']),
+    bytes,
+  );
   expect([filename, uploadAnswer.status]).toEqual([filename, 200]);
   return idOf(createdObject);
 }
-const ask = (id: number, body: object = {}): Promise<Answer> =>
+const queryFile = (id: number, body: object = {}): Promise<Answer> =>
   ann.post(`/v2/objects/${id}/data`, body);
-const fieldsOf = async (id: number): Promise<unknown> =>
+const fieldsOfFile = async (id: number): Promise<unknown> =>
   (await ann.get(`/v2/objects/${id}/fields`)).json['fields'];
 
-/** The tables of an object: their segments with the times of their last change. */
-function tablesOf(id: number): readonly string[] {
+/** Returns the files of the tables that the server keeps for an object, with the times of their last change. */
+function tableFilesOf(id: number): readonly string[] {
   const folder = server.data.fileTables;
   return readdirSync(folder)
     .filter((name) => name.startsWith(`${id}-`))
@@ -41,22 +46,23 @@ function tablesOf(id: number): readonly string[] {
     .map((path) => `${path} ${statSync(path).mtimeMs}`);
 }
 
-const names = ['id', 'gene', 'score', 'note'] as const;
-const pick = <T>(values: readonly T[]): T => values[Math.floor(randomNumber() * values.length)]!;
-const rows: readonly Cells[] = Array.from({ length: 700 }, (_, i) => ({
+const columnNames = ['id', 'gene', 'score', 'note'] as const;
+const pickRandom = <T>(values: readonly T[]): T =>
+  values[Math.floor(randomNumber() * values.length)]!;
+const tableRows: readonly TableRow[] = Array.from({ length: 700 }, (_, i) => ({
   id: String(i),
-  gene: pick(['TP53', 'tp53', 'KRAS', 'brca2', 'Été', null]),
-  score: pick(['1', '1.0', '-2.50', '1e3', '007', 'NA', 'nan', '12', null]),
-  note: pick(['plain', 'two words', 'with, comma', 'say "so"', "'=1+1", null]),
+  gene: pickRandom(['TP53', 'tp53', 'KRAS', 'brca2', 'Été', null]),
+  score: pickRandom(['1', '1.0', '-2.50', '1e3', '007', 'NA', 'nan', '12', null]),
+  note: pickRandom(['plain', 'two words', 'with, comma', 'say "so"', "'=1+1", null]),
 }));
 const quoteCell = (cell: string | null): string =>
   /[",\t]/.test(cell ?? '') ? `"${cell!.replaceAll('"', '""')}"` : (cell ?? '');
 const tableText = (delimiter: string): string =>
-  [[...names], ...rows.map((row) => names.map((name) => quoteCell(row[name]!)))]
+  [[...columnNames], ...tableRows.map((row) => columnNames.map((name) => quoteCell(row[name]!)))]
     .map((line) => `${line.join(delimiter)}\n`)
     .join('');
 const lowerCase = (value: string | null): string | undefined => value?.toLowerCase();
-/** The number in a cell; undefined if the cell is no number. */
+/** Returns the number in a cell; undefined if the cell does not contain a number. */
 const numberOfCell = (cell: string | null): number | undefined =>
   cell === null || !Number.isFinite(Number(cell)) ? undefined : Number(cell);
 
@@ -70,13 +76,13 @@ describe('the whole file', () => {
     ['a.txt.gz', () => gzipSync(tableText('\t'))],
   ] as const)(`%s has texts, in the file’s order (seed ${seed})`, async (name, bytes) => {
     const id = await uploadFile(name, bytes());
-    expect(await fieldsOf(id)).toEqual(names);
-    const { status, json } = await ask(id, { limit: 1_000 });
+    expect(await fieldsOfFile(id)).toEqual(columnNames);
+    const { status, json } = await queryFile(id, { limit: 1_000 });
     expect(status).toBe(200);
     expect(Object.keys(json)).toEqual(['object_id', 'results', 'total', 'offset', 'took']);
-    expect(json).toMatchObject({ object_id: id, total: rows.length, offset: null });
-    expect(json['results']).toEqual(rows);
-    expect(Object.keys((json['results'] as Cells[])[0]!)).toEqual(names);
+    expect(json).toMatchObject({ object_id: id, total: tableRows.length, offset: null });
+    expect(json['results']).toEqual(tableRows);
+    expect(Object.keys((json['results'] as TableRow[])[0]!)).toEqual(columnNames);
   });
 
   test('bzip2 is the same file', async () => {
@@ -88,7 +94,7 @@ describe('the whole file', () => {
       'regions.tsv.bz2',
       readFileSync('test/fixtures/files/regions.tsv.bz2'),
     );
-    const { json } = await ask(id, { limit: 1_000 });
+    const { json } = await queryFile(id, { limit: 1_000 });
     expect(json['results']).toEqual(
       lines.map((line) => Object.fromEntries(head!.map((name, i) => [name, line[i] || null]))),
     );
@@ -102,23 +108,27 @@ describe('the whole file', () => {
     ];
     const lines = records.map((record) => `${JSON.stringify(record)}\n`).join('');
     const id = await uploadFile(name, name.endsWith('gz') ? gzipSync(lines) : lines);
-    expect(await fieldsOf(id)).toEqual(['n', 'x', 's', 'flag', 'tags', 'deep', 'none', 'more']);
-    const { json } = await ask(id);
+    expect(await fieldsOfFile(id)).toEqual(['n', 'x', 's', 'flag', 'tags', 'deep', 'none', 'more']);
+    const { json } = await queryFile(id);
     expect(json['results']).toEqual(records.map((record) => ({ more: null, ...record })));
-    const found = await ask(id, { filters: [['n__gt', 1]], fields: ['deep.gene'] });
+    const found = await queryFile(id, { filters: [['n__gt', 1]], fields: ['deep.gene'] });
     expect(found.json).toMatchObject({ total: 1, results: [{ deep: { gene: 'KRAS' } }] });
   });
 
   test('a header line of BED may begin with #, and a file of a header has no records', async () => {
     const bed = await uploadFile('x.bed', '#chrom\tstart\nchr1\t5\n');
-    expect(await fieldsOf(bed)).toEqual(['#chrom', 'start']);
-    expect((await ask(bed)).json['results']).toEqual([{ '#chrom': 'chr1', start: '5' }]);
+    expect(await fieldsOfFile(bed)).toEqual(['#chrom', 'start']);
+    expect((await queryFile(bed)).json['results']).toEqual([{ '#chrom': 'chr1', start: '5' }]);
     const emptyTable = await uploadFile('none.csv', 'a,b\n');
-    expect(await fieldsOf(emptyTable)).toEqual(['a', 'b']);
-    expect((await ask(emptyTable)).json).toMatchObject({ results: [], total: 0, offset: null });
+    expect(await fieldsOfFile(emptyTable)).toEqual(['a', 'b']);
+    expect((await queryFile(emptyTable)).json).toMatchObject({
+      results: [],
+      total: 0,
+      offset: null,
+    });
     const empty = await uploadFile('empty.csv', '');
-    expect(await fieldsOf(empty)).toEqual([]);
-    expect((await ask(empty)).json).toMatchObject({ results: [], total: 0 });
+    expect(await fieldsOfFile(empty)).toEqual([]);
+    expect((await queryFile(empty)).json).toMatchObject({ results: [], total: 0 });
   });
 });
 
@@ -128,9 +138,9 @@ describe('filters, fields and pages', () => {
     id = await uploadFile('filters.csv', tableText(','));
   });
 
-  const gene = (row: Cells): string | null => row['gene']!;
-  const score = (row: Cells): number => numberOfCell(row['score']!) ?? Number.NaN;
-  const cases: readonly (readonly [unknown, (row: Cells) => boolean])[] = [
+  const gene = (row: TableRow): string | null => row['gene']!;
+  const score = (row: TableRow): number => numberOfCell(row['score']!) ?? Number.NaN;
+  const cases: readonly (readonly [unknown, (row: TableRow) => boolean])[] = [
     [[['gene', 'tp53']], (row) => lowerCase(gene(row)) === 'tp53'],
     [[['gene', null]], (row) => gene(row) === null],
     [[['gene__iexact', 'KRAS']], (row) => lowerCase(gene(row)) === 'kras'],
@@ -166,8 +176,8 @@ describe('filters, fields and pages', () => {
   ];
 
   test.each(cases)('%j finds what a plain filter finds', async (filters, isWanted) => {
-    const { status, json } = await ask(id, { filters, limit: 10_000 });
-    const expectedRows = rows.filter(isWanted);
+    const { status, json } = await queryFile(id, { filters, limit: 10_000 });
+    const expectedRows = tableRows.filter(isWanted);
     expect([status, json['total'], json['offset']]).toEqual([200, expectedRows.length, null]);
     expect(json['results']).toEqual(expectedRows);
     expect(expectedRows.length).toBeGreaterThan(0);
@@ -177,8 +187,8 @@ describe('filters, fields and pages', () => {
     const cells = ['12', '1_2', 'inf', '-Infinity', 'nan', ' 12 ', '+12', '12.', '1.2e1', '.5', '1e999', '0x0c', '1,2', '']; // prettier-ignore
     const numbers = await uploadFile('numbers.csv', `id,v\n${cells.map((cell, i) => `${i},"${cell}"`).join('\n')}\n`); // prettier-ignore
     const found = async (filters: unknown): Promise<unknown[]> => {
-      const { json } = await ask(numbers, { filters });
-      return (json['results'] as Cells[]).map(({ v }) => v);
+      const { json } = await queryFile(numbers, { filters });
+      return (json['results'] as TableRow[]).map(({ v }) => v);
     };
     expect(await found([['v__range', [11, 13]]])).toEqual(['12', ' 12 ', '+12', '12.', '1.2e1']);
     expect(await found([['v__lt', 1]])).toEqual(['.5']);
@@ -187,29 +197,37 @@ describe('filters, fields and pages', () => {
 
   test('pages together are all rows, and each has the exact total', async () => {
     const filters = [['gene__in', ['TP53', 'KRAS']]];
-    const expectedRows = rows.filter((row) => ['tp53', 'kras'].includes(lowerCase(gene(row))!));
+    const expectedRows = tableRows.filter((row) =>
+      ['tp53', 'kras'].includes(lowerCase(gene(row))!),
+    );
     const walkedRows: unknown[] = [];
     let offset: number | null = 0;
     while (offset !== null) {
-      const { json } = await ask(id, { filters, limit: 37, offset });
+      const { json } = await queryFile(id, { filters, limit: 37, offset });
       expect(json['total']).toBe(expectedRows.length);
       walkedRows.push(...(json['results'] as unknown[]));
       offset = json['offset'] as number | null;
       if (offset !== null) expect(offset).toBe(walkedRows.length);
     }
     expect(walkedRows).toEqual(expectedRows);
-    expect((await ask(id, { limit: 1 })).json).toMatchObject({ total: rows.length, offset: 1 });
-    expect((await ask(id, { limit: 0 })).json).toMatchObject({ total: rows.length, results: [] });
+    expect((await queryFile(id, { limit: 1 })).json).toMatchObject({
+      total: tableRows.length,
+      offset: 1,
+    });
+    expect((await queryFile(id, { limit: 0 })).json).toMatchObject({
+      total: tableRows.length,
+      results: [],
+    });
   });
 
   test('fields have the requested order, without the excluded ones', async () => {
-    const someResults = (await ask(id, { fields: ['note', 'id'], limit: 3 })).json[
+    const someResults = (await queryFile(id, { fields: ['note', 'id'], limit: 3 })).json[
       'results'
-    ] as Cells[];
-    expect(someResults).toEqual(rows.slice(0, 3).map(({ note, id }) => ({ note, id })));
+    ] as TableRow[];
+    expect(someResults).toEqual(tableRows.slice(0, 3).map(({ note, id }) => ({ note, id })));
     expect(someResults.map(Object.keys)).toEqual(someResults.map(() => ['note', 'id']));
-    const restAnswer = await ask(id, { exclude_fields: ['note', 'nothing'], limit: 1 });
-    expect(Object.keys((restAnswer.json['results'] as Cells[])[0]!)).toEqual([
+    const restAnswer = await queryFile(id, { exclude_fields: ['note', 'nothing'], limit: 1 });
+    expect(Object.keys((restAnswer.json['results'] as TableRow[])[0]!)).toEqual([
       'id',
       'gene',
       'score',
@@ -220,15 +238,19 @@ describe('filters, fields and pages', () => {
     ['csv', ','],
     ['tsv', '\t'],
   ])('output_format %s: each result is one line without header', async (format, delimiter) => {
-    const { json } = await ask(id, { output_format: format, limit: 1_000, fields: ['note', 'id'] });
+    const { json } = await queryFile(id, {
+      output_format: format,
+      limit: 1_000,
+      fields: ['note', 'id'],
+    });
     const cell = (value: string | null): string => {
       const isQuoted = value?.includes('"') || value?.includes(delimiter);
       return isQuoted ? `"${value!.replaceAll('"', '""')}"` : (value ?? '');
     };
     expect(json['results']).toEqual(
-      rows.map((row) => [row['note']!, row['id']!].map(cell).join(delimiter)),
+      tableRows.map((row) => [row['note']!, row['id']!].map(cell).join(delimiter)),
     );
-    expect(json['total']).toBe(rows.length);
+    expect(json['total']).toBe(tableRows.length);
   });
 });
 
@@ -254,12 +276,12 @@ describe('refusals', () => {
     [{ limit: 10_001 }, 'limit'],
     [{ offset: -1 }, 'offset'],
   ])('%j is a 400 that names %s', async (body, key) => {
-    const { status, json } = await ask(id, body);
+    const { status, json } = await queryFile(id, body);
     expect([status, Object.keys(json)]).toEqual([400, [key]]);
   });
 
   test('regular expressions are named', async () => {
-    const { text: answer } = await ask(id, { filters: [['b__regexp', 'x']] });
+    const { text: answer } = await queryFile(id, { filters: [['b__regexp', 'x']] });
     expect(answer).toContain('regexp');
   });
 
@@ -267,20 +289,20 @@ describe('refusals', () => {
     const postObject = (object: object): Promise<Answer> =>
       ann.post('/v2/objects', { vault_id: vaultId, ...object });
     const vcf = await uploadFile('x.vcf.gz', gzipSync('##fileformat=VCFv4.2\n'));
-    expect((await ask(vcf)).text).toContain('.csv, .tsv, .bed, .json, .jsonl');
+    expect((await queryFile(vcf)).text).toContain('.csv, .tsv, .bed, .json, .jsonl');
     const folder = idOf(await postObject({ object_type: 'folder', filename: 'f' }));
     const dataset = idOf(await postObject({ object_type: 'dataset', filename: 'd' }));
     const waitingId = idOf(await postObject({ object_type: 'file', filename: 'w.csv' }));
     for (const one of [vcf, folder, dataset, waitingId]) {
       const fields = await ann.get(`/v2/objects/${one}/fields`);
-      expect([(await ask(one)).status, fields.status]).toEqual([400, 400]);
+      expect([(await queryFile(one)).status, fields.status]).toEqual([400, 400]);
     }
-    expect((await ask(waitingId)).text).toContain('not been uploaded yet');
+    expect((await queryFile(waitingId)).text).toContain('not been uploaded yet');
   });
 
   test('cells beyond the header are texts in columns named by position', async () => {
     const wideFile = await uploadFile('wide.csv', 'a,b\n1,2\n\n1,2,3\n');
-    const { json } = await ask(wideFile);
+    const { json } = await queryFile(wideFile);
     expect(json['results']).toMatchObject([{ a: '1', b: '2' }, { a: '1', b: '2', column_2: '3' }]);
   }); // prettier-ignore
 
@@ -291,43 +313,50 @@ describe('refusals', () => {
   ])('%s is a 400 with file, line and reason', async (name, bytes, reason) => {
     const badFile = await uploadFile(name, bytes);
     for (let i = 0; i < 2; i++) {
-      const { status, json } = await ask(badFile);
+      const { status, json } = await queryFile(badFile);
       expect([status, String(json['detail'])]).toEqual([400, expect.stringContaining(reason)]);
     }
-    expect(tablesOf(badFile)).toEqual([]);
+    expect(tableFilesOf(badFile)).toEqual([]);
   });
 });
 
 describe('tables are created once', () => {
   test('a second query reads the table that the first has created', async () => {
     const id = await uploadFile('once.csv', tableText(','));
-    await ask(id);
-    const tableFiles = tablesOf(id);
+    await queryFile(id);
+    const tableFiles = tableFilesOf(id);
     expect(tableFiles.length).toBeGreaterThan(1);
-    await ask(id, { filters: [['gene', 'TP53']] });
+    await queryFile(id, { filters: [['gene', 'TP53']] });
     await ann.get(`/v2/objects/${id}/fields`);
-    expect(tablesOf(id)).toEqual(tableFiles);
+    expect(tableFilesOf(id)).toEqual(tableFiles);
   });
 
   test('two at once share one', async () => {
     const id = await uploadFile('both.csv', tableText(','));
-    const answers = await Promise.all([ask(id), ask(id), ann.get(`/v2/objects/${id}/fields`)]);
+    const answers = await Promise.all([
+      queryFile(id),
+      queryFile(id),
+      ann.get(`/v2/objects/${id}/fields`),
+    ]);
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
-    const folders = new Set(tablesOf(id).map((path) => path.split('/').at(-2)));
+    const folders = new Set(tableFilesOf(id).map((path) => path.split('/').at(-2)));
     expect(folders.size).toBe(1);
   });
 
   test('another upload brings another table, a deletion takes it', async () => {
     const id = await uploadFile('twice.csv', 'a\n1\n');
-    expect((await ask(id)).json['results']).toEqual([{ a: '1' }]);
+    expect((await queryFile(id)).json['results']).toEqual([{ a: '1' }]);
     const version = (await server.catalog.fileVersions.get(id, 1))!;
     const secondUrl = server.url + uploadTarget(urlSigner(server.key), ann.user.id, version);
-    expect((await send('', 'PUT', secondUrl, 'b\n2\n3\n')).status).toBe(200);
-    expect(tablesOf(id)).toEqual([]);
-    expect((await ask(id)).json).toMatchObject({ results: [{ b: '2' }, { b: '3' }], total: 2 });
+    expect((await sendRequest('', 'PUT', secondUrl, 'b\n2\n3\n')).status).toBe(200);
+    expect(tableFilesOf(id)).toEqual([]);
+    expect((await queryFile(id)).json).toMatchObject({
+      results: [{ b: '2' }, { b: '3' }],
+      total: 2,
+    });
     await ann.delete(`/v2/objects/${id}`);
-    expect(tablesOf(id)).toEqual([]);
-    expect((await ask(id)).status).toBe(404);
+    expect(tableFilesOf(id)).toEqual([]);
+    expect((await queryFile(id)).status).toBe(404);
   });
 
   test('those used longest ago go when the budget is reached', async () => {
@@ -337,14 +366,14 @@ describe('tables are created once', () => {
     ];
     const changedBudgets = budgets as unknown as Record<string, number>;
     const before = budgets.fileTableBytes;
-    changedBudgets['fileTableBytes'] = 2.5 * (1 << 20); // two small tables
+    changedBudgets['fileTableBytes'] = 2.5 * (1 << 20); // space for two small tables
     try {
-      await ask(first);
-      await ask(second);
-      await ask(first);
-      await ask(await uploadFile('3.csv', tableText(',')));
-      expect([tablesOf(first).length > 0, tablesOf(second)]).toEqual([true, []]);
-      expect((await ask(second)).json['total']).toBe(rows.length);
+      await queryFile(first);
+      await queryFile(second);
+      await queryFile(first);
+      await queryFile(await uploadFile('3.csv', tableText(',')));
+      expect([tableFilesOf(first).length > 0, tableFilesOf(second)]).toEqual([true, []]);
+      expect((await queryFile(second)).json['total']).toBe(tableRows.length);
     } finally {
       changedBudgets['fileTableBytes'] = before;
     }
@@ -352,10 +381,10 @@ describe('tables are created once', () => {
 
   test('whoever waits gets the table though the worker dies', async () => {
     const id = await uploadFile('dies.csv', tableText(','));
-    const pendingAnswer = ask(id);
+    const pendingAnswer = queryFile(id);
     const pid = server.scheduler.status().workerPid!;
     process.kill(pid, 'SIGKILL');
-    expect((await pendingAnswer).json).toMatchObject({ total: rows.length });
+    expect((await pendingAnswer).json).toMatchObject({ total: tableRows.length });
   });
 
   test('when no request waits any longer, the creation stops and leaves no files', async () => {
@@ -366,14 +395,14 @@ describe('tables are created once', () => {
     const usesLeft = fileTables.use(file, abort.signal, async () => 'never');
     abort.abort();
     await expect(usesLeft).rejects.toMatchObject({ code: 'canceled' });
-    expect((await ask(id)).json).toMatchObject({ total: rows.length });
-    const folders = new Set(tablesOf(id).map((path) => path.split('/').at(-2)));
+    expect((await queryFile(id)).json).toMatchObject({ total: tableRows.length });
+    const folders = new Set(tableFilesOf(id).map((path) => path.split('/').at(-2)));
     expect(folders.size).toBe(1);
   });
 });
 
 test('a file that is too large as a table is refused, and the budget is named (T0)', async () => {
-  const ownServer = await startServer({ scheduler: { startHost: hostInProcess } });
+  const ownServer = await startServer({ scheduler: { startHost: startHostInProcess } });
   const changedBudgets = budgets as unknown as Record<string, number>;
   const before = budgets.fileTableBytes;
   changedBudgets['fileTableBytes'] = 1_000;
@@ -382,7 +411,7 @@ test('a file that is too large as a table is refused, and the budget is named (T
     const vault = idOf(await ben.post('/v2/vaults', { name: 'Ben' }));
     const file = { vault_id: vault, object_type: 'file', filename: 'large.csv' };
     const createdObject = await ben.post('/v2/objects', file);
-    await send('', 'PUT', String(createdObject.json['upload_url']), tableText(','));
+    await sendRequest('', 'PUT', String(createdObject.json['upload_url']), tableText(','));
     const { status, json } = await ben.post(`/v2/objects/${idOf(createdObject)}/data`, {});
     expect([status, json['detail']]).toEqual([
       400,
@@ -399,7 +428,7 @@ test('a file that is too large as a table is refused, and the budget is named (T
 
 test(`damaged files are refused or read, by the worker alone (F18, seed ${seed})`, async () => {
   const pid = server.scheduler.status().workerPid;
-  const json = rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+  const json = tableRows.map((row) => `${JSON.stringify(row)}\n`).join('');
   const sources: readonly (readonly [string, Uint8Array])[] = [
     ['m.csv', Buffer.from(tableText(','))],
     ['m.tsv.gz', gzipSync(tableText('\t'))],
@@ -413,7 +442,7 @@ test(`damaged files are refused or read, by the worker alone (F18, seed ${seed})
       damagedBytes[Math.floor(randomNumber() * damagedBytes.length)] = Math.floor(
         randomNumber() * 256,
       );
-    const { status, json: answer } = await ask(await uploadFile(name, damagedBytes));
+    const { status, json: answer } = await queryFile(await uploadFile(name, damagedBytes));
     const isTold = status === 200 || String(answer['detail']).startsWith('m');
     expect([name, [200, 400].includes(status), isTold]).toEqual([name, true, true]);
   }

@@ -2,29 +2,37 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { sweepExpired } from '../../../scheduler/queue/sweep.js';
-import { startLab } from '../lab.js';
-import { grant, idOf, listOf, send, waitFor, type Answer, type Client } from '../server.js';
+import { startServerFixture } from '../lab.js';
+import {
+  grantPermission,
+  idOf,
+  listOf,
+  sendRequest,
+  waitForJob,
+  type Answer,
+  type Client,
+} from '../server.js';
 
-/* Versions of files (contract 6.8). */
+/* Tests versions of files (contract 6.8), with small limits for uploads. */
 
-const limits = { multipartBytes: 1000, partBytes: 400 };
-const { server, ann, newDataset } = await startLab({ limits });
-let reader: Client;
+const uploadLimits = { multipartBytes: 1000, partBytes: 400 };
+const { server, ann, newDataset } = await startServerFixture({ limits: uploadLimits });
+let readerClient: Client;
 let strangerClient: Client;
 let vaultId: number;
-let plainId: number;
+let plainFileId: number;
 
 beforeAll(async () => {
   vaultId = idOf(await ann.post('/v2/vaults', { name: 'Versions', versioning: 'enabled' }));
-  plainId = idOf(await ann.post('/v2/vaults', { name: 'Plain' }));
-  reader = await server.user('reader');
+  plainFileId = idOf(await ann.post('/v2/vaults', { name: 'Plain' }));
+  readerClient = await server.user('reader');
   strangerClient = await server.user('stranger', { domain: 'other' });
-  await grant(server, vaultId, reader, 'read');
+  await grantPermission(server, vaultId, readerClient, 'read');
 });
 
 const md5Of = (text: string): string => createHash('md5').update(text).digest('hex');
 
-/** Creates a file, or a version of it, and uploads its content unless that is null; returns the answer of the create. */
+/** Creates a file or a version of one, and uploads `content` unless it is null; returns the answer to the create. */
 async function putFile(
   filename: string,
   content: string | null,
@@ -37,23 +45,23 @@ async function putFile(
 }
 
 function uploadContent(made: Answer, content: string): Promise<Answer> {
-  return send('', 'PUT', String(made.json['upload_url']), content);
+  return sendRequest('', 'PUT', String(made.json['upload_url']), content);
 }
 
-async function readPath(path: string, who: Client = ann): Promise<string> {
+async function downloadPath(path: string, who: Client = ann): Promise<string> {
   const { json } = await who.get(path);
-  return (await send('', 'GET', String(json['download_url']))).text;
+  return (await sendRequest('', 'GET', String(json['download_url']))).text;
 }
 
-const currentContent = (id: number): Promise<string> => readPath(`/v2/objects/${id}/download`);
+const currentContent = (id: number): Promise<string> => downloadPath(`/v2/objects/${id}/download`);
 
-/** Number, deletion and content of the versions, as the list has them. */
+/** Returns the number, deletion and content of each version in the list of a file's versions. */
 async function versionsOf(id: number, query = '?show_deleted=True'): Promise<readonly unknown[][]> {
   const list = listOf(await ann.get(`/v2/objects/${id}/versions${query}`));
   return list.map((one) => [one['id'], one['is_deleted'], one['is_current']]);
 }
 
-async function contentsOf(id: number): Promise<readonly string[]> {
+async function storedContentNames(id: number): Promise<readonly string[]> {
   const names = await readdir(server.data.objects);
   return names.filter((name) => name.startsWith(`${id}-`)).toSorted();
 }
@@ -84,15 +92,15 @@ describe('a file that is created under an existing name', () => {
     expect((await ann.get(`/v2/objects/${id}`)).json).toMatchObject(after);
     expect(await currentContent(id)).toBe('second');
     expect(await versionsOf(id)).toEqual([[2, false, true], [1, false, false]]); // prettier-ignore
-    expect(await readPath(`/v2/objects/${id}/versions/1`)).toBe('first');
+    expect(await downloadPath(`/v2/objects/${id}/versions/1`)).toBe('first');
     expect(await fileBytes()).toBe(11);
   });
 
   test('is another file where the vault keeps no versions, or another kind of object has the name', async () => {
-    const plainVault = { vault_id: plainId };
+    const plainVault = { vault_id: plainFileId };
     const first = await putFile('b.txt', 'first', plainVault);
     expect((await putFile('b.txt', null, plainVault)).json).toMatchObject({ filename: 'b-1.txt', version_count: 1 }); // prettier-ignore
-    await ann.patch(`/v2/vaults/${plainId}`, { versioning: 'suspended' });
+    await ann.patch(`/v2/vaults/${plainFileId}`, { versioning: 'suspended' });
     expect((await putFile('b.txt', null, plainVault)).json).toMatchObject({ filename: 'b-2.txt' });
     expect((await ann.get(`/v2/objects/${idOf(first)}`)).json['version_count']).toBe(1);
     const folder = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'folder', filename: 'kinds' }); // prettier-ignore
@@ -135,7 +143,7 @@ describe('a file that is created under an existing name', () => {
     await uploadContent(third, '3');
     await uploadContent(second, '2');
     expect(await currentContent(id)).toBe('3');
-    expect(await readPath(`/v2/objects/${id}/versions/2`)).toBe('2');
+    expect(await downloadPath(`/v2/objects/${id}/versions/2`)).toBe('2');
   });
 });
 
@@ -148,19 +156,19 @@ describe('an upload to the address of a file that has content', () => {
     await uploadContent(firstVersion, 'second');
     await uploadContent(firstVersion, 'first');
     expect(await versionsOf(id)).toEqual([[3, false, true], [2, false, false], [1, false, false]]); // prettier-ignore
-    expect(await contentsOf(id)).toEqual([`${id}-1`, `${id}-2`, `${id}-3`]);
+    expect(await storedContentNames(id)).toEqual([`${id}-1`, `${id}-2`, `${id}-3`]);
   });
 
   test('replaces the content in a vault that keeps no versions', async () => {
-    const firstVersion = await putFile('replaced.txt', 'first', { vault_id: plainId });
+    const firstVersion = await putFile('replaced.txt', 'first', { vault_id: plainFileId });
     const id = idOf(firstVersion);
-    const before = await fileBytes(plainId);
+    const before = await fileBytes(plainFileId);
     const { download_url: url } = (await ann.get(`/v2/objects/${id}/download`)).json;
     await uploadContent(firstVersion, 'another');
     expect(await versionsOf(id)).toEqual([[2, false, true]]);
-    expect(await contentsOf(id)).toEqual([`${id}-2`]);
-    expect(await fileBytes(plainId)).toBe(before + 2);
-    expect((await send('', 'GET', String(url))).status).toBe(404);
+    expect(await storedContentNames(id)).toEqual([`${id}-2`]);
+    expect(await fileBytes(plainFileId)).toBe(before + 2);
+    expect((await sendRequest('', 'GET', String(url))).status).toBe(404);
   });
 });
 
@@ -175,13 +183,13 @@ describe('a version', () => {
     expect((await ann.get(`/v2/objects/${id}`)).json).toMatchObject({ version_count: 1, size: 5 });
     expect(await versionsOf(id, '')).toEqual([[1, false, true]]);
     expect(await versionsOf(id)).toEqual([[2, true, false], [1, false, true]]); // prettier-ignore
-    expect((await send('', 'GET', String(url))).status).toBe(404);
+    expect((await sendRequest('', 'GET', String(url))).status).toBe(404);
     expect((await ann.get(`/v2/objects/${id}/versions/2`)).status).toBe(404);
     const keptAnswer = await ann.delete(`/v2/objects/${id}/versions/1`);
     expect([keptAnswer.status, keptAnswer.text]).toEqual([409, expect.stringContaining('delete the file instead')]); // prettier-ignore
     expect((await ann.call('PUT', `/v2/objects/${id}/versions/2`)).json).toMatchObject({ is_deleted: false, is_current: true }); // prettier-ignore
     expect(await currentContent(id)).toBe('second');
-    expect((await send('', 'GET', String(url))).text).toBe('second');
+    expect((await sendRequest('', 'GET', String(url))).text).toBe('second');
   });
 
   test('that has no content yet can be deleted, and then takes none', async () => {
@@ -191,7 +199,7 @@ describe('a version', () => {
     expect((await ann.delete(`/v2/objects/${id}/versions/2`)).status).toBe(200);
     expect((await ann.delete(`/v2/objects/${id}/versions/1`)).status).toBe(409);
     expect((await uploadContent(second, 'late')).status).toBe(404);
-    expect(await contentsOf(id)).toEqual([]);
+    expect(await storedContentNames(id)).toEqual([]);
   });
 
   test('becomes current again as a new version with the same content', async () => {
@@ -202,7 +210,7 @@ describe('a version', () => {
     expect([restored.status, restored.json]).toEqual([200, expect.objectContaining(shownVersion)]);
     expect(await currentContent(id)).toBe('first');
     expect((await ann.get(`/v2/objects/${id}`)).json).toMatchObject({ mimetype: 'text/plain', version_count: 3 }); // prettier-ignore
-    expect(await readPath(`/v2/objects/${id}/versions/2`)).toBe('second');
+    expect(await downloadPath(`/v2/objects/${id}/versions/2`)).toBe('second');
     await putFile('restored.txt', null);
     await ann.delete(`/v2/objects/${id}/versions/2`);
     for (const version_id of [undefined, 'x', 2, 3, 4, 5]) {
@@ -221,7 +229,7 @@ describe('a version', () => {
     expect(await versionsOf(id)).toEqual([[3, false, true], [1, false, false]]); // prettier-ignore
     await ann.post(`/v2/objects/${id}/versions/current`, { version_id: 1 });
     expect(await versionsOf(id)).toEqual([[4, false, true], [3, false, false], [1, false, false]]); // prettier-ignore
-    expect(await contentsOf(id)).toEqual([`${id}-1`, `${id}-3`, `${id}-4`]);
+    expect(await storedContentNames(id)).toEqual([`${id}-1`, `${id}-3`, `${id}-4`]);
   });
 
   test('is removed with its content some days after its deletion, and its number is not used again', async () => {
@@ -235,9 +243,9 @@ describe('a version', () => {
     const options = { keepVersionsMs: 5000, report: (): void => undefined };
     const sweep = (now: number): Promise<void> => sweepExpired(server.catalog, server.data, { ...options, now }); // prettier-ignore
     await sweep(at + 5000);
-    expect(await contentsOf(id)).toEqual([`${id}-1`, `${id}-2`]);
+    expect(await storedContentNames(id)).toEqual([`${id}-1`, `${id}-2`]);
     await sweep(at + 5001);
-    expect(await contentsOf(id)).toEqual([`${id}-1`]);
+    expect(await storedContentNames(id)).toEqual([`${id}-1`]);
     expect(await fileBytes(vault_id)).toBe(bytes - 6);
     expect((await ann.call('PUT', `/v2/objects/${id}/versions/2`)).status).toBe(404);
     await putFile('purged.txt', 'third', { vault_id });
@@ -248,9 +256,9 @@ describe('a version', () => {
     const id = idOf(await putFile('deleted.txt', 'first'));
     await putFile('deleted.txt', 'second');
     await ann.delete(`/v2/objects/${id}/versions/1`);
-    expect(await contentsOf(id)).toHaveLength(2);
+    expect(await storedContentNames(id)).toHaveLength(2);
     await ann.delete(`/v2/objects/${id}`);
-    expect(await contentsOf(id)).toEqual([]);
+    expect(await storedContentNames(id)).toEqual([]);
     expect((await ann.get(`/v2/objects/${id}/versions`)).status).toBe(404);
   });
 
@@ -259,14 +267,14 @@ describe('a version', () => {
     await putFile('rights.txt', 'second');
     const version = `/v2/objects/${id}/versions/1`;
     const restore = `/v2/objects/${id}/versions/current`;
-    expect(await readPath(version, reader)).toBe('first');
+    expect(await downloadPath(version, readerClient)).toBe('first');
     for (const [method, path] of [
       ['PUT', version],
       ['DELETE', version],
       ['POST', restore],
     ] as const) {
       // prettier-ignore
-      expect((await reader.call(method, path, { version_id: 1 })).status).toBe(403);
+      expect((await readerClient.call(method, path, { version_id: 1 })).status).toBe(403);
       expect((await strangerClient.call(method, path, { version_id: 1 })).status).toBe(404);
     }
     expect((await strangerClient.get(version)).status).toBe(404);
@@ -308,7 +316,7 @@ describe('the rest of the server', () => {
       const parts = [];
       for (const part of json['presigned_urls'] as Record<string, number | string>[]) {
         const piece = bytes.slice(Number(part['start_byte']), Number(part['end_byte']) + 1);
-        const partAnswer = await send('', 'PUT', String(part['upload_url']), piece);
+        const partAnswer = await sendRequest('', 'PUT', String(part['upload_url']), piece);
         parts.push({ part_number: part['part_number'], etag: partAnswer.headers.get('etag') });
       }
       const previous = number === 2 ? 'small' : 'x'.repeat(900) + '2'.repeat(150);
@@ -319,10 +327,10 @@ describe('the rest of the server', () => {
     }
     const { json } = await putFile('parts.bin', null, { size: 2000 });
     const [part] = json['presigned_urls'] as Record<string, string>[];
-    expect((await send('', 'PUT', part!['upload_url']!, 'z'.repeat(400))).status).toBe(200);
-    expect(await readdir(server.data.parts)).toEqual([`${id}-4`]);
+    expect((await sendRequest('', 'PUT', part!['upload_url']!, 'z'.repeat(400))).status).toBe(200);
+    expect(await readdir(server.data.uploadParts)).toEqual([`${id}-4`]);
     expect((await ann.delete(`/v2/objects/${id}/multipart-upload`)).status).toBe(200);
-    expect(await readdir(server.data.parts)).toEqual([]);
+    expect(await readdir(server.data.uploadParts)).toEqual([]);
     expect((await currentContent(id)).startsWith('y')).toBe(true);
   });
 
@@ -340,7 +348,7 @@ describe('the rest of the server', () => {
     const id = idOf(await putFile('copied.txt', 'first'));
     await putFile('copied.txt', 'second');
     const createdCopyTask = await ann.post('/v2/object_copy_tasks', { source_vault_id: vaultId, source_object_id: id, target_vault_id: vaultId }); // prettier-ignore
-    expect((await waitFor(ann, `/v2/object_copy_tasks/${idOf(createdCopyTask)}`)).json['status']).toBe('completed'); // prettier-ignore
+    expect((await waitForJob(ann, `/v2/object_copy_tasks/${idOf(createdCopyTask)}`)).json['status']).toBe('completed'); // prettier-ignore
     const [copy] = listOf(await ann.get(`/v2/objects?vault_id=${vaultId}&path=/copied-1.txt`));
     expect(copy).toMatchObject({ version_count: 1, size: 6, md5: md5Of('second') });
     expect(await currentContent(Number(copy!['id']))).toBe('second');
@@ -352,7 +360,7 @@ describe('the rest of the server', () => {
     const found: unknown[] = [];
     for (let i = 0; i < 2; i++) {
       const body = { dataset_id, format: 'csv', target_full_path: 'Versions:/out/a.csv' };
-      const { json } = await waitFor(ann, `/v2/dataset_exports/${idOf(await ann.post('/v2/dataset_exports', body))}`); // prettier-ignore
+      const { json } = await waitForJob(ann, `/v2/dataset_exports/${idOf(await ann.post('/v2/dataset_exports', body))}`); // prettier-ignore
       const [file] = listOf(await ann.get(`/v2/objects?vault_id=${vaultId}&path=/out/a.csv`));
       found.push([
         json['status'],
@@ -376,7 +384,7 @@ describe('the rest of the server', () => {
       const createdImport = await ann.post('/v2/dataset_imports', { dataset_id, ...sourceParams });
       await uploadContent(file, '{"v":"second"}\n');
       expect(await server.catalog.imports.revisionOf(idOf(createdImport), id)).toBe(1);
-      await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
+      await waitForJob(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
       const { results } = (await ann.post(`/v2/datasets/${dataset_id}/data`, { fields: ['v'] })).json; // prettier-ignore
       expect(results).toEqual([{ v: 'first' }]);
     },

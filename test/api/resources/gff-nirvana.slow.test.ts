@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
-import { startLab } from '../lab.js';
-import { idOf, send, waitFor } from '../server.js';
+import { startServerFixture } from '../lab.js';
+import { idOf, sendRequest, waitForJob } from '../server.js';
 
-const { ann, vaultId } = await startLab();
+const { ann, vaultId } = await startServerFixture();
 
-interface Imported {
+interface ImportedDataset {
   readonly json: Record<string, unknown>;
   readonly datasetId: number;
 }
@@ -15,22 +15,22 @@ async function importFile(
   filename: string,
   content: string | Buffer,
   readerParams?: Record<string, unknown>,
-): Promise<Imported> {
+): Promise<ImportedDataset> {
   const datasetId = idOf(
     await ann.post('/v2/datasets', { vault_id: vaultId, name: `${filename} records` }),
   );
   const file = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename });
-  await send('', 'PUT', String(file.json['upload_url']), content);
+  await sendRequest('', 'PUT', String(file.json['upload_url']), content);
   const createdImport = await ann.post('/v2/dataset_imports', {
     dataset_id: datasetId,
     object_id: idOf(file),
     ...(readerParams && { reader_params: readerParams }),
   });
-  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
+  const { json } = await waitForJob(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
   return { json, datasetId };
 }
 
-async function query(datasetId: number, body: object): Promise<Record<string, unknown>> {
+async function queryDataset(datasetId: number, body: object): Promise<Record<string, unknown>> {
   return (await ann.post(`/v2/datasets/${datasetId}/data`, body)).json;
 }
 
@@ -38,16 +38,16 @@ test('GFF3 is imported by its extension and found by attributes and coordinates'
   const content = readFileSync('test/fixtures/gff3/ensembl_grch38_97.gff3');
   const { json, datasetId } = await importFile('ensembl.gff3.gz', gzipSync(content));
   expect(json).toMatchObject({ status: 'completed', error_message: null, genome_build: 'GRCh38' });
-  expect((await query(datasetId, { limit: 0 }))['total']).toBe(82);
+  expect((await queryDataset(datasetId, { limit: 0 }))['total']).toBe(82);
   const parents = [['attributes.Parent', 'transcript:ENST00000456328']];
-  expect((await query(datasetId, { filters: parents, limit: 0 }))['total']).toBe(3);
+  expect((await queryDataset(datasetId, { filters: parents, limit: 0 }))['total']).toBe(3);
   const places = [
     ['genomic_coordinates.chromosome', 'chr1'],
     ['genomic_coordinates.start__lte', 12_227],
     ['genomic_coordinates.stop__gte', 11_869],
   ];
   const body = { genome_build: 'GRCh38', filters: places, limit: 0 };
-  expect((await query(datasetId, body))['total']).toBe(7);
+  expect((await queryDataset(datasetId, body))['total']).toBe(7);
 });
 
 test('GTF is imported by its extension', async () => {
@@ -55,7 +55,7 @@ test('GTF is imported by its extension', async () => {
   const { json, datasetId } = await importFile('ensembl.gtf.gz', content);
   expect(json).toMatchObject({ status: 'completed', genome_build: 'GRCh37' });
   const filters = [['attributes.gene_name', 'DDX11L1']];
-  expect((await query(datasetId, { filters, limit: 0 }))['total']).toBe(21);
+  expect((await queryDataset(datasetId, { filters, limit: 0 }))['total']).toBe(21);
 });
 
 test('sequences behind ##FASTA are no records, in however many chunks a worker reads them', async () => {
@@ -74,7 +74,7 @@ test('sequences behind ##FASTA are no records, in however many chunks a worker r
       status: 'completed',
       metadata: { progress: { processed_records: 30_000 }, validation: { errors_count: 0 } },
     });
-    expect((await query(datasetId, { limit: 0 }))['total']).toBe(30_000);
+    expect((await queryDataset(datasetId, { limit: 0 }))['total']).toBe(30_000);
   }
 });
 
@@ -86,7 +86,7 @@ test('Nirvana JSON is imported when it is asked for by name, and keeps its heade
   const text = `{"header":${JSON.stringify(header)},"positions":[\n${positions}\n],"genes":[\n{"name":"X"}\n]}\n`;
   const { json, datasetId } = await importFile('a.json.gz', gzipSync(text), { reader: 'Nirvana' });
   expect(json).toMatchObject({ status: 'completed', metadata: { source: header } });
-  expect((await query(datasetId, { limit: 0 }))['total']).toBe(50);
+  expect((await queryDataset(datasetId, { limit: 0 }))['total']).toBe(50);
 
   const cutImport = await importFile('cut.json', text.slice(0, 1000), { reader: 'nirvana' });
   expect(cutImport.json['status']).toBe('failed');
@@ -98,7 +98,7 @@ test('Nirvana JSON is imported when it is asked for by name, and keeps its heade
       'line.json: the bracket that closes the positions is missing: the file was cut off',
   });
   const recognizedImport = await importFile('b.json', text);
-  expect((await query(recognizedImport.datasetId, { limit: 0 }))['total']).toBe(50);
+  expect((await queryDataset(recognizedImport.datasetId, { limit: 0 }))['total']).toBe(50);
   const askedImport = await importFile('b.json', text, { reader: 'json' });
   expect(askedImport.json['error_message']).toContain('set reader_params.reader to "nirvana"');
 });

@@ -1,21 +1,21 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { startLab } from '../lab.js';
+import { startServerFixture } from '../lab.js';
 import { idOf } from '../server.js';
 
-/* Dataset functions in the expressions of imports: the worker's threads call the API process (contract 19; threats E4, E8). */
+/* Tests dataset functions in the expressions of imports: the threads of the worker call the API process (contract 19; threats E4, E8). */
 
-const { server, ann, vaultId, runImport } = await startLab();
+const { server, ann, vaultId, runImport } = await startServerFixture();
 const genes = ['BRCA1', 'TP53', 'EGFR', 'KRAS', 'MYC'];
 const knownRecords = Array.from({ length: 200 }, (_, i) => ({
   gene: genes[(i * i) % 4],
   score: i / 8,
   tags: i % 3 === 0 ? ['a', 'b'] : ['c'],
 }));
-let knownId: number;
+let knownDatasetId: number;
 
 beforeAll(async () => {
-  knownId = await newDataset('known');
-  await importRecords(knownId, knownRecords, [{ name: 'score', data_type: 'double' }]);
+  knownDatasetId = await newDataset('known');
+  await importRecords(knownDatasetId, knownRecords, [{ name: 'score', data_type: 'double' }]);
 });
 
 async function newDataset(name: string): Promise<number> {
@@ -48,7 +48,7 @@ test('give each record what a query gives', async () => {
       { name: 'top', expression: "dataset_query(D, fields=['score'], filters=[['gene', record.gene]], ordering=['-score'])", is_transient: true },
       { name: 'best', expression: 'record.top[0].score if record.top else None', data_type: 'double', depends_on: ['top'] },
     ],
-    { annotator_params: { data: { D: knownId } } },
+    { annotator_params: { data: { D: knownDatasetId } } },
   ); // prettier-ignore
   const rows = await storedRecords(datasetId);
   expect(rows).toHaveLength(records.length);
@@ -86,7 +86,7 @@ describe('are answered together', () => {
     await importRecords(linksId, links, []);
   });
 
-  /** The fields as they are where an empty list and a missing one are the same. */
+  /** Returns a record in a form in which an empty list and a missing one are equal. */
   const shownRow = ({ i, link, far, counts, both }: Record<string, unknown>) => ({ i, link: link ?? null, far, counts: counts ?? [], both: both ?? null });
 
   test.each([{}, { post_annotation_expression: 'record' }])('in an import with %j', async (more) => {
@@ -130,7 +130,10 @@ test('reach what their user may read, and nothing else', async () => {
   const secret = idOf(await bob.post('/v2/datasets', { vault_id: vault, name: 'secret' }));
   const datasetId = await newDataset('rights');
   const count = (id: number) => ({ name: `n${id}`, expression: `dataset_count(${id})` });
-  const mistake = { name: 'bad', expression: `dataset_count(${knownId}, filters=[['nope', 1]])` };
+  const mistake = {
+    name: 'bad',
+    expression: `dataset_count(${knownDatasetId}, filters=[['nope', 1]])`,
+  };
   await importRecords(datasetId, [{ i: 1 }], [count(secret), count(1), mistake]);
   const [row] = await storedRecords(datasetId);
   const errors = row!['_errors'] as Record<string, string>;

@@ -2,15 +2,15 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { hostileTexts } from '../../engine/query/hostile.js';
 import { idOf, listOf, startServer, type Client, type TestServer } from '../server.js';
 
-/** One text of each kind; the engine's own test uses all texts in every part of a query. */
-const corpus = hostileTexts.filter(
+/** One hostile text of each kind; the engine's own test uses all texts in every part of a query. */
+const injectionTexts = hostileTexts.filter(
   (text, i) => i % 13 === 0 || /^(__|\W{1,2}$|_id|NaN|9)/.test(text),
 );
 
 let server: TestServer;
 let ann: Client;
 let datasetId: number;
-let setId: number;
+let beaconSetId: number;
 let beaconId: number;
 let fieldIds: readonly number[];
 let cursor: string;
@@ -27,8 +27,8 @@ beforeAll(async () => {
   datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'a', fields }));
   const records = Array.from({ length: 9 }, (_, n) => ({ gene: `G${n}`, n, d: '2016-05-01' }));
   await ann.post('/v2/dataset_imports', { dataset_id: datasetId, data_records: records });
-  setId = idOf(await ann.post('/v2/beacon_sets', { title: 'Cohorts', description: 'all' }));
-  const beacon = { beacon_set_id: setId, title: 'A', vault_object_id: datasetId };
+  beaconSetId = idOf(await ann.post('/v2/beacon_sets', { title: 'Cohorts', description: 'all' }));
+  const beacon = { beacon_set_id: beaconSetId, title: 'A', vault_object_id: datasetId };
   beaconId = idOf(await ann.post('/v2/beacons', beacon));
   fieldIds = listOf(await ann.get(`/v2/datasets/${datasetId}/fields`)).map((view) => view['id'] as number); // prettier-ignore
   cursor = (await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 2, cursor: true })).json['cursor'] as string; // prettier-ignore
@@ -38,8 +38,8 @@ afterAll(async () => {
   expect(Object.keys(Object.prototype)).toEqual([]);
 });
 
-/** Every part of a query that takes text. */
-const parts: readonly ((text: string) => object)[] = [
+/** Functions that return a query with a text, one for each part of a query that takes text. */
+const queryParts: readonly ((text: string) => object)[] = [
   (text) => ({ filters: [[text, text]] }),
   (text) => ({ filters: [{ [text]: [['gene', text]] }] }),
   (text) => ({ filters: [[`gene__${text}`, text]] }),
@@ -50,9 +50,9 @@ const parts: readonly ((text: string) => object)[] = [
   (text) => ({ facets: { [text]: { facet_type: text } }, limit: text }),
 ]; // prettier-ignore
 
-/** Asks each text, which must be refused or answered. */
-async function askAll(ask: (text: string) => Promise<{ status: number; text: string }>, allowed: readonly number[]): Promise<void> {
-  for (const text of corpus) {
+/** Sends each hostile text, which must be refused or answered normally. */
+async function askEachText(ask: (text: string) => Promise<{ status: number; text: string }>, allowed: readonly number[]): Promise<void> {
+  for (const text of injectionTexts) {
     const { status, text: body } = await ask(text);
     expect([text.slice(0, 60), status, allowed.includes(status)]).toEqual([text.slice(0, 60), status, true]); // prettier-ignore
     expect(() => JSON.parse(body) as unknown).not.toThrow();
@@ -61,13 +61,13 @@ async function askAll(ask: (text: string) => Promise<{ status: number; text: str
 
 describe('hostile texts (Q1, Q2)', () => {
   test('in a batch spoil only their own query', async () => {
-    for (const text of corpus) {
+    for (const text of injectionTexts) {
       const queries = [
         { dataset: text, limit: 1 },
         { dataset_id: text },
         { dataset: `acme:Lab:/${text}` },
         { dataset: datasetId, [text]: text, limit: 1 },
-        ...parts.map((part) => ({ dataset: datasetId, ...part(text) })),
+        ...queryParts.map((part) => ({ dataset: datasetId, ...part(text) })),
         { dataset: datasetId, limit: 1 },
       ];
       const { status, json } = await ann.post('/v2/batch_query', { queries });
@@ -79,8 +79,8 @@ describe('hostile texts (Q1, Q2)', () => {
   });
 
   test('in saved queries are kept as they are, or refused with the dataset that they are for', async () => {
-    for (const [turn, text] of corpus.entries()) {
-      for (const [i, part] of parts.entries()) {
+    for (const [turn, text] of injectionTexts.entries()) {
+      for (const [i, part] of queryParts.entries()) {
         if ((i + turn) % 3 > 0) continue;
         const params = part(text);
         const isChecked = i % 2 === 0;
@@ -98,7 +98,7 @@ describe('hostile texts (Q1, Q2)', () => {
   });
 
   test('in beacon sets and beacons are titles and parameters like others', async () => {
-    for (const [turn, text] of corpus.entries()) {
+    for (const [turn, text] of injectionTexts.entries()) {
       const createdBeaconSet = await ann.post('/v2/beacon_sets', {
         title: text,
         description: text,
@@ -106,10 +106,10 @@ describe('hostile texts (Q1, Q2)', () => {
       expect([text.slice(0, 60), [201, 400].includes(createdBeaconSet.status)]).toEqual([text.slice(0, 60), true]); // prettier-ignore
       if (createdBeaconSet.status === 201)
         expect(createdBeaconSet.json).toMatchObject({ title: text, description: text });
-      for (const [i, part] of parts.entries()) {
+      for (const [i, part] of queryParts.entries()) {
         if ((i + turn) % 4 > 0) continue;
         const params = part(text);
-        const beacon = await ann.post('/v2/beacons', { beacon_set_id: setId, title: text || 'x', vault_object_id: datasetId, params }); // prettier-ignore
+        const beacon = await ann.post('/v2/beacons', { beacon_set_id: beaconSetId, title: text || 'x', vault_object_id: datasetId, params }); // prettier-ignore
         expect([201, 400]).toContain(beacon.status);
         if (beacon.status !== 201) continue;
         const path = `/v2/beacons/${idOf(beacon)}`;
@@ -125,9 +125,9 @@ describe('hostile texts (Q1, Q2)', () => {
   test.each(['query', 'entity_type'] as const)('as the %s of a beacon query', async (key) => {
     const body = (text: string): object =>
       key === 'query' ? { query: text, entity_type: 'gene' } : { query: 'G1', entity_type: text };
-    for (const path of [`/v2/beacon_sets/${setId}/query`, `/v2/beacons/${beaconId}/query`]) {
-      await askAll(async (text) => ann.post(path, body(text)), [200, 400]);
-      await askAll(async (text) => ann.post(path, { query: [text, 'G1'] }), [200, 400]);
+    for (const path of [`/v2/beacon_sets/${beaconSetId}/query`, `/v2/beacons/${beaconId}/query`]) {
+      await askEachText(async (text) => ann.post(path, body(text)), [200, 400]);
+      await askEachText(async (text) => ann.post(path, { query: [text, 'G1'] }), [200, 400]);
     }
   });
 
@@ -135,16 +135,16 @@ describe('hostile texts (Q1, Q2)', () => {
     const [data, signature] = cursor.split('.') as [string, string?];
     const ask = (made: string): ReturnType<Client['post']> => ann.post(`/v2/datasets/${datasetId}/data`, { limit: 2, cursor: made }); // prettier-ignore
     const begins = new Set(['', '*', 'true']);
-    await askAll(async (text) => (begins.has(text) ? ask('x') : ask(text)), [400]);
-    await askAll(async (text) => ask(`${Buffer.from(text).toString('base64url')}.${signature ?? ''}`), [400]); // prettier-ignore
-    await askAll(async (text) => ask(`${data}.${text}`), [400]);
+    await askEachText(async (text) => (begins.has(text) ? ask('x') : ask(text)), [400]);
+    await askEachText(async (text) => ask(`${Buffer.from(text).toString('base64url')}.${signature ?? ''}`), [400]); // prettier-ignore
+    await askEachText(async (text) => ask(`${data}.${text}`), [400]);
     expect((await ask(cursor)).status).toBe(200);
   });
 
   test('as options of a field’s facets', async () => {
     for (const key of ['facet_type', 'limit', 'interval', 'percents', 'extended', 'facets']) {
       for (const id of fieldIds.slice(0, 3))
-        await askAll(async (text) => ann.get(`/v2/dataset_fields/${id}/facets?${key}=${encodeURIComponent(text.toWellFormed())}`), [200, 400]); // prettier-ignore
+        await askEachText(async (text) => ann.get(`/v2/dataset_fields/${id}/facets?${key}=${encodeURIComponent(text.toWellFormed())}`), [200, 400]); // prettier-ignore
     }
   });
 

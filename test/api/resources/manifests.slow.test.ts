@@ -5,47 +5,54 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { budgets } from '../../../engine/core/budgets.js';
 import type { FetchLimits } from '../../../scheduler/fetch/limits.js';
 import {
-  answer,
-  head,
+  httpResponse,
+  responseHead,
   patientLimits,
-  startHost,
-  type Host,
-  type Script,
+  startScriptedHost,
+  type ScriptedHost,
+  type RespondToRequest,
 } from '../../scheduler/fetch/host.js';
-import { idOf, send, startServer, waitFor, type Client, type TestServer } from '../server.js';
+import {
+  idOf,
+  sendRequest,
+  startServer,
+  waitForJob,
+  type Client,
+  type TestServer,
+} from '../server.js';
 
-/** A server that may fetch from `host`, with a user and a vault. */
-interface Lab {
+/** A server that may fetch from `sourceHost`, with a user and a vault of the user. */
+interface FetchServerFixture {
   readonly server: TestServer;
   readonly ann: Client;
   readonly vaultId: number;
 }
 
-let lab: Lab;
+let fetchFixture: FetchServerFixture;
 let server: TestServer;
 let ann: Client;
-let host: Host;
-let script: Script = (socket) => socket.end(head(404, ['Content-Length: 0']));
+let sourceHost: ScriptedHost;
+let hostScript: RespondToRequest = (socket) => socket.end(responseHead(404, ['Content-Length: 0']));
 beforeAll(async () => {
-  host = await startHost((socket, text, nth) => script(socket, text, nth));
-  lab = await openLab();
-  ({ server, ann } = lab);
+  sourceHost = await startScriptedHost((socket, text, nth) => hostScript(socket, text, nth));
+  fetchFixture = await openFetchFixture();
+  ({ server, ann } = fetchFixture);
 });
 afterAll(async () => {
   await server.close();
-  await host.close();
+  await sourceHost.close();
 });
 afterEach(() => {
   const filesLeft = readdirSync(server.data.scratch).filter((name) => !name.startsWith('spill'));
   expect(filesLeft).toEqual([]);
 });
 
-async function openLab(limits: Partial<FetchLimits> = {}): Promise<Lab> {
+async function openFetchFixture(limits: Partial<FetchLimits> = {}): Promise<FetchServerFixture> {
   const newServer = await startServer({
     scheduler: {
-      config: { threads: 1, workerMemoryMb: 512, allowAddresses: [`127.0.0.1:${host.port}`] },
+      config: { threads: 1, workerMemoryMb: 512, allowAddresses: [`127.0.0.1:${sourceHost.port}`] },
       fetchLimits: { ...patientLimits, retries: 1, ...limits },
-      report: () => undefined, // one test kills the worker
+      report: () => undefined, // reports are expected, because one test kills the worker
     },
   });
   const user = await newServer.user('ann');
@@ -53,49 +60,55 @@ async function openLab(limits: Partial<FetchLimits> = {}): Promise<Lab> {
   return { server: newServer, ann: user, vaultId };
 }
 
-const md5 = (bytes: string | Uint8Array): string => createHash('md5').update(bytes).digest('hex');
+const md5Of = (bytes: string | Uint8Array): string => createHash('md5').update(bytes).digest('hex');
 
-let datasets = 0;
-async function newDataset(at = lab): Promise<number> {
-  datasets += 1;
-  const body = { vault_id: at.vaultId, name: `d${datasets}` };
+let datasetCount = 0;
+async function newDataset(at = fetchFixture): Promise<number> {
+  datasetCount += 1;
+  const body = { vault_id: at.vaultId, name: `d${datasetCount}` };
   return idOf(await at.ann.post('/v2/datasets', body));
 }
 
-async function newFile(filename: string, body: string | Uint8Array, at = lab): Promise<number> {
+async function newFile(
+  filename: string,
+  body: string | Uint8Array,
+  at = fetchFixture,
+): Promise<number> {
   const file = { vault_id: at.vaultId, object_type: 'file', filename };
   const createdObject = await at.ann.post('/v2/objects', file);
-  await send('', 'PUT', String(createdObject.json['upload_url']), body);
+  await sendRequest('', 'PUT', String(createdObject.json['upload_url']), body);
   return idOf(createdObject);
 }
 
-/** Serves these files by path, with these headers. */
+/** Serves files by path, with the given headers. */
 function serveFiles(
   files: Readonly<Record<string, string | Uint8Array>>,
   headers: readonly string[] = [],
 ): void {
-  script = (socket, text) => {
+  hostScript = (socket, text) => {
     const path = /^GET (\S+)/.exec(text)?.[1] ?? '';
     const body = files[path];
-    socket.end(body === undefined ? head(404, ['Content-Length: 0']) : answer(body, headers));
+    socket.end(
+      body === undefined ? responseHead(404, ['Content-Length: 0']) : httpResponse(body, headers),
+    );
   };
 }
 
-async function runManifest(datasetId: number, files: unknown, at = lab) {
+async function runManifest(datasetId: number, files: unknown, at = fetchFixture) {
   const body = { dataset_id: datasetId, manifest: { files } };
   const createdImport = await at.ann.post('/v2/dataset_imports', body);
   if (createdImport.status !== 201)
     throw new Error(`${createdImport.status} ${createdImport.text}`);
-  await at.server.scheduler.wait(Number(createdImport.json['task_id'])); // until its scratch folder is deleted, too
-  return (await waitFor(at.ann, `/v2/dataset_imports/${idOf(createdImport)}`)).json;
+  await at.server.scheduler.wait(Number(createdImport.json['task_id'])); // resolves after the scratch folder has been deleted too
+  return (await waitForJob(at.ann, `/v2/dataset_imports/${idOf(createdImport)}`)).json;
 }
 
-async function recordsOf(datasetId: number, at = lab): Promise<readonly unknown[]> {
+async function recordsOf(datasetId: number, at = fetchFixture): Promise<readonly unknown[]> {
   const body = { limit: 10_000, exclude_fields: ['_id', '_commit'] };
   return (await at.ann.post(`/v2/datasets/${datasetId}/data`, body)).json['results'] as unknown[];
 }
 
-const vcf = [
+const vcfText = [
   '##fileformat=VCFv4.2',
   '##INFO=<ID=DP,Number=1,Type=Integer,Description="Depth">',
   '#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO',
@@ -103,8 +116,8 @@ const vcf = [
   '2\t200\t.\tG\tC,T\t.\tq10\tDP=20',
   '',
 ].join('\n');
-const samples: Readonly<Record<string, string | Uint8Array>> = {
-  '/a.vcf.gz': gzipSync(vcf),
+const sampleFiles: Readonly<Record<string, string | Uint8Array>> = {
+  '/a.vcf.gz': gzipSync(vcfText),
   '/b.json': '{"gene":"TP53","n":1}\n{"gene":"KRAS","n":2}\n',
   '/c.csv': 'gene;score\nBRCA2;0.5\n',
   '/d.tsv': 'gene\tnote\nEGFR\tx\n',
@@ -114,34 +127,39 @@ const samples: Readonly<Record<string, string | Uint8Array>> = {
 
 describe('a manifest', () => {
   test('of URLs of several formats comes to the same as the uploaded files', async () => {
-    serveFiles(samples);
+    serveFiles(sampleFiles);
     const params = (path: string): object =>
       path === '/c.csv' ? { reader_params: { delimiter: ';' } } : { reader_params: null };
-    const paths = Object.keys(samples);
+    const paths = Object.keys(sampleFiles);
     const byUrl = await newDataset();
     const fetched = await runManifest(
       byUrl,
       paths.map((path) => {
-        const bytes = Buffer.from(samples[path]!);
-        return { url: host.url(path), size: bytes.length, md5: md5(bytes), ...params(path) };
+        const bytes = Buffer.from(sampleFiles[path]!);
+        return {
+          url: sourceHost.url(path),
+          size: bytes.length,
+          md5: md5Of(bytes),
+          ...params(path),
+        };
       }),
     );
     expect([fetched['status'], fetched['error_message']]).toEqual(['completed', null]);
     const byUpload = await newDataset();
     const files: object[] = [];
     for (const path of paths) {
-      const id = await newFile(path.slice(1), samples[path]!);
-      files.push({ object_id: id, md5: md5(samples[path]!), ...params(path) });
+      const id = await newFile(path.slice(1), sampleFiles[path]!);
+      files.push({ object_id: id, md5: md5Of(sampleFiles[path]!), ...params(path) });
     }
     expect((await runManifest(byUpload, files))['status']).toBe('completed');
     const found = await recordsOf(byUrl);
     expect(found).toHaveLength(3 + 2 + 1 + 1 + 1 + 1);
     expect(found).toEqual(await recordsOf(byUpload));
     expect(fetched['manifest']).toMatchObject({
-      files: [{ url: host.url('/a.vcf.gz') }, {}, {}, {}, {}, {}],
+      files: [{ url: sourceHost.url('/a.vcf.gz') }, {}, {}, {}, {}, {}],
     });
     expect(fetched['source']).toBe('manifest');
-    // One import, one commit.
+    // All files of a manifest are imported by one commit.
     const commits = await ann.get(`/v2/datasets/${byUrl}/commits`);
     expect(commits.json['total']).toBe(1);
   });
@@ -155,11 +173,11 @@ describe('a manifest', () => {
     });
     const datasetId = await newDataset();
     const done = await runManifest(datasetId, [
-      { url: host.url('/download?id=1'), name: 'export.json' },
-      { url: host.url('/x'), format: 'tsv' },
-      { url: host.url('/y.txt'), reader_params: { reader: 'json' } },
+      { url: sourceHost.url('/download?id=1'), name: 'export.json' },
+      { url: sourceHost.url('/x'), format: 'tsv' },
+      { url: sourceHost.url('/y.txt'), reader_params: { reader: 'json' } },
       { object_id: await newFile('w.json', '{"n":4}\n'), url: '' },
-      { url: host.url('/z'), format: '.JSON.gz', name: 'z.vcf' },
+      { url: sourceHost.url('/z'), format: '.JSON.gz', name: 'z.vcf' },
     ]);
     expect([done['status'], done['error_message']]).toEqual(['completed', null]);
     expect((await recordsOf(datasetId)).map((row) => (row as { n: unknown }).n)).toEqual([
@@ -261,7 +279,7 @@ describe('a manifest', () => {
   test('whose uploaded file is another one than it says fails before it is read', async () => {
     const datasetId = await newDataset();
     const id = await newFile('m.json', '{"n":1}\n');
-    const goodMd5 = md5('{"n":1}\n');
+    const goodMd5 = md5Of('{"n":1}\n');
     const base64 = Buffer.from(goodMd5, 'hex').toString('base64');
     for (const [entry, expected] of [
       [
@@ -294,7 +312,7 @@ describe('N8: an encoding on top of the file', () => {
   ] as const)('%s gives the same records (%#)', async (path, body, headers) => {
     serveFiles({ [path]: body }, headers);
     const datasetId = await newDataset();
-    const done = await runManifest(datasetId, [{ url: host.url(path) }]);
+    const done = await runManifest(datasetId, [{ url: sourceHost.url(path) }]);
     expect([done['status'], done['error_message']]).toEqual(['completed', null]);
     expect(await recordsOf(datasetId)).toEqual([{ n: 1 }, { n: 2 }]);
   });
@@ -302,7 +320,7 @@ describe('N8: an encoding on top of the file', () => {
   test('but no third layer is removed', async () => {
     serveFiles({ '/a.json.gz': gzipSync(gzipSync(gz)) }, ['Content-Encoding: gzip']);
     const datasetId = await newDataset();
-    const done = await runManifest(datasetId, [{ url: host.url('/a.json.gz') }]);
+    const done = await runManifest(datasetId, [{ url: sourceHost.url('/a.json.gz') }]);
     expect(done['status']).toBe('failed');
     expect(done['error_message']).toMatch(/compressed twice/);
   });
@@ -311,7 +329,7 @@ describe('N8: an encoding on top of the file', () => {
 describe('N6, N9: a host that fails leaves nothing', () => {
   const marker = 'internal-secret-marker';
   const goodText = '{"n":1}\n';
-  test.each<[string, Script, RegExp, Partial<FetchLimits>]>([
+  test.each<[string, RespondToRequest, RegExp, Partial<FetchLimits>]>([
     [
       'answers never',
       () => undefined,
@@ -320,13 +338,13 @@ describe('N6, N9: a host that fails leaves nothing', () => {
     ],
     [
       'stops',
-      (socket) => void socket.write(`${head(200, ['Content-Length: 99'])}{"n":2}\n`),
+      (socket) => void socket.write(`${responseHead(200, ['Content-Length: 99'])}{"n":2}\n`),
       /its host sent no further bytes within 0.3 s, the longest/,
       { idleMs: 300 },
     ],
   ])('when it %s', async (_, bad, expected, limits) => {
-    // On a busy machine, a good host may exceed so short a limit, so this lab fetches nothing else.
-    const shortLab = await openLab(limits);
+    // On a busy machine, even a good host may exceed so short a limit, so this server fetches only from the bad host.
+    const shortLab = await openFetchFixture(limits);
     try {
       const goodId = await newFile('good.json', goodText, shortLab);
       await expectNothing(shortLab, { object_id: goodId }, bad, expected);
@@ -335,26 +353,26 @@ describe('N6, N9: a host that fails leaves nothing', () => {
     }
   });
 
-  const cases: readonly (readonly [string, Script, RegExp, object?])[] = [
+  const cases: readonly (readonly [string, RespondToRequest, RegExp, object?])[] = [
     [
       'breaks off',
-      (socket) => void socket.end(answer(`{"n":2}\n`, ['Content-Length: 99'])),
+      (socket) => void socket.end(httpResponse(`{"n":2}\n`, ['Content-Length: 99'])),
       /the connection broke off/,
     ],
     [
       'lies about the length',
-      (socket) => void socket.end(answer('{"n":2}\n{"n":3}\n', ['Content-Length: 8'])),
+      (socket) => void socket.end(httpResponse('{"n":2}\n{"n":3}\n', ['Content-Length: 8'])),
       /more than its Content-Length/,
     ],
     [
       'sends more than size',
-      (socket) => void socket.end(answer(goodText.repeat(2))),
+      (socket) => void socket.end(httpResponse(goodText.repeat(2))),
       /more than the 8 bytes/,
       { size: 8 },
     ],
     [
       'sends other bytes',
-      (socket) => void socket.end(answer(goodText)),
+      (socket) => void socket.end(httpResponse(goodText)),
       /its md5 is [0-9a-f]{32}, not 0{32}/,
       { md5: '0'.repeat(32) },
     ],
@@ -369,7 +387,9 @@ describe('N6, N9: a host that fails leaves nothing', () => {
     [
       'leads inside',
       (socket) =>
-        void socket.end(head(302, [`Location: http://10.9.8.7/${marker}`, 'Content-Length: 0'])),
+        void socket.end(
+          responseHead(302, [`Location: http://10.9.8.7/${marker}`, 'Content-Length: 0']),
+        ),
       /address not allowed/,
     ],
     [
@@ -379,24 +399,24 @@ describe('N6, N9: a host that fails leaves nothing', () => {
     ],
   ];
   test.each(cases)('when it %s', (_, bad, expected, more = {}) =>
-    expectNothing(lab, { url: host.url('/good.json') }, bad, expected, more),
+    expectNothing(fetchFixture, { url: sourceHost.url('/good.json') }, bad, expected, more),
   );
 
-  /** Imports a good file and one of a bad host: the import fails with the expected message and leaves nothing. */
+  /** Imports a good file and a file of a bad host: the import fails with the expected message and stores nothing. */
   async function expectNothing(
-    at: Lab,
+    at: FetchServerFixture,
     goodFile: object,
-    bad: Script,
+    bad: RespondToRequest,
     expected: RegExp,
     more: object = {},
   ): Promise<void> {
     const datasetId = await newDataset(at);
     const version = (await at.server.store.snapshot(datasetId)).version;
-    script = (socket, text, nth) => {
-      if (text.includes('/good.json')) socket.end(answer(goodText));
+    hostScript = (socket, text, nth) => {
+      if (text.includes('/good.json')) socket.end(httpResponse(goodText));
       else bad(socket, text, nth);
     };
-    const files = [goodFile, { url: host.url('/bad.json?secret=of-the-user'), ...more }];
+    const files = [goodFile, { url: sourceHost.url('/bad.json?secret=of-the-user'), ...more }];
     const done = await runManifest(datasetId, files, at);
     expect(done['status']).toBe('failed');
     expect(done['error_message']).toMatch(expected);
@@ -410,36 +430,38 @@ describe('N6, N9: a host that fails leaves nothing', () => {
       at.server.logs.join('\n'),
     ].join('\n');
     for (const secret of [marker, '10.9.8.7', '127.0.0.1:1']) {
-      // The manifest itself names the host that the user wrote.
-      expect(seenTexts.replaceAll(`127.0.0.1:${host.port}`, '')).not.toContain(secret);
+      // The import itself names the host of the manifest, because the user wrote it.
+      expect(seenTexts.replaceAll(`127.0.0.1:${sourceHost.port}`, '')).not.toContain(secret);
     }
   }
 
   test('N1: when its address is nobody’s public host, of a name or a number', async () => {
-    const before = host.connections;
+    const before = sourceHost.connections;
     for (const at of ['127.0.0.2', 'localhost', '2130706434', '[::1]', '10.0.0.1']) {
       const datasetId = await newDataset();
-      const done = await runManifest(datasetId, [{ url: `http://${at}:${host.port + 1}/a.json` }]);
+      const done = await runManifest(datasetId, [
+        { url: `http://${at}:${sourceHost.port + 1}/a.json` },
+      ]);
       expect([at, done['status'], done['error_message']]).toEqual([
         at,
         'failed',
         'a.json: address not allowed',
       ]);
     }
-    expect(host.connections).toBe(before);
+    expect(sourceHost.connections).toBe(before);
   });
 });
 
 test('a canceled import stops fetching at once', async () => {
   let hasEnded = false;
   const began = new Promise<void>((resolve) => {
-    script = (socket) => {
+    hostScript = (socket) => {
       socket.on('close', () => (hasEnded = true));
-      socket.write(`${head(200, ['Content-Length: 1000000'])}{`, () => resolve());
+      socket.write(`${responseHead(200, ['Content-Length: 1000000'])}{`, () => resolve());
     };
   });
   const datasetId = await newDataset();
-  const manifest = { files: [{ url: host.url('/a.json') }] };
+  const manifest = { files: [{ url: sourceHost.url('/a.json') }] };
   const id = idOf(await ann.post('/v2/dataset_imports', { dataset_id: datasetId, manifest }));
   await began;
   const canceled = await ann.put(`/v2/dataset_imports/${id}`, { status: 'canceled' });
@@ -449,15 +471,15 @@ test('a canceled import stops fetching at once', async () => {
 
 test('a worker that dies while it fetches costs a second try and nothing else', async () => {
   let kills = 0;
-  script = (socket) => {
+  hostScript = (socket) => {
     const { workerPid } = server.scheduler.status();
     if (kills === 0 && workerPid !== null) {
       kills += 1;
       process.kill(workerPid, 'SIGKILL');
-    } else socket.end(answer('{"n":1}\n'));
+    } else socket.end(httpResponse('{"n":1}\n'));
   };
   const datasetId = await newDataset();
-  const done = await runManifest(datasetId, [{ url: host.url('/a.json') }]);
+  const done = await runManifest(datasetId, [{ url: sourceHost.url('/a.json') }]);
   expect([kills, done['status'], done['error_message']]).toEqual([1, 'completed', null]);
   expect(await recordsOf(datasetId)).toEqual([{ n: 1 }]);
 });
@@ -466,7 +488,7 @@ test('a file of another host is listed with its progress', async () => {
   const body = '{"n":1}\n'.repeat(50_000);
   serveFiles({ '/p.json': body });
   const datasetId = await newDataset();
-  const done = await runManifest(datasetId, [{ url: host.url('/p.json') }]);
+  const done = await runManifest(datasetId, [{ url: sourceHost.url('/p.json') }]);
   expect(done['metadata']).toMatchObject({
     progress: { processed_records: 50_000, total_bytes: body.length, percent: 100 },
   });

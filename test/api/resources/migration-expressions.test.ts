@@ -1,12 +1,12 @@
 import { beforeAll, expect, test } from '@jest/globals';
-import { startLab } from '../lab.js';
-import { idOf, listOf, waitFor } from '../server.js';
+import { startServerFixture } from '../lab.js';
+import { idOf, listOf, waitForJob } from '../server.js';
 
-/* Fields that a migration computes (contract 12; specification of expressions, sections 4 and 5). */
+/* Tests fields that a migration computes (contract 12; specification of expressions, sections 4 and 5). */
 
-const { ann, vaultId } = await startLab();
-const rows = 3000;
-const records = Array.from({ length: rows }, (_, i) => ({
+const { ann, vaultId } = await startServerFixture();
+const sourceRecordCount = 3000;
+const records = Array.from({ length: sourceRecordCount }, (_, i) => ({
   i,
   gene: ['BRCA1', 'TP53', 'EGFR'][i % 3],
   ad: [i % 50, (i * 7) % 90],
@@ -16,11 +16,11 @@ let sourceId: number;
 
 beforeAll(async () => {
   sourceId = await newDataset('source');
-  // Imported in parts, so that there are several segments.
-  for (let from = 0; from < rows; from += 1000) {
+  // The records are imported in parts, so that there are several segments.
+  for (let from = 0; from < sourceRecordCount; from += 1000) {
     const body = { dataset_id: sourceId, data_records: records.slice(from, from + 1000) };
     const createdImport = await ann.post('/v2/dataset_imports', body);
-    expect((await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`)).json['status']).toBe('completed'); // prettier-ignore
+    expect((await waitForJob(ann, `/v2/dataset_imports/${idOf(createdImport)}`)).json['status']).toBe('completed'); // prettier-ignore
   }
 });
 
@@ -34,7 +34,7 @@ async function migrateRecords(body: object): Promise<Record<string, unknown>> {
     ...body,
   });
   expect([createdMigration.status, createdMigration.text]).toEqual([201, expect.any(String)]);
-  const { json } = await waitFor(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
+  const { json } = await waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
   expect([json['status'], json['error_message']]).toEqual(['completed', null]);
   return json;
 }
@@ -76,7 +76,7 @@ test('are stored with the fields that the query selects, and see all of the sour
       depth,
       vaf: depth === 0 ? null : ad[1]! / depth,
       consequence: info.csq ? 'stop/gain' : null,
-      // The type is the same in all chunks.
+      // `late` is a string in all chunks, although most of its values are numbers.
       late: i < 2400 ? String(i) : 'end',
       from: `${sourceId}${target_id}`,
       ...(row['_errors'] !== undefined && { _errors: row['_errors'] }),
@@ -96,7 +96,7 @@ test('that fail are noted beside the errors that records of the source have', as
   const source_id = await newDataset('failed');
   const data_records = [0, 1, 2].map((i) => ({ i, n: i === 1 ? 0 : i }));
   const createdImport = await ann.post('/v2/dataset_imports', { dataset_id: source_id, data_records, target_fields: [failing] });
-  await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
+  await waitForJob(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
   const failingField = { name: 'r', expression: '1 / (record.i - 2)', data_type: 'double' };
   const target_id = await newDataset('failed again');
   await migrateRecords({ source_id, target_id, target_fields: [failingField] });

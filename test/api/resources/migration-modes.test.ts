@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { startLab } from '../lab.js';
-import { idOf, waitFor } from '../server.js';
+import { startServerFixture } from '../lab.js';
+import { idOf, waitForJob } from '../server.js';
 
-const { ann, newDataset, runImport } = await startLab();
+const { ann, newDataset, runImport } = await startServerFixture();
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -18,7 +18,7 @@ async function migrate(source_id: number, target_id: number, body: object): Prom
     ...body,
   });
   expect([createdMigration.status, createdMigration.text]).toEqual([201, expect.any(String)]);
-  return (await waitFor(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`)).json;
+  return (await waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`)).json;
 }
 
 async function migrateInto(source: number, target: number, body: object): Promise<Json> {

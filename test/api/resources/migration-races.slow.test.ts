@@ -1,32 +1,33 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { startHost, type Host } from '../../../scheduler/worker/host.js';
-import type { FromWorker, ToWorker } from '../../../scheduler/worker/messages.js';
-import { until } from '../../until.js';
-import { idOf, startServer, waitFor, type Answer, type Client, type TestServer } from '../server.js'; // prettier-ignore
+import { startHost, type WorkerHost } from '../../../scheduler/worker/host.js';
+import type { MessageFromWorker, MessageToWorker } from '../../../scheduler/worker/messages.js';
+import { pollUntil } from '../../until.js';
+import { idOf, startServer, waitForJob, type Answer, type Client, type TestServer } from '../server.js'; // prettier-ignore
 
-/* Migrations whose target changes while they run, and those of unusual datasets. */
+/* Tests migrations whose target changes while they run, and migrations of unusual datasets. */
 
 let server: TestServer;
 let ann: Client;
 let vaultId: number;
-/** While it is set, the results of migrations wait to be published. */
-let isHeld = false;
-let heldMessages: FromWorker[] = [];
-let deliver: (message: FromWorker) => void;
-const migrations = new Set<number>();
+/** While true, the results of migrations wait to be published. */
+let holdsMessages = false;
+let heldMessages: MessageFromWorker[] = [];
+let deliverMessage: (message: MessageFromWorker) => void;
+const migrationTaskIds = new Set<number>();
 
 beforeAll(async () => {
   server = await startServer({
     scheduler: {
       startHost: (config, heartbeatTimeoutMs, events) => {
-        deliver = events.message;
-        const message = (one: FromWorker): void => {
-          if (isHeld && one.type === 'done' && migrations.has(one.taskId)) heldMessages.push(one);
+        deliverMessage = events.message;
+        const message = (one: MessageFromWorker): void => {
+          if (holdsMessages && one.type === 'done' && migrationTaskIds.has(one.taskId))
+            heldMessages.push(one);
           else events.message(one);
         };
-        const host: Host = startHost(config, heartbeatTimeoutMs, { ...events, message });
-        const send = (one: ToWorker): void => {
-          if (one.type === 'run' && one.kind === 'migration') migrations.add(one.taskId);
+        const host: WorkerHost = startHost(config, heartbeatTimeoutMs, { ...events, message });
+        const send = (one: MessageToWorker): void => {
+          if (one.type === 'run' && one.kind === 'migration') migrationTaskIds.add(one.taskId);
           host.send(one);
         };
         return { ...host, send };
@@ -38,10 +39,10 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-let names = 0;
+let nameCount = 0;
 
 async function newFilledDataset(records: readonly object[]): Promise<number> {
-  const body = { vault_id: vaultId, name: `d${names++}` };
+  const body = { vault_id: vaultId, name: `d${nameCount++}` };
   const dataset_id = idOf(await ann.post('/v2/datasets', body));
   if (records.length > 0) await ann.post('/v2/dataset_imports', { dataset_id, records });
   return dataset_id;
@@ -53,19 +54,19 @@ async function recordsOf(datasetId: number): Promise<readonly Record<string, unk
   return json['results'] as readonly Record<string, unknown>[];
 }
 
-/** Runs a migration, and `meanwhile` between its work and its publication. */
+/** Runs a migration, and calls `meanwhile` between its work and its publication. */
 async function migrate(
   body: object,
   meanwhile: () => Promise<unknown> = async () => {},
 ): Promise<Answer> {
-  isHeld = true;
+  holdsMessages = true;
   const createdMigration = await ann.post('/v2/dataset_migrations', body);
   expect([createdMigration.status, createdMigration.text]).toEqual([201, expect.any(String)]);
-  await until(() => heldMessages.length > 0);
+  await pollUntil(() => heldMessages.length > 0);
   await meanwhile();
-  isHeld = false;
-  for (const message of heldMessages.splice(0)) deliver(message);
-  const done = await waitFor(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
+  holdsMessages = false;
+  for (const message of heldMessages.splice(0)) deliverMessage(message);
+  const done = await waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
   expect([done.json['error_message'], done.json['status']]).toEqual([null, 'completed']);
   return done;
 }
@@ -100,15 +101,15 @@ test('a deletion by rows finds them again after another commit', async () => {
 
 test('a dataset that is deleted meanwhile gets nothing', async () => {
   const [source, target] = [await newFilledDataset([{ n: 7 }]), await newFilledDataset([])];
-  isHeld = true;
+  holdsMessages = true;
   const createdMigration = await ann.post('/v2/dataset_migrations', {
     source_id: source,
     target_id: target,
   });
-  await until(() => heldMessages.length > 0);
+  await pollUntil(() => heldMessages.length > 0);
   expect((await ann.delete(`/v2/datasets/${target}`)).status).toBe(200);
-  isHeld = false;
-  for (const message of heldMessages.splice(0)) deliver(message);
+  holdsMessages = false;
+  for (const message of heldMessages.splice(0)) deliverMessage(message);
   expect((await ann.get(`/v2/dataset_migrations/${idOf(createdMigration)}`)).status).toBe(404);
   expect(await recordsOf(source)).toEqual([{ n: 7 }]);
 });
@@ -140,11 +141,11 @@ test('names that differ in case alone are different fields', async () => {
 test('objects and scalars of one name do not mix: the records with an error are named', async () => {
   const target = await newFilledDataset([{ a: 'text' }]);
   const source = await newFilledDataset([{ a: { b: 1 } }, { c: 1 }]);
-  isHeld = false;
+  holdsMessages = false;
   const createdMigration = await ann.post('/v2/dataset_migrations', {
     source_id: source,
     target_id: target,
   });
-  const { json } = await waitFor(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
+  const { json } = await waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
   expect(json).toMatchObject({ status: 'failed', error_message: expect.stringContaining('an object is not a valid string') }); // prettier-ignore
 });

@@ -1,12 +1,12 @@
 import { beforeAll, expect, test } from '@jest/globals';
-import { startLab } from '../lab.js';
-import { idOf, listOf, waitFor } from '../server.js';
+import { startServerFixture } from '../lab.js';
+import { idOf, listOf, waitForJob } from '../server.js';
 
-/* Records that expressions of a migration make (contract 12; specification of expressions, section 5.5). */
+/* Tests records that the expressions of a migration produce (contract 12; specification of expressions, section 5.5). */
 
-const { ann, newDataset, runImport } = await startLab();
-const rows = 2000;
-const records = Array.from({ length: rows }, (_, i) => ({
+const { ann, newDataset, runImport } = await startServerFixture();
+const sourceRecordCount = 2000;
+const records = Array.from({ length: sourceRecordCount }, (_, i) => ({
   i,
   gene: ['BRCA1', 'TP53', 'EGFR'][i % 3],
   tags: Array.from({ length: i % 4 }, (_x, k) => `${i}-${k}`),
@@ -17,7 +17,7 @@ let sourceId: number;
 
 beforeAll(async () => {
   sourceId = await newDataset();
-  for (let from = 0; from < rows; from += 700)
+  for (let from = 0; from < sourceRecordCount; from += 700)
     await runImport({ dataset_id: sourceId, data_records: records.slice(from, from + 700) });
 });
 
@@ -27,7 +27,7 @@ async function migrateRecords(body: object): Promise<Record<string, unknown>> {
     ...body,
   });
   expect([createdMigration.status, createdMigration.text]).toEqual([201, expect.any(String)]);
-  const { json } = await waitFor(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
+  const { json } = await waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
   expect([json['status'], json['error_message']]).toEqual(['completed', null]);
   return json['metadata'] as Record<string, unknown>;
 }
@@ -38,7 +38,7 @@ async function storedRecords(datasetId: number): Promise<readonly Record<string,
   return json['results'] as readonly Record<string, unknown>[];
 }
 
-/** The records of a dataset without their null values. */
+/** Returns the records of a dataset without null values. */
 async function storedWithoutNulls(datasetId: number): Promise<readonly object[]> {
   return (await storedRecords(datasetId)).map(withoutNulls);
 }
@@ -47,7 +47,7 @@ function withoutNulls(record: Record<string, unknown>): object {
   return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null));
 }
 
-/** The results of a query of a page with the same expressions. */
+/** Returns the records in a page of a query with the same expressions. */
 async function resultsOf(body: object): Promise<readonly unknown[]> {
   const { json } = await ann.post(`/v2/datasets/${sourceId}/data`, { limit: 10_000, ...body });
   return (json['results'] as readonly Record<string, unknown>[]).map((record) => {
@@ -56,7 +56,7 @@ async function resultsOf(body: object): Promise<readonly unknown[]> {
   });
 }
 
-const explode = { post_annotation_expression: "explode(record, fields=['tags'])" };
+const explodeTags = { post_annotation_expression: "explode(record, fields=['tags'])" };
 const filters = [['i__lt', 1500]];
 const target_fields = [
   { name: 'label', expression: "record.gene + ':' + str(record.info.depth)", data_type: 'string' },
@@ -66,11 +66,11 @@ const target_fields = [
 test('are those of a page of the source with the same expressions', async () => {
   const target_id = await newDataset();
   const source_params = { filters, fields: ['i', 'gene', 'tags', 'info.af'] };
-  const metadata = await migrateRecords({ target_id, source_params, target_fields, annotator_params: explode }); // prettier-ignore
+  const metadata = await migrateRecords({ target_id, source_params, target_fields, annotator_params: explodeTags }); // prettier-ignore
   const found = await storedWithoutNulls(target_id);
   const expectedCount = records.slice(0, 1500).reduce((sum, { tags }) => sum + Math.max(1, tags.length), 0);
   expect(found).toHaveLength(expectedCount);
-  expect(found).toEqual(await resultsOf({ ...source_params, target_fields, annotator_params: explode }));
+  expect(found).toEqual(await resultsOf({ ...source_params, target_fields, annotator_params: explodeTags }));
   expect(metadata['receipt']).toMatchObject({ records_read: 1500, records_made: expectedCount - 1500, records_stored: expectedCount, records_rejected: 0 }); // prettier-ignore
   const [commit] = listOf(await ann.get(`/v2/datasets/${target_id}/commits`));
   expect(commit).toMatchObject({ records_added: expectedCount });
@@ -113,7 +113,7 @@ test('replace the records of the target that have their ids', async () => {
 test('are in the report of a dry run', async () => {
   const target_id = await newDataset();
   const source_params = { filters: [['i', 3]], fields: ['i', 'tags'] };
-  const metadata = await migrateRecords({ target_id, source_params, dry_run: true, annotator_params: explode }); // prettier-ignore
+  const metadata = await migrateRecords({ target_id, source_params, dry_run: true, annotator_params: explodeTags }); // prettier-ignore
   const { sample } = metadata['dry_run'] as { sample: readonly unknown[] };
   expect(sample).toEqual([0, 1, 2].map((k) => ({ i: 3, tags: `3-${k}` })));
   expect(await storedRecords(target_id)).toEqual([]);

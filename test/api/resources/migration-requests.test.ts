@@ -1,30 +1,30 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { startHost, type Host } from '../../../scheduler/worker/host.js';
-import type { ToWorker } from '../../../scheduler/worker/messages.js';
-import { until } from '../../until.js';
-import { grant, idOf, listOf, startServer, waitFor, type Answer, type Client, type TestServer } from '../server.js'; // prettier-ignore
+import { startHost, type WorkerHost } from '../../../scheduler/worker/host.js';
+import type { MessageToWorker } from '../../../scheduler/worker/messages.js';
+import { pollUntil } from '../../until.js';
+import { grantPermission, idOf, listOf, startServer, waitForJob, type Answer, type Client, type TestServer } from '../server.js'; // prettier-ignore
 
-/* Requests for migrations, their permissions, and what becomes of them (contract 12 and 15). */
+/* Tests requests for migrations, their permissions and their outcomes (contract 12 and 15). */
 
 let server: TestServer;
 let ann: Client;
 let vaultId: number;
-/** While it is true, migrations wait for the worker. */
-let isHeld = false;
-let heldMessages: ToWorker[] = [];
-let host: Host;
+/** While true, migrations wait before they are sent to the worker. */
+let holdsMessages = false;
+let heldMessages: MessageToWorker[] = [];
+let workerHost: WorkerHost;
 
 beforeAll(async () => {
   server = await startServer({
     scheduler: {
       startHost: (...args) => {
-        host = startHost(...args);
-        const send = (message: ToWorker): void => {
-          if (isHeld && message.type === 'run' && message.kind === 'migration')
+        workerHost = startHost(...args);
+        const send = (message: MessageToWorker): void => {
+          if (holdsMessages && message.type === 'run' && message.kind === 'migration')
             heldMessages.push(message);
-          else host.send(message);
+          else workerHost.send(message);
         };
-        return { ...host, send };
+        return { ...workerHost, send };
       },
     },
   });
@@ -34,18 +34,18 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 function releaseMessages(): void {
-  isHeld = false;
-  for (const message of heldMessages.splice(0)) host.send(message);
+  holdsMessages = false;
+  for (const message of heldMessages.splice(0)) workerHost.send(message);
 }
 
-let names = 0;
-const rows = Array.from({ length: 40 }, (_, i) => ({ n: i, gene: `G${i % 4}` }));
+let nameCount = 0;
+const sourceRecords = Array.from({ length: 40 }, (_, i) => ({ n: i, gene: `G${i % 4}` }));
 
 async function newFilledDataset(
-  records: readonly object[] = rows,
+  records: readonly object[] = sourceRecords,
   vault_id = vaultId,
 ): Promise<number> {
-  const dataset_id = idOf(await ann.post('/v2/datasets', { vault_id, name: `d${names++}` }));
+  const dataset_id = idOf(await ann.post('/v2/datasets', { vault_id, name: `d${nameCount++}` }));
   if (records.length > 0) await ann.post('/v2/dataset_imports', { dataset_id, records });
   return dataset_id;
 }
@@ -57,7 +57,7 @@ async function migrate(source_id: number, target_id: number, body: object = {}):
     ...body,
   });
   expect([createdMigration.status, createdMigration.text]).toEqual([201, expect.any(String)]);
-  return waitFor(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
+  return waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
 }
 
 async function numbersOf(datasetId: number, body: object = {}): Promise<readonly unknown[]> {
@@ -73,7 +73,7 @@ describe('a deletion', () => {
     const [before] = listOf(await ann.get(`/v2/datasets/${dataset}/commits`));
     const body = { commit_mode: 'delete', source_params: { filters: [['n__range', [10, 19]]] } };
     const done = await migrate(dataset, dataset, body);
-    const numbersLeft = rows.map(({ n }) => n).filter((n) => n < 10 || n > 19);
+    const numbersLeft = sourceRecords.map(({ n }) => n).filter((n) => n < 10 || n > 19);
     expect(await numbersOf(dataset)).toEqual(numbersLeft);
     expect(done.json).toMatchObject({ status: 'completed', documents_count: 10, commit_mode: 'delete' }); // prettier-ignore
     expect(done.json['metadata']).toMatchObject({ deletions: { records_deleted: 10, ids_not_found: 0 } }); // prettier-ignore
@@ -86,7 +86,7 @@ describe('a deletion', () => {
       `/v2/dataset_commits/${String(commitOf(done)['id'])}/rollback`,
     );
     expect(rollbackAnswer.status).toBe(201);
-    expect(await numbersOf(dataset)).toEqual(rows.map(({ n }) => n));
+    expect(await numbersOf(dataset)).toEqual(sourceRecords.map(({ n }) => n));
   });
 
   test.each<[string, object, (n: number) => boolean]>([
@@ -97,10 +97,10 @@ describe('a deletion', () => {
   ])('by %s', async (_, source_params, stays) => {
     const dataset = await newFilledDataset();
     await migrate(dataset, dataset, { commit_mode: 'delete', source_params });
-    // Deleted rows stay deleted when more are.
-    expect(await numbersOf(dataset)).toEqual(rows.map(({ n }) => n).filter(stays));
+    // Rows that were deleted earlier stay deleted when more rows are deleted.
+    expect(await numbersOf(dataset)).toEqual(sourceRecords.map(({ n }) => n).filter(stays));
     await migrate(dataset, dataset, { commit_mode: 'delete', source_params: { filters: [['n', 20]] } }); // prettier-ignore
-    expect(await numbersOf(dataset)).toEqual(rows.map(({ n }) => n).filter((n) => stays(n) && n !== 20)); // prettier-ignore
+    expect(await numbersOf(dataset)).toEqual(sourceRecords.map(({ n }) => n).filter((n) => stays(n) && n !== 20)); // prettier-ignore
   });
 
   test('finds the records of another dataset, or of an earlier version, by their ids', async () => {
@@ -109,7 +109,11 @@ describe('a deletion', () => {
     await ann.post('/v2/dataset_imports', { dataset_id: dataset, records: [{ n: 5 }, { n: 100 }] });
     const source_params = { as_of: first!['id'], filters: [['n__lt', 20]] };
     const done = await migrate(dataset, dataset, { commit_mode: 'delete', source_params });
-    expect(await numbersOf(dataset)).toEqual([...rows.slice(20).map(({ n }) => n), 5, 100]);
+    expect(await numbersOf(dataset)).toEqual([
+      ...sourceRecords.slice(20).map(({ n }) => n),
+      5,
+      100,
+    ]);
     expect(commitOf(done)).toMatchObject({ records_modified: 20 });
     const otherDataset = await newFilledDataset([{ n: 1 }]);
     const emptyMigration = await migrate(otherDataset, dataset, { commit_mode: 'delete' });
@@ -128,13 +132,13 @@ describe('a deletion', () => {
 test('a dataset may be appended to itself, and the commit rolled back', async () => {
   const dataset = await newFilledDataset();
   const done = await migrate(dataset, dataset, { source_params: { filters: [['gene', 'G1']] } });
-  const copies = rows.filter(({ gene }) => gene === 'G1').map(({ n }) => n);
-  expect(await numbersOf(dataset)).toEqual([...rows.map(({ n }) => n), ...copies]);
+  const copies = sourceRecords.filter(({ gene }) => gene === 'G1').map(({ n }) => n);
+  expect(await numbersOf(dataset)).toEqual([...sourceRecords.map(({ n }) => n), ...copies]);
   const rollbackAnswer = await ann.post(
     `/v2/dataset_commits/${String(commitOf(done)['id'])}/rollback`,
   );
   expect(rollbackAnswer.json).toMatchObject({ mode: 'rollback', records_total: 40 });
-  expect(await numbersOf(dataset)).toEqual(rows.map(({ n }) => n));
+  expect(await numbersOf(dataset)).toEqual(sourceRecords.map(({ n }) => n));
 });
 
 test('a dry run says what the migration then does, and does nothing itself', async () => {
@@ -187,7 +191,7 @@ describe('a mistake is named by its key', () => {
   test('archived datasets are refused with the reason', async () => {
     const archived = await newFilledDataset();
     await ann.patch(`/v2/datasets/${archived}`, { storage_class: 'Archive' });
-    await until(async () => (await ann.get(`/v2/datasets/${archived}`)).json['availability'] === 'archived'); // prettier-ignore
+    await pollUntil(async () => (await ann.get(`/v2/datasets/${archived}`)).json['availability'] === 'archived'); // prettier-ignore
     for (const key of ['source_id', 'target_id']) {
       const body = { source_id: source, target_id: source, [key]: archived };
       const answer = await ann.post('/v2/dataset_migrations', body);
@@ -203,7 +207,7 @@ describe('the resource', () => {
     const body = { source_id: source, target_id: target, parallel: true, source_params: null, target_fields: null }; // prettier-ignore
     const createdMigration = await ann.post('/v2/dataset_migrations', body);
     expect(createdMigration.status).toBe(201);
-    const { json } = await waitFor(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
+    const { json } = await waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
     const keys = 'class_name id task_id url status source target source_id target_id source_params target_fields commit_mode id_fields include_errors entity_params validation_params annotator_params priority documents_count dataset_commits error_message metadata timestamps vault_id user created_at updated_at'; // prettier-ignore
     expect(Object.keys(json)).toEqual(expect.arrayContaining(keys.split(' ')));
     expect(json).not.toHaveProperty('data');
@@ -226,11 +230,11 @@ describe('the resource', () => {
   test('is canceled with its task in every spelling', async () => {
     const [source, target] = [await newFilledDataset(), await newFilledDataset([])];
     const body = { source_id: source, target_id: target };
-    isHeld = true;
+    holdsMessages = true;
     const createdMigrations: Answer[] = [];
     for (let i = 0; i < 5; i++)
       createdMigrations.push(await ann.post('/v2/dataset_migrations', body));
-    await until(() => heldMessages.length > 0);
+    await pollUntil(() => heldMessages.length > 0);
     const spellings: readonly [string, (migration: Answer) => string][] = [
       ['PUT', (one) => `/v2/datasets_migrations/${idOf(one)}/cancel`],
       ['PUT', (one) => `/v2/dataset_migrations/${idOf(one)}/cancel`],
@@ -278,12 +282,12 @@ describe('the resource', () => {
 
   test('whose source is deleted while it waits is canceled', async () => {
     const [source, target] = [await newFilledDataset(), await newFilledDataset([])];
-    isHeld = true;
+    holdsMessages = true;
     const createdMigration = await ann.post('/v2/dataset_migrations', {
       source_id: source,
       target_id: target,
     });
-    await until(() => heldMessages.length > 0);
+    await pollUntil(() => heldMessages.length > 0);
     expect((await ann.delete(`/v2/datasets/${source}`)).status).toBe(200);
     releaseMessages();
     const { json } = await ann.get(`/v2/dataset_migrations/${idOf(createdMigration)}`);
@@ -298,9 +302,9 @@ test('A5: it needs read permission on the source and write permission on the tar
     idOf(await ann.post('/v2/vaults', { name: 'Readable' })),
     idOf(await ann.post('/v2/vaults', { name: 'Writable' })),
   ];
-  const [source, target, hidden] = [await newFilledDataset(rows, readable), await newFilledDataset([], writable), await newFilledDataset()]; // prettier-ignore
-  await grant(server, readable, ben, 'read');
-  await grant(server, writable, ben, 'write');
+  const [source, target, hidden] = [await newFilledDataset(sourceRecords, readable), await newFilledDataset([], writable), await newFilledDataset()]; // prettier-ignore
+  await grantPermission(server, readable, ben, 'read');
+  await grantPermission(server, writable, ben, 'write');
   const post = (source_id: number, target_id: number): Promise<Answer> =>
     ben.post('/v2/dataset_migrations', { source_id, target_id });
   expect((await post(target, source)).status).toBe(403);
@@ -308,18 +312,18 @@ test('A5: it needs read permission on the source and write permission on the tar
     const answer = await post(from, to);
     expect([answer.status, Object.keys(answer.json)]).toEqual([400, [key]]);
   } // prettier-ignore
-  isHeld = true;
+  holdsMessages = true;
   const createdMigration = await post(source, target);
   expect(createdMigration.status).toBe(201);
-  await until(() => heldMessages.length > 0);
+  await pollUntil(() => heldMessages.length > 0);
   await server.catalog.vaultPermissions.grant(readable, { userId: ben.user.id }, null);
   releaseMessages();
-  const { json } = await waitFor(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
+  const { json } = await waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
   expect(json).toMatchObject({ status: 'failed', dataset_commits: [] });
   expect(json['error_message']).toContain(
     'the user who created this task may not read it any more',
   );
-  // A user who may read only the target sees nothing of the source but its id.
+  // A user who may read only the target sees only the id of the source.
   const seenMigration = await ben.get(`/v2/dataset_migrations/${idOf(createdMigration)}`);
   expect(seenMigration.json).toMatchObject({
     source: null,

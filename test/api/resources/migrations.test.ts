@@ -2,23 +2,26 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { startLab } from '../lab.js';
-import { idOf, listOf, waitFor, type Answer } from '../server.js';
+import { startServerFixture } from '../lab.js';
+import { idOf, listOf, waitForJob, type Answer } from '../server.js';
 
-const { ann, newDataset, newFile, total } = await startLab();
+const { ann, newDataset, newFile, total } = await startServerFixture();
 
-const fixtures = join(import.meta.dirname, '../../../../test/fixtures');
+const fixtureFolder = join(import.meta.dirname, '../../../../test/fixtures');
 
 async function importRecords(body: object): Promise<number> {
   const dataset_id = await newDataset();
   const createdImport = await ann.post('/v2/dataset_imports', { dataset_id, ...body });
-  const done = await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
+  const done = await waitForJob(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
   expect([done.json['error_message'], done.json['status']]).toEqual([null, 'completed']);
   return dataset_id;
 }
 
-async function importedFile(path: string): Promise<number> {
-  const object_id = await newFile(path.split('/').at(-1)!, await readFile(join(fixtures, path)));
+async function importFile(path: string): Promise<number> {
+  const object_id = await newFile(
+    path.split('/').at(-1)!,
+    await readFile(join(fixtureFolder, path)),
+  );
   return importRecords({ object_id });
 }
 
@@ -29,7 +32,7 @@ async function migrate(source_id: number, target_id: number, body: object = {}):
     ...body,
   });
   expect([createdMigration.status, createdMigration.text]).toEqual([201, expect.any(String)]);
-  return waitFor(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
+  return waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
 }
 
 async function migrateInto(
@@ -42,14 +45,14 @@ async function migrateInto(
   return done;
 }
 
-/** The lines of an export without `_id` and `_commit`. */
+/** Returns the lines of an export without `_id` and `_commit`. */
 async function exportLines(dataset_id: number, params: object = {}): Promise<readonly string[]> {
   const createdExport = await ann.post('/v2/dataset_exports', {
     dataset_id,
     format: 'json',
     params,
   });
-  await waitFor(ann, `/v2/dataset_exports/${idOf(createdExport)}`);
+  await waitForJob(ann, `/v2/dataset_exports/${idOf(createdExport)}`);
   const address = await ann.get(`/v2/dataset_exports/${idOf(createdExport)}/download?redirect=`);
   const file = Buffer.from(await (await fetch(String(address.json['url']))).arrayBuffer());
   return gunzipSync(file)
@@ -88,7 +91,7 @@ describe('a migration of a whole dataset has the records and fields of its sourc
     'xml/clinvar_rcv_08.xml',
     'gff3/ensembl_MYC.gff3',
   ])('%s', async (path) => {
-    const source = await importedFile(path);
+    const source = await importFile(path);
     const target = await newDataset();
     const { json } = await migrateInto(source, target);
     expect(await exportLines(target)).toEqual(await exportLines(source));
@@ -100,8 +103,8 @@ describe('a migration of a whole dataset has the records and fields of its sourc
   });
 });
 
-/** Records of every shape: nested lists of objects, missing keys, empty lists, JSON of irregular shape. */
-const shapes = Array.from({ length: 300 }, (_, i) => ({
+/** Records of many shapes: nested lists of objects, missing keys, empty lists, and JSON of irregular shape. */
+const recordsOfEveryShape = Array.from({ length: 300 }, (_, i) => ({
   n: i % 7 === 0 ? null : (i * 37) % 101,
   name: ['b', 'a', 'c'][i % 3],
   score: i / 8,
@@ -115,7 +118,7 @@ const shapes = Array.from({ length: 300 }, (_, i) => ({
 describe('the query of the source', () => {
   let source: number;
   beforeAll(async () => {
-    source = await importRecords({ data_records: shapes });
+    source = await importRecords({ data_records: recordsOfEveryShape });
   });
 
   test.each<[string, object]>([
@@ -138,7 +141,7 @@ describe('the query of the source', () => {
     const expectedRows = await recordsOf(source, page);
     const targetRows = await recordsOf(target, { limit: 1_000 });
     const withoutIds = (records: readonly Record<string, unknown>[]) => records.map(({ _id, _commit, ...rest }) => rest);
-    expect(withoutIds(targetRows).map(canonical)).toEqual(withoutIds(expectedRows).map(canonical));
+    expect(withoutIds(targetRows).map(withSortedKeys)).toEqual(withoutIds(expectedRows).map(withSortedKeys));
     expect(json['documents_count']).toBe(expectedRows.length);
     const ids = targetRows.map((record) => record['_id'] as string);
     expect(ids).toEqual(ids.toSorted());
@@ -190,8 +193,8 @@ describe('fields of other types', () => {
     const body = { target_fields: [{ name, ...declared, title: 'Cast' }] };
     const { json } = await migrateInto(source, target, body);
     const top = name.split('.')[0]!;
-    const expectedRows = rows.map(cast).map(canonical);
-    expect((await values(target, top)).map(canonical)).toEqual(expectedRows);
+    const expectedRows = rows.map(cast).map(withSortedKeys);
+    expect((await values(target, top)).map(withSortedKeys)).toEqual(expectedRows);
     const field = (await fieldsOf(target)).find((one) => (one as { name: string }).name === name);
     const shownField = {
       ...field,
@@ -259,11 +262,11 @@ describe('fields that the target has', () => {
       ordering: ['n'],
       exclude_fields: ['_id', '_commit'],
     });
-    expect(records.map(canonical)).toEqual(
+    expect(records.map(withSortedKeys)).toEqual(
       [
         { code: '5', n: 0.5, o: { a: 2, B: 'b' }, more: [{ z: 1 }] },
         { code: 'x', n: 1, o: { a: 1 }, more: null },
-      ].map(canonical),
+      ].map(withSortedKeys),
     );
     const types = (await fieldsOf(target)).map((field) => [(field as { name: string }).name, (field as { data_type: string }).data_type]); // prettier-ignore
     expect(Object.fromEntries(types)).toMatchObject({ code: 'string', n: 'double', o: 'object', 'o.B': 'string' }); // prettier-ignore
@@ -294,7 +297,7 @@ describe('fields that the target has', () => {
   });
 });
 
-function canonical(value: unknown): unknown {
+function withSortedKeys(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value ?? null), (_, member: unknown) =>
     typeof member === 'object' && member !== null && !Array.isArray(member)
       ? Object.fromEntries(Object.entries(member).toSorted(([a], [b]) => (a < b ? -1 : 1)))

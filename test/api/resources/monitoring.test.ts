@@ -1,23 +1,23 @@
 import { expect, test } from '@jest/globals';
 import { budgets } from '../../../engine/core/budgets.js';
-import { startLab } from '../lab.js';
-import { idOf, send } from '../server.js';
+import { startServerFixture } from '../lab.js';
+import { idOf, sendRequest } from '../server.js';
 
-const { server, ann, vaultId, newDataset } = await startLab();
+const { server, ann, vaultId, newDataset } = await startServerFixture();
 
-/** A sample of the text format: name, labels and value. */
-interface Sample {
+/** A sample of the OpenMetrics text format: name, labels and value. */
+interface MetricSample {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
 }
 
 /** Parses OpenMetrics text (the ABNF of OpenMetrics 1.0, without exemplars and timestamps); throws for anything else. */
-function parseMetrics(text: string): readonly Sample[] {
+function parseMetrics(text: string): readonly MetricSample[] {
   const lines = text.split('\n');
   if (lines.pop() !== '' || lines.pop() !== '# EOF') throw new Error('does not end with # EOF');
   const types = new Map<string, string>();
-  const samples: Sample[] = [];
+  const samples: MetricSample[] = [];
   for (const line of lines) {
     const meta = /^# (HELP|TYPE|UNIT) ([a-zA-Z_:][\w:]*) (.*)$/.exec(line);
     if (meta !== null) {
@@ -41,14 +41,14 @@ function parseMetrics(text: string): readonly Sample[] {
   return samples;
 }
 
-async function readMetrics(): Promise<readonly Sample[]> {
-  const { status, text } = await send(server.url, 'GET', '/metrics');
+async function readMetrics(): Promise<readonly MetricSample[]> {
+  const { status, text } = await sendRequest(server.url, 'GET', '/metrics');
   expect(status).toBe(200);
   return parseMetrics(text);
 }
 
-const valueOf = (
-  samples: readonly Sample[],
+const metricValue = (
+  samples: readonly MetricSample[],
   name: string,
   labels: Record<string, string> = {},
 ): number =>
@@ -69,20 +69,20 @@ test('metrics are OpenMetrics, and count what is asked and stored', async () => 
   await ann.get('/v2/nowhere');
   const after = await readMetrics();
   const increaseOf = (name: string, labels = {}): number =>
-    valueOf(after, name, labels) - valueOf(before, name, labels);
+    metricValue(after, name, labels) - metricValue(before, name, labels);
   expect(increaseOf(count, route)).toBe(3);
   expect(increaseOf('strandlake_datasets')).toBe(1);
   expect(increaseOf('strandlake_records')).toBe(7);
   expect(increaseOf('strandlake_dataset_bytes')).toBeGreaterThan(0);
   expect(increaseOf('strandlake_tasks', { kind: 'import', status: 'completed' })).toBe(1);
-  expect(valueOf(after, 'strandlake_worker_up')).toBe(1);
-  expect(valueOf(after, 'strandlake_free_disk_bytes')).toBeGreaterThan(1 << 20);
-  // Buckets are cumulative, and the last one has all.
+  expect(metricValue(after, 'strandlake_worker_up')).toBe(1);
+  expect(metricValue(after, 'strandlake_free_disk_bytes')).toBeGreaterThan(1 << 20);
+  // The buckets of a histogram are cumulative, and the last one counts all requests.
   const buckets = after.filter(({ name, labels }) => name === 'strandlake_http_request_duration_seconds_bucket' && labels['route'] === route.route); // prettier-ignore
   const values = buckets.map(({ value }) => value);
   expect(values).toEqual(values.toSorted((a, b) => a - b));
   expect([buckets.at(-1)!.labels['le'], values.at(-1)]).toEqual(['+Inf', 3]);
-  // No label is an id or an address that a client made up.
+  // No label contains an id or an address that a client sent.
   const routes = new Set(after.map(({ labels }) => labels['route'] ?? ''));
   expect([...routes].filter((one) => /\d{4}|nowhere/.test(one))).toEqual([]);
 });
@@ -91,33 +91,33 @@ test('metrics tell how full the cache of columns is, and how often queries found
   const id = await newDataset();
   const records = Array.from({ length: 500 }, (_, n) => ({ n, text: `value ${n}` }));
   await ann.post('/v2/dataset_imports', { dataset_id: id, records });
-  const lookups = (samples: readonly Sample[], result: string): number =>
-    valueOf(samples, 'strandlake_query_cache_lookups_total', { result });
+  const lookups = (samples: readonly MetricSample[], result: string): number =>
+    metricValue(samples, 'strandlake_query_cache_lookups_total', { result });
   const sort = (): Promise<unknown> => ann.post(`/v2/datasets/${id}/data`, { ordering: ['n'] });
   const before = await readMetrics();
   await sort();
   const first = await readMetrics();
   expect(lookups(first, 'miss')).toBeGreaterThan(lookups(before, 'miss'));
-  const bytes = valueOf(first, 'strandlake_query_cache_bytes');
-  expect(bytes).toBeGreaterThan(valueOf(before, 'strandlake_query_cache_bytes'));
-  expect(valueOf(first, 'strandlake_query_cache_limit_bytes')).toBe(64 << 20);
+  const bytes = metricValue(first, 'strandlake_query_cache_bytes');
+  expect(bytes).toBeGreaterThan(metricValue(before, 'strandlake_query_cache_bytes'));
+  expect(metricValue(first, 'strandlake_query_cache_limit_bytes')).toBe(64 << 20);
   await sort();
   const second = await readMetrics();
   expect(lookups(second, 'hit')).toBeGreaterThan(lookups(first, 'hit'));
-  expect(valueOf(second, 'strandlake_query_cache_bytes')).toBe(bytes);
+  expect(metricValue(second, 'strandlake_query_cache_bytes')).toBe(bytes);
 });
 
 test('metrics do not exist for clients behind a proxy', async () => {
   for (const header of ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip']) {
-    const { status } = await send(server.url, 'GET', '/metrics', undefined, { [header]: '127.0.0.1' }); // prettier-ignore
+    const { status } = await sendRequest(server.url, 'GET', '/metrics', undefined, { [header]: '127.0.0.1' }); // prettier-ignore
     expect([header, status]).toEqual([header, 404]);
   }
 });
 
 test('the server says that it lives and that it is ready', async () => {
-  const livenessAnswer = await send(server.url, 'GET', '/healthz');
+  const livenessAnswer = await sendRequest(server.url, 'GET', '/healthz');
   expect([livenessAnswer.status, livenessAnswer.json]).toEqual([200, { status: 'ok' }]);
-  const readinessAnswer = await send(server.url, 'GET', '/readyz');
+  const readinessAnswer = await sendRequest(server.url, 'GET', '/readyz');
   expect([readinessAnswer.status, readinessAnswer.json]).toEqual([
     200,
     { status: 'ready', problems: [] },
@@ -129,7 +129,7 @@ test('the server is not ready while the disk has less free space than writes lea
   const { diskReserveBytes } = budgets;
   limits['diskReserveBytes'] = 2 ** 60;
   try {
-    const { status, json } = await send(server.url, 'GET', '/readyz');
+    const { status, json } = await sendRequest(server.url, 'GET', '/readyz');
     const problems = ['the disk of the data folder is full'];
     expect([status, json]).toEqual([503, { status: 'not ready', problems }]);
   } finally {
@@ -139,7 +139,7 @@ test('the server is not ready while the disk has less free space than writes lea
 
 test('usage counts what the vaults hold that the user may read', async () => {
   const file = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename: 'a.txt' }); // prettier-ignore
-  await send('', 'PUT', String(file.json['upload_url']), 'twelve bytes');
+  await sendRequest('', 'PUT', String(file.json['upload_url']), 'twelve bytes');
   const { json } = await ann.get('/v2/usage');
   const vaults = json['vaults'] as Record<string, number>[];
   const ownUsage = vaults.find((one) => one['vault_id'] === vaultId)!;

@@ -3,25 +3,32 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readdir, truncate } from 'node:fs/promises';
 import { budgets } from '../../../engine/core/budgets.js';
 import { sweepExpired } from '../../../scheduler/queue/sweep.js';
-import { startLab } from '../lab.js';
-import { grant, idOf, send, startServer, type Answer, type Client } from '../server.js';
+import { startServerFixture } from '../lab.js';
+import {
+  grantPermission,
+  idOf,
+  sendRequest,
+  startServer,
+  type Answer,
+  type Client,
+} from '../server.js';
 
-/* Uploads in parts (contract 6.5). */
+/* Tests uploads in parts (contract 6.5), with small limits. */
 
-const limits = { multipartBytes: 1000, partBytes: 400 };
-const { server, ann, vaultId } = await startLab({ limits });
-let reader: Client;
+const uploadLimits = { multipartBytes: 1000, partBytes: 400 };
+const { server, ann, vaultId } = await startServerFixture({ limits: uploadLimits });
+let readerClient: Client;
 let strangerClient: Client;
 
 beforeAll(async () => {
-  reader = await server.user('reader');
+  readerClient = await server.user('reader');
   strangerClient = await server.user('stranger', { domain: 'other' });
-  await grant(server, vaultId, reader, 'read');
+  await grantPermission(server, vaultId, readerClient, 'read');
 });
 
 const md5Of = (bytes: Uint8Array): string => createHash('md5').update(bytes).digest('hex');
 
-interface Part {
+interface UploadPart {
   readonly part_number: number;
   readonly start_byte: number;
   readonly end_byte: number;
@@ -30,15 +37,15 @@ interface Part {
   readonly etag: string | null;
 }
 
-interface Started {
+interface StartedUpload {
   readonly id: number;
   readonly json: Record<string, unknown>;
-  readonly parts: readonly Part[];
+  readonly parts: readonly UploadPart[];
   readonly bytes: Buffer;
 }
 
 /** Creates a file of random bytes that is uploaded in parts. */
-async function startUpload(size = 1050, more: object = {}): Promise<Started> {
+async function startUpload(size = 1050, more: object = {}): Promise<StartedUpload> {
   const bytes = randomBytes(size);
   const file = { vault_id: vaultId, object_type: 'file', filename: 'large.bin', size };
   const uploadAnswer = await ann.post('/v2/objects', { ...file, md5: md5Of(bytes), ...more });
@@ -46,34 +53,45 @@ async function startUpload(size = 1050, more: object = {}): Promise<Started> {
   return {
     id: idOf(uploadAnswer),
     json: uploadAnswer.json,
-    parts: uploadAnswer.json['presigned_urls'] as Part[],
+    parts: uploadAnswer.json['presigned_urls'] as UploadPart[],
     bytes,
   };
 }
 
-function bytesOf({ bytes }: Started, { start_byte: start, end_byte: end }: Part): Buffer {
+function uploadPartBytes(
+  { bytes }: StartedUpload,
+  { start_byte: start, end_byte: end }: UploadPart,
+): Buffer {
   return bytes.subarray(start, end + 1);
 }
 
-/** Sends a part; returns what completes it. */
-async function sendPart(upload: Started, part: Part): Promise<object> {
-  const answer = await send('', 'PUT', part.upload_url, bytesOf(upload, part));
+/** Sends a part of an upload; returns the entry for it in the request that completes the upload. */
+async function sendPart(upload: StartedUpload, part: UploadPart): Promise<object> {
+  const answer = await sendRequest('', 'PUT', part.upload_url, uploadPartBytes(upload, part));
   expect([answer.status, answer.text]).toEqual([200, '']);
   const etag = answer.headers.get('etag')!;
-  expect(etag).toBe(`"${md5Of(bytesOf(upload, part))}"`);
+  expect(etag).toBe(`"${md5Of(uploadPartBytes(upload, part))}"`);
   return { part_number: part.part_number, etag: etag.replaceAll('"', '') };
 }
 
-async function allSent(upload: Started): Promise<readonly object[]> {
+async function sendAllParts(upload: StartedUpload): Promise<readonly object[]> {
   return Promise.all(upload.parts.map((part) => sendPart(upload, part)));
 }
 
-function completeUpload({ json }: Started, parts: unknown, who: Client = ann): Promise<Answer> {
+function completeUpload(
+  { json }: StartedUpload,
+  parts: unknown,
+  who: Client = ann,
+): Promise<Answer> {
   const body = { upload_id: json['upload_id'], physical_object_id: json['upload_key'], parts };
   return who.post('/v2/complete_multi_part', body);
 }
 
-function refreshUrls({ json }: Started, more: object = {}, who: Client = ann): Promise<Answer> {
+function refreshUrls(
+  { json }: StartedUpload,
+  more: object = {},
+  who: Client = ann,
+): Promise<Answer> {
   const body = { upload_id: json['upload_id'], key: json['upload_key'], ...more };
   return who.post('/v2/presigned_urls', body);
 }
@@ -84,7 +102,7 @@ async function contentOf(id: number): Promise<Buffer> {
 }
 
 async function partFolders(): Promise<readonly string[]> {
-  return readdir(server.data.parts);
+  return readdir(server.data.uploadParts);
 }
 
 describe('an upload in parts (D8)', () => {
@@ -112,13 +130,18 @@ describe('an upload in parts (D8)', () => {
     const upload = await startUpload(2000);
     const [first, second, ...others] = upload.parts.toReversed();
     await sendPart(upload, first!);
-    // First with damaged bytes, then with the right ones.
-    const damagedAnswer = await send('', 'PUT', second!.upload_url, Buffer.alloc(second!.size));
+    // The part is first sent with damaged bytes, then with the right ones.
+    const damagedAnswer = await sendRequest(
+      '',
+      'PUT',
+      second!.upload_url,
+      Buffer.alloc(second!.size),
+    );
     expect(damagedAnswer.status).toBe(200);
     const etags = [await sendPart(upload, first!), await sendPart(upload, second!)];
     for (const part of others) etags.push(await sendPart(upload, part));
     expect(await partFolders()).toContain(String(upload.id));
-    expect(await readdir(server.data.partsOf({ id: upload.id, revision: 1 }))).toHaveLength(
+    expect(await readdir(server.data.uploadPartsOf({ id: upload.id, revision: 1 }))).toHaveLength(
       upload.parts.length,
     );
     const done = await completeUpload(upload, etags);
@@ -128,19 +151,21 @@ describe('an upload in parts (D8)', () => {
     expect(json).toMatchObject({ ...wholeFile, is_multipart: false });
     expect((await contentOf(upload.id)).equals(upload.bytes)).toBe(true);
     expect(await partFolders()).not.toContain(String(upload.id));
-    // The answer may have been lost.
+    // A client whose answer was lost may complete the upload again.
     expect((await completeUpload(upload, etags)).status).toBe(200);
     expect((await refreshUrls(upload)).status).toBe(404);
-    expect((await send('', 'PUT', upload.parts[0]!.upload_url, bytesOf(upload, upload.parts[0]!))).status).toBe(404); // prettier-ignore
+    expect((await sendRequest('', 'PUT', upload.parts[0]!.upload_url, uploadPartBytes(upload, upload.parts[0]!))).status).toBe(404); // prettier-ignore
   });
 
   test('goes on where it was interrupted: new addresses tell which parts have arrived', async () => {
     const upload = await startUpload(1050);
     const [etag] = [await sendPart(upload, upload.parts[1]!)] as { etag: string }[];
-    const all = (await refreshUrls(upload, { total_size: 1050 })).json['presigned_urls'] as Part[];
+    const all = (await refreshUrls(upload, { total_size: 1050 })).json[
+      'presigned_urls'
+    ] as UploadPart[];
     expect(all.map((part) => part.etag)).toEqual([null, etag!.etag, null]);
     const someUrls = await refreshUrls(upload, { part_numbers: [3, '1'] });
-    const parts = someUrls.json['presigned_urls'] as Part[];
+    const parts = someUrls.json['presigned_urls'] as UploadPart[];
     expect([someUrls.status, parts.map((part) => part.part_number)]).toEqual([200, [3, 1]]);
     const otherParts = [await sendPart(upload, parts[0]!), await sendPart(upload, parts[1]!)];
     expect((await completeUpload(upload, [etag, ...otherParts])).status).toBe(200);
@@ -149,12 +174,12 @@ describe('an upload in parts (D8)', () => {
 
   test('has at most 10,000 parts, and is kept waiting with blanks while they are joined', async () => {
     const size = 40_000_000;
-    const slow = await startServer({ limits: { ...limits, keepAliveMs: 1 } });
+    const slow = await startServer({ limits: { ...uploadLimits, keepAliveMs: 1 } });
     try {
       const bob = await slow.user('bob');
       const file = { vault_id: idOf(await bob.post('/v2/vaults', { name: 'Lab' })), object_type: 'file', filename: 'a', size }; // prettier-ignore
       const { json } = await bob.post('/v2/objects', file);
-      const parts = json['presigned_urls'] as Part[];
+      const parts = json['presigned_urls'] as UploadPart[];
       expect([parts.length, parts[0]!.size]).toEqual([Math.ceil(size / 1024 ** 2), 1024 ** 2]);
       const bytes = randomBytes(size);
       const etags = await Promise.all(parts.map((part) => sendPart({ id: 0, json, parts, bytes }, part))); // prettier-ignore
@@ -168,7 +193,7 @@ describe('an upload in parts (D8)', () => {
 
   test('is completed once by requests that come together', async () => {
     const upload = await startUpload();
-    const etags = await allSent(upload);
+    const etags = await sendAllParts(upload);
     const answers = await Promise.all([1, 2, 3].map(() => completeUpload(upload, etags)));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
     const blobs = (await readdir(server.data.objects)).filter((name) => name.startsWith(`${upload.id}-`)); // prettier-ignore
@@ -185,7 +210,7 @@ describe('an upload in parts (D8)', () => {
     ['a malformed number', () => [{ part_number: 'x', etag: '0'.repeat(32) }], /parts\[0\].*part_number/], // prettier-ignore
   ])('is not completed with %s', async (_, change, message) => {
     const upload = await startUpload();
-    const etags = await allSent(upload);
+    const etags = await sendAllParts(upload);
     const answer = await completeUpload(upload, change(etags));
     expect([answer.status, answer.json]).toEqual([
       400,
@@ -197,9 +222,9 @@ describe('an upload in parts (D8)', () => {
 
   test('is not completed with another content than announced, and can be repaired', async () => {
     const upload = await startUpload();
-    const etags = await allSent(upload);
+    const etags = await sendAllParts(upload);
     const [first] = upload.parts;
-    const wrong = await send('', 'PUT', first!.upload_url, Buffer.alloc(first!.size));
+    const wrong = await sendRequest('', 'PUT', first!.upload_url, Buffer.alloc(first!.size));
     const etag = wrong.headers.get('etag');
     const refusedAnswer = await completeUpload(upload, [
       { part_number: 1, etag },
@@ -217,8 +242,8 @@ describe('an upload in parts (D8)', () => {
 
   test('is not completed from parts that the disk has damaged', async () => {
     const upload = await startUpload();
-    const etags = await allSent(upload);
-    const folder = server.data.partsOf({ id: upload.id, revision: 1 });
+    const etags = await sendAllParts(upload);
+    const folder = server.data.uploadPartsOf({ id: upload.id, revision: 1 });
     const [name] = await readdir(folder);
     await truncate(`${folder}/${name!}`, 1);
     const { status, json } = await completeUpload(upload, etags);
@@ -230,14 +255,18 @@ describe('an upload in parts (D8)', () => {
     const upload = await startUpload();
     const [part] = upload.parts;
     const putBytes = (bytes: Buffer, headers = {}): Promise<Answer> =>
-      send('', 'PUT', part!.upload_url, bytes, headers);
+      sendRequest('', 'PUT', part!.upload_url, bytes, headers);
     expect((await putBytes(Buffer.alloc(399))).status).toBe(400);
     expect((await putBytes(Buffer.alloc(401))).status).toBe(400);
     const md5 = createHash('md5').update('other').digest('base64');
-    expect((await putBytes(bytesOf(upload, part!), { 'content-md5': md5 })).status).toBe(400);
+    expect((await putBytes(uploadPartBytes(upload, part!), { 'content-md5': md5 })).status).toBe(
+      400,
+    );
     expect(await partFolders()).not.toContain(String(upload.id));
     const otherUrl = part!.upload_url.replace('/parts/1', '/parts/2');
-    expect((await send('', 'PUT', otherUrl, bytesOf(upload, part!))).status).toBe(403);
+    expect((await sendRequest('', 'PUT', otherUrl, uploadPartBytes(upload, part!))).status).toBe(
+      403,
+    );
     const tooMany = await refreshUrls(upload, { part_numbers: [4] });
     expect([tooMany.status, Object.keys(tooMany.json)]).toEqual([400, ['part_numbers']]);
     const resized = await refreshUrls(upload, { total_size: 1051 });
@@ -246,12 +275,12 @@ describe('an upload in parts (D8)', () => {
 
   test('is aborted with its parts', async () => {
     const upload = await startUpload();
-    const etags = await allSent(upload);
+    const etags = await sendAllParts(upload);
     const path = `/v2/objects/${upload.id}/multipart-upload`;
     const aborted = await ann.delete(path);
     expect([aborted.status, aborted.json['id']]).toEqual([200, upload.id]);
     expect(await partFolders()).not.toContain(String(upload.id));
-    const repeatedAnswer = await send('', 'PUT', upload.parts[0]!.upload_url, bytesOf(upload, upload.parts[0]!)); // prettier-ignore
+    const repeatedAnswer = await sendRequest('', 'PUT', upload.parts[0]!.upload_url, uploadPartBytes(upload, upload.parts[0]!)); // prettier-ignore
     const after = [repeatedAnswer, await completeUpload(upload, etags), await refreshUrls(upload)];
     expect(after.map(({ status }) => status)).toEqual([404, 404, 404]);
     expect((await ann.delete(path)).status).toBe(400);
@@ -260,7 +289,7 @@ describe('an upload in parts (D8)', () => {
 
   test('ends with its file', async () => {
     const upload = await startUpload();
-    const etags = await allSent(upload);
+    const etags = await sendAllParts(upload);
     await ann.delete(`/v2/objects/${upload.id}`);
     expect(await partFolders()).not.toContain(String(upload.id));
     expect((await completeUpload(upload, etags)).status).toBe(404);
@@ -268,7 +297,7 @@ describe('an upload in parts (D8)', () => {
 
   test('T0: is given up a week after the last part', async () => {
     const upload = await startUpload();
-    const etags = await allSent(upload);
+    const etags = await sendAllParts(upload);
     const { catalog, data } = server;
     const report = (): void => undefined;
     const last = (await catalog.multipartUploads.get(upload.id, 1))!.updatedAt;
@@ -285,7 +314,7 @@ describe('an upload in parts (D8)', () => {
     for (const bytes of [size, size + 1, 5e12]) {
       const body = { vault_id: vaultId, object_type: 'file', filename: 'large', size: bytes };
       const { json } = await ann.post('/v2/objects', body);
-      const parts = json['presigned_urls'] as Part[];
+      const parts = json['presigned_urls'] as UploadPart[];
       expect(parts.reduce((sum, one) => sum + one.size, 0)).toBe(bytes);
       expect(parts.at(-1)!.end_byte).toBe(bytes - 1);
       expect(new Set(parts.slice(0, -1).map((one) => one.size)).size).toBeLessThanOrEqual(1);
@@ -297,23 +326,23 @@ describe('an upload in parts (D8)', () => {
 
   test('the address of a part ends with the right to write', async () => {
     const writer = await server.user('writer');
-    await grant(server, vaultId, writer, 'write');
+    await grantPermission(server, vaultId, writer, 'write');
     const upload = await startUpload();
     const { json } = await refreshUrls(upload, {}, writer);
-    const [part] = json['presigned_urls'] as Part[];
+    const [part] = json['presigned_urls'] as UploadPart[];
     const putPart = async (): Promise<number> =>
-      (await send('', 'PUT', part!.upload_url, bytesOf(upload, part!))).status;
+      (await sendRequest('', 'PUT', part!.upload_url, uploadPartBytes(upload, part!))).status;
     expect(await putPart()).toBe(200);
-    await grant(server, vaultId, writer, 'read');
+    await grantPermission(server, vaultId, writer, 'read');
     expect(await putPart()).toBe(403);
-    expect((await send('', 'PUT', part!.upload_url.replace(`user=${writer.user.id}`, `user=${ann.user.id}`), bytesOf(upload, part!))).status).toBe(403); // prettier-ignore
+    expect((await sendRequest('', 'PUT', part!.upload_url.replace(`user=${writer.user.id}`, `user=${ann.user.id}`), uploadPartBytes(upload, part!))).status).toBe(403); // prettier-ignore
   });
 
   test('belongs to those who may write the file (A2)', async () => {
     const upload = await startUpload();
-    const etags = await allSent(upload);
+    const etags = await sendAllParts(upload);
     const path = `/v2/objects/${upload.id}/multipart-upload`;
-    for (const [who, status] of [[reader, 403], [strangerClient, 404]] as const) {
+    for (const [who, status] of [[readerClient, 403], [strangerClient, 404]] as const) {
       const answers = [await completeUpload(upload, etags, who), await refreshUrls(upload, {}, who), await who.delete(path)]; // prettier-ignore
       expect(answers.map((answer) => answer.status)).toEqual([status, status, status]);
     } // prettier-ignore

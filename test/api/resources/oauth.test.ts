@@ -1,37 +1,35 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createHash, randomBytes } from 'node:crypto';
 import { exchangeRefreshToken } from '../../../engine/catalog/grant-exchange.js';
-import { startLab } from '../lab.js';
-import { clientFor, idOf, listOf, send, type Answer, type Client } from '../server.js';
-import { Browser } from './browser.js';
+import { startServerFixture } from '../lab.js';
+import { clientFor, idOf, listOf, sendRequest, type Answer, type Client } from '../server.js';
+import { FormBrowser } from './browser.js';
 
-/*
- * OAuth2, by the sections of RFC 6749, 7636 (PKCE), 7009 (revocation) and 9700 (security), as threat A10 wants it.
- */
+/* Tests OAuth2 by the sections of RFC 6749, 7636 (PKCE), 7009 (revocation) and 9700 (security), as threat A10 requires. */
 
-const { server, ann } = await startLab();
-const phrase = 'correct horse battery';
-const callback = 'https://apps.example.org/callback?x=1';
+const { server, ann } = await startServerFixture();
+const passphrase = 'correct horse battery';
+const callbackUrl = 'https://apps.example.org/callback?x=1';
 
-interface App {
+interface RegisteredApp {
   readonly id: string;
   readonly secret: string;
 }
-let confidential: App;
-let openApp: App;
+let confidentialApp: RegisteredApp;
+let publicApp: RegisteredApp;
 let bob: Client;
 let eve: Client;
 
 beforeAll(async () => {
   bob = await server.user('bob');
   eve = await server.user('eve', { domain: 'other' });
-  await bob.put('/v1/user/password', { password: phrase });
-  confidential = await registerApp({ scopes: 'read write' });
-  openApp = await registerApp({ client_type: 'public' });
+  await bob.put('/v1/user/password', { password: passphrase });
+  confidentialApp = await registerApp({ scopes: 'read write' });
+  publicApp = await registerApp({ client_type: 'public' });
 });
 
-async function registerApp(more: object = {}): Promise<App> {
-  const body = { name: 'Browser', redirect_uris: `${callback} http://127.0.0.1:9/cb`, ...more };
+async function registerApp(more: object = {}): Promise<RegisteredApp> {
+  const body = { name: 'Browser', redirect_uris: `${callbackUrl} http://127.0.0.1:9/cb`, ...more };
   const id = String(idOf(await ann.post('/v2/applications', body)));
   const secret = String((await ann.get(`/v2/applications/${id}/secret`)).json['client_secret']);
   return { id, secret };
@@ -39,106 +37,123 @@ async function registerApp(more: object = {}): Promise<App> {
 
 const verifier = randomBytes(32).toString('base64url');
 const challenge = createHash('sha256').update(verifier).digest('base64url');
-const pkce = { code_challenge: challenge, code_challenge_method: 'S256' };
+const pkceParameters = { code_challenge: challenge, code_challenge_method: 'S256' };
 
-type Fields = Readonly<Record<string, string>>;
+type FormFields = Readonly<Record<string, string>>;
 
-function authorizationUrl(app: App, more: Fields = {}): string {
-  const fields = { response_type: 'code', client_id: app.id, redirect_uri: callback, state: 's t&=', ...more }; // prettier-ignore
+function authorizationUrl(app: RegisteredApp, more: FormFields = {}): string {
+  const fields = { response_type: 'code', client_id: app.id, redirect_uri: callbackUrl, state: 's t&=', ...more }; // prettier-ignore
   return `/authorize?${new URLSearchParams(fields)}`;
 }
 
-/** A browser in which a user has signed in, at the page that asks for consent. */
-async function atConsent(app: App, more: Fields = {}, user = bob): Promise<Browser> {
+/** Returns a browser in which a user has signed in, at the page that asks for consent. */
+async function browserAtConsent(
+  app: RegisteredApp,
+  more: FormFields = {},
+  user = bob,
+): Promise<FormBrowser> {
   const session = await server.catalog.signIns.create('session', user.user.id, server.key);
-  const browser = new Browser(server.url, `strandlake=${session}`);
-  await browser.open(authorizationUrl(app, more));
+  const browser = new FormBrowser(server.url, `strandlake=${session}`);
+  await browser.openPage(authorizationUrl(app, more));
   return browser;
 }
 
-/** The target and the parameters of a redirection. */
+/** Returns the target and the parameters of a redirection. */
 function redirectionOf(answer: Answer): { readonly to: string; readonly query: URLSearchParams } {
   const location = answer.headers.get('location') ?? '';
   expect([answer.status, answer.text]).toEqual([303, '']);
   return { to: location, query: new URL(location).searchParams };
 }
 
-async function codeFor(app: App, more: Fields = {}): Promise<string> {
-  const { query } = redirectionOf(await (await atConsent(app, more)).submit({ action: 'allow' }));
+async function authorizationCodeFor(app: RegisteredApp, more: FormFields = {}): Promise<string> {
+  const { query } = redirectionOf(
+    await (await browserAtConsent(app, more)).submitForm({ action: 'allow' }),
+  );
   return String(query.get('code'));
 }
 
-const form = { 'content-type': 'application/x-www-form-urlencoded' };
-function postForm(path: string, fields: Fields, headers: Fields = {}): Promise<Answer> {
+const formHeaders = { 'content-type': 'application/x-www-form-urlencoded' };
+function postForm(path: string, fields: FormFields, headers: FormFields = {}): Promise<Answer> {
   const body = new URLSearchParams(fields).toString();
-  return send(server.url, 'POST', path, body, { ...form, ...headers });
+  return sendRequest(server.url, 'POST', path, body, { ...formHeaders, ...headers });
 }
-const keys = (app: App): Fields => ({ client_id: app.id, client_secret: app.secret });
-const exchange = (fields: Fields): Promise<Answer> =>
+const clientCredentials = (app: RegisteredApp): FormFields => ({
+  client_id: app.id,
+  client_secret: app.secret,
+});
+const exchangeCode = (fields: FormFields): Promise<Answer> =>
   postForm('/v1/oauth2/token', {
     grant_type: 'authorization_code',
-    redirect_uri: callback,
+    redirect_uri: callbackUrl,
     ...fields,
   });
-const refresh = (fields: Fields): Promise<Answer> =>
+const refreshTokens = (fields: FormFields): Promise<Answer> =>
   postForm('/v1/oauth2/token', { grant_type: 'refresh_token', ...fields });
-const status = async (token: unknown): Promise<number> =>
+const tokenStatus = async (token: unknown): Promise<number> =>
   (await clientFor(server.url, bob.user, String(token)).get('/v1/user')).status;
 
-/** The status and the error of an answer of the token endpoint. */
-function failure({ status: code, json }: Answer): unknown {
+/** Returns the status and the error in an answer of the token endpoint. */
+function tokenErrorOf({ status: code, json }: Answer): unknown {
   expect(Object.keys(json)).toEqual(['error', 'error_description']);
   return [code, json['error']];
 }
 
 describe('the authorization endpoint (RFC 6749, 4.1.1 and 4.1.2)', () => {
   test('signs in, asks for consent and returns a code and the state', async () => {
-    const browser = new Browser(server.url);
-    const first = await browser.open(authorizationUrl(confidential));
+    const browser = new FormBrowser(server.url);
+    const first = await browser.openPage(authorizationUrl(confidentialApp));
     expect(first.text).toContain('<title>Sign in: Strandlake</title>');
-    const wrong = await browser.submit({ action: 'sign_in', email: 'bob@acme.org', password: 'x' });
+    const wrong = await browser.submitForm({
+      action: 'sign_in',
+      email: 'bob@acme.org',
+      password: 'x',
+    });
     expect([wrong.status, wrong.text]).toEqual([400, expect.stringContaining('No user has this')]);
-    const unknown = await browser.submit({ action: 'sign_in', email: 'x@acme.org', password: 'x' });
+    const unknown = await browser.submitForm({
+      action: 'sign_in',
+      email: 'x@acme.org',
+      password: 'x',
+    });
     expect(unknown.text).toBe(wrong.text);
-    const right = await browser.submit({ action: 'sign_in', email: 'bob@acme.org', password: phrase }); // prettier-ignore
-    expect(right.headers.get('location')).toBe(authorizationUrl(confidential));
-    const page = await browser.open(authorizationUrl(confidential));
+    const right = await browser.submitForm({ action: 'sign_in', email: 'bob@acme.org', password: passphrase }); // prettier-ignore
+    expect(right.headers.get('location')).toBe(authorizationUrl(confidentialApp));
+    const page = await browser.openPage(authorizationUrl(confidentialApp));
     for (const text of ['Browser', 'ann', 'read, change and delete', 'bob@acme.org'])
       expect(page.text).toContain(text);
-    const { to, query } = redirectionOf(await browser.submit({ action: 'allow' }));
-    expect(to.startsWith(`${callback}&code=`)).toBe(true);
+    const { to, query } = redirectionOf(await browser.submitForm({ action: 'allow' }));
+    expect(to.startsWith(`${callbackUrl}&code=`)).toBe(true);
     expect(query.get('state')).toBe('s t&=');
     expect(query.get('code')).toMatch(/^[A-Za-z0-9]{40}$/);
     expect(server.logs.join('\n')).not.toContain(String(query.get('code')));
   });
 
   test('returns no state where the request has none', async () => {
-    const { query } = redirectionOf(await (await atConsent(confidential, { state: '' })).submit({ action: 'allow' })); // prettier-ignore
+    const { query } = redirectionOf(await (await browserAtConsent(confidentialApp, { state: '' })).submitForm({ action: 'allow' })); // prettier-ignore
     expect([...query.keys()]).toEqual(['x', 'code', 'iss']);
   });
 
   test('returns access_denied when the user denies', async () => {
     const { query } = redirectionOf(
-      await (await atConsent(confidential)).submit({ action: 'deny' }),
+      await (await browserAtConsent(confidentialApp)).submitForm({ action: 'deny' }),
     );
     expect(Object.fromEntries(query)).toEqual({ x: '1', error: 'access_denied', state: 's t&=', iss: server.url }); // prettier-ignore
   });
 
   test.each(['/authorize/', '/v1/oauth2/authorize'])('is also served at %s', async (path) => {
-    const answer = await send(
+    const answer = await sendRequest(
       server.url,
       'GET',
-      authorizationUrl(openApp, pkce).replace('/authorize', path),
+      authorizationUrl(publicApp, pkceParameters).replace('/authorize', path),
     );
     expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('Sign in')]);
   });
 
   test('is only for users of the account, unless the application is public', async () => {
-    const browser = await atConsent(confidential, {}, eve);
-    const refusedAnswer = await browser.submit({ action: 'allow' });
+    const browser = await browserAtConsent(confidentialApp, {}, eve);
+    const refusedAnswer = await browser.submitForm({ action: 'allow' });
     expect([refusedAnswer.status, refusedAnswer.headers.get('location')]).toEqual([403, null]);
     const everybody = await registerApp({ is_public: true });
-    const { query } = redirectionOf(await (await atConsent(everybody, {}, eve)).submit({ action: 'allow' })); // prettier-ignore
+    const { query } = redirectionOf(await (await browserAtConsent(everybody, {}, eve)).submitForm({ action: 'allow' })); // prettier-ignore
     expect(query.get('code')).not.toBeNull();
   });
 
@@ -147,7 +162,7 @@ describe('the authorization endpoint (RFC 6749, 4.1.1 and 4.1.2)', () => {
       name: '<script>alert(1)</script>',
       description: `"'><img src=x>`,
     });
-    const page = await (await atConsent(app)).open(authorizationUrl(app));
+    const page = await (await browserAtConsent(app)).openPage(authorizationUrl(app));
     expect(page.status).toBe(200);
     expect(page.text).not.toMatch(/<script|<img/);
     expect(page.text).toContain('&#60;script&#62;');
@@ -155,14 +170,14 @@ describe('the authorization endpoint (RFC 6749, 4.1.1 and 4.1.2)', () => {
 });
 
 describe('the metadata of the server (RFC 8414)', () => {
-  const read = () => send(server.url, 'GET', '/.well-known/oauth-authorization-server');
+  const read = () => sendRequest(server.url, 'GET', '/.well-known/oauth-authorization-server');
 
   test('is public JSON with the address of the server as its issuer (3.2, 3.3)', async () => {
     const { status: code, headers, json } = await read();
     expect([code, headers.get('content-type')]).toEqual([200, 'application/json']);
     expect(json['issuer']).toBe(server.url);
     expect(json['response_types_supported']).toEqual(['code']);
-    // Claims with no values are left out (2).
+    // Claims without values are left out (RFC 8414, section 2).
     for (const claim of Object.values(json)) expect(claim).not.toEqual([]);
   });
 
@@ -171,18 +186,18 @@ describe('the metadata of the server (RFC 8414)', () => {
     const path = (key: string): string => String(json[key]).replace(server.url, '');
     expect(json['code_challenge_methods_supported']).toEqual(['S256']);
     expect(json['scopes_supported']).toEqual(['read', 'write']);
-    const shownPage = await send(server.url, 'GET', `${path('authorization_endpoint')}?${authorizationUrl(openApp, pkce).split('?')[1]}`); // prettier-ignore
+    const shownPage = await sendRequest(server.url, 'GET', `${path('authorization_endpoint')}?${authorizationUrl(publicApp, pkceParameters).split('?')[1]}`); // prettier-ignore
     expect(shownPage.text).toContain('<title>Sign in: Strandlake</title>');
-    const basic = `Basic ${Buffer.from(`${confidential.id}:${confidential.secret}`).toString('base64')}`;
-    const methods: Record<string, [App, Fields, Fields]> = {
-      client_secret_basic: [confidential, {}, { authorization: basic }],
-      client_secret_post: [confidential, keys(confidential), {}],
-      none: [openApp, { client_id: openApp.id }, {}],
+    const basic = `Basic ${Buffer.from(`${confidentialApp.id}:${confidentialApp.secret}`).toString('base64')}`;
+    const methods: Record<string, [RegisteredApp, FormFields, FormFields]> = {
+      client_secret_basic: [confidentialApp, {}, { authorization: basic }],
+      client_secret_post: [confidentialApp, clientCredentials(confidentialApp), {}],
+      none: [publicApp, { client_id: publicApp.id }, {}],
     };
     expect(json['token_endpoint_auth_methods_supported']).toEqual(Object.keys(methods));
     expect(json['revocation_endpoint_auth_methods_supported']).toEqual(Object.keys(methods));
     for (const [app, fields, headers] of Object.values(methods)) {
-      let givenFields: Fields = { code: await codeFor(app, pkce), redirect_uri: callback, code_verifier: verifier }; // prettier-ignore
+      let givenFields: FormFields = { code: await authorizationCodeFor(app, pkceParameters), redirect_uri: callbackUrl, code_verifier: verifier }; // prettier-ignore
       expect(json['grant_types_supported']).toEqual(['authorization_code', 'refresh_token']);
       for (const grant_type of json['grant_types_supported'] as string[]) {
         const issued = await postForm(path('token_endpoint'), { grant_type, ...givenFields, ...fields }, headers); // prettier-ignore
@@ -197,16 +212,22 @@ describe('the metadata of the server (RFC 8414)', () => {
 
 describe('the issuer in authorization responses (RFC 9207)', () => {
   test('is that of the metadata, with a code and with an error (2, 2.4)', async () => {
-    const { json } = await send(server.url, 'GET', '/.well-known/oauth-authorization-server');
-    expect(json['authorization_response_iss_parameter_supported']).toBe(true);
-    for (const action of ['allow', 'deny']) {
-      const { query } = redirectionOf(await (await atConsent(confidential)).submit({ action }));
-      expect(query.getAll('iss')).toEqual([json['issuer']]);
-    }
-    const refusedAnswer = await send(
+    const { json } = await sendRequest(
       server.url,
       'GET',
-      authorizationUrl(confidential, { response_type: 'token' }),
+      '/.well-known/oauth-authorization-server',
+    );
+    expect(json['authorization_response_iss_parameter_supported']).toBe(true);
+    for (const action of ['allow', 'deny']) {
+      const { query } = redirectionOf(
+        await (await browserAtConsent(confidentialApp)).submitForm({ action }),
+      );
+      expect(query.getAll('iss')).toEqual([json['issuer']]);
+    }
+    const refusedAnswer = await sendRequest(
+      server.url,
+      'GET',
+      authorizationUrl(confidentialApp, { response_type: 'token' }),
     );
     expect(refusedAnswer.text).toContain(`iss=${encodeURIComponent(String(json['issuer']))}`);
   });
@@ -227,29 +248,33 @@ describe('a redirect_uri that is not registered, letter for letter (RFC 9700, 2.
     'https://apps.example.org.evil.example/callback?x=1',
     'http://apps.example.org/callback?x=1',
     'http://127.0.0.1:10/cb',
-    `${callback} http://127.0.0.1:9/cb`,
+    `${callbackUrl} http://127.0.0.1:9/cb`,
     '//apps.example.org/callback?x=1',
     '',
   ])('%s is shown to the user, without a redirection', async (redirect_uri) => {
-    const answer = await send(server.url, 'GET', authorizationUrl(confidential, { redirect_uri }));
+    const answer = await sendRequest(
+      server.url,
+      'GET',
+      authorizationUrl(confidentialApp, { redirect_uri }),
+    );
     expect([answer.status, answer.headers.get('location')]).toEqual([400, null]);
     expect(answer.text).not.toContain('href');
-    const browser = await atConsent(confidential);
-    await browser.open(authorizationUrl(confidential, { redirect_uri }));
-    expect((await browser.submit({ action: 'allow' })).status).toBe(400);
+    const browser = await browserAtConsent(confidentialApp);
+    await browser.openPage(authorizationUrl(confidentialApp, { redirect_uri }));
+    expect((await browser.submitForm({ action: 'allow' })).status).toBe(400);
   });
 
   test('nor is one that is given twice, or that belongs to an unknown application', async () => {
-    const repeatedParameter = `${authorizationUrl(confidential)}&redirect_uri=${encodeURIComponent(callback)}`;
+    const repeatedParameter = `${authorizationUrl(confidentialApp)}&redirect_uri=${encodeURIComponent(callbackUrl)}`;
     const unknown = authorizationUrl({ id: '999', secret: '' });
     for (const path of [
       repeatedParameter,
       unknown,
       authorizationUrl({ id: '', secret: '' }),
-      `${authorizationUrl(confidential)}&client_id=1`,
+      `${authorizationUrl(confidentialApp)}&client_id=1`,
     ]) {
       // prettier-ignore
-      const answer = await send(server.url, 'GET', path);
+      const answer = await sendRequest(server.url, 'GET', path);
       expect([path, answer.status, answer.text.includes('href')]).toEqual([path, 400, false]);
     }
   });
@@ -257,45 +282,45 @@ describe('a redirect_uri that is not registered, letter for letter (RFC 9700, 2.
 
 describe('a request that is not valid (RFC 6749, 4.1.2.1; RFC 9700, 4.11.2)', () => {
   // prettier-ignore
-  test.each<[string, Fields, string, string]>([
+  test.each<[string, FormFields, string, string]>([
     ['another response type', { response_type: 'token' }, 'unsupported_response_type', 'The only response_type is code.'],
     ['no response type', { response_type: '' }, 'invalid_request', 'response_type is missing.'],
     ['an unknown scope', { scope: 'read admin' }, 'invalid_scope', 'The application may only have read write.'],
-    ['the challenge method plain', { ...pkce, code_challenge_method: 'plain' }, 'invalid_request', 'code_challenge_method must be S256.'],
+    ['the challenge method plain', { ...pkceParameters, code_challenge_method: 'plain' }, 'invalid_request', 'code_challenge_method must be S256.'],
     ['no challenge method, which means plain', { code_challenge: challenge }, 'invalid_request', 'code_challenge_method must be S256.'],
-    ['a challenge that is none', { ...pkce, code_challenge: 'x' }, 'invalid_request', 'code_challenge must be base64url of a SHA-256.'],
+    ['a challenge that is none', { ...pkceParameters, code_challenge: 'x' }, 'invalid_request', 'code_challenge must be base64url of a SHA-256.'],
     ['a method without a challenge', { code_challenge_method: 'S256' }, 'invalid_request', 'code_challenge_method without code_challenge.'],
   ])(
     '%s leads back to the application only when the user follows the link',
     async (_, more, error, reason) => {
-      const answer = await send(server.url, 'GET', authorizationUrl(confidential, more));
+      const answer = await sendRequest(server.url, 'GET', authorizationUrl(confidentialApp, more));
       expect([answer.status, answer.headers.get('location')]).toEqual([400, null]);
       const link = /href="([^"]*)"/.exec(answer.text)?.[1]?.replaceAll('&#38;', '&') ?? '';
       const query = new URL(link).searchParams;
-      expect([link.startsWith(callback), query.get('error'), query.get('state')]).toEqual([true, error, 's t&=']); // prettier-ignore
+      expect([link.startsWith(callbackUrl), query.get('error'), query.get('state')]).toEqual([true, error, 's t&=']); // prettier-ignore
       expect([query.get('error_description'), answer.text.includes(reason)]).toEqual([reason, true]); // prettier-ignore
     },
   );
 
   test('a public application has to send a challenge (RFC 9700, 2.1.1)', async () => {
-    const answer = await send(server.url, 'GET', authorizationUrl(openApp));
+    const answer = await sendRequest(server.url, 'GET', authorizationUrl(publicApp));
     expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('code_challenge is missing')]); // prettier-ignore
   });
 
   test('an application gets no more than its scopes', async () => {
-    const answer = await send(
+    const answer = await sendRequest(
       server.url,
       'GET',
-      authorizationUrl(openApp, { ...pkce, scope: 'read write' }),
+      authorizationUrl(publicApp, { ...pkceParameters, scope: 'read write' }),
     );
     expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('error=invalid_scope')]); // prettier-ignore
   });
 
   test('a parameter that is repeated is refused (RFC 6749, 3.1)', async () => {
-    const answer = await send(
+    const answer = await sendRequest(
       server.url,
       'GET',
-      `${authorizationUrl(confidential)}&scope=read&scope=read`,
+      `${authorizationUrl(confidentialApp)}&scope=read&scope=read`,
     );
     expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('more than once')]);
   });
@@ -303,8 +328,8 @@ describe('a request that is not valid (RFC 6749, 4.1.2.1; RFC 9700, 4.11.2)', ()
 
 describe('the pages', () => {
   test('have no script, cannot be framed, and are not kept (RFC 9700, 4.16)', async () => {
-    const browser = new Browser(server.url);
-    const pages = [await browser.open(authorizationUrl(confidential)), await (await atConsent(confidential)).open(authorizationUrl(confidential))]; // prettier-ignore
+    const browser = new FormBrowser(server.url);
+    const pages = [await browser.openPage(authorizationUrl(confidentialApp)), await (await browserAtConsent(confidentialApp)).openPage(authorizationUrl(confidentialApp))]; // prettier-ignore
     for (const { headers, text } of pages) {
       const policy = headers.get('content-security-policy') ?? '';
       expect(policy).toContain("default-src 'none'");
@@ -321,72 +346,72 @@ describe('the pages', () => {
   });
 
   test('have a cookie that scripts and other sites do not get, and that authorizes no other request (A13)', async () => {
-    const freshPage = await send(server.url, 'GET', authorizationUrl(confidential));
+    const freshPage = await sendRequest(server.url, 'GET', authorizationUrl(confidentialApp));
     expect(freshPage.headers.get('set-cookie')).toMatch(/^strandlake=\w{40}; Path=\/; HttpOnly; SameSite=Lax$/); // prettier-ignore
-    const { cookie } = await atConsent(confidential);
+    const { cookie } = await browserAtConsent(confidentialApp);
     for (const path of ['/v1/user', '/v2/tokens', '/v2/vaults']) {
-      const answer = await send(server.url, 'GET', path, undefined, { cookie });
+      const answer = await sendRequest(server.url, 'GET', path, undefined, { cookie });
       expect([path, answer.status]).toEqual([path, 401]);
     }
   });
 
   test('refuse a form without the token of their browser', async () => {
-    const victim = await atConsent(confidential);
-    const otherBrowser = await atConsent(confidential);
-    const foreign = /name="csrf_token" value="(\w+)"/.exec((await otherBrowser.open(authorizationUrl(confidential))).text)?.[1]; // prettier-ignore
+    const victim = await browserAtConsent(confidentialApp);
+    const otherBrowser = await browserAtConsent(confidentialApp);
+    const foreign = /name="csrf_token" value="(\w+)"/.exec((await otherBrowser.openPage(authorizationUrl(confidentialApp))).text)?.[1]; // prettier-ignore
     for (const csrf_token of ['', 'x'.repeat(64), String(foreign)]) {
-      const answer = await victim.submit({ action: 'allow', csrf_token });
+      const answer = await victim.submitForm({ action: 'allow', csrf_token });
       expect([answer.status, answer.headers.get('location')]).toEqual([403, null]);
     }
-    const strangerBrowser = new Browser(server.url);
-    await strangerBrowser.open(authorizationUrl(confidential));
-    const signIn = { action: 'sign_in', email: 'bob@acme.org', password: phrase };
-    expect((await strangerBrowser.submit({ ...signIn, csrf_token: String(foreign) })).status).toBe(
-      403,
-    );
+    const strangerBrowser = new FormBrowser(server.url);
+    await strangerBrowser.openPage(authorizationUrl(confidentialApp));
+    const signIn = { action: 'sign_in', email: 'bob@acme.org', password: passphrase };
+    expect(
+      (await strangerBrowser.submitForm({ ...signIn, csrf_token: String(foreign) })).status,
+    ).toBe(403);
   });
 
   test('change the cookie at sign-in, and end the session at sign-out and with the password', async () => {
-    const browser = new Browser(server.url);
-    await browser.open(authorizationUrl(confidential));
+    const browser = new FormBrowser(server.url);
+    await browser.openPage(authorizationUrl(confidentialApp));
     const before = browser.cookie;
-    await browser.submit({ action: 'sign_in', email: 'bob@acme.org', password: phrase });
+    await browser.submitForm({ action: 'sign_in', email: 'bob@acme.org', password: passphrase });
     const signedIn = browser.cookie;
     expect(signedIn).not.toBe(before);
     const asks = async (cookie: string): Promise<boolean> =>
-      (await send(server.url, 'GET', authorizationUrl(confidential), undefined, { cookie })).text.includes('Allow'); // prettier-ignore
+      (await sendRequest(server.url, 'GET', authorizationUrl(confidentialApp), undefined, { cookie })).text.includes('Allow'); // prettier-ignore
     expect([await asks(before), await asks(signedIn)]).toEqual([false, true]);
-    await browser.open(authorizationUrl(confidential));
-    expect((await browser.submit({ action: 'sign_out' })).status).toBe(303);
+    await browser.openPage(authorizationUrl(confidentialApp));
+    expect((await browser.submitForm({ action: 'sign_out' })).status).toBe(303);
     expect([await asks(signedIn), await asks(browser.cookie)]).toEqual([false, false]);
     const dan = await server.user('dan');
-    const { cookie } = await atConsent(confidential, {}, dan);
+    const { cookie } = await browserAtConsent(confidentialApp, {}, dan);
     expect(await asks(cookie)).toBe(true);
-    await dan.put('/v1/user/password', { password: phrase });
+    await dan.put('/v1/user/password', { password: passphrase });
     expect(await asks(cookie)).toBe(false);
   });
 
   test('take a link of the command line once', async () => {
     const code = await server.catalog.signIns.create('link', bob.user.id, server.key);
-    const browser = new Browser(server.url);
+    const browser = new FormBrowser(server.url);
     const path = `/v1/oauth2/sign_in?code=${code}`;
     for (let i = 0; i < 2; i += 1)
-      expect((await browser.open(path)).text).toContain('Sign in as bob@acme.org');
-    expect((await browser.submit({ csrf_token: '' })).status).toBe(403);
-    await browser.open(path);
-    expect((await browser.submit({ action: 'sign_in' })).text).toContain('You are signed in as bob@acme.org'); // prettier-ignore
-    expect((await browser.open(authorizationUrl(confidential))).text).toContain('Allow');
-    expect((await browser.open(path)).status).toBe(400);
+      expect((await browser.openPage(path)).text).toContain('Sign in as bob@acme.org');
+    expect((await browser.submitForm({ csrf_token: '' })).status).toBe(403);
+    await browser.openPage(path);
+    expect((await browser.submitForm({ action: 'sign_in' })).text).toContain('You are signed in as bob@acme.org'); // prettier-ignore
+    expect((await browser.openPage(authorizationUrl(confidentialApp))).text).toContain('Allow');
+    expect((await browser.openPage(path)).status).toBe(400);
     expect(server.logs.join('\n')).not.toContain(code);
     const lateLink = await server.catalog.signIns.create('link', bob.user.id, server.key, Date.now() - 900_001); // prettier-ignore
-    expect((await browser.open(`/v1/oauth2/sign_in?code=${lateLink}`)).status).toBe(400);
+    expect((await browser.openPage(`/v1/oauth2/sign_in?code=${lateLink}`)).status).toBe(400);
   });
 });
 
 describe('the exchange of a code (RFC 6749, 4.1.3 and 5.1)', () => {
   test('gives tokens of the granted scope, form-encoded, as JSON and with HTTP Basic', async () => {
-    const code = await codeFor(confidential, { scope: 'read' });
-    const answer = await exchange({ code, ...keys(confidential) });
+    const code = await authorizationCodeFor(confidentialApp, { scope: 'read' });
+    const answer = await exchangeCode({ code, ...clientCredentials(confidentialApp) });
     expect(answer.status).toBe(200);
     expect(answer.json).toEqual({
       access_token: expect.stringMatching(/^[A-Za-z0-9]{30}$/),
@@ -402,204 +427,245 @@ describe('the exchange of a code (RFC 6749, 4.1.3 and 5.1)', () => {
     expect((await app.post('/v2/vaults', { name: 'x' })).status).toBe(403);
     const json = {
       grant_type: 'authorization_code',
-      redirect_uri: callback,
-      ...keys(confidential),
+      redirect_uri: callbackUrl,
+      ...clientCredentials(confidentialApp),
     };
-    const asJson = await send(server.url, 'POST', '/v1/oauth2/token', { ...json, code: await codeFor(confidential) }); // prettier-ignore
+    const asJson = await sendRequest(server.url, 'POST', '/v1/oauth2/token', { ...json, code: await authorizationCodeFor(confidentialApp) }); // prettier-ignore
     expect([asJson.status, asJson.json['scope']]).toEqual([200, 'read write']);
-    const basic = { authorization: `Basic ${Buffer.from(`${confidential.id}:${confidential.secret}`).toString('base64')}` }; // prettier-ignore
-    const body = { grant_type: 'authorization_code', redirect_uri: callback };
-    const withBasic = await postForm('/v1/oauth2/token', { ...body, code: await codeFor(confidential) }, basic); // prettier-ignore
+    const basic = { authorization: `Basic ${Buffer.from(`${confidentialApp.id}:${confidentialApp.secret}`).toString('base64')}` }; // prettier-ignore
+    const body = { grant_type: 'authorization_code', redirect_uri: callbackUrl };
+    const withBasic = await postForm('/v1/oauth2/token', { ...body, code: await authorizationCodeFor(confidentialApp) }, basic); // prettier-ignore
     expect(withBasic.status).toBe(200);
   });
 
   test('works once; using a code again revokes what it was exchanged for (4.1.2)', async () => {
-    const code = await codeFor(confidential);
-    const first = await exchange({ code, ...keys(confidential) });
-    expect(await status(first.json['access_token'])).toBe(200);
-    expect(failure(await exchange({ code, ...keys(confidential) }))).toEqual([
-      400,
-      'invalid_grant',
-    ]);
-    expect(await status(first.json['access_token'])).toBe(401);
+    const code = await authorizationCodeFor(confidentialApp);
+    const first = await exchangeCode({ code, ...clientCredentials(confidentialApp) });
+    expect(await tokenStatus(first.json['access_token'])).toBe(200);
+    expect(
+      tokenErrorOf(await exchangeCode({ code, ...clientCredentials(confidentialApp) })),
+    ).toEqual([400, 'invalid_grant']);
+    expect(await tokenStatus(first.json['access_token'])).toBe(401);
     const refresh_token = String(first.json['refresh_token']);
-    expect(failure(await refresh({ refresh_token, ...keys(confidential) }))).toEqual([400, 'invalid_grant']); // prettier-ignore
+    expect(tokenErrorOf(await refreshTokens({ refresh_token, ...clientCredentials(confidentialApp) }))).toEqual([400, 'invalid_grant']); // prettier-ignore
   });
 
   test('gives tokens to one of several requests at once, and revokes them', async () => {
-    const code = await codeFor(confidential);
-    const answers = await Promise.all(Array.from({ length: 5 }, () => exchange({ code, ...keys(confidential) }))); // prettier-ignore
+    const code = await authorizationCodeFor(confidentialApp);
+    const answers = await Promise.all(Array.from({ length: 5 }, () => exchangeCode({ code, ...clientCredentials(confidentialApp) }))); // prettier-ignore
     const tokens = answers.flatMap(({ json }) => json['access_token'] ?? []);
     expect(tokens).toHaveLength(1);
-    expect(await status(tokens[0])).toBe(401);
+    expect(await tokenStatus(tokens[0])).toBe(401);
   });
 
   test('is refused 60 seconds after the consent', async () => {
-    const grant = { userId: bob.user.id, applicationId: Number(confidential.id), redirectUri: callback, scope: 'read', codeChallenge: null } as const; // prettier-ignore
+    const grant = { userId: bob.user.id, applicationId: Number(confidentialApp.id), redirectUri: callbackUrl, scope: 'read', codeChallenge: null } as const; // prettier-ignore
     const create = (age: number): Promise<string> =>
       server.catalog.grants.create(grant, server.key, Date.now() - age);
     const lateCode = await create(60_000);
-    expect(failure(await exchange({ code: lateCode, ...keys(confidential) }))).toEqual([400, 'invalid_grant']); // prettier-ignore
+    expect(tokenErrorOf(await exchangeCode({ code: lateCode, ...clientCredentials(confidentialApp) }))).toEqual([400, 'invalid_grant']); // prettier-ignore
     const inTime = await create(30_000);
-    expect((await exchange({ code: inTime, ...keys(confidential) })).status).toBe(200);
+    expect(
+      (await exchangeCode({ code: inTime, ...clientCredentials(confidentialApp) })).status,
+    ).toBe(200);
   });
 
   test('is bound to application, redirection URI and client', async () => {
-    const code = await codeFor(confidential);
+    const code = await authorizationCodeFor(confidentialApp);
     const otherApp = await registerApp();
-    const wrong: readonly (readonly [Fields, unknown])[] = [
-      [{ code, ...keys(otherApp) }, [400, 'invalid_grant']],
+    const wrong: readonly (readonly [FormFields, unknown])[] = [
+      [{ code, ...clientCredentials(otherApp) }, [400, 'invalid_grant']],
       [
-        { code, ...keys(confidential), redirect_uri: 'http://127.0.0.1:9/cb' },
+        { code, ...clientCredentials(confidentialApp), redirect_uri: 'http://127.0.0.1:9/cb' },
         [400, 'invalid_grant'],
       ],
-      [{ code, ...keys(confidential), redirect_uri: '' }, [400, 'invalid_request']],
-      [{ code: 'x'.repeat(40), ...keys(confidential) }, [400, 'invalid_grant']],
-      [{ ...keys(confidential) }, [400, 'invalid_request']],
-      [{ code, ...keys(confidential), grant_type: 'password' }, [400, 'unsupported_grant_type']],
-      [{ code, client_id: confidential.id }, [400, 'invalid_client']],
+      [{ code, ...clientCredentials(confidentialApp), redirect_uri: '' }, [400, 'invalid_request']],
+      [{ code: 'x'.repeat(40), ...clientCredentials(confidentialApp) }, [400, 'invalid_grant']],
+      [{ ...clientCredentials(confidentialApp) }, [400, 'invalid_request']],
       [
-        { code, client_id: confidential.id, client_secret: otherApp.secret },
+        { code, ...clientCredentials(confidentialApp), grant_type: 'password' },
+        [400, 'unsupported_grant_type'],
+      ],
+      [{ code, client_id: confidentialApp.id }, [400, 'invalid_client']],
+      [
+        { code, client_id: confidentialApp.id, client_secret: otherApp.secret },
         [400, 'invalid_client'],
       ],
       [{ code, client_id: '999', client_secret: otherApp.secret }, [400, 'invalid_client']],
-      [{ code, client_secret: confidential.secret }, [400, 'invalid_client']],
+      [{ code, client_secret: confidentialApp.secret }, [400, 'invalid_client']],
     ];
     for (const [fields, expected] of wrong)
-      expect([fields, failure(await exchange(fields))]).toEqual([fields, expected]);
-    expect((await exchange({ code, ...keys(confidential) })).status).toBe(200);
+      expect([fields, tokenErrorOf(await exchangeCode(fields))]).toEqual([fields, expected]);
+    expect((await exchangeCode({ code, ...clientCredentials(confidentialApp) })).status).toBe(200);
   });
 
   test('takes no secret from the address, none twice, and no repeated parameter (2.3.1, 3.2)', async () => {
-    const code = await codeFor(confidential);
-    const fields = { grant_type: 'authorization_code', redirect_uri: callback, code };
-    const inAddress = await postForm(`/v1/oauth2/token?${new URLSearchParams(keys(confidential))}`, fields); // prettier-ignore
-    expect(failure(inAddress)).toEqual([400, 'invalid_client']);
-    const basic = (secret: string): Fields => ({ authorization: `Basic ${Buffer.from(`${confidential.id}:${secret}`).toString('base64')}` }); // prettier-ignore
-    const doubleCredentials = await postForm('/v1/oauth2/token', { ...fields, ...keys(confidential) }, basic(confidential.secret)); // prettier-ignore
-    expect(failure(doubleCredentials)).toEqual([400, 'invalid_request']);
+    const code = await authorizationCodeFor(confidentialApp);
+    const fields = { grant_type: 'authorization_code', redirect_uri: callbackUrl, code };
+    const inAddress = await postForm(`/v1/oauth2/token?${new URLSearchParams(clientCredentials(confidentialApp))}`, fields); // prettier-ignore
+    expect(tokenErrorOf(inAddress)).toEqual([400, 'invalid_client']);
+    const basic = (secret: string): FormFields => ({ authorization: `Basic ${Buffer.from(`${confidentialApp.id}:${secret}`).toString('base64')}` }); // prettier-ignore
+    const doubleCredentials = await postForm('/v1/oauth2/token', { ...fields, ...clientCredentials(confidentialApp) }, basic(confidentialApp.secret)); // prettier-ignore
+    expect(tokenErrorOf(doubleCredentials)).toEqual([400, 'invalid_request']);
     const wrong = await postForm('/v1/oauth2/token', fields, basic('wrong'));
-    expect(failure(wrong)).toEqual([401, 'invalid_client']);
+    expect(tokenErrorOf(wrong)).toEqual([401, 'invalid_client']);
     expect(wrong.headers.get('www-authenticate')).toBe('Basic realm="oauth2"');
-    const body = `${new URLSearchParams({ ...fields, ...keys(confidential) })}&code=${code}`;
-    const repeatedField = await send(server.url, 'POST', '/v1/oauth2/token', body, form);
-    expect(failure(repeatedField)).toEqual([400, 'invalid_request']);
-    expect((await exchange({ code, ...keys(confidential) })).status).toBe(200);
+    const body = `${new URLSearchParams({ ...fields, ...clientCredentials(confidentialApp) })}&code=${code}`;
+    const repeatedField = await sendRequest(
+      server.url,
+      'POST',
+      '/v1/oauth2/token',
+      body,
+      formHeaders,
+    );
+    expect(tokenErrorOf(repeatedField)).toEqual([400, 'invalid_request']);
+    expect((await exchangeCode({ code, ...clientCredentials(confidentialApp) })).status).toBe(200);
   });
 
   test('needs the present secret of the application', async () => {
     const app = await registerApp();
-    const code = await codeFor(app);
+    const code = await authorizationCodeFor(app);
     await ann.post(`/v2/applications/${app.id}/secret`);
-    expect(failure(await exchange({ code, ...keys(app) }))).toEqual([400, 'invalid_client']);
+    expect(tokenErrorOf(await exchangeCode({ code, ...clientCredentials(app) }))).toEqual([
+      400,
+      'invalid_client',
+    ]);
   });
 
   test('is refused for a user who was removed meanwhile', async () => {
     const goneUser = await server.user('gone');
-    const browser = await atConsent(confidential, {}, goneUser);
-    const { query } = redirectionOf(await browser.submit({ action: 'allow' }));
+    const browser = await browserAtConsent(confidentialApp, {}, goneUser);
+    const { query } = redirectionOf(await browser.submitForm({ action: 'allow' }));
     await server.catalog.users.update(goneUser.user.id, { isActive: false });
-    const answer = await exchange({ code: String(query.get('code')), ...keys(confidential) });
-    expect(failure(answer)).toEqual([400, 'invalid_grant']);
-    expect((await browser.open(authorizationUrl(confidential))).text).toContain('Sign in');
+    const answer = await exchangeCode({
+      code: String(query.get('code')),
+      ...clientCredentials(confidentialApp),
+    });
+    expect(tokenErrorOf(answer)).toEqual([400, 'invalid_grant']);
+    expect((await browser.openPage(authorizationUrl(confidentialApp))).text).toContain('Sign in');
   });
 });
 
 describe('the code verifier (RFC 7636, 4.6; RFC 9700, 4.8.2)', () => {
   test('lets a public application exchange a code without a secret', async () => {
-    const code = await codeFor(openApp, pkce);
-    const answer = await exchange({ code, client_id: openApp.id, code_verifier: verifier });
+    const code = await authorizationCodeFor(publicApp, pkceParameters);
+    const answer = await exchangeCode({ code, client_id: publicApp.id, code_verifier: verifier });
     expect([answer.status, answer.json['scope']]).toEqual([200, 'read']);
   });
 
   test('of the example of RFC 7636, appendix B, belongs to its challenge', async () => {
     const example = { code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', code_challenge_method: 'S256' }; // prettier-ignore
-    const code = await codeFor(openApp, example);
+    const code = await authorizationCodeFor(publicApp, example);
     const code_verifier = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk';
-    expect((await exchange({ code, client_id: openApp.id, code_verifier })).status).toBe(200);
+    expect((await exchangeCode({ code, client_id: publicApp.id, code_verifier })).status).toBe(200);
   });
 
-  test.each<[string, Fields]>([
+  test.each<[string, FormFields]>([
     ['another one', { code_verifier: 'x'.repeat(43) }],
     ['the challenge itself', { code_verifier: challenge }],
     ['none', {}],
     ['one that is too short', { code_verifier: verifier.slice(0, 42) }],
   ])('%s is refused, also with a secret', async (_, more) => {
-    for (const app of [openApp, confidential]) {
-      const code = await codeFor(app, pkce);
-      expect(failure(await exchange({ code, ...keys(app), ...more }))).toEqual([
-        400,
-        'invalid_grant',
-      ]);
-      const right = await exchange({ code, ...keys(app), code_verifier: verifier });
+    for (const app of [publicApp, confidentialApp]) {
+      const code = await authorizationCodeFor(app, pkceParameters);
+      expect(
+        tokenErrorOf(await exchangeCode({ code, ...clientCredentials(app), ...more })),
+      ).toEqual([400, 'invalid_grant']);
+      const right = await exchangeCode({
+        code,
+        ...clientCredentials(app),
+        code_verifier: verifier,
+      });
       expect(right.status).toBe(200);
     }
   });
 
   test('is refused for a code that was asked for without a challenge', async () => {
-    const code = await codeFor(confidential);
-    const answer = await exchange({ code, ...keys(confidential), code_verifier: verifier });
-    expect(failure(answer)).toEqual([400, 'invalid_grant']);
+    const code = await authorizationCodeFor(confidentialApp);
+    const answer = await exchangeCode({
+      code,
+      ...clientCredentials(confidentialApp),
+      code_verifier: verifier,
+    });
+    expect(tokenErrorOf(answer)).toEqual([400, 'invalid_grant']);
   });
 });
 
 describe('a refresh token (RFC 6749, 6; RFC 9700, 4.14.2)', () => {
-  async function tokens(app = confidential): Promise<Record<string, unknown>> {
-    return (await exchange({ code: await codeFor(app), ...keys(app) })).json;
+  async function tokens(app = confidentialApp): Promise<Record<string, unknown>> {
+    return (
+      await exchangeCode({ code: await authorizationCodeFor(app), ...clientCredentials(app) })
+    ).json;
   }
 
   test('gives new tokens, and is replaced', async () => {
     const first = await tokens();
-    const answer = await refresh({ refresh_token: String(first['refresh_token']), ...keys(confidential) }); // prettier-ignore
+    const answer = await refreshTokens({ refresh_token: String(first['refresh_token']), ...clientCredentials(confidentialApp) }); // prettier-ignore
     expect([answer.status, Object.keys(answer.json)]).toEqual([200, Object.keys(first)]);
     expect(answer.json['refresh_token']).not.toBe(first['refresh_token']);
-    expect(await status(answer.json['access_token'])).toBe(200);
-    expect(await status(first['access_token'])).toBe(200);
+    expect(await tokenStatus(answer.json['access_token'])).toBe(200);
+    expect(await tokenStatus(first['access_token'])).toBe(200);
   });
 
   test('that was used before revokes the whole grant', async () => {
     const first = await tokens();
     const refresh_token = String(first['refresh_token']);
-    const second = await refresh({ refresh_token, ...keys(confidential) });
-    expect(failure(await refresh({ refresh_token, ...keys(confidential) }))).toEqual([400, 'invalid_grant']); // prettier-ignore
+    const second = await refreshTokens({ refresh_token, ...clientCredentials(confidentialApp) });
+    expect(tokenErrorOf(await refreshTokens({ refresh_token, ...clientCredentials(confidentialApp) }))).toEqual([400, 'invalid_grant']); // prettier-ignore
     for (const token of [first['access_token'], second.json['access_token']])
-      expect(await status(token)).toBe(401);
-    const newest = { refresh_token: String(second.json['refresh_token']), ...keys(confidential) };
-    expect(failure(await refresh(newest))).toEqual([400, 'invalid_grant']);
+      expect(await tokenStatus(token)).toBe(401);
+    const newest = {
+      refresh_token: String(second.json['refresh_token']),
+      ...clientCredentials(confidentialApp),
+    };
+    expect(tokenErrorOf(await refreshTokens(newest))).toEqual([400, 'invalid_grant']);
   });
 
   test('of another application, or unknown, is refused and changes nothing', async () => {
     const { refresh_token } = await tokens();
     const otherApp = await registerApp();
     const token = { refresh_token: String(refresh_token) };
-    expect(failure(await refresh({ ...token, ...keys(otherApp) }))).toEqual([400, 'invalid_grant']);
-    expect(failure(await refresh({ refresh_token: 'x'.repeat(40), ...keys(otherApp) }))).toEqual([400, 'invalid_grant']); // prettier-ignore
-    expect(failure(await refresh({ ...token, client_id: confidential.id }))).toEqual([400, 'invalid_client']); // prettier-ignore
-    expect((await refresh({ ...token, ...keys(confidential) })).status).toBe(200);
+    expect(tokenErrorOf(await refreshTokens({ ...token, ...clientCredentials(otherApp) }))).toEqual(
+      [400, 'invalid_grant'],
+    );
+    expect(tokenErrorOf(await refreshTokens({ refresh_token: 'x'.repeat(40), ...clientCredentials(otherApp) }))).toEqual([400, 'invalid_grant']); // prettier-ignore
+    expect(tokenErrorOf(await refreshTokens({ ...token, client_id: confidentialApp.id }))).toEqual([400, 'invalid_client']); // prettier-ignore
+    expect((await refreshTokens({ ...token, ...clientCredentials(confidentialApp) })).status).toBe(
+      200,
+    );
   });
 
   test('gives less than was granted, and never more', async () => {
     const { refresh_token } = await tokens();
-    const less = await refresh({ refresh_token: String(refresh_token), scope: 'read', ...keys(confidential) }); // prettier-ignore
+    const less = await refreshTokens({ refresh_token: String(refresh_token), scope: 'read', ...clientCredentials(confidentialApp) }); // prettier-ignore
     expect([less.status, less.json['scope']]).toEqual([200, 'read']);
-    const all = await refresh({ refresh_token: String(less.json['refresh_token']), ...keys(confidential) }); // prettier-ignore
+    const all = await refreshTokens({ refresh_token: String(less.json['refresh_token']), ...clientCredentials(confidentialApp) }); // prettier-ignore
     expect(all.json['scope']).toBe('read write');
-    const code = await codeFor(confidential, { scope: 'read' });
-    const reading = await exchange({ code, ...keys(confidential) });
+    const code = await authorizationCodeFor(confidentialApp, { scope: 'read' });
+    const reading = await exchangeCode({ code, ...clientCredentials(confidentialApp) });
     const widerScope = {
       refresh_token: String(reading.json['refresh_token']),
-      ...keys(confidential),
+      ...clientCredentials(confidentialApp),
     };
     for (const scope of ['read write', 'write', 'admin'])
-      expect(failure(await refresh({ ...widerScope, scope }))).toEqual([400, 'invalid_scope']);
-    expect((await refresh(widerScope)).status).toBe(200);
+      expect(tokenErrorOf(await refreshTokens({ ...widerScope, scope }))).toEqual([
+        400,
+        'invalid_scope',
+      ]);
+    expect((await refreshTokens(widerScope)).status).toBe(200);
   });
 
   test('gives no more than the application may have by now', async () => {
     const app = await registerApp({ scopes: 'read write' });
-    const { json } = await exchange({ code: await codeFor(app), ...keys(app) });
+    const { json } = await exchangeCode({
+      code: await authorizationCodeFor(app),
+      ...clientCredentials(app),
+    });
     await ann.patch(`/v2/applications/${app.id}`, { scopes: 'read' });
-    const answer = await refresh({ refresh_token: String(json['refresh_token']), ...keys(app) });
+    const answer = await refreshTokens({
+      refresh_token: String(json['refresh_token']),
+      ...clientCredentials(app),
+    });
     expect([answer.status, answer.json]).toEqual([
       400,
       { error: 'invalid_scope', error_description: 'The application may only have read.' },
@@ -608,7 +674,7 @@ describe('a refresh token (RFC 6749, 6; RFC 9700, 4.14.2)', () => {
 
   test('ends with the grant', async () => {
     const { refresh_token } = await tokens();
-    const application = (await server.catalog.applications.get(Number(confidential.id)))!;
+    const application = (await server.catalog.applications.get(Number(confidentialApp.id)))!;
     const later = Date.now() + 10 * 365 * 24 * 3_600_000;
     const asked = { token: String(refresh_token), scope: undefined };
     const refused = await server.catalog.transaction((tx) =>
@@ -619,16 +685,16 @@ describe('a refresh token (RFC 6749, 6; RFC 9700, 4.14.2)', () => {
 
   test('is not stored, and neither are codes and access tokens (A7)', async () => {
     const { readFile } = await import('node:fs/promises');
-    const code = await codeFor(confidential);
-    const { json } = await exchange({ code, ...keys(confidential) });
+    const code = await authorizationCodeFor(confidentialApp);
+    const { json } = await exchangeCode({ code, ...clientCredentials(confidentialApp) });
     const files = [server.data.catalog, `${server.data.catalog}-wal`];
     const bytes = Buffer.concat(await Promise.all(files.map((path) => readFile(path).catch(() => Buffer.alloc(0))))); // prettier-ignore
     for (const secret of [
       code,
       json['access_token'],
       json['refresh_token'],
-      confidential.secret,
-      phrase,
+      confidentialApp.secret,
+      passphrase,
     ]) {
       // prettier-ignore
       expect(bytes.includes(String(secret))).toBe(false);
@@ -639,57 +705,69 @@ describe('a refresh token (RFC 6749, 6; RFC 9700, 4.14.2)', () => {
 
 describe('revocation (RFC 7009, 2.1 and 2.2)', () => {
   test.each(['access_token', 'refresh_token'])('of the %s ends both', async (name) => {
-    const { json } = await exchange({ code: await codeFor(confidential), ...keys(confidential) });
+    const { json } = await exchangeCode({
+      code: await authorizationCodeFor(confidentialApp),
+      ...clientCredentials(confidentialApp),
+    });
     const token = String(json[name]);
     const otherApp = await registerApp();
-    const revoke = (app: App, more: Fields = {}): Promise<Answer> =>
-      postForm('/v1/oauth2/revoke_token', { ...keys(app), token, ...more });
-    expect(failure(await revoke(otherApp))).toEqual([400, 'invalid_grant']);
-    expect(failure(await revoke({ ...confidential, secret: 'x' }))).toEqual([
+    const revoke = (app: RegisteredApp, more: FormFields = {}): Promise<Answer> =>
+      postForm('/v1/oauth2/revoke_token', { ...clientCredentials(app), token, ...more });
+    expect(tokenErrorOf(await revoke(otherApp))).toEqual([400, 'invalid_grant']);
+    expect(tokenErrorOf(await revoke({ ...confidentialApp, secret: 'x' }))).toEqual([
       400,
       'invalid_client',
     ]);
-    expect(await status(json['access_token'])).toBe(200);
+    expect(await tokenStatus(json['access_token'])).toBe(200);
     for (let i = 0; i < 2; i += 1) {
-      const { status: code, text } = await revoke(confidential, {
+      const { status: code, text } = await revoke(confidentialApp, {
         token_type_hint: 'access_token',
       });
       expect([code, text]).toEqual([200, '{}']);
     }
-    expect(await status(json['access_token'])).toBe(401);
-    const refreshedTokens = await refresh({ refresh_token: String(json['refresh_token']), ...keys(confidential) }); // prettier-ignore
-    expect(failure(refreshedTokens)).toEqual([400, 'invalid_grant']);
+    expect(await tokenStatus(json['access_token'])).toBe(401);
+    const refreshedTokens = await refreshTokens({ refresh_token: String(json['refresh_token']), ...clientCredentials(confidentialApp) }); // prettier-ignore
+    expect(tokenErrorOf(refreshedTokens)).toEqual([400, 'invalid_grant']);
   });
 
   test('leaves the tokens of users alone', async () => {
     const answer = await postForm('/v1/oauth2/revoke_token', {
-      ...keys(confidential),
+      ...clientCredentials(confidentialApp),
       token: bob.token,
     });
-    expect([answer.status, await status(bob.token)]).toEqual([200, 200]);
+    expect([answer.status, await tokenStatus(bob.token)]).toEqual([200, 200]);
   });
 
   test('is also by the user, who sees the application among the tokens', async () => {
-    const { json } = await exchange({ code: await codeFor(confidential), ...keys(confidential) });
+    const { json } = await exchangeCode({
+      code: await authorizationCodeFor(confidentialApp),
+      ...clientCredentials(confidentialApp),
+    });
     const [shown] = listOf(await bob.get('/v2/tokens'));
-    expect(shown).toMatchObject({ name: 'Browser', client_id: confidential.id, secret: null });
+    expect(shown).toMatchObject({ name: 'Browser', client_id: confidentialApp.id, secret: null });
     expect((await bob.delete(`/v2/tokens/${String(shown?.['id'])}`)).status).toBe(200);
-    expect(await status(json['access_token'])).toBe(401);
+    expect(await tokenStatus(json['access_token'])).toBe(401);
     const refresh_token = String(json['refresh_token']);
-    expect(failure(await refresh({ refresh_token, ...keys(confidential) }))).toEqual([400, 'invalid_grant']); // prettier-ignore
+    expect(tokenErrorOf(await refreshTokens({ refresh_token, ...clientCredentials(confidentialApp) }))).toEqual([400, 'invalid_grant']); // prettier-ignore
   });
 
   test('is also by deleting the application', async () => {
     const app = await registerApp();
-    const { json } = await exchange({ code: await codeFor(app), ...keys(app) });
-    expect(await status(json['access_token'])).toBe(200);
+    const { json } = await exchangeCode({
+      code: await authorizationCodeFor(app),
+      ...clientCredentials(app),
+    });
+    expect(await tokenStatus(json['access_token'])).toBe(200);
     await ann.delete(`/v2/applications/${app.id}`);
-    expect(await status(json['access_token'])).toBe(401);
+    expect(await tokenStatus(json['access_token'])).toBe(401);
   });
 });
 
 test('the token of an application makes no credentials, which would outlive it', async () => {
-  const { json } = await exchange({ code: await codeFor(confidential), ...keys(confidential) });
+  const { json } = await exchangeCode({
+    code: await authorizationCodeFor(confidentialApp),
+    ...clientCredentials(confidentialApp),
+  });
   const app = clientFor(server.url, bob.user, String(json['access_token']));
   expect((await app.post('/v2/vaults', { name: 'by the application' })).status).toBe(201);
   const [own] = listOf(await bob.get('/v2/tokens?name=test'));
@@ -703,7 +781,7 @@ test('the token of an application makes no credentials, which would outlive it',
     await app.patch(`/v2/applications/${ownApplication}`, { name: 'x' }),
     await app.get(`/v2/applications/${ownApplication}/secret`),
     await app.post(`/v2/applications/${ownApplication}/secret`),
-    await app.put('/v1/user/password', { password: phrase, current_password: phrase }),
+    await app.put('/v1/user/password', { password: passphrase, current_password: passphrase }),
   ];
   for (const { status: code, json: body } of answers) {
     expect([code, body['detail']]).toEqual([403, expect.stringContaining('token of an application')]); // prettier-ignore

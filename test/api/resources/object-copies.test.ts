@@ -1,18 +1,26 @@
 import { readdirSync, statSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { startLab } from '../lab.js';
-import { grant, idOf, listOf, send, waitFor, type Answer, type Client } from '../server.js';
+import { startServerFixture } from '../lab.js';
+import {
+  grantPermission,
+  idOf,
+  listOf,
+  sendRequest,
+  waitForJob,
+  type Answer,
+  type Client,
+} from '../server.js';
 
-const { server, ann, vaultId, newDataset } = await startLab();
+const { server, ann, vaultId, newDataset } = await startServerFixture();
 
-let otherVault: number;
+let otherVaultId: number;
 let bob: Client;
 beforeAll(async () => {
-  otherVault = idOf(await ann.post('/v2/vaults', { name: 'Copies' }));
+  otherVaultId = idOf(await ann.post('/v2/vaults', { name: 'Copies' }));
   bob = await server.user('bob');
 });
 
-async function folder(
+async function newFolder(
   vault: number,
   filename: string,
   parent: number | null = null,
@@ -22,7 +30,7 @@ async function folder(
   return idOf(await ann.post('/v2/objects', body));
 }
 
-async function file(
+async function newFileObject(
   vault: number,
   filename: string,
   text: string | null,
@@ -39,47 +47,47 @@ async function file(
     metadata: { lane: 3 },
   });
   if (text !== null)
-    expect((await send('', 'PUT', String(createdObject.json['upload_url']), text)).status).toBe(
-      200,
-    );
+    expect(
+      (await sendRequest('', 'PUT', String(createdObject.json['upload_url']), text)).status,
+    ).toBe(200);
   return idOf(createdObject);
 }
 
 async function copyObjects(body: object, client = ann): Promise<Record<string, unknown>> {
   const createdCopyTask = await client.post('/v2/object_copy_tasks', body);
   expect([createdCopyTask.status, createdCopyTask.json['detail']]).toEqual([201, undefined]);
-  return (await waitFor(client, `/v2/object_copy_tasks/${idOf(createdCopyTask)}`)).json;
+  return (await waitForJob(client, `/v2/object_copy_tasks/${idOf(createdCopyTask)}`)).json;
 }
 
-/** The paths below a vault's root, with the contents of files. */
-async function tree(vault: number): Promise<Record<string, string | null>> {
+/** Returns the paths below a vault's root, with the contents of the files. */
+async function readVaultTree(vault: number): Promise<Record<string, string | null>> {
   const found: Record<string, string | null> = {};
   for (const one of listOf(await ann.get(`/v2/objects?vault_id=${vault}`)))
-    found[String(one['path'])] = one['object_type'] === 'file' ? await textOf(Number(one['id'])) : null; // prettier-ignore
+    found[String(one['path'])] = one['object_type'] === 'file' ? await downloadText(Number(one['id'])) : null; // prettier-ignore
   return found;
 }
 
-async function textOf(id: number): Promise<string> {
+async function downloadText(id: number): Promise<string> {
   const { status, json } = await ann.get(`/v2/objects/${id}/download`);
   if (status !== 200) return `no content: ${status}`;
-  return (await send('', 'GET', String(json['download_url']))).text;
+  return (await sendRequest('', 'GET', String(json['download_url']))).text;
 }
 
 describe('a copy', () => {
   test('of a folder has its files and folders, and shares their contents', async () => {
-    const root = await folder(vaultId, 'run 1');
-    const inner = await folder(vaultId, 'inner', root);
-    const firstCopied = await file(vaultId, 'a.csv', 'gene\nTP53\n', root);
-    await file(vaultId, 'b.txt', 'text', inner);
-    await file(vaultId, 'empty.txt', '', inner);
-    await file(vaultId, 'never uploaded.txt', null, inner);
+    const root = await newFolder(vaultId, 'run 1');
+    const inner = await newFolder(vaultId, 'inner', root);
+    const firstCopied = await newFileObject(vaultId, 'a.csv', 'gene\nTP53\n', root);
+    await newFileObject(vaultId, 'b.txt', 'text', inner);
+    await newFileObject(vaultId, 'empty.txt', '', inner);
+    await newFileObject(vaultId, 'never uploaded.txt', null, inner);
     const name = 'calls';
     const createdDataset = await ann.post('/v2/datasets', { vault_id: vaultId, name, vault_parent_object_id: inner }); // prettier-ignore
     expect(createdDataset.status).toBe(201);
     const task = await copyObjects({
       source_vault_id: vaultId,
       source_object_id: root,
-      target_vault_id: otherVault,
+      target_vault_id: otherVaultId,
     });
     expect(task).toMatchObject({
       class_name: 'ObjectCopyTask',
@@ -88,7 +96,7 @@ describe('a copy', () => {
       target_object_id: null,
       metadata: { progress: { percent: 100 }, files: 4, folders: 2, datasets_skipped: 1 },
     });
-    expect(await tree(otherVault)).toEqual({
+    expect(await readVaultTree(otherVaultId)).toEqual({
       '/run 1': null,
       '/run 1/a.csv': 'gene\nTP53\n',
       '/run 1/inner': null,
@@ -96,7 +104,7 @@ describe('a copy', () => {
       '/run 1/inner/empty.txt': '',
       '/run 1/inner/never uploaded.txt': expect.stringMatching(/^no content/),
     });
-    const [copy] = listOf(await ann.get(`/v2/objects?vault_id=${otherVault}&filename=a.csv`));
+    const [copy] = listOf(await ann.get(`/v2/objects?vault_id=${otherVaultId}&filename=a.csv`));
     const original = (await ann.get(`/v2/objects/${firstCopied}`)).json;
     for (const key of [
       'description',
@@ -115,26 +123,28 @@ describe('a copy', () => {
     expect(links).toEqual([2]);
     const found = (await ann.get(`/v2/tasks/${String(task['task_id'])}`)).json;
     expect(found).toMatchObject({ task_type: 'objects.ObjectCopyTask', status: 'completed' });
-    // The copy remains when the original is deleted.
+    // The copy remains after the original has been deleted.
     await ann.delete(`/v2/objects/${root}`);
-    expect((await tree(otherVault))['/run 1/a.csv']).toBe('gene\nTP53\n');
+    expect((await readVaultTree(otherVaultId))['/run 1/a.csv']).toBe('gene\nTP53\n');
   });
 
   test('of a file takes a free name', async () => {
-    const id = await file(vaultId, 'notes.txt', 'one');
-    const target = await folder(vaultId, 'target');
+    const id = await newFileObject(vaultId, 'notes.txt', 'one');
+    const target = await newFolder(vaultId, 'target');
     const body = { source_vault_id: vaultId, source_object_id: id, target_vault_id: vaultId };
     await copyObjects(body);
     await copyObjects({ ...body, target_object_id: target });
     await copyObjects({ ...body, target_object_id: target });
-    const paths = Object.keys(await tree(vaultId)).filter((path) => path.includes('notes'));
+    const paths = Object.keys(await readVaultTree(vaultId)).filter((path) =>
+      path.includes('notes'),
+    );
     expect(paths.toSorted()).toEqual(['/notes-1.txt', '/notes.txt', '/target/notes-1.txt', '/target/notes.txt']); // prettier-ignore
   });
 
   test('of a vault has what its root holds, also in a folder of that vault', async () => {
     const vault = idOf(await ann.post('/v2/vaults', { name: 'Whole' }));
-    await file(vault, 'a.txt', 'a', await folder(vault, 'deep'));
-    const backupFolder = await folder(vault, 'backup');
+    await newFileObject(vault, 'a.txt', 'a', await newFolder(vault, 'deep'));
+    const backupFolder = await newFolder(vault, 'backup');
     const task = await copyObjects({
       source_vault_id: vault,
       source_object_id: null,
@@ -142,7 +152,7 @@ describe('a copy', () => {
       target_object_id: backupFolder,
     });
     expect(task['status']).toBe('completed');
-    expect(Object.keys(await tree(vault)).toSorted()).toEqual([
+    expect(Object.keys(await readVaultTree(vault)).toSorted()).toEqual([
       '/backup',
       '/backup/backup',
       '/backup/deep',
@@ -150,16 +160,16 @@ describe('a copy', () => {
       '/deep',
       '/deep/a.txt',
     ]);
-    const wholeCopy = await copyObjects({ source_vault_id: vault, target_vault_id: otherVault });
-    // A task between vaults as a whole names no object, and is in the list of tasks all the same.
+    const wholeCopy = await copyObjects({ source_vault_id: vault, target_vault_id: otherVaultId });
+    // A task that copies a whole vault names no object, but is in the list of tasks all the same.
     const tasks = listOf(await ann.get('/v2/tasks?limit=1000'));
     expect(tasks.map(({ id }) => id)).toContain(wholeCopy['task_id']);
   });
 
   test('belongs to the user who asked for it', async () => {
-    const id = await file(vaultId, 'private.txt', 'x');
-    const task = await copyObjects({ source_vault_id: vaultId, source_object_id: id, target_vault_id: otherVault }); // prettier-ignore
-    await grant(server, vaultId, bob, 'admin');
+    const id = await newFileObject(vaultId, 'private.txt', 'x');
+    const task = await copyObjects({ source_vault_id: vaultId, source_object_id: id, target_vault_id: otherVaultId }); // prettier-ignore
+    await grantPermission(server, vaultId, bob, 'admin');
     expect(listOf(await ann.get('/v2/object_copy_tasks'))[0]).toMatchObject({ id: task['id'] });
     expect(listOf(await bob.get('/v2/object_copy_tasks'))).toEqual([]);
     expect((await bob.get(`/v2/object_copy_tasks/${String(task['id'])}`)).status).toBe(404);
@@ -179,9 +189,9 @@ describe('A5: the rights on both vaults are checked', () => {
       const [source, target] = await Promise.all(
         ['s', 't'].map(async (name) => idOf(await ann.post('/v2/vaults', { name: `${name}-${from}-${to}` }))), // prettier-ignore
       );
-      await file(source!, 'a.txt', 'a');
-      if (from !== 'none') await grant(server, source!, eve, from);
-      if (to !== 'none') await grant(server, target!, eve, to);
+      await newFileObject(source!, 'a.txt', 'a');
+      if (from !== 'none') await grantPermission(server, source!, eve, from);
+      if (to !== 'none') await grantPermission(server, target!, eve, to);
       const body = { source_vault_id: source, target_vault_id: target };
       const answer: Answer = await eve.post('/v2/object_copy_tasks', body);
       if (from === 'none' || to === 'none') {
@@ -193,10 +203,10 @@ describe('A5: the rights on both vaults are checked', () => {
         expect(answer.text.replaceAll(/\d+/g, '')).not.toContain(`${from}-${to}`);
       } else if (to === 'read') expect(answer.status).toBe(403);
       else expect(answer.status).toBe(201);
-      const copiedPaths = Object.keys(await tree(target!));
+      const copiedPaths = Object.keys(await readVaultTree(target!));
       if (to === 'write' && from !== 'none') {
-        await waitFor(eve, `/v2/object_copy_tasks/${idOf(answer)}`);
-        expect(Object.keys(await tree(target!))).toEqual(['/a.txt']);
+        await waitForJob(eve, `/v2/object_copy_tasks/${idOf(answer)}`);
+        expect(Object.keys(await readVaultTree(target!))).toEqual(['/a.txt']);
       } else expect(copiedPaths).toEqual([]);
     },
   );
@@ -211,8 +221,14 @@ test.each([
   const vaults = { source_vault_id: vaultId, target_vault_id: vaultId };
   const bodies: Record<string, () => Promise<object>> = {
     dataset: async () => ({ ...vaults, source_object_id: await newDataset() }),
-    foreign: async () => ({ ...vaults, source_object_id: await folder(otherVault, 'foreign') }),
-    file: async () => ({ ...vaults, target_object_id: await file(vaultId, 'target.txt', 'x') }),
+    foreign: async () => ({
+      ...vaults,
+      source_object_id: await newFolder(otherVaultId, 'foreign'),
+    }),
+    file: async () => ({
+      ...vaults,
+      target_object_id: await newFileObject(vaultId, 'target.txt', 'x'),
+    }),
   };
   const body = typeof what === 'string' ? await bodies[what]!() : what;
   const { status, json } = await ann.post('/v2/object_copy_tasks', body);

@@ -1,12 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import { gunzipSync } from 'node:zlib';
-import { startLab } from '../lab.js';
-import { idOf, waitFor } from '../server.js';
+import { startServerFixture } from '../lab.js';
+import { idOf, waitForJob } from '../server.js';
 
 let datasetId: number;
-const { server, ann, vaultId } = await startLab();
+const { server, ann, vaultId } = await startServerFixture();
 
-interface Outcome {
+interface ImportOutcome {
   readonly id: number;
   readonly status: unknown;
   readonly error: unknown;
@@ -18,7 +18,7 @@ interface Outcome {
   readonly errors: readonly { readonly line: number; readonly field: string | null }[];
 }
 
-async function file(filename: string, text: string): Promise<number> {
+async function newFileObject(filename: string, text: string): Promise<number> {
   const createdObject = await ann.post('/v2/objects', {
     vault_id: vaultId,
     object_type: 'file',
@@ -28,28 +28,28 @@ async function file(filename: string, text: string): Promise<number> {
   return idOf(createdObject);
 }
 
-function isFile(source: object): source is [name: string, text: string] {
+function isFileSource(source: object): source is [name: string, text: string] {
   return Array.isArray(source) && typeof source[0] === 'string';
 }
 
-/** Imports inline records, a file by name and text, or a manifest. */
+/** Imports inline records, or a file given by name and text, or a manifest. */
 async function importRecords(
   source: object,
   validation_params: object,
   more: object = {},
-): Promise<Outcome> {
+): Promise<ImportOutcome> {
   const name = `d${Math.random()}`;
   datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name }));
   let sourceParams: object = Array.isArray(source)
     ? { data_records: source }
     : { manifest: source };
-  if (isFile(source)) sourceParams = { object_id: await file(source[0], source[1]) };
+  if (isFileSource(source)) sourceParams = { object_id: await newFileObject(source[0], source[1]) };
   const body = { dataset_id: datasetId, ...sourceParams, validation_params, ...more };
   const createdImport = await ann.post('/v2/dataset_imports', body);
   expect([createdImport.status, createdImport.text]).toEqual([201, expect.any(String)]);
-  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
+  const { json } = await waitForJob(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
   const { receipt, validation } = json['metadata'] as never;
-  const { errors } = validation as { errors: Outcome['errors'] };
+  const { errors } = validation as { errors: ImportOutcome['errors'] };
   return {
     id: idOf(createdImport),
     status: json['status'],
@@ -59,11 +59,13 @@ async function importRecords(
   };
 }
 
-async function total(): Promise<unknown> {
+async function totalRecords(): Promise<unknown> {
   return (await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 0 })).json['total'];
 }
 
-async function rejectedOf({ id }: Outcome): Promise<readonly Record<string, unknown>[]> {
+async function rejectedRecordsOf({
+  id,
+}: ImportOutcome): Promise<readonly Record<string, unknown>[]> {
   const answer = await fetch(`${server.url}/v2/dataset_imports/${id}/rejected`, {
     headers: { authorization: `Bearer ${ann.token}` },
   });
@@ -74,11 +76,12 @@ async function rejectedOf({ id }: Outcome): Promise<readonly Record<string, unkn
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
-const reject = { on_error: 'reject' };
-const vcfHead =
+const rejectParams = { on_error: 'reject' };
+const vcfHeader =
   '##fileformat=VCFv4.2\n##reference=GRCh38\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n';
-const gtf = (start: number | string): string => `1\tx\tgene\t${start}\t9\t.\t+\t.\tgene_id "a";\n`;
-const feature = '1\tx\tgene\t5\t9\t.\t+\t.\tID=a\n';
+const gtfLine = (start: number | string): string =>
+  `1\tx\tgene\t${start}\t9\t.\t+\t.\tgene_id "a";\n`;
+const gffFeatureLine = '1\tx\tgene\t5\t9\t.\t+\t.\tID=a\n';
 
 describe('records with errors are rejected, and the others stored', () => {
   const longTarget = { target_fields: [{ name: 'n', data_type: 'long' }] };
@@ -87,53 +90,53 @@ describe('records with errors are rejected, and the others stored', () => {
     ['a.json', '{"n":1}\n{"n":NaN}\n{"n":"x"}\n{"n":[2]}\n', {}, 2, 'n', 'the value is NaN'],
     ['a.csv', 'n,s\n1,a\nx,b\n3,c\n', longTarget, 3, 'n', '"x" is not a valid long'],
     ['a.tsv', 'n\ts\n1\ta\nx\tb\n3\tc\n', longTarget, 3, 'n', '"x" is not a valid long'],
-    ['a.vcf', `${vcfHead}1\t5\t.\tA\tC\t.\t.\t.\n1\tx\t.\tA\tC\t.\t.\t.\n1\t7\t.\tA\tC\t.\t.\t.\n`, {}, 5, 'POS', '"x" is not a position'],
-    ['a.gff3', `##gff-version 3\n${feature}1\tx\n${feature}`, {}, 3, null, 'columns'],
-    ['a.gtf', `${gtf(5)}${gtf('x')}${gtf(7)}`, {}, 2, 'start', '"x"'],
+    ['a.vcf', `${vcfHeader}1\t5\t.\tA\tC\t.\t.\t.\n1\tx\t.\tA\tC\t.\t.\t.\n1\t7\t.\tA\tC\t.\t.\t.\n`, {}, 5, 'POS', '"x" is not a position'],
+    ['a.gff3', `##gff-version 3\n${gffFeatureLine}1\tx\n${gffFeatureLine}`, {}, 3, null, 'columns'],
+    ['a.gtf', `${gtfLine(5)}${gtfLine('x')}${gtfLine(7)}`, {}, 2, 'start', '"x"'],
     ['a.bed', '1\t5\t9\n1\tx\t9\n1\t6\t9\n', {}, 2, 'chromStart', '"x"'],
     ['a.xml', '<r>\n<i><n>1</n></i>\n<i><n>x</n></i>\n<i><n>3</n></i></r>', longTarget, 3, 'n', '"x" is not a valid long'],
     ['nirvana.json', `{"header":{"annotator":"Nirvana 3.12.0","genomeAssembly":"GRCh38"},"positions":[\n${positions.map((one) => `{"chromosome":"1",${one},"refAllele":"A"}`).join(',\n')}\n]}\n`, {}, 3, 'position', 'a whole number as "position"'],
   ])('%s', async (name, text, more, line, field, reason) => {
-    const done = await importRecords([name, text], { ...reject, max_rejected: 1 }, more);
+    const done = await importRecords([name, text], { ...rejectParams, max_rejected: 1 }, more);
     expect([done.status, done.error]).toEqual(['completed', null]);
     const stored = name === 'a.json' ? 3 : 2;
     expect(done.receipt).toMatchObject({ records_stored: stored, records_rejected: 1, is_committed: true });
     const message: unknown = expect.stringContaining(reason);
     expect(done.errors).toMatchObject([{ line, field, count: 1, message }]);
-    expect(await total()).toBe(stored);
-    const [rejected, ...others] = await rejectedOf(done);
+    expect(await totalRecords()).toBe(stored);
+    const [rejected, ...others] = await rejectedRecordsOf(done);
     expect(rejected).toMatchObject({ file: name, line, field, errors: 1, message });
     expect([others, rejected!['text']]).toEqual([[], text.split('\n')[line - 1]]);
     const failed = await importRecords([name, text], {}, more);
-    expect([failed.status, await total()]).toEqual(['failed', 0]);
+    expect([failed.status, await totalRecords()]).toEqual(['failed', 0]);
     expect(failed.error).toContain(field === null ? `line ${line}: ` : `line ${line}: field ${field}: `);
-    const noneRejected = await importRecords([name, text], { ...reject, max_rejected: 0 }, more);
-    expect([noneRejected.status, await total(), (await rejectedOf(noneRejected)).length]).toEqual(['failed', 0, 1]);
+    const noneRejected = await importRecords([name, text], { ...rejectParams, max_rejected: 0 }, more);
+    expect([noneRejected.status, await totalRecords(), (await rejectedRecordsOf(noneRejected)).length]).toEqual(['failed', 0, 1]);
   }); // prettier-ignore
 
   test('of inline records, and in dry runs', async () => {
     const records = [{ n: 1 }, { n: 'x' }, { n: 3 }];
     const longTarget = { target_fields: [{ name: 'n', data_type: 'long' }] };
-    const done = await importRecords(records, { ...reject, max_rejected: 1 }, longTarget);
-    expect([done.status, await total()]).toEqual(['completed', 2]);
-    const dryRun = await importRecords(records, reject, { ...longTarget, dry_run: true });
-    expect([dryRun.status, dryRun.receipt.records_rejected, await total()]).toEqual([
+    const done = await importRecords(records, { ...rejectParams, max_rejected: 1 }, longTarget);
+    expect([done.status, await totalRecords()]).toEqual(['completed', 2]);
+    const dryRun = await importRecords(records, rejectParams, { ...longTarget, dry_run: true });
+    expect([dryRun.status, dryRun.receipt.records_rejected, await totalRecords()]).toEqual([
       'completed',
       1,
       0,
     ]);
-    expect((await rejectedOf(dryRun)).length).toBe(1);
+    expect((await rejectedRecordsOf(dryRun)).length).toBe(1);
   });
 });
 
 test('more than max_rejected fail the import, and nothing is stored', async () => {
   const text = Array.from({ length: 10 }, (_, i) => `{"n":${i % 2 ? 'NaN' : i}}\n`).join('');
-  const failed = await importRecords(['a.json', text], { ...reject, max_rejected: 4 });
-  expect([failed.status, await total()]).toEqual(['failed', 0]);
+  const failed = await importRecords(['a.json', text], { ...rejectParams, max_rejected: 4 });
+  expect([failed.status, await totalRecords()]).toEqual(['failed', 0]);
   expect(failed.error).toContain('5 records are rejected, validation_params.max_rejected is 4');
-  expect((await rejectedOf(failed)).length).toBe(5);
-  const done = await importRecords(['a.json', text], { ...reject, max_rejected: 5 });
-  expect([done.status, await total()]).toEqual(['completed', 5]);
+  expect((await rejectedRecordsOf(failed)).length).toBe(5);
+  const done = await importRecords(['a.json', text], { ...rejectParams, max_rejected: 5 });
+  expect([done.status, await totalRecords()]).toEqual(['completed', 5]);
 });
 
 test('what cannot be told apart fails the import', async () => {
@@ -141,24 +144,24 @@ test('what cannot be told apart fails the import', async () => {
     ['a.csv', 'n,s\n1,a\n2,"b\n3,c\n'],
     ['a.xml', '<r><i><n>1</n></i><i><n>2</i></r>'],
   ] as const) {
-    const failed = await importRecords(source, reject);
-    expect([source[0], failed.status, await total()]).toEqual([source[0], 'failed', 0]);
+    const failed = await importRecords(source, rejectParams);
+    expect([source[0], failed.status, await totalRecords()]).toEqual([source[0], 'failed', 0]);
   }
 });
 
 test('the sources of a manifest may reject max_rejected records together', async () => {
   const manifest = {
     files: [
-      { object_id: await file('one.csv', 'n\n1\nx\n3\n') },
-      { object_id: await file('two.json', '{"n":4}\n{"n":"y"}\n') },
+      { object_id: await newFileObject('one.csv', 'n\n1\nx\n3\n') },
+      { object_id: await newFileObject('two.json', '{"n":4}\n{"n":"y"}\n') },
     ],
   };
   const longTarget = { target_fields: [{ name: 'n', data_type: 'long' }] };
-  const failed = await importRecords(manifest, { ...reject, max_rejected: 1 }, longTarget);
-  expect([failed.status, await total()]).toEqual(['failed', 0]);
-  const done = await importRecords(manifest, { ...reject, max_rejected: 2 }, longTarget);
-  expect([done.status, await total()]).toEqual(['completed', 3]);
-  expect(await rejectedOf(done)).toMatchObject([
+  const failed = await importRecords(manifest, { ...rejectParams, max_rejected: 1 }, longTarget);
+  expect([failed.status, await totalRecords()]).toEqual(['failed', 0]);
+  const done = await importRecords(manifest, { ...rejectParams, max_rejected: 2 }, longTarget);
+  expect([done.status, await totalRecords()]).toEqual(['completed', 3]);
+  expect(await rejectedRecordsOf(done)).toMatchObject([
     { file: 'one.csv', line: 3, field: 'n' },
     { file: 'two.json', line: 2, field: 'n' },
   ]);
@@ -172,7 +175,7 @@ test.each<[object, ...string[]]>([
   [{ on_error: 'reject', max_rejected: -1 }, 'max_rejected'],
 ])('%j is a 400, in a manifest too', async (params, ...named) => {
   const ask = (more: object) => ann.post('/v2/dataset_imports', { dataset_id: datasetId, ...more });
-  const object_id = await file('a.csv', 'n\n1\n');
+  const object_id = await newFileObject('a.csv', 'n\n1\n');
   const files = [{ object_id }, { object_id, validation_params: params }];
   for (const [key, answer] of [
     ['validation_params', await ask({ data_records: [], validation_params: params })],
@@ -184,20 +187,20 @@ test.each<[object, ...string[]]>([
 }); // prettier-ignore
 
 test('what a file of a manifest overrides is judged with what the import says', async () => {
-  const object_id = await file('own.csv', 'n\n1\n');
+  const object_id = await newFileObject('own.csv', 'n\n1\n');
   const ask = (validation_params: object, own: object) =>
     ann.post('/v2/dataset_imports', {
       dataset_id: datasetId,
       validation_params,
       manifest: { files: [{ object_id, validation_params: own }] },
     });
-  expect((await ask(reject, { strict_validation: true })).json).toEqual({
+  expect((await ask(rejectParams, { strict_validation: true })).json).toEqual({
     manifest: [expect.stringMatching(/^File 1 "own.csv", validation_params: "on_error": "reject" .*"strict_validation": true/)],
   });
   for (const [general, own] of [
-    [reject, { strict_validation: true, on_error: 'fail' }],
-    [{ strict_validation: true }, { strict_validation: false, ...reject }],
-    [reject, { max_rejected: 3 }],
+    [rejectParams, { strict_validation: true, on_error: 'fail' }],
+    [{ strict_validation: true }, { strict_validation: false, ...rejectParams }],
+    [rejectParams, { max_rejected: 3 }],
   ] as const)
     expect((await ask(general, own)).status).toBe(201);
 }); // prettier-ignore

@@ -1,27 +1,30 @@
 import { expect, test } from '@jest/globals';
 import { entityParams, validationParams } from '../../../api/resources/imports/import-params.js';
 import { builtinDeclarations } from '../../../engine/expression/builtins/declarations.js';
-import { declarations } from '../../../engine/expression/library/declarations.js';
-import { query } from '../../../api/resources/records/record-schemas.js';
-import { commonParameters, readers } from '../../../readers/index.js';
-import { expectSection, markdownTable } from '../../written-page.js';
+import { libraryDeclarations } from '../../../engine/expression/library/declarations.js';
+import { querySchema } from '../../../api/resources/records/record-schemas.js';
+import { commonParameterHelp, readers } from '../../../readers/index.js';
+import { expectCurrentSection, markdownTable } from '../../written-page.js';
 
-const page = 'docs/readers.md';
+const readersPage = 'docs/readers.md';
 
 test('docs/readers.md describes every parameter of every reader', () => {
   const sections = readers.map(({ name, extensions, recognizes, parameters }) => {
     const extensionText = extensions.map((one) => `\`.${one}\``).join(', ');
     const recognitionTexts = [extensionText, ...(recognizes ? ['recognized by content'] : [])].filter((one) => one !== ''); // prettier-ignore
-    const rows = Object.entries(parameters).map(([key, meaning]) => [`\`${key}\``, cell(meaning)]);
+    const rows = Object.entries(parameters).map(([key, meaning]) => [
+      `\`${key}\``,
+      escapeCell(meaning),
+    ]);
     const table = rows.length > 0 ? markdownTable([['Parameter', 'Meaning'], ...rows]) : 'No parameters of its own.'; // prettier-ignore
     return `### \`${name}\`\n\nFiles: ${recognitionTexts.join('; ')}.\n\n${table}`;
   });
-  const common = Object.entries(commonParameters).map(([key, meaning]) => [
+  const common = Object.entries(commonParameterHelp).map(([key, meaning]) => [
     `\`${key}\``,
-    cell(meaning),
+    escapeCell(meaning),
   ]);
   const every = `### Every reader\n\n${markdownTable([['Parameter', 'Meaning'], ...common])}`;
-  expectSection(page, 'readers', [every, ...sections].join('\n\n'));
+  expectCurrentSection(readersPage, 'readers', [every, ...sections].join('\n\n'));
 });
 
 test('docs/readers.md describes every parameter of validation and of entities', () => {
@@ -33,39 +36,41 @@ test('docs/readers.md describes every parameter of validation and of entities', 
     const { properties } = type.schema as { properties: Record<string, { description?: string }> };
     const rows = Object.entries(properties).map(([key, { description = '' }]) => {
       expect([key, description]).not.toEqual([key, '']);
-      return [`\`${key}\``, cell(description)];
+      return [`\`${key}\``, escapeCell(description)];
     });
-    expectSection(page, name, markdownTable([['Parameter', 'Meaning'], ...rows]));
+    expectCurrentSection(readersPage, name, markdownTable([['Parameter', 'Meaning'], ...rows]));
   }
 });
 
 test('docs/queries.md describes every key of a query', () => {
-  const { properties } = query.schema as { properties: Record<string, { description?: string }> };
+  const { properties } = querySchema.schema as {
+    properties: Record<string, { description?: string }>;
+  };
   const rows = Object.entries(properties).map(([key, { description = '' }]) => {
     expect([key, description]).not.toEqual([key, '']);
-    return [`\`${key}\``, cell(description)];
+    return [`\`${key}\``, escapeCell(description)];
   });
-  expectSection('docs/queries.md', 'keys', markdownTable([['Key', 'Meaning'], ...rows]));
+  expectCurrentSection('docs/queries.md', 'keys', markdownTable([['Key', 'Meaning'], ...rows]));
 });
 
 test('docs/expressions.md describes every function of expressions', () => {
   const kinds = [undefined, 'dataset', 'genome'] as const;
   const titles = ['Values, texts and records', 'Datasets', 'Genomes'];
   const sections = [
-    ...kinds.map((kind) => declarations.filter((one) => one.kind === kind)),
+    ...kinds.map((kind) => libraryDeclarations.filter((one) => one.kind === kind)),
     builtinDeclarations,
   ].map((list, i) => {
     const rows = list.map(({ signature, text, example }) => [
-      `\`${cell(signature)}\``,
-      cell(text),
-      `\`${cell(example)}\``,
+      `\`${escapeCell(signature)}\``,
+      escapeCell(text),
+      `\`${escapeCell(example)}\``,
     ]);
     const title = titles[i] ?? 'Built-in functions and types';
     return `### ${title}\n\n${markdownTable([['Function', 'Meaning', 'Example'], ...rows])}`;
   });
-  expectSection('docs/expressions.md', 'functions', sections.join('\n\n'));
+  expectCurrentSection('docs/expressions.md', 'functions', sections.join('\n\n'));
 });
 
-function cell(text: string): string {
+function escapeCell(text: string): string {
   return text.replaceAll('|', '\\|');
 }

@@ -1,28 +1,28 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { scryptSync } from 'node:crypto';
-import { hashPassword, isPassword } from '../../../engine/catalog/passwords.js';
-import { startLab } from '../lab.js';
-import { clientFor, send, startServer, type Answer, type Client, type TestServer } from '../server.js'; // prettier-ignore
+import { hashPassword, isCorrectPassword } from '../../../engine/catalog/passwords.js';
+import { startServerFixture } from '../lab.js';
+import { clientFor, sendRequest, startServer, type Answer, type Client, type TestServer } from '../server.js'; // prettier-ignore
 
-/* Passwords, and the login by which clients exchange one for a token (contract 2.1; threat A9). */
+/* Tests passwords, and the login by which clients exchange a password for a token (contract 2.1; threat A9). */
 
-const phrase = 'correct horse battery';
-const { server, ann } = await startLab();
+const passphrase = 'correct horse battery';
+const { server, ann } = await startServerFixture();
 let bob: Client;
 beforeAll(async () => {
   bob = await server.user('bob');
-  expect((await ann.put('/v1/user/password', { password: phrase })).status).toBe(200);
+  expect((await ann.put('/v1/user/password', { password: passphrase })).status).toBe(200);
 });
 
 function login(body: object, url = server.url): Promise<Answer> {
-  return send(url, 'POST', '/v1/auth/token', body);
+  return sendRequest(url, 'POST', '/v1/auth/token', body);
 }
 const refusedBody = { non_field_errors: ['No user has this email address and password (in this domain).'] }; // prettier-ignore
 
 describe('login', () => {
   test('exchanges email address and password for a token, with and without the domain', async () => {
     for (const domain of ['ACME', null]) {
-      const { status, json } = await login({ domain, email: 'Ann@acme.org', password: phrase });
+      const { status, json } = await login({ domain, email: 'Ann@acme.org', password: passphrase });
       expect([status, Object.keys(json)]).toEqual([200, ['token']]);
       expect(json['token']).toMatch(/^[A-Za-z0-9]{30}$/);
       const client = clientFor(server.url, ann.user, String(json['token']));
@@ -30,17 +30,17 @@ describe('login', () => {
     }
     const form = 'email=ann%40acme.org&password=correct+horse+battery';
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
-    const answer = await send(server.url, 'POST', '/v1/auth/token', form, headers);
+    const answer = await sendRequest(server.url, 'POST', '/v1/auth/token', form, headers);
     expect(answer.status).toBe(200);
-    expect(server.logs.join('\n')).not.toContain(phrase);
+    expect(server.logs.join('\n')).not.toContain(passphrase);
   });
 
   test('refuses a wrong password, an unknown user, one without a password, and another domain with the same bytes', async () => {
     const answers = [
-      await login({ email: 'ann@acme.org', password: `${phrase}.` }),
-      await login({ email: 'nobody@acme.org', password: phrase }),
-      await login({ email: bob.user.email, password: phrase }),
-      await login({ email: 'ann@acme.org', password: phrase, domain: 'other' }),
+      await login({ email: 'ann@acme.org', password: `${passphrase}.` }),
+      await login({ email: 'nobody@acme.org', password: passphrase }),
+      await login({ email: bob.user.email, password: passphrase }),
+      await login({ email: 'ann@acme.org', password: passphrase, domain: 'other' }),
     ];
     for (const { status, json, headers } of answers) {
       expect([status, json, headers.get('www-authenticate')]).toEqual([400, refusedBody, null]);
@@ -60,10 +60,12 @@ describe('login', () => {
 
   test('refuses a user who was removed', async () => {
     const goneUser = await server.user('gone');
-    await goneUser.put('/v1/user/password', { password: phrase });
-    expect((await login({ email: 'gone@acme.org', password: phrase })).status).toBe(200);
+    await goneUser.put('/v1/user/password', { password: passphrase });
+    expect((await login({ email: 'gone@acme.org', password: passphrase })).status).toBe(200);
     await server.catalog.users.update(goneUser.user.id, { isActive: false });
-    expect((await login({ email: 'gone@acme.org', password: phrase })).json).toEqual(refusedBody);
+    expect((await login({ email: 'gone@acme.org', password: passphrase })).json).toEqual(
+      refusedBody,
+    );
   });
 });
 
@@ -71,21 +73,21 @@ describe('a password', () => {
   test('is changed by its user, who has to know the present one', async () => {
     const cid = await server.user('cid');
     const set = (body: object): Promise<Answer> => cid.put('/v1/user/password', body);
-    expect((await set({ password: phrase })).status).toBe(200);
+    expect((await set({ password: passphrase })).status).toBe(200);
     for (const current_password of [undefined, 'a wrong password']) {
       const { status, json } = await set({ password: 'a second long phrase', current_password });
       expect([status, Object.keys(json)]).toEqual([400, ['current_password']]);
     }
     const second = 'a second long phrase';
-    expect((await set({ password: second, current_password: phrase })).status).toBe(200);
-    expect((await login({ email: 'cid@acme.org', password: phrase })).status).toBe(400);
+    expect((await set({ password: second, current_password: passphrase })).status).toBe(200);
+    expect((await login({ email: 'cid@acme.org', password: passphrase })).status).toBe(400);
     expect((await login({ email: 'cid@acme.org', password: second })).status).toBe(200);
   });
 
   test('is not set with a token that may only read (A11)', async () => {
     const createdToken = await bob.post('/v2/tokens', { scope: 'read' });
     const reader = clientFor(server.url, bob.user, String(createdToken.json['secret']));
-    expect((await reader.put('/v1/user/password', { password: phrase })).status).toBe(403);
+    expect((await reader.put('/v1/user/password', { password: passphrase })).status).toBe(403);
   });
 
   test.each([
@@ -97,28 +99,28 @@ describe('a password', () => {
   });
 
   test('is stored as a salted hash of scrypt, which another call of scrypt gives, too (A7)', async () => {
-    const [first, second] = [await hashPassword(phrase), await hashPassword(phrase)];
+    const [first, second] = [await hashPassword(passphrase), await hashPassword(passphrase)];
     expect(first).not.toBe(second);
     const [, , , salt = '', hash] = first.split('$');
-    const expected = scryptSync(phrase, Buffer.from(salt, 'base64'), 32, { N: 32_768, r: 8, p: 3, maxmem: 1 << 26 }); // prettier-ignore
+    const expected = scryptSync(passphrase, Buffer.from(salt, 'base64'), 32, { N: 32_768, r: 8, p: 3, maxmem: 1 << 26 }); // prettier-ignore
     expect(first).toMatch(/^\$scrypt\$ln=15,r=8,p=3\$/);
     expect(hash).toBe(expected.toString('base64').replaceAll('=', ''));
-    expect(await isPassword(phrase, first)).toBe(true);
-    expect(await isPassword(`${phrase} `, first)).toBe(false);
-    expect(await isPassword('\ufb01ve is a ligature', await hashPassword('five is a ligature'))).toBe(true); // prettier-ignore
-    // Hashes with other parameters, as a later release may write them, are still understood.
-    const cheap = scryptSync(phrase, 'salt', 32, { N: 16, r: 1, p: 1 }).toString('base64').slice(0, 43); // prettier-ignore
+    expect(await isCorrectPassword(passphrase, first)).toBe(true);
+    expect(await isCorrectPassword(`${passphrase} `, first)).toBe(false);
+    expect(await isCorrectPassword('\ufb01ve is a ligature', await hashPassword('five is a ligature'))).toBe(true); // prettier-ignore
+    // A password hash with other parameters, as a later release may write it, is still accepted.
+    const cheap = scryptSync(passphrase, 'salt', 32, { N: 16, r: 1, p: 1 }).toString('base64').slice(0, 43); // prettier-ignore
     const stored = `$scrypt$ln=4,r=1,p=1$${Buffer.from('salt').toString('base64').slice(0, 6)}$${cheap}`; // prettier-ignore
-    expect(await isPassword(phrase, stored)).toBe(true);
-    expect(await isPassword(phrase, undefined)).toBe(false);
+    expect(await isCorrectPassword(passphrase, stored)).toBe(true);
+    expect(await isCorrectPassword(passphrase, undefined)).toBe(false);
   });
 });
 
 test('an unknown user takes as much work as a wrong password (A9)', async () => {
-  const stored = await hashPassword(phrase);
+  const stored = await hashPassword(passphrase);
   const work = async (hash: string | undefined): Promise<number> => {
     const before = process.cpuUsage();
-    await isPassword('wrong', hash);
+    await isCorrectPassword('wrong', hash);
     const { user, system } = process.cpuUsage(before);
     return user + system;
   };
@@ -133,28 +135,28 @@ describe('guesses (A9)', () => {
   beforeAll(async () => {
     limitedServer = await startServer({ limits: { failedLogins: 3 } });
     const dan = await limitedServer.user('dan');
-    await dan.put('/v1/user/password', { password: phrase });
+    await dan.put('/v1/user/password', { password: passphrase });
   });
   afterAll(() => limitedServer.close());
 
   test('are limited by account and address, unknown users alike, and other requests go on', async () => {
     const guess = (email: string): Promise<Answer> => login({ email, password: 'wrong' }, limitedServer.url); // prettier-ignore
-    // The guesses are sent at once: a limit that is checked before they are counted would let more than three through.
+    // The guesses are sent at the same time: if the limit were checked before guesses are counted, more than three would pass.
     const answers = await Promise.all(Array.from({ length: 8 }, () => guess('nobody@acme.org')));
     const statuses = answers.map(({ status }) => status).toSorted();
     expect(statuses).toEqual([400, 400, 400, 429, 429, 429, 429, 429]);
     const waits = answers.flatMap(({ headers }) => headers.get('retry-after') ?? []);
     expect(waits).toHaveLength(5);
     for (const wait of waits) expect(wait).toMatch(/^[1-9]\d*$/);
-    // Guesses beyond the limit compute no hash: hundreds of them are refused in the time of a few.
+    // Guesses beyond the limit are refused without computing a hash: hundreds of them are refused in the time of a few.
     for (let i = 0; i < 5; i += 1) {
       const moreAnswers = await Promise.all(
         Array.from({ length: 100 }, (_, n) => guess(`${n}@acme.org`)),
       );
       expect(new Set(moreAnswers.map(({ status }) => status))).toEqual(new Set([429]));
     }
-    // The address has used up its guesses; a right password does not help it, a token does.
-    const right = await login({ email: 'dan@acme.org', password: phrase }, limitedServer.url);
+    // The address has used up its guesses: the right password is refused as well, but a token is accepted.
+    const right = await login({ email: 'dan@acme.org', password: passphrase }, limitedServer.url);
     expect([right.status, right.json]).toEqual([429, { detail: 'Request was throttled.' }]);
     const eve = await limitedServer.user('eve');
     expect((await eve.get('/v1/user')).status).toBe(200);

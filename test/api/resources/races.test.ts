@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { setImmediate } from 'node:timers/promises';
-import { random } from '../../random.js';
-import { byTier, casesByTier } from '../../tier.js';
+import { seededRandom } from '../../random.js';
+import { byTier, caseCountByTier } from '../../tier.js';
 import { seed } from '../../seed.js';
-import { idOf, makeFixture, send, startServer, type Answer, type Client, type Fixture, type TestServer } from '../server.js'; // prettier-ignore
+import { idOf, makeVaultFixture, sendRequest, startServer, type Answer, type Client, type VaultFixture, type TestServer } from '../server.js'; // prettier-ignore
 
 let server: TestServer;
 let ann: Client;
@@ -13,17 +13,17 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** A vault with one of everything, and a beacon on its dataset. */
-interface RaceWorld extends Fixture {
+/** A vault with a resource of every kind, and a beacon on its dataset. */
+interface RaceFixture extends VaultFixture {
   readonly setId: number;
   readonly beaconId: number;
   readonly tableId: number;
   readonly uploadUrl: string;
 }
 
-let worldCount = 0;
-async function makeWorld(): Promise<RaceWorld> {
-  const createdFixture = await makeFixture(ann, `World ${worldCount++}`);
+let raceFixtureCount = 0;
+async function makeRaceFixture(): Promise<RaceFixture> {
+  const createdFixture = await makeVaultFixture(ann, `World ${raceFixtureCount++}`);
   const setId = idOf(await ann.post('/v2/beacon_sets', { title: 'Set' }));
   const beacon = {
     beacon_set_id: setId,
@@ -36,7 +36,7 @@ async function makeWorld(): Promise<RaceWorld> {
     parent_object_id: createdFixture.folderId,
   };
   const table = await ann.post('/v2/objects', { ...file, filename: 'table.csv' });
-  await send('', 'PUT', String(table.json['upload_url']), 'gene\nTP53\n');
+  await sendRequest('', 'PUT', String(table.json['upload_url']), 'gene\nTP53\n');
   const empty = await ann.post('/v2/objects', { ...file, filename: 'empty.csv' });
   return {
     ...createdFixture,
@@ -47,10 +47,10 @@ async function makeWorld(): Promise<RaceWorld> {
   };
 }
 
-type WorldAction = (world: RaceWorld) => Promise<Answer>;
+type RaceAction = (world: RaceFixture) => Promise<Answer>;
 
-/** Requests that create or read something of a dataset, a folder, a file or a vault. */
-const requests: Readonly<Record<string, WorldAction>> = {
+/** Requests that create or read something below a dataset, a folder, a file or a vault. */
+const requestActions: Readonly<Record<string, RaceAction>> = {
   'import of records': ({ datasetId }) => ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: [{ gene: 'x' }] }),
   'import of a file': ({ datasetId, fileId }) => ann.post('/v2/dataset_imports', { dataset_id: datasetId, object_id: fileId }),
   'dry run': ({ datasetId }) => ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: [{ gene: 'x' }], dry_run: true }),
@@ -72,18 +72,18 @@ const requests: Readonly<Record<string, WorldAction>> = {
   dataset: ({ vaultId, folderId }) => ann.post('/v2/datasets', { vault_id: vaultId, vault_parent_object_id: folderId, name: 'd', fields: [{ name: 'a' }] }),
   file: ({ vaultId, folderId }) => ann.post('/v2/objects', { vault_id: vaultId, parent_object_id: folderId, object_type: 'file', filename: 'f' }),
   'move into the folder': ({ datasetId, folderId }) => ann.patch(`/v2/objects/${datasetId}`, { parent_object_id: folderId }),
-  upload: ({ uploadUrl }) => send('', 'PUT', uploadUrl, 'gene\nTP53\n'),
+  upload: ({ uploadUrl }) => sendRequest('', 'PUT', uploadUrl, 'gene\nTP53\n'),
   'query of a file': ({ tableId }) => ann.post(`/v2/objects/${tableId}/data`, {}),
   download: async ({ fileId }) => {
     const address = await ann.get(`/v2/objects/${fileId}/download`);
-    return address.status === 200 ? send('', 'GET', String(address.json['download_url'])) : address;
+    return address.status === 200 ? sendRequest('', 'GET', String(address.json['download_url'])) : address;
   },
   'view of the dataset': ({ datasetId }) => ann.get(`/v2/datasets/${datasetId}`),
   'change of the vault': ({ vaultId }) => ann.patch(`/v2/vaults/${vaultId}`, { description: 'x' }),
-  ...Object.fromEntries(['vaults', 'objects', 'datasets', 'dataset_imports', 'dataset_exports', 'dataset_commits', 'tasks', 'beacons', 'beacon_sets'].map((kind): [string, WorldAction] => [`list of ${kind}`, () => ann.get(`/v2/${kind}`)])),
+  ...Object.fromEntries(['vaults', 'objects', 'datasets', 'dataset_imports', 'dataset_exports', 'dataset_commits', 'tasks', 'beacons', 'beacon_sets'].map((kind): [string, RaceAction] => [`list of ${kind}`, () => ann.get(`/v2/${kind}`)])),
 }; // prettier-ignore
 
-const deletions: Readonly<Record<string, WorldAction>> = {
+const deleteActions: Readonly<Record<string, RaceAction>> = {
   dataset: ({ datasetId }) => ann.delete(`/v2/datasets/${datasetId}`),
   'object of the dataset': ({ datasetId }) => ann.delete(`/v2/objects/${datasetId}`),
   folder: ({ folderId }) => ann.delete(`/v2/objects/${folderId}`),
@@ -94,36 +94,37 @@ const deletions: Readonly<Record<string, WorldAction>> = {
   'beacon set': ({ setId }) => ann.delete(`/v2/beacon_sets/${setId}`),
 };
 
-/** The requests of a round start within this many turns of the event loop. */
-const mostTurns = 60;
+/** The requests of a round start at random within this many turns of the event loop. */
+const maxEventLoopTurns = 60;
 
-/** A dataset or folder that a body names and that does not exist is a 400 under that key (contract 10.2). */
-const namesMissing =
+/** If a body names a dataset or folder that does not exist, the answer is a 400 with that key (contract 10.2). */
+const missingReferenceBody =
   /^\{"(dataset_id|dataset|vault_object_id|beacon_set_id|object_id|parent_object_id|vault_parent_object_id)":/;
 
-test.each(Object.entries(deletions))(
+test.each(Object.entries(deleteActions))(
   `deleting the %s beside every other request is never an error of the server (seed ${seed})`,
   async (what, remove) => {
-    const next = random(seed);
-    const rounds = casesByTier(1, 12);
+    const next = seededRandom(seed);
+    const rounds = caseCountByTier(1, 12);
     for (let round = 0; round < rounds; round++) {
-      const newWorld = await makeWorld();
-      // The slow tier sends each request twice.
-      const copies = byTier([requests], [requests, requests]);
+      const newWorld = await makeRaceFixture();
+      // In the slow tier, each request is sent twice.
+      const copies = byTier([requestActions], [requestActions, requestActions]);
       const all = copies.flatMap((each) => Object.entries(each));
       const orders = [...all, [`deletion of the ${what}`, remove] as const, [`second deletion of the ${what}`, remove] as const]; // prettier-ignore
-      // Each request starts in a turn of the event loop of its own, so that those before are at different points.
+      // Each request starts after a random number of turns of the event loop, so that earlier requests are at different points.
       const starting = orders.map(async ([name, act]) => {
-        const turns = Math.floor(next() * mostTurns);
+        const turns = Math.floor(next() * maxEventLoopTurns);
         for (let turn = 0; turn < turns; turn++) await setImmediate();
         return { name, answer: await act(newWorld) };
       });
       const answers = await Promise.all(starting);
       for (const { name, answer } of answers) {
         const isFine = [200, 201, 404, 409].includes(answer.status);
-        // A beacon whose dataset is gone fails, which is a 400 (contract 14.3).
+        // A beacon query whose dataset has been deleted fails with a 400 (contract 14.3).
         const isFailed = name === 'query of a beacon' && answer.status === 400;
-        const isUnknown = isFailed || (answer.status === 400 && namesMissing.test(answer.text));
+        const isUnknown =
+          isFailed || (answer.status === 400 && missingReferenceBody.test(answer.text));
         expect([name, answer.status, answer.text, isFine || isUnknown]).toEqual([name, answer.status, answer.text, true]); // prettier-ignore
       }
     }

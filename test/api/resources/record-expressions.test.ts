@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
-import { startLab } from '../lab.js';
+import { startServerFixture } from '../lab.js';
 import { idOf, listOf } from '../server.js';
 
-/* Imports whose expressions make other records of each record (specification of expressions, section 5.5; contract 10, 19). */
+/* Tests imports whose expressions produce new records from each record (specification of expressions, section 5.5; contract 10, 19). */
 
-const { ann, vaultId, newFile, runImport } = await startLab();
+const { ann, vaultId, newFile, runImport } = await startServerFixture();
 
 interface CompletedImport {
   readonly id: number;
@@ -24,7 +24,7 @@ async function importRecords(source: readonly object[] | number, more: object, i
   return { id: Number(json['id']), datasetId, metadata: json['metadata'] as CompletedImport['metadata'] };
 } // prettier-ignore
 
-/** The records without nulls. */
+/** Returns the records of a dataset without nulls. */
 async function storedRecords(datasetId: number): Promise<readonly Record<string, unknown>[]> {
   const body = { exclude_fields: ['_id', '_commit'], limit: 10_000 };
   const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, body);
@@ -33,7 +33,7 @@ async function storedRecords(datasetId: number): Promise<readonly Record<string,
   );
 }
 
-async function types(datasetId: number): Promise<Record<string, unknown>> {
+async function fieldTypesOf(datasetId: number): Promise<Record<string, unknown>> {
   const fields = listOf(await ann.get(`/v2/datasets/${datasetId}/fields`));
   return Object.fromEntries(fields.map((field) => [String(field['name']), [field['data_type'], field['is_list']]])); // prettier-ignore
 }
@@ -44,7 +44,7 @@ const annotateWith = (params: object, target_fields: readonly object[] = []) => 
 });
 
 const postExpression = (expression: string) => ({ post_annotation_expression: expression });
-const pre = (expression: string) => ({ pre_annotation_expression: expression });
+const preExpression = (expression: string) => ({ pre_annotation_expression: expression });
 
 test('explode makes one record of each element; the fields are no lists any more', async () => {
   const records = [
@@ -52,7 +52,7 @@ test('explode makes one record of each element; the fields are no lists any more
     { id: 'b', gene: [], n: [], q: 2 },
     { id: 'c', gene: ['MYC'], n: [3] },
   ];
-  const { datasetId, metadata } = await importRecords(records, annotateWith(pre("explode(record, fields=['gene', 'n'])"), [
+  const { datasetId, metadata } = await importRecords(records, annotateWith(preExpression("explode(record, fields=['gene', 'n'])"), [
     { name: 'label', expression: "(record.gene or '-') + ':' + record.id" },
   ])); // prettier-ignore
   expect(await storedRecords(datasetId)).toEqual([
@@ -61,7 +61,7 @@ test('explode makes one record of each element; the fields are no lists any more
     { id: 'b', q: 2, label: '-:b' },
     { id: 'c', gene: 'MYC', n: 3, label: 'MYC:c' },
   ]);
-  expect(await types(datasetId)).toMatchObject({ gene: ['string', null], n: ['long', null], q: ['double', null] }); // prettier-ignore
+  expect(await fieldTypesOf(datasetId)).toMatchObject({ gene: ['string', null], n: ['long', null], q: ['double', null] }); // prettier-ignore
   expect(metadata['receipt']).toMatchObject({ records_read: 3, records_stored: 4, records_rejected: 0, records_made: 1 }); // prettier-ignore
   const [commit] = listOf(await ann.get(`/v2/datasets/${datasetId}/commits`));
   expect(commit).toMatchObject({ records_added: 4 });
@@ -83,7 +83,7 @@ test('melt, records that are dropped, and transient fields', async () => {
   ]);
   const keptImport = await importRecords(
     Array.from({ length: 10 }, (_, n) => ({ n })),
-    annotateWith(pre('record if record.n % 3 == 0 else None')),
+    annotateWith(preExpression('record if record.n % 3 == 0 else None')),
   );
   expect(await storedRecords(keptImport.datasetId)).toEqual([
     { n: 0 },
@@ -96,7 +96,7 @@ test('melt, records that are dropped, and transient fields', async () => {
 
 test('declared types of the dataset hold for what is made', async () => {
   const datasetId = await newDataset([{ name: 'n', data_type: 'string' }, { name: 'x', data_type: 'long' }]); // prettier-ignore
-  const { metadata } = await importRecords([{ n: [7, 8], x: 'a' }], annotateWith(pre("explode(record, fields=['n'])")), datasetId); // prettier-ignore
+  const { metadata } = await importRecords([{ n: [7, 8], x: 'a' }], annotateWith(preExpression("explode(record, fields=['n'])")), datasetId); // prettier-ignore
   const errors = { x: expect.any(String) as unknown };
   expect(await storedRecords(datasetId)).toEqual([{ n: '7', _errors: errors }, { n: '8', _errors: errors }]); // prettier-ignore
   const { warnings } = metadata['validation'] as { warnings: Record<string, unknown>[] };
@@ -104,7 +104,7 @@ test('declared types of the dataset hold for what is made', async () => {
 });
 
 test('an error leaves the record as it is, with the message', async () => {
-  const { datasetId } = await importRecords([{ n: 1 }, { n: 0 }], annotateWith(pre('explode(record, fields=[str(1 // record.n)])'))); // prettier-ignore
+  const { datasetId } = await importRecords([{ n: 1 }, { n: 0 }], annotateWith(preExpression('explode(record, fields=[str(1 // record.n)])'))); // prettier-ignore
   expect(await storedRecords(datasetId)).toEqual([
     expect.objectContaining({ n: 1 }),
     {
@@ -123,7 +123,7 @@ test('chunks do not matter: a file of several chunks gives what each record give
     JSON.stringify({ i, tags: i % 4 === 0 ? [] : Array.from({ length: i % 4 }, (_x, k) => `${i}-${k}`), v: i === last ? 'end' : i, pad: 'x'.repeat(150) }),
   ); // prettier-ignore
   const file = await newFile('many.json', `${lines.join('\n')}\n`);
-  const { datasetId, metadata } = await importRecords(file, annotateWith(pre("explode(record, fields=['tags'])"), [
+  const { datasetId, metadata } = await importRecords(file, annotateWith(preExpression("explode(record, fields=['tags'])"), [
     { name: 'pad', is_transient: true },
   ])); // prettier-ignore
   const expectedCount = Array.from({ length: rows }, (_, i) => Math.max(1, i % 4)).reduce((a, b) => a + b, 0);
@@ -155,13 +155,13 @@ test('records that replace others keep their ids', async () => {
 
 test('a dry run tells what would be stored', async () => {
   const datasetId = await newDataset();
-  const { metadata } = await importRecords([{ n: [1, 2] }], { dry_run: true, ...annotateWith(pre("explode(record, fields=['n'])")) }, datasetId); // prettier-ignore
+  const { metadata } = await importRecords([{ n: [1, 2] }], { dry_run: true, ...annotateWith(preExpression("explode(record, fields=['n'])")) }, datasetId); // prettier-ignore
   expect(metadata['dry_run']!['sample']).toEqual([{ n: 1 }, { n: 2 }]);
   expect(await storedRecords(datasetId)).toEqual([]);
 });
 
 test('a mistake is a 400 that names the expression', async () => {
-  const body = { dataset_id: await newDataset(), data_records: [{}], annotator_params: pre('explode(') }; // prettier-ignore
+  const body = { dataset_id: await newDataset(), data_records: [{}], annotator_params: preExpression('explode(') }; // prettier-ignore
   const { status, json } = await ann.post('/v2/dataset_imports', body);
   expect([status, JSON.stringify(json)]).toEqual([400, expect.stringContaining('pre_annotation_expression')]); // prettier-ignore
   expect(Object.keys(json)).toEqual(['annotator_params']);

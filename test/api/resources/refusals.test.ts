@@ -1,17 +1,17 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import { urlSigner } from '../../../api/http/signed-url.js';
-import { withBudgets } from '../../with-budgets.js';
-import { startLab } from '../lab.js';
-import { expectAnswer, readCases } from '../request-cases.js';
-import { clientFor, grant, idOf, listOf, waitFor, type Client } from '../server.js';
+import { withChangedBudgets } from '../../with-budgets.js';
+import { startServerFixture } from '../lab.js';
+import { expectRequestCase, readCaseLines } from '../request-cases.js';
+import { clientFor, grantPermission, idOf, listOf, waitForJob, type Client } from '../server.js';
 
-/* Refusals of the operations, each with its status and its text. */
+/* Tests the refusals of the operations, each with its status and its text. */
 
-const { server, ann, vaultId, newDataset, newFile } = await startLab({
+const { server, ann, vaultId, newDataset, newFile } = await startServerFixture({
   limits: { multipartBytes: 100, partBytes: 60 },
 });
-let clients: Readonly<Record<string, Client>>;
-let names: Readonly<Record<string, unknown>>;
+let clientsByName: Readonly<Record<string, Client>>;
+let valuesByName: Readonly<Record<string, unknown>>;
 
 beforeAll(async () => {
   const [bob, boss, stranger] = [
@@ -20,7 +20,7 @@ beforeAll(async () => {
     await server.user('stranger', { domain: 'other' }),
   ];
   const { secret } = await server.catalog.tokens.create({ userId: ann.user.id, scope: 'read' }, server.key); // prettier-ignore
-  clients = {
+  clientsByName = {
     ann,
     bob,
     boss,
@@ -29,7 +29,7 @@ beforeAll(async () => {
     nobody: clientFor(server.url, ann.user, ''),
     strict: { ...ann, call: (method, path, body) => ann.call(method, path, body, { prefer: 'handling=strict' }) },
   }; // prettier-ignore
-  await grant(server, vaultId, bob, 'read');
+  await grantPermission(server, vaultId, bob, 'read');
   await ann.put('/v1/user/password', { password: 'a long phrase of her own' });
   const create = async (path: string, body: object, client = ann): Promise<number> =>
     idOf(await client.post(path, body));
@@ -41,7 +41,7 @@ beforeAll(async () => {
   await ann.post('/v2/dataset_imports', { dataset_id: D2, records });
   const T = await newFile('table.csv', 'gene\nTP53\n');
   const P = await create('/v2/dataset_exports', { dataset_id: D, format: 'json' });
-  await waitFor(ann, `/v2/dataset_exports/${P}`);
+  await waitForJob(ann, `/v2/dataset_exports/${P}`);
   const parts = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename: 'parts', size: 100 }); // prettier-ignore
   const BS = await create('/v2/beacon_sets', { title: 'Set', is_shared: true });
   const target = { object_type: 'file', id: T };
@@ -67,11 +67,11 @@ beforeAll(async () => {
   );
   await server.catalog.tasks.cancel(canceled.taskId!);
   const OLDEXPORT = await create('/v2/dataset_exports', { dataset_id: D, format: 'json' });
-  await waitFor(ann, `/v2/dataset_exports/${OLDEXPORT}`);
-  await server.catalog.exports.update(OLDEXPORT, { provenance: null }); // an export of an early release
+  await waitForJob(ann, `/v2/dataset_exports/${OLDEXPORT}`);
+  await server.catalog.exports.update(OLDEXPORT, { provenance: null }); // as an export of an early release is stored
   const signed = (method: 'GET' | 'PUT', path: string): string =>
     urlSigner(server.key).sign(method, `${path}user=${ann.user.id}`, Date.now() + 3_600_000);
-  names = {
+  valuesByName = {
     FOLDERUPLOAD: signed('PUT', `/v2/uploads/${F}/1?`),
     PARTUPLOAD: signed('PUT', `/v2/uploads/${idOf(parts)}/parts/9?version=1&`),
     CANCELED: canceled.id,
@@ -117,7 +117,7 @@ test.each([
   [{ jsonBodyBytes: 10 }, 'GET /v2/objects?vault_id=$V ==> 400 {"detail":"The objects inherit more metadata than the 10 bytes that an answer may have: lower the limit."}'],
   [{ facetTerms: 1 }, 'POST /v2/search {"facets": {"type": {"limit": 0}}} ==> 400 {"facets":["The facet of type has too many terms: all facets of an answer may have 1 at most; set the limit of the facet, or narrow the query with filters."]}'],
 ])('with the budget %j: %s', (budget, line) =>
-  withBudgets(budget, () => expectAnswer(line, clients, names)),
+  withChangedBudgets(budget, () => expectRequestCase(line, clientsByName, valuesByName)),
 ); // prettier-ignore
 
 test('annotation takes so many records and fields at most', async () => {
@@ -131,6 +131,6 @@ test('annotation takes so many records and fields at most', async () => {
   }
 }); // prettier-ignore
 
-test.each(readCases('test/api/resources/refusals.txt'))('%s', (line) =>
-  expectAnswer(line, clients, names),
+test.each(readCaseLines('test/api/resources/refusals.txt'))('%s', (line) =>
+  expectRequestCase(line, clientsByName, valuesByName),
 );

@@ -1,17 +1,17 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { until } from '../../until.js';
-import { withBudgets } from '../../with-budgets.js';
-import { heldWorker } from '../held-worker.js';
-import { startLab } from '../lab.js';
-import { idOf, listOf, waitFor, type Answer } from '../server.js';
+import { pollUntil } from '../../until.js';
+import { withChangedBudgets } from '../../with-budgets.js';
+import { createHoldableWorker } from '../held-worker.js';
+import { startServerFixture } from '../lab.js';
+import { idOf, listOf, waitForJob, type Answer } from '../server.js';
 
-/* Refusals of requests that would be carried out if something were in another state. */
+/* Tests refusals of requests that are valid, but not in the current state of a resource. */
 
-const worker = heldWorker();
-const { server, ann, vaultId, newDataset } = await startLab({ scheduler: { startHost: worker.startHost } }); // prettier-ignore
-const boss = await server.user('boss', { role: 'admin' });
+const holdableWorker = createHoldableWorker();
+const { server, ann, vaultId, newDataset } = await startServerFixture({ scheduler: { startHost: holdableWorker.startHost } }); // prettier-ignore
+const adminClient = await server.user('boss', { role: 'admin' });
 
 async function importInto(dataset_id: number, body: object, user = ann): Promise<Answer> {
   const answer = await user.post('/v2/dataset_imports', { dataset_id, ...body });
@@ -24,20 +24,20 @@ test('the file of a commit that is not written in time, or not at all, is a 400 
   await importInto(id, { records: [{ n: 1 }] });
   const [commit] = listOf(await ann.get(`/v2/datasets/${id}/commits`));
   const path = `/v2/dataset_commits/${String(commit!['id'])}/download?redirect=`;
-  worker.hold('export');
-  await withBudgets({ queryMs: 1 }, async () => {
+  holdableWorker.hold('export');
+  await withChangedBudgets({ queryMs: 1 }, async () => {
     const { status, json } = await ann.get(path);
     const detail = expect.stringMatching(/^The file is still being written: wait for task \d+, and ask again\.$/); // prettier-ignore
     expect([status, json]).toEqual([400, { detail }]);
   });
   let answer: Answer | undefined;
   const download = ann.get(path).then((one) => (answer = one));
-  await until(async () => {
+  await pollUntil(async () => {
     for (const waiting of listOf(await ann.get(`/v2/datasets/${id}/exports?status=queued,running`)))
       await ann.patch(`/v2/dataset_exports/${String(waiting['id'])}`, { status: 'canceled' });
     return answer;
   });
-  worker.release();
+  holdableWorker.release();
   const { status, json } = await download;
   expect([status, json]).toEqual([
     400,
@@ -49,13 +49,13 @@ test('an expression of a job asks nothing for a user who was removed meanwhile',
   const ben = await server.user('ben');
   const vault_id = idOf(await ben.post('/v2/vaults', { name: 'Ben' }));
   const dataset_id = idOf(await ben.post('/v2/datasets', { vault_id, name: 'd' }));
-  worker.hold('import');
+  holdableWorker.hold('import');
   const target_fields = [{ name: 'x', expression: `dataset_count(${dataset_id})` }];
   const records = [{ n: 1 }];
   const pending = ben.post('/v2/dataset_imports', { dataset_id, records, target_fields });
-  await until(() => worker.held.length === 1);
-  expect((await boss.delete(`/v1/users/${ben.user.id}`)).status).toBe(200);
-  worker.release();
+  await pollUntil(() => holdableWorker.held.length === 1);
+  expect((await adminClient.delete(`/v1/users/${ben.user.id}`)).status).toBe(200);
+  holdableWorker.release();
   const { json } = await pending;
   expect([json['status'], json['error_message']]).toEqual([
     'failed',
@@ -72,7 +72,7 @@ test('a shared beacon fails once its owner was removed', async () => {
   const beacon = { beacon_set_id: setId, title: 'Beacon', vault_object_id: dataset_id };
   const path = `/v2/beacons/${idOf(await eve.post('/v2/beacons', beacon))}/query`;
   expect((await ann.post(path, { query: 'TP53' })).json).toMatchObject({ total: 1 });
-  await boss.delete(`/v1/users/${eve.user.id}`);
+  await adminClient.delete(`/v1/users/${eve.user.id}`);
   const { status, json } = await ann.post(path, { query: 'TP53' });
   expect([status, json]).toEqual([400, { detail: 'Not found' }]);
 });
@@ -82,7 +82,7 @@ test('files that are gone from the disk are a 404 by an address that was signed 
   const id = await newDataset({ fields });
   const rejecting = await ann.post('/v2/dataset_imports', { dataset_id: id, records: [{ n: 'x' }] });
   const exportId = idOf(await ann.post('/v2/dataset_exports', { dataset_id: id, format: 'json' }));
-  await waitFor(ann, `/v2/dataset_exports/${exportId}`);
+  await waitForJob(ann, `/v2/dataset_exports/${exportId}`);
   const paths = [
     `/v2/dataset_imports/${idOf(rejecting)}/rejected?redirect=`,
     `/v2/dataset_exports/${exportId}/download?redirect=`,

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { Lake } from '../../scheduler/lake.js';
-import { until } from '../../until.js';
+import { pollUntil } from '../../until.js';
 import { clientFor, startServer } from '../server.js';
 
 test('a dataset that lacks a log entry takes no imports and no queries and says why, until the entry is restored', async () => {
@@ -10,8 +10,11 @@ test('a dataset that lacks a log entry takes no imports and no queries and says 
   const { data, user } = lake;
   await writeFile(data.signingKey, randomBytes(32));
   const id = await lake.dataset();
-  const tasks = [await lake.inline(id, '{"n":1}'), await lake.inline(id, '{"n":2}')];
-  const scheduler = await lake.schedule({ config: { threads: 1, workerMemoryMb: 512 } });
+  const tasks = [
+    await lake.queueInlineImport(id, '{"n":1}'),
+    await lake.queueInlineImport(id, '{"n":2}'),
+  ];
+  const scheduler = await lake.startScheduler({ config: { threads: 1, workerMemoryMb: 512 } });
   for (const task of tasks) await scheduler.wait(task.id);
   await scheduler.close();
   await lake.close();
@@ -50,7 +53,7 @@ test('a dataset that lacks a log entry takes no imports and no queries and says 
       (await ann.get(`/v2/datasets/${id}`)).json['availability'];
     expect(await availabilityOf()).toBe('unavailable');
     await writeFile(entry, bytes);
-    await until(async () => (await availabilityOf()) === 'available');
+    await pollUntil(async () => (await availabilityOf()) === 'available');
     const done = await ann.post('/v2/dataset_imports', append);
     expect(done.json).toMatchObject({ status: 'completed' });
     const { json } = await ann.post(`/v2/datasets/${id}/data`, { fields: ['n'], ordering: ['n'] });

@@ -2,33 +2,33 @@ import { describe, expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
-import { startLab } from '../lab.js';
-import { grant, idOf, waitFor, type Answer } from '../server.js';
+import { startServerFixture } from '../lab.js';
+import { grantPermission, idOf, waitForJob, type Answer } from '../server.js';
 
-const { server, ann, vaultId, newDataset } = await startLab();
+const { server, ann, vaultId, newDataset } = await startServerFixture();
 
-/** A dataset whose `n` is a long. */
-async function newNumbers(): Promise<number> {
+/** Creates a dataset whose field `n` is a long. */
+async function newDatasetOfNumbers(): Promise<number> {
   const id = await newDataset();
-  await run(id, [{ n: 1 }]);
+  await startImport(id, [{ n: 1 }]);
   return id;
 }
-const run = (datasetId: number, records: readonly object[]): Promise<Answer> =>
+const startImport = (datasetId: number, records: readonly object[]): Promise<Answer> =>
   ann.post('/v2/dataset_imports', { dataset_id: datasetId, records });
-const path = (answer: Answer): string => `/v2/dataset_imports/${idOf(answer)}/rejected`;
+const rejectedPath = (answer: Answer): string => `/v2/dataset_imports/${idOf(answer)}/rejected`;
 
-/** Expects that only those who may read the vault are led to the rejected records at this path. */
-async function expectForReaders(rejected: string, name: string): Promise<void> {
+/** Expects that only users who may read the vault can access the rejected records at a path. */
+async function expectReadersOnly(rejected: string, name: string): Promise<void> {
   const user = await server.user(name);
   expect((await user.get(rejected)).status).toBe(404);
-  await grant(server, vaultId, user, 'read');
+  await grantPermission(server, vaultId, user, 'read');
   expect((await user.get(rejected)).status).toBe(302);
 }
 
 describe('what an import rejected', () => {
   test('can be downloaded with its reasons, once the import has failed', async () => {
-    const datasetId = await newNumbers();
-    const failed = await run(datasetId, [{ n: 2 }, { n: 'ü' }, { n: 3 }, { n: [4] }]);
+    const datasetId = await newDatasetOfNumbers();
+    const failed = await startImport(datasetId, [{ n: 2 }, { n: 'ü' }, { n: 3 }, { n: [4] }]);
     expect(failed.json).toMatchObject({
       status: 'failed',
       metadata: {
@@ -41,9 +41,9 @@ describe('what an import rejected', () => {
         },
       },
     });
-    const { status, json } = await ann.get(`${path(failed)}?redirect=`);
+    const { status, json } = await ann.get(`${rejectedPath(failed)}?redirect=`);
     expect([status, json['download_url']]).toEqual([200, json['url']]);
-    const redirect = await ann.get(path(failed));
+    const redirect = await ann.get(rejectedPath(failed));
     expect(redirect.status).toBe(302);
     const file = await fetch(String(redirect.headers.get('location')));
     expect(file.headers.get('content-disposition')).toMatch(/filename="rejected-\d+\.jsonl\.gz"/);
@@ -58,16 +58,21 @@ describe('what an import rejected', () => {
   });
 
   test('is not found where nothing was rejected, and by nobody who may not read the dataset', async () => {
-    const datasetId = await newNumbers();
-    expect((await ann.get(path(await run(datasetId, [{ n: 2 }])))).status).toBe(404);
-    const failed = await run(datasetId, [{ n: 'x' }]);
-    await expectForReaders(path(failed), 'ben');
+    const datasetId = await newDatasetOfNumbers();
+    expect((await ann.get(rejectedPath(await startImport(datasetId, [{ n: 2 }])))).status).toBe(
+      404,
+    );
+    const failed = await startImport(datasetId, [{ n: 'x' }]);
+    await expectReadersOnly(rejectedPath(failed), 'ben');
   });
 
   test('goes with its import, and with its dataset', async () => {
-    const datasetId = await newNumbers();
-    const [a, b] = [await run(datasetId, [{ n: 'x' }]), await run(datasetId, [{ n: 'y' }])];
-    const { json } = await ann.get(`${path(a)}?redirect=`);
+    const datasetId = await newDatasetOfNumbers();
+    const [a, b] = [
+      await startImport(datasetId, [{ n: 'x' }]),
+      await startImport(datasetId, [{ n: 'y' }]),
+    ];
+    const { json } = await ann.get(`${rejectedPath(a)}?redirect=`);
     const files = () => readdir(server.data.rejected);
     const names = [a, b].map((answer) => `${idOf(answer)}.jsonl.gz`);
     expect(await files()).toEqual(expect.arrayContaining(names));
@@ -79,8 +84,8 @@ describe('what an import rejected', () => {
   });
 
   test('cannot be had with an address that was changed', async () => {
-    const failed = await run(await newNumbers(), [{ n: 'x' }]);
-    const url = String((await ann.get(`${path(failed)}?redirect=`)).json['url']);
+    const failed = await startImport(await newDatasetOfNumbers(), [{ n: 'x' }]);
+    const url = String((await ann.get(`${rejectedPath(failed)}?redirect=`)).json['url']);
     expect((await fetch(url.replace(/signature=.{3}/, 'signature=aaa'))).status).toBe(403);
     expect((await fetch(url.replace(String(idOf(failed)), '1'))).status).toBe(403);
   });
@@ -92,11 +97,11 @@ describe('what a migration rejected', () => {
     { name: 'm', data_type: 'boolean' },
     { name: 'unused', is_transient: true },
   ];
-  /** A dataset of texts, of which the first and the last are no number or no boolean. */
+  /** Creates a dataset of strings; some values of `n` are not numbers and some of `m` are not booleans. */
   async function newSource(): Promise<number> {
     const id = await newDataset();
     const unusedExpression = 'x';
-    await run(id, [
+    await startImport(id, [
       { k: 'ü', n: '1', m: 'yes', unused: unusedExpression },
       { k: 'b', n: '2', m: 'true', unused: unusedExpression },
       { k: 'c', n: 'drei', m: 'nein', unused: unusedExpression },
@@ -106,7 +111,7 @@ describe('what a migration rejected', () => {
   async function migrate(source_id: number, more: object = {}): Promise<Answer> {
     const body = { source_id, target_id: await newDataset(), target_fields, ...more };
     const createdMigration = await ann.post('/v2/dataset_migrations', body);
-    return waitFor(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
+    return waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
   }
   const linkOf = ({ json }: Answer): string => String(json['rejected_url']).replace(server.url, '');
 
@@ -146,7 +151,7 @@ describe('what a migration rejected', () => {
     const failed = await migrate(source);
     const url = String((await ann.get(`${linkOf(failed)}?redirect=`)).json['url']);
     expect((await fetch(url.replace(/signature=.{3}/, 'signature=aaa'))).status).toBe(403);
-    await expectForReaders(linkOf(failed), 'carl');
+    await expectReadersOnly(linkOf(failed), 'carl');
   });
 
   test('goes with its migration, and with its target', async () => {

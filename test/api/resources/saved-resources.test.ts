@@ -1,18 +1,18 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { OperationRow } from '../../../api/http/operation-row.js';
 import { operations } from '../../../api/resources/index.js';
-import { startLab } from '../lab.js';
-import { clientFor, grant, idOf, listOf, type Client } from '../server.js';
-import { isOwned } from '../http/owned-resources.js';
+import { startServerFixture } from '../lab.js';
+import { clientFor, grantPermission, idOf, listOf, type Client } from '../server.js';
+import { isUserOwned } from '../http/owned-resources.js';
 
 let bob: Client;
 let eve: Client;
 let datasetId: number;
-let otherId: number;
-let setId: number;
+let otherDatasetId: number;
+let beaconSetId: number;
 let beaconIds: readonly number[];
 
-const { server, ann, vaultId } = await startLab();
+const { server, ann, vaultId } = await startServerFixture();
 beforeAll(async () => {
   bob = await server.user('bob');
   eve = await server.user('eve', { domain: 'other' });
@@ -27,17 +27,17 @@ beforeAll(async () => {
     await ann.post('/v2/dataset_imports', { dataset_id: id, data_records: records });
     createdIds.push(id);
   }
-  [datasetId, otherId] = createdIds as [number, number];
-  setId = idOf(await ann.post('/v2/beacon_sets', { title: 'Cohorts', description: 'all' }));
+  [datasetId, otherDatasetId] = createdIds as [number, number];
+  beaconSetId = idOf(await ann.post('/v2/beacon_sets', { title: 'Cohorts', description: 'all' }));
   const bodies = [
     { title: 'A', vault_object_id: String(datasetId) },
-    { title: 'B', vault_object_id: otherId, params: [['n__gte', 0]] },
+    { title: 'B', vault_object_id: otherDatasetId, params: [['n__gte', 0]] },
     { title: 'scoped', vault_object_id: datasetId, params: { filters: [['n', 2]] } },
     { title: 'wrong', vault_object_id: datasetId, params: [['bogus', 1]] },
   ];
   const beacons: number[] = [];
   for (const body of bodies)
-    beacons.push(idOf(await ann.post('/v2/beacons', { beacon_set_id: setId, ...body })));
+    beacons.push(idOf(await ann.post('/v2/beacons', { beacon_set_id: beaconSetId, ...body })));
   beaconIds = beacons;
 });
 
@@ -99,7 +99,7 @@ describe('saved queries', () => {
 
 describe('beacons', () => {
   test('ask every dataset of a set, count, and explain what failed', async () => {
-    const ask = (body: object): ReturnType<Client['post']> => ann.post(`/v2/beacon_sets/${setId}/query`, body); // prettier-ignore
+    const ask = (body: object): ReturnType<Client['post']> => ann.post(`/v2/beacon_sets/${beaconSetId}/query`, body); // prettier-ignore
     const { status, json } = await ask({ query: 'BRCA1', entity_type: 'gene' });
     expect(status).toBe(200);
     expect(Object.keys(json)).toEqual(['query', 'entity_type', 'beacon_set', 'beacons', 'found_count', 'not_found_count', 'failed_count']); // prettier-ignore
@@ -123,7 +123,7 @@ describe('beacons', () => {
     expect(await total('about BRCA1')).toBe(3);
     expect(await total(['about egfr', 'about brca1'])).toBe(3);
     expect(await total('gene:(brca1 -egfr)')).toBe(2);
-    // A place is an entity without being called one, and this dataset has no places.
+    // Genomic coordinates are recognised as an entity without `entity_type`, and this dataset has no field of that type.
     const place = await ann.post(`/v2/beacons/${beaconIds[0]}/query`, { query: '13:32315086-32400268' }); // prettier-ignore
     expect(place.json).toMatchObject({ detail: expect.stringContaining('genomic_coordinates') });
   });
@@ -141,7 +141,7 @@ describe('beacons', () => {
   });
 
   test('need an own set and a dataset', async () => {
-    const beacon = { beacon_set_id: setId, title: 'x', vault_object_id: datasetId };
+    const beacon = { beacon_set_id: beaconSetId, title: 'x', vault_object_id: datasetId };
     const keys = async (client: Client, body: object): Promise<unknown> => {
       const { status, json } = await client.post('/v2/beacons', { ...beacon, ...body });
       return [status, Object.keys(json)];
@@ -154,13 +154,13 @@ describe('beacons', () => {
 
   test('are found by their set, dataset and vault', async () => {
     const count = async (path: string): Promise<number> => listOf(await ann.get(path)).length;
-    expect(await count(`/v2/beacons?beacon_set_id=${setId}`)).toBe(4);
-    expect(await count(`/v2/beacons?vault_object_id=${otherId}`)).toBe(1);
+    expect(await count(`/v2/beacons?beacon_set_id=${beaconSetId}`)).toBe(4);
+    expect(await count(`/v2/beacons?vault_object_id=${otherDatasetId}`)).toBe(1);
     expect(await count(`/v2/beacons?vault_id=${vaultId}`)).toBe(4);
     expect(await count(`/v2/beacons?vault_id=99`)).toBe(0);
-    expect(await count(`/v2/beacon_sets?vault_object_id=${otherId}`)).toBe(1);
+    expect(await count(`/v2/beacon_sets?vault_object_id=${otherDatasetId}`)).toBe(1);
     expect(await count(`/v2/beacon_sets?user_id=${ann.user.id}&is_shared=false`)).toBe(1);
-    const { json } = await ann.get(`/v2/beacon_sets/${setId}`);
+    const { json } = await ann.get(`/v2/beacon_sets/${beaconSetId}`);
     expect(json).toMatchObject({ class_name: 'BeaconSet', beacons_count: 4, is_public: false });
     expect((await ann.get(`/v2/beacons/${beaconIds[0]}`)).json).toMatchObject({ vault_object_id: datasetId, vault_id: vaultId, params: null }); // prettier-ignore
   });
@@ -168,7 +168,7 @@ describe('beacons', () => {
 
 describe('who may do what (A2)', () => {
   const rows = (Object.entries(operations) as [string, OperationRow][]).filter(
-    ([id, { paths, method }]) => isOwned(id) && paths[0].includes(':id') && method !== 'DELETE',
+    ([id, { paths, method }]) => isUserOwned(id) && paths[0].includes(':id') && method !== 'DELETE',
   );
   const reads = ({ method, paths }: OperationRow): boolean =>
     method === 'GET' || paths[0].endsWith('/query');
@@ -182,11 +182,11 @@ describe('who may do what (A2)', () => {
         account_id: isShared ? account.id : null,
       }),
     );
-    await ann.patch(`/v2/beacon_sets/${setId}`, { is_shared: isShared });
+    await ann.patch(`/v2/beacon_sets/${beaconSetId}`, { is_shared: isShared });
     const ids: Readonly<Record<string, unknown>> = {
       saved_queries: query,
       dataset_templates: template,
-      beacon_sets: setId,
+      beacon_sets: beaconSetId,
       beacons: beaconIds[0],
     };
     const target = (path: string): string => {
@@ -209,7 +209,7 @@ describe('who may do what (A2)', () => {
     }
     const lists = (Object.entries(operations) as [string, OperationRow][]).flatMap(
       ([id, { paths, method }]) =>
-        isOwned(id) && method === 'GET' && !paths[0].includes(':') ? [paths[0]] : [],
+        isUserOwned(id) && method === 'GET' && !paths[0].includes(':') ? [paths[0]] : [],
     );
     expect(lists).toContain('/v2/beacons');
     for (const path of lists) {
@@ -220,14 +220,14 @@ describe('who may do what (A2)', () => {
   });
 
   test('a shared beacon counts for everybody it is shared with, and shows records to those who may read its dataset', async () => {
-    await ann.patch(`/v2/beacon_sets/${setId}`, { is_shared: true });
+    await ann.patch(`/v2/beacon_sets/${beaconSetId}`, { is_shared: true });
     const set = async (client: Client): Promise<Record<string, unknown>> =>
-      (await client.post(`/v2/beacon_sets/${setId}/query`, { query: 'TTN', entity_type: 'gene' })).json; // prettier-ignore
+      (await client.post(`/v2/beacon_sets/${beaconSetId}/query`, { query: 'TTN', entity_type: 'gene' })).json; // prettier-ignore
     const queryBeacon = async (client: Client, beacon: number): Promise<Record<string, unknown>> =>
       (await client.post(`/v2/beacons/${beaconIds[beacon]}/query`, { query: 'TTN', entity_type: 'gene' })).json; // prettier-ignore
     const counts = { found_count: 1, not_found_count: 2, failed_count: 1 };
-    expect((await ann.get(`/v2/datasets/${otherId}`)).status).toBe(200);
-    expect((await bob.get(`/v2/datasets/${otherId}`)).status).toBe(404);
+    expect((await ann.get(`/v2/datasets/${otherDatasetId}`)).status).toBe(200);
+    expect((await bob.get(`/v2/datasets/${otherDatasetId}`)).status).toBe(404);
     const before = await set(bob);
     expect(before).toMatchObject(counts);
     expect(JSON.stringify(before)).not.toContain('about');
@@ -240,7 +240,7 @@ describe('who may do what (A2)', () => {
     expect(await queryBeacon(eve, 1)).toEqual({ detail: 'Not found' });
     const text = await bob.post(`/v2/beacons/${beaconIds[1]}/query`, { query: 'gene:(' });
     expect([text.status, text.json]).toEqual([400, { detail: expect.stringContaining('at character 7') }]); // prettier-ignore
-    await grant(server, vaultId, bob, 'read');
+    await grantPermission(server, vaultId, bob, 'read');
     expect(await set(bob)).toMatchObject(counts);
     expect(await queryBeacon(bob, 1)).toMatchObject({ total: 1, results: [{ gene: 'TTN' }] });
     expect(await queryBeacon(bob, 3)).toEqual({
@@ -253,7 +253,7 @@ describe('who may do what (A2)', () => {
     const dataset = idOf(await ann.post('/v2/datasets', { vault_id: vault, name: 'lent' }));
     await ann.post('/v2/dataset_imports', { dataset_id: dataset, records: [{ note: 'lent' }] });
     const cora = await server.user('cora');
-    await grant(server, vault, cora, 'read');
+    await grantPermission(server, vault, cora, 'read');
     const set = idOf(await cora.post('/v2/beacon_sets', { title: 'Cora', is_shared: true }));
     await cora.post('/v2/beacons', { beacon_set_id: set, title: 'x', vault_object_id: dataset });
     const ask = async (): Promise<unknown> =>

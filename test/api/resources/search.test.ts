@@ -1,20 +1,20 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { hostileTexts } from '../../engine/query/hostile.js';
 import { bodiesWithText } from '../../engine/search/places.js';
-import { grant, idOf, listOf, startServer, waitFor, type Answer, type Client, type TestServer } from '../server.js'; // prettier-ignore
+import { grantPermission, idOf, listOf, startServer, waitForJob, type Answer, type Client, type TestServer } from '../server.js'; // prettier-ignore
 
 let server: TestServer;
 let ann: Client;
 let bob: Client;
 let dee: Client;
 let vaultId: number;
-let runsId: number;
+let runsFolderId: number;
 let datasetId: number;
-let secretId: number;
-/** A word that stands only in what bob must not see (threat A3). */
+let secretObjectId: number;
+/** A word that occurs only in data that bob must not see (threat A3). */
 const secretWord = 'zyzzyva';
 
-type Result = Readonly<Record<string, unknown>>;
+type SearchResult = Readonly<Record<string, unknown>>;
 
 beforeAll(async () => {
   server = await startServer();
@@ -23,36 +23,42 @@ beforeAll(async () => {
   dee = await server.user('dee', { domain: 'other' });
   vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab', tags: ['fuji'] }));
   const postObject = (body: object): Promise<Answer> => ann.post('/v2/objects', { vault_id: vaultId, ...body }); // prettier-ignore
-  runsId = idOf(await postObject({ object_type: 'folder', filename: 'runs' }));
+  runsFolderId = idOf(await postObject({ object_type: 'folder', filename: 'runs' }));
   datasetId = idOf(
     await postObject({
       object_type: 'dataset',
       filename: 'Variants-GRCH37',
-      parent_object_id: runsId,
+      parent_object_id: runsFolderId,
       tags: ['fuji', 'public data'],
       storage_class: 'Standard',
     }),
   );
-  await postObject({ object_type: 'file', filename: 'reads of run.vcf', parent_object_id: runsId, description: 'a test of a file' }); // prettier-ignore
-  await grant(server, vaultId, bob, 'read');
-  secretId = idOf(await ann.post('/v2/vaults', { name: secretWord, tags: [secretWord], description: secretWord })); // prettier-ignore
-  await ann.post('/v2/objects', { vault_id: secretId, object_type: 'folder', filename: secretWord, tags: [secretWord] }); // prettier-ignore
-  await ann.post('/v2/objects', { vault_id: secretId, object_type: 'folder', filename: 'runs' });
+  await postObject({ object_type: 'file', filename: 'reads of run.vcf', parent_object_id: runsFolderId, description: 'a test of a file' }); // prettier-ignore
+  await grantPermission(server, vaultId, bob, 'read');
+  secretObjectId = idOf(await ann.post('/v2/vaults', { name: secretWord, tags: [secretWord], description: secretWord })); // prettier-ignore
+  await ann.post('/v2/objects', { vault_id: secretObjectId, object_type: 'folder', filename: secretWord, tags: [secretWord] }); // prettier-ignore
+  await ann.post('/v2/objects', {
+    vault_id: secretObjectId,
+    object_type: 'folder',
+    filename: 'runs',
+  });
 });
 afterAll(() => server.close());
 
-async function find(client: Client, body: object = {}): Promise<Result> {
+async function searchObjects(client: Client, body: object = {}): Promise<SearchResult> {
   const answer = await client.post('/v2/search', body);
   expect([answer.status, answer.text]).toEqual([200, expect.anything()]);
   return answer.json;
 }
 
 async function pathsOf(client: Client, body: object): Promise<readonly unknown[]> {
-  return ((await find(client, body)).results as readonly Result[]).map((one) => one.full_path);
+  return ((await searchObjects(client, body)).results as readonly SearchResult[]).map(
+    (one) => one.full_path,
+  );
 }
 
 test('a result has the keys that clients read, and a page says where the next one begins (contract 8.7)', async () => {
-  const answer = await find(bob, { filters: [['type', 'dataset']] });
+  const answer = await searchObjects(bob, { filters: [['type', 'dataset']] });
   expect(answer).toEqual({
     took: expect.any(Number),
     total: 1,
@@ -67,7 +73,7 @@ test('a result has the keys that clients read, and a page says where the next on
         full_path: 'acme:Lab:/runs/Variants-GRCH37',
         path: 'acme:Lab:/runs/Variants-GRCH37',
         parent: 'runs',
-        parent_id: runsId,
+        parent_id: runsFolderId,
         vault: 'Lab',
         vault_id: vaultId,
         user: 'ann',
@@ -80,12 +86,12 @@ test('a result has the keys that clients read, and a page says where the next on
       },
     ],
   });
-  const allDocuments = await find(bob);
+  const allDocuments = await searchObjects(bob);
   expect([allDocuments.total, allDocuments.offset]).toEqual([5, null]);
   const pages = [];
   for (let offset: unknown = 0; offset !== null;) {
-    const page = await find(bob, { limit: 2, offset });
-    pages.push(...(page.results as readonly Result[]));
+    const page = await searchObjects(bob, { limit: 2, offset });
+    pages.push(...(page.results as readonly SearchResult[]));
     offset = page.offset;
   }
   expect(pages).toEqual(allDocuments.results);
@@ -105,13 +111,13 @@ test('what the Python client sends works (GlobalSearch)', async () => {
     [{ query: 'runs AND reads', ordering: null, entities: null, filters: [] }, ['acme:Lab:/runs/reads of run.vcf']],
     [{ query: 'tags:"public data"' }, ['acme:Lab:/runs/Variants-GRCH37']],
     [{ filters: [['id__in', [String(datasetId)]]], fields: ['full_path', 'type'] }, ['acme:Lab:/runs/Variants-GRCH37']],
-    [{ filters: [['parent_id', runsId]], ordering: ['-name'] }, ['acme:Lab:/runs/reads of run.vcf', 'acme:Lab:/runs/Variants-GRCH37']],
+    [{ filters: [['parent_id', runsFolderId]], ordering: ['-name'] }, ['acme:Lab:/runs/reads of run.vcf', 'acme:Lab:/runs/Variants-GRCH37']],
     [{ filters: [['name__regexp', '.*GRCH3[78]']] }, ['acme:Lab:/runs/Variants-GRCH37']],
     [{ query: 'full_path:*GRCH3?' }, ['acme:Lab:/runs/Variants-GRCH37']],
   ]; // prettier-ignore
   for (const [body, paths] of cases) expect([body, await pathsOf(bob, body)]).toEqual([body, paths]); // prettier-ignore
   const counts = { type: {}, tags: { limit: 1 }, id: { facet_type: 'count' } };
-  const faceted = await find(bob, { limit: 0, facets: counts, include_vaults: true });
+  const faceted = await searchObjects(bob, { limit: 0, facets: counts, include_vaults: true });
   expect(faceted).toMatchObject({
     results: [],
     offset: null,
@@ -156,7 +162,7 @@ describe('nothing of what the caller may not read is found (A2, A3)', () => {
       { query: `${secretWord}*` },
       { query: `NOT ${secretWord}` },
       { filters: [['vault', secretWord]] },
-      { filters: [['vault_id', secretId]] },
+      { filters: [['vault_id', secretObjectId]] },
       { filters: [['path__prefix', `acme:${secretWord}`]] },
       { filters: [{ not: ['name', 'x'] }], vault_scope: 'any' },
       { vault_scope: 'access', filters: [['tags', secretWord]] },
@@ -165,18 +171,21 @@ describe('nothing of what the caller may not read is found (A2, A3)', () => {
     ]; // prettier-ignore
     for (const body of bodies) {
       const { text } = await bob.post('/v2/search', body);
-      expect([body, text.includes(secretWord), text.includes(`"vault_id":${secretId},`)]).toEqual([body, false, false]); // prettier-ignore
+      expect([body, text.includes(secretWord), text.includes(`"vault_id":${secretObjectId},`)]).toEqual([body, false, false]); // prettier-ignore
     }
-    expect(await find(bob, { query: secretWord })).toMatchObject({ total: 0, results: [] });
-    expect(await find(bob, { query: 'runs', limit: 0 })).toMatchObject({ total: 3 });
-    expect(await find(ann, { query: secretWord })).toMatchObject({ total: 3 });
+    expect(await searchObjects(bob, { query: secretWord })).toMatchObject({
+      total: 0,
+      results: [],
+    });
+    expect(await searchObjects(bob, { query: 'runs', limit: 0 })).toMatchObject({ total: 3 });
+    expect(await searchObjects(ann, { query: secretWord })).toMatchObject({ total: 3 });
   });
 
   test('a right counts from the moment it is given, and no longer than it is held', async () => {
-    await grant(server, secretId, bob, 'read');
-    expect(await find(bob, { query: secretWord })).toMatchObject({ total: 3 });
-    await server.catalog.vaultPermissions.grant(secretId, { userId: bob.user.id }, null);
-    expect(await find(bob, { query: secretWord })).toMatchObject({ total: 0 });
+    await grantPermission(server, secretObjectId, bob, 'read');
+    expect(await searchObjects(bob, { query: secretWord })).toMatchObject({ total: 3 });
+    await server.catalog.vaultPermissions.grant(secretObjectId, { userId: bob.user.id }, null);
+    expect(await searchObjects(bob, { query: secretWord })).toMatchObject({ total: 0 });
   });
 
   test('public vaults are found by all, unless own ones are asked for', async () => {
@@ -203,9 +212,11 @@ test('changes show at once', async () => {
     expect(await pathsOf(dee, { query: `vault:"${name}" AND name:g` })).toEqual([`other:${name}:/f/g`]); // prettier-ignore
     await dee.patch(`/v2/objects/${folder}`, { filename: 'renamed', tags: ['new'] });
     expect(await pathsOf(dee, { query: `renamed AND name:g AND vault:"${name}"` })).toEqual([`other:${name}:/renamed/g`]); // prettier-ignore
-    expect(await find(dee, { filters: [['tags', 'new']], limit: 0 })).toMatchObject({ total: 1 });
+    expect(await searchObjects(dee, { filters: [['tags', 'new']], limit: 0 })).toMatchObject({
+      total: 1,
+    });
     await dee.delete(`/v2/vaults/${id}`);
-    expect(await find(dee, { filters: [['vault_id', id]] })).toMatchObject({ total: 0 });
+    expect(await searchObjects(dee, { filters: [['vault_id', id]] })).toMatchObject({ total: 0 });
   }
 });
 
@@ -221,7 +232,7 @@ describe('entities are looked for in datasets with a global beacon (contract 14.
   ]; // prettier-ignore
 
   beforeAll(async () => {
-    const bodiesWithText = [vaultId, vaultId, vaultId, secretId, vaultId];
+    const bodiesWithText = [vaultId, vaultId, vaultId, secretObjectId, vaultId];
     ids = [];
     for (const [i, filename] of names.entries()) {
       const object = {
@@ -240,20 +251,22 @@ describe('entities are looked for in datasets with a global beacon (contract 14.
         dataset_id: id,
         records: records[i],
       });
-      await waitFor(ann, `/v2/dataset_imports/${idOf(importAnswer)}`);
+      await waitForJob(ann, `/v2/dataset_imports/${idOf(importAnswer)}`);
       if (filename !== 'Off') expect((await ann.post(`/v2/objects/${id}/beacon`)).status).toBe(200);
     }
   });
 
   async function namesOf(client: Client, body: object): Promise<readonly unknown[]> {
-    return ((await find(client, body)).results as readonly Result[]).map(({ name }) => name);
+    return ((await searchObjects(client, body)).results as readonly SearchResult[]).map(
+      ({ name }) => name,
+    );
   }
 
   test('any or all of them, with the other parts of a search', async () => {
     const cases: readonly (readonly [object, readonly string[]])[] = [
       [{ entities: [['gene', 'BRCA2']] }, ['One', 'Two']],
       [{ entities: ['gene', 'BRCA2'] }, ['One', 'Two']],
-      [{ entities: [['gene', 'FANCD1']] }, ['One', 'Two']], // an alias
+      [{ entities: [['gene', 'FANCD1']] }, ['One', 'Two']], // an alias of a gene
       [{ entities: [['gene', 'KRAS'], ['gene', 'TP53']] }, ['One', 'Two']],
       [{ entities: [['gene', 'BRCA2'], ['gene', 'TP53']], entities_match: 'all' }, ['One']],
       [{ entities: [['gene', ['KRAS', 'TP53']], ['sample', 'S3']], entities_match: 'all' }, ['Two']],
@@ -279,7 +292,7 @@ describe('entities are looked for in datasets with a global beacon (contract 14.
       const object = { vault_id: vaultId, object_type: 'dataset', filename, tags: ['notations'] };
       const id = idOf(await ann.post('/v2/objects', object));
       const createdImport = await ann.post('/v2/dataset_imports', { dataset_id: id, records: [record] });
-      await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
+      await waitForJob(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
       expect((await ann.post(`/v2/objects/${id}/beacon`)).status).toBe(200);
     }
     const filters = [['tags', 'notations']];
@@ -298,7 +311,7 @@ describe('entities are looked for in datasets with a global beacon (contract 14.
       ['variant', 'ERBB2', ['New']],
     ] as const)
       expect([value, await namesOf(ann, { entities: [[type, value]], filters })]).toEqual([value, expected]);
-    // A search that no dataset can answer is an error, not an answer without results.
+    // A search that no dataset can answer is an error, and not an empty result.
     for (const [type, value, message] of [
       ['genomic_region', 'hg18:13:1-100', 'Expected the build GRCh37, GRCh38 or T2T-CHM13, not "hg18".'],
       ['variant', 'GRCh36-13-5-A-G', 'Expected the build GRCh37, GRCh38 or T2T-CHM13, not "GRCh36".'],
@@ -315,14 +328,16 @@ describe('entities are looked for in datasets with a global beacon (contract 14.
 
   test('subjects are the samples of the records found, counted and told on request', async () => {
     const entities = [['gene', 'BRCA2']];
-    const entityAnswer = await find(bob, { entities, include_subjects: true, limit: 0 });
+    const entityAnswer = await searchObjects(bob, { entities, include_subjects: true, limit: 0 });
     const subject = (name: string, i: number): object => ({ subject: name, access: true, dataset_id: ids[i], dataset_path: `acme:Lab:/${names[i]}` }); // prettier-ignore
     expect(entityAnswer).toMatchObject({ total: 2, subjects: [subject('S1', 0), subject('S3', 1)], subjects_count: 2 }); // prettier-ignore
     expect((await bob.post('/v2/search', { entities, include_all_subjects: true })).text).not.toContain(secretWord); // prettier-ignore
-    expect(await find(ann, { entities, include_subjects: true })).toMatchObject({
+    expect(await searchObjects(ann, { entities, include_subjects: true })).toMatchObject({
       subjects_count: 3,
     });
-    expect(Object.keys(await find(bob, { include_subjects: true }))).not.toContain('subjects');
+    expect(Object.keys(await searchObjects(bob, { include_subjects: true }))).not.toContain(
+      'subjects',
+    );
     const bothEntities = {
       entities: [
         ['gene', 'TP53'],
@@ -330,7 +345,7 @@ describe('entities are looked for in datasets with a global beacon (contract 14.
       ],
       include_subjects: true,
     };
-    expect(await find(bob, bothEntities)).toMatchObject({
+    expect(await searchObjects(bob, bothEntities)).toMatchObject({
       subjects: [subject('S2', 0), subject('S1', 1)],
     });
   });
@@ -344,13 +359,13 @@ describe('entities are looked for in datasets with a global beacon (contract 14.
     ]);
     expect((await bob.post(path)).status).toBe(403);
     expect((await dee.get(path)).json).toEqual({ detail: 'Not found' });
-    expect((await ann.post(`/v2/objects/${runsId}/beacon`)).status).toBe(404);
+    expect((await ann.post(`/v2/objects/${runsFolderId}/beacon`)).status).toBe(404);
     const enabled = (await ann.post(path)).json;
     expect(enabled).toEqual({ id: expect.any(Number), datastore_id: 1, dataset_id: ids[4], granularity: 'none', status: 'completed', progress_percent: 100, is_deleted: false }); // prettier-ignore
     expect((await ann.post(path)).json).toEqual(enabled);
     expect((await bob.get(path)).json).toEqual(enabled);
     expect((await bob.get(`/v2/objects/${ids[4]}`)).json['global_beacon']).toEqual(enabled);
-    expect((await bob.get(`/v2/objects/${runsId}`)).json['global_beacon']).toBe(null);
+    expect((await bob.get(`/v2/objects/${runsFolderId}`)).json['global_beacon']).toBe(null);
     expect(await namesOf(bob, { entities: [['sample', 's9']] })).toEqual(['Off']);
     const disabled = await ann.delete(path);
     expect(disabled.json).toEqual({ ...enabled, status: 'destroying', is_deleted: true });
@@ -405,7 +420,7 @@ describe('bad requests are named', () => {
 
 test('hostile texts are values or mistakes, in every place (Q1, Q2)', async () => {
   const before = (await ann.get('/v2/objects?limit=1000')).text;
-  // Each text is tested in one of the parts; test/engine/search tests each in all of them.
+  // Each text is tested in one part of a search; test/engine/search tests each text in all parts.
   for (const [i, text] of hostileTexts.entries()) {
     const { status } = await bob.post(
       '/v2/search',
@@ -423,7 +438,7 @@ test('patterns that explode elsewhere end (Q3)', async () => {
   await dee.post('/v2/objects', { vault_id: vault, object_type: 'folder', filename });
   const patterns = ['(a+)+$', '(a|a)*b', '(a*)*c', '.*'.repeat(30), '(a|aa)+', '(.*a){20}'];
   for (const pattern of patterns) {
-    const answer = await find(dee, { filters: [['name__regexp', pattern]] });
+    const answer = await searchObjects(dee, { filters: [['name__regexp', pattern]] });
     expect([pattern, (answer.total as number) >= 0]).toEqual([pattern, true]);
   }
   for (const query of [`${'*a'.repeat(20)}`, 'a'.repeat(100) + '*', `name:${'?'.repeat(20)}`]) {
@@ -439,7 +454,7 @@ test('long texts are looked at as far as said, and keep nobody waiting', async (
   await postObject({ description: `first ${filler} last` });
   await postObject({ tags: ['a'.repeat(50_000), 'short'] });
   await postObject({ tags: ['a'.repeat(150_000), 'short'], filename: 'over' });
-  const total = async (body: object): Promise<unknown> => (await find(dee, { limit: 0, ...body })).total; // prettier-ignore
+  const total = async (body: object): Promise<unknown> => (await searchObjects(dee, { limit: 0, ...body })).total; // prettier-ignore
   expect(await total({ query: 'description:first' })).toBe(1);
   expect(await total({ query: 'description:last' })).toBe(0);
   expect(await total({ query: 'description:fir*' })).toBe(1);

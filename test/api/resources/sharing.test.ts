@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { request, type IncomingMessage } from 'node:http';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { until } from '../../until.js';
-import { startLab } from '../lab.js';
-import { idOf, listOf, send, waitFor, type Answer, type Client } from '../server.js';
+import { pollUntil } from '../../until.js';
+import { startServerFixture } from '../lab.js';
+import { idOf, listOf, sendRequest, waitForJob, type Answer, type Client } from '../server.js';
 
-/* Permissions of users and groups, and public vaults, over HTTP. */
+/* Tests permissions of users and groups, and public vaults, over HTTP. */
 
-const { server, ann, vaultId, newDataset } = await startLab();
+const { server, ann, vaultId, newDataset } = await startServerFixture();
 let adminClient: Client;
 let ben: Client;
 let eve: Client;
@@ -18,10 +18,10 @@ beforeAll(async () => {
   eve = await server.user('eve', { domain: 'other' });
 });
 
-let names = 0;
-const newName = (): string => `n${(names += 1)}`;
+let nameCount = 0;
+const newName = (): string => `n${(nameCount += 1)}`;
 
-/** A vault of Ann's; she is no administrator of the account. */
+/** Creates a vault of Ann, who is not an administrator of the account. */
 async function newVault(): Promise<{ readonly id: number; readonly permissions: string }> {
   const id = idOf(await ann.post('/v2/vaults', { name: newName() }));
   return { id, permissions: `/v2/vaults/${id}/permissions` };
@@ -34,8 +34,8 @@ async function newGroup(...members: readonly Client[]): Promise<number> {
   return id;
 }
 
-/** The permissions of a user in a vault, found by trying to read, write and administer it. */
-async function permissionsTried(client: Client, id: number): Promise<string> {
+/** Returns the permissions of a user in a vault, found by trying to read, write and administer the vault. */
+async function effectivePermissions(client: Client, id: number): Promise<string> {
   const read = await client.get(`/v2/vaults/${id}`);
   const file = { vault_id: id, object_type: 'folder', filename: newName() };
   const writeAnswer = await client.post('/v2/objects', file);
@@ -58,7 +58,7 @@ async function permissionsTried(client: Client, id: number): Promise<string> {
 describe('permissions of a vault', () => {
   test('are granted, changed, listed and revoked, and count at once', async () => {
     const { id, permissions } = await newVault();
-    expect(await permissionsTried(ben, id)).toBe('');
+    expect(await effectivePermissions(ben, id)).toBe('');
     const grantAnswer = await ann.put(permissions, { email: 'BEN@acme.org', permission: 'read' });
     expect([grantAnswer.status, grantAnswer.json]).toEqual([
       200,
@@ -71,7 +71,7 @@ describe('permissions of a vault', () => {
         group: null,
       }),
     ]);
-    expect(await permissionsTried(ben, id)).toBe('read');
+    expect(await effectivePermissions(ben, id)).toBe('read');
     for (const [permission, able] of [
       ['write', 'read write'],
       ['admin', 'read write admin'],
@@ -82,14 +82,14 @@ describe('permissions of a vault', () => {
         idOf(grantAnswer),
         permission,
       ]);
-      expect(await permissionsTried(ben, id)).toBe(able);
+      expect(await effectivePermissions(ben, id)).toBe(able);
     }
     const list = await ann.get(permissions);
     expect(listOf(list).map(({ user_id, permission }) => [user_id, permission])).toEqual([
       [ben.user.id, 'read'],
     ]);
     expect((await ann.delete(`${permissions}/${idOf(grantAnswer)}`)).status).toBe(200);
-    expect(await permissionsTried(ben, id)).toBe('');
+    expect(await effectivePermissions(ben, id)).toBe('');
     expect((await ann.delete(`${permissions}/${idOf(grantAnswer)}`)).status).toBe(404);
     expect(listOf(await ann.get(permissions))).toEqual([]);
   });
@@ -151,11 +151,11 @@ describe('permissions of a vault', () => {
     expect(refusedAnswers.map(({ status }) => status)).toEqual([409, 409]);
     for (const { json } of refusedAnswers)
       expect(json['detail']).toMatch(/^This is the last administrator of the vault .*: give another user or group the permission admin first\.$/); // prettier-ignore
-    expect(await permissionsTried(ben, id)).toBe('read write admin');
+    expect(await effectivePermissions(ben, id)).toBe('read write admin');
     const group = await newGroup(ann);
     await ben.put(permissions, { group_id: group, permission: 'admin' });
     expect((await ben.delete(`${permissions}/${idOf(keptAnswer)}`)).status).toBe(200);
-    expect([await permissionsTried(ann, id), await permissionsTried(ben, id)]).toEqual([
+    expect([await effectivePermissions(ann, id), await effectivePermissions(ben, id)]).toEqual([
       'read write admin',
       '',
     ]);
@@ -180,10 +180,10 @@ describe('the owner of a vault', () => {
         user: expect.objectContaining({ id: ann.user.id }),
       }),
     ]);
-    expect([await permissionsTried(ann, id), await permissionsTried(ben, id)]).toEqual(['read write admin', 'read write admin']); // prettier-ignore
+    expect([await effectivePermissions(ann, id), await effectivePermissions(ben, id)]).toEqual(['read write admin', 'read write admin']); // prettier-ignore
     const [held] = listOf(await ben.get(permissions));
     expect((await ben.delete(`${permissions}/${String(held!['id'])}`)).status).toBe(200);
-    expect(await permissionsTried(ann, id)).toBe('');
+    expect(await effectivePermissions(ann, id)).toBe('');
     const log = await adminClient.get(`/v2/audit_log?subject_type=vault&subject_id=${id}&action=vault.transfer`); // prettier-ignore
     const subjectOf = ({ user }: Client) => ({ user_id: user.id, email: user.email });
     expect(listOf(log)).toEqual([
@@ -209,7 +209,7 @@ describe('the owner of a vault', () => {
       ben.user.id,
     );
     const wholeVault = (await ben.get(path)).json;
-    expect((await ann.put(path, wholeVault)).status).toBe(200); // the same owner is no change
+    expect((await ann.put(path, wholeVault)).status).toBe(200); // sending the same owner changes nothing
   });
 
   test('is an active user of the account, and of a personal vault never another', async () => {
@@ -265,13 +265,13 @@ describe('groups', () => {
     const readers = await newGroup(ben);
     const writers = await newGroup(ben, adminClient);
     await ann.put(permissions, { group_id: readers, permission: 'read' });
-    expect(await permissionsTried(ben, id)).toBe('read');
+    expect(await effectivePermissions(ben, id)).toBe('read');
     await ann.put(permissions, { group_id: writers, permission: 'write' });
-    expect(await permissionsTried(ben, id)).toBe('read write');
+    expect(await effectivePermissions(ben, id)).toBe('read write');
     const ownPermission = idOf(
       await ann.put(permissions, { user_id: ben.user.id, permission: 'admin' }),
     );
-    expect(await permissionsTried(ben, id)).toBe('read write admin');
+    expect(await effectivePermissions(ben, id)).toBe('read write admin');
     await ann.delete(`${permissions}/${ownPermission}`);
     expect(listOf(await ben.get(`/v1/groups/${writers}/vaults`))).toEqual([
       expect.objectContaining({
@@ -287,11 +287,11 @@ describe('groups', () => {
     expect(listOf(await withoutMember(readers))[0]).toMatchObject({ permissions: { write: true } });
     await adminClient.delete(`/v1/groups/${writers}/memberships/${ben.user.id}`);
     expect((await withoutMember(readers)).json['total']).toBe(0);
-    expect(await permissionsTried(ben, id)).toBe('read');
+    expect(await effectivePermissions(ben, id)).toBe('read');
     await adminClient.delete(`/v1/groups/${readers}`);
-    expect(await permissionsTried(ben, id)).toBe('');
+    expect(await effectivePermissions(ben, id)).toBe('');
     expect(listOf(await ann.get(permissions)).map((row) => row['group_id'])).toEqual([writers]);
-    // A vault that the user may not read is not counted, either.
+    // A vault that the user may not read is not counted either.
     expect((await ben.get(`/v1/groups/${writers}`)).json).toMatchObject({ memberships_count: 1, vaults_count: 0 }); // prettier-ignore
     expect(listOf(await ben.get(`/v1/groups/${writers}/vaults`))).toEqual([]);
   });
@@ -322,20 +322,23 @@ describe('public vaults', () => {
     await ann.put(permissions, { user_id: ben.user.id, permission: 'write' });
     expect((await ben.patch(path, { is_public: true })).status).toBe(403);
     expect((await ben.patch(path, { is_public: false, description: 'd' })).status).toBe(200);
-    expect(await permissionsTried(eve, id)).toBe('');
+    expect(await effectivePermissions(eve, id)).toBe('');
     expect((await ann.patch(path, { is_public: true })).json).toMatchObject({ is_public: true });
-    expect([await permissionsTried(eve, id), await permissionsTried(ben, id)]).toEqual([
+    expect([await effectivePermissions(eve, id), await effectivePermissions(ben, id)]).toEqual([
       'read',
       'read write',
     ]);
     await ann.patch(path, { is_public: false });
-    expect(await permissionsTried(eve, id)).toBe('');
+    expect(await effectivePermissions(eve, id)).toBe('');
     const born = await ann.post('/v2/vaults', { name: newName(), is_public: true });
-    expect(await permissionsTried(eve, idOf(born))).toBe('read');
+    expect(await effectivePermissions(eve, idOf(born))).toBe('read');
   });
 });
 
-/** Everything by which a dataset can be read, made by Ben while he may read it; each gives the status of another try. */
+/**
+ * A revoked permission counts at once for everything through which Ben could read a dataset: he creates these resources while he may read
+ * it, and tries them again afterwards.
+ */
 describe('a revoked permission counts at once, by every way to the data (A4)', () => {
   test.each([
     ['of a user', (id: number) => ({ user_id: id })],
@@ -355,7 +358,7 @@ describe('a revoked permission counts at once, by every way to the data (A4)', (
       format: 'json',
     });
     const exportPath = `/v2/dataset_exports/${idOf(exportAnswer)}`;
-    await waitFor(ben, exportPath);
+    await waitForJob(ben, exportPath);
     const address = String((await ben.get(`${exportPath}/download?redirect=`)).json['url']);
     const savedQueryId = idOf(await ben.post('/v2/saved_queries', { name: newName(), dataset_id: datasetId, params: {} })); // prettier-ignore
     const set = idOf(await ben.post('/v2/beacon_sets', { title: newName() }));
@@ -382,7 +385,8 @@ describe('a revoked permission counts at once, by every way to the data (A4)', (
         ),
       'a query of beacons': () =>
         found(ben.post(`/v2/beacon_sets/${set}/query`, { query: 'TTN', entity_type: 'gene' })),
-      'the address of an export': async () => (await send('', 'GET', address)).status === 200,
+      'the address of an export': async () =>
+        (await sendRequest('', 'GET', address)).status === 200,
       'the export': async () => (await ben.get(exportPath)).status === 200,
       'a repeated create': async () => (await exportAgain()).status === 201,
       'the saved query': async () => {
@@ -418,7 +422,7 @@ describe('a revoked permission counts at once, by every way to the data (A4)', (
       addresses.push(String(createdObject.json['upload_url']));
     }
     const upload = async (address: string): Promise<number> =>
-      (await send('', 'PUT', address, 'x')).status;
+      (await sendRequest('', 'PUT', address, 'x')).status;
     expect(await upload(addresses[0]!)).toBe(200);
     await ann.put(permissions, { user_id: writer.user.id, permission: 'read' });
     expect(await upload(addresses[1]!)).toBe(403);
@@ -439,7 +443,7 @@ describe('a revoked permission counts at once, by every way to the data (A4)', (
       const sentUpload = request(String(json['upload_url']), { method: 'PUT' });
       const uploadAnswered = once(sentUpload, 'response') as Promise<[IncomingMessage]>;
       sentUpload.write('first half, ');
-      await until(async () => (await uploads()) === 1);
+      await pollUntil(async () => (await uploads()) === 1);
       await meanwhile();
       sentUpload.end('second half');
       const [response] = await uploadAnswered;

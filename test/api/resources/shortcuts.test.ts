@@ -1,21 +1,21 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { startLab } from '../lab.js';
-import { grant, idOf, listOf, waitFor, type Answer, type Client } from '../server.js';
+import { startServerFixture } from '../lab.js';
+import { grantPermission, idOf, listOf, waitForJob, type Answer, type Client } from '../server.js';
 
-/* Shortcuts (contract 6.8). */
+/* Tests shortcuts (contract 6.8). */
 
-const { server, ann, vaultId, newDataset, newFile } = await startLab();
+const { server, ann, vaultId, newDataset, newFile } = await startServerFixture();
 let bob: Client;
 let fileId: number;
 let folderId: number;
 let datasetId: number;
-/** A vault that Bob may read and write; he may not read the lab. */
-let sharedId: number;
+/** The id of a vault that Bob may read and write; he may not read Ann's vault. */
+let sharedObjectId: number;
 
 beforeAll(async () => {
   bob = await server.user('bob');
-  sharedId = idOf(await ann.post('/v2/vaults', { name: 'Shared' }));
-  await grant(server, sharedId, bob, 'write');
+  sharedObjectId = idOf(await ann.post('/v2/vaults', { name: 'Shared' }));
+  await grantPermission(server, sharedObjectId, bob, 'write');
   fileId = await newFile('calls.txt', 'ACGT');
   const folder = { vault_id: vaultId, object_type: 'folder', filename: 'cohort' };
   folderId = idOf(await ann.post('/v2/objects', folder));
@@ -23,19 +23,19 @@ beforeAll(async () => {
 });
 
 let shortcutCount = 0;
-function shortcut(target: unknown, more: object = {}, who: Client = ann): Promise<Answer> {
+function newShortcut(target: unknown, more: object = {}, who: Client = ann): Promise<Answer> {
   const object = { vault_id: vaultId, object_type: 'shortcut', filename: `s${++shortcutCount}` };
   return who.post('/v2/objects', { ...object, target, ...more });
 }
 
-const targetOf = async (id: number, who: Client = ann): Promise<unknown> =>
+const targetOfShortcut = async (id: number, who: Client = ann): Promise<unknown> =>
   (await who.get(`/v2/objects/${id}`)).json['target'];
 
 describe('a shortcut', () => {
   test('leads to a file, a folder, a dataset, a vault or an address', async () => {
     const ids = { file: fileId, folder: folderId, dataset: datasetId, vault: vaultId };
     for (const [object_type, id] of Object.entries(ids)) {
-      const answer = await shortcut({ object_type, id });
+      const answer = await newShortcut({ object_type, id });
       const url = `${server.url}/v2/${object_type === 'vault' ? 'vaults' : 'objects'}/${id}`;
       expect([answer.status, answer.json['target']]).toEqual([201, { object_type, id, url }]);
       expect(answer.json).toMatchObject({
@@ -47,10 +47,10 @@ describe('a shortcut', () => {
         upload_url: null,
         is_transformable: false,
       });
-      expect(await targetOf(idOf(answer))).toEqual(answer.json['target']);
+      expect(await targetOfShortcut(idOf(answer))).toEqual(answer.json['target']);
     }
     for (const url of ['https://example.org/a?b=c', 'www.example.org', 'url', 'HTTP://EXAMPLE.ORG']) {
-      const answer = await shortcut({ object_type: 'url', url });
+      const answer = await newShortcut({ object_type: 'url', url });
       expect(answer.json['target']).toEqual({ object_type: 'url', id: null, url });
     }
   }); // prettier-ignore
@@ -65,7 +65,7 @@ describe('a shortcut', () => {
     'https:',
     '',
   ])('leads to no address that a browser must not follow: %j (A12)', async (url) => {
-    const { status, json } = await shortcut({ object_type: 'url', url });
+    const { status, json } = await newShortcut({ object_type: 'url', url });
     expect([status, Object.keys(json)]).toEqual([400, ['target']]);
   });
 
@@ -80,24 +80,24 @@ describe('a shortcut', () => {
     { object_type: 'file', id: 'x' },
     { object_type: 'url', url: 7 },
   ])('needs a target that is one: %j', async (target) => {
-    const { status, json } = await shortcut(target);
+    const { status, json } = await newShortcut(target);
     expect([status, Object.keys(json)]).toEqual([400, ['target']]);
   });
 
   test('needs the type of its target, and nothing else has a target', async () => {
-    const { status, json } = await shortcut({ object_type: 'folder', id: fileId });
+    const { status, json } = await newShortcut({ object_type: 'folder', id: fileId });
     expect([status, json]).toEqual([400, { target: [expect.stringContaining('Invalid folder')] }]);
-    const otherAnswer = await shortcut(
+    const otherAnswer = await newShortcut(
       { object_type: 'file', id: fileId },
       { object_type: 'folder' },
     );
     expect([otherAnswer.status, Object.keys(otherAnswer.json)]).toEqual([400, ['target']]);
-    const chained = idOf(await shortcut({ object_type: 'file', id: fileId }));
-    expect((await shortcut({ object_type: 'file', id: chained })).status).toBe(400);
+    const chained = idOf(await newShortcut({ object_type: 'file', id: fileId }));
+    expect((await newShortcut({ object_type: 'file', id: chained })).status).toBe(400);
   });
 
   test('keeps its target, and can be renamed and deleted without it', async () => {
-    const answer = await shortcut({ object_type: 'file', id: fileId });
+    const answer = await newShortcut({ object_type: 'file', id: fileId });
     const path = `/v2/objects/${idOf(answer)}`;
     expect((await ann.put(path, answer.json)).status).toBe(200);
     const refusedAnswer = await ann.patch(path, {
@@ -116,9 +116,9 @@ describe('a shortcut', () => {
 
   test('has no target when that was deleted', async () => {
     const goneFile = await newFile('gone.txt', 'x');
-    const id = idOf(await shortcut({ object_type: 'file', id: goneFile }));
+    const id = idOf(await newShortcut({ object_type: 'file', id: goneFile }));
     await ann.delete(`/v2/objects/${goneFile}`);
-    expect(await targetOf(id)).toBeNull();
+    expect(await targetOfShortcut(id)).toBeNull();
     expect((await ann.put(`/v2/objects/${id}`, (await ann.get(`/v2/objects/${id}`)).json)).status).toBe(200); // prettier-ignore
   });
 });
@@ -129,7 +129,7 @@ describe('who may not read a target', () => {
     const targetIds = { file: fileId, folder: folderId, dataset: datasetId, vault: vaultId };
     for (const object_type of ['file', 'folder', 'dataset', 'vault'] as const) {
       const [one, other] = await Promise.all(
-        [missing, targetIds].map((ids) => shortcut({ object_type, id: ids[object_type] }, { vault_id: sharedId }, bob)), // prettier-ignore
+        [missing, targetIds].map((ids) => newShortcut({ object_type, id: ids[object_type] }, { vault_id: sharedObjectId }, bob)), // prettier-ignore
       );
       const [a, b] = [one!.text.replace(String(missing[object_type]), '#'), other!.text.replace(String(targetIds[object_type]), '#')]; // prettier-ignore
       expect([one!.status, other!.status, a]).toEqual([400, 400, b]);
@@ -138,19 +138,24 @@ describe('who may not read a target', () => {
 
   test('cannot tell it from one that was deleted, in any answer (A3)', async () => {
     const goneFile = await newFile('secret-xyzzy.txt', 'x');
-    const at = { vault_id: sharedId };
-    const ids = [goneFile, fileId].map((id) => shortcut({ object_type: 'file', id }, at));
+    const at = { vault_id: sharedObjectId };
+    const ids = [goneFile, fileId].map((id) => newShortcut({ object_type: 'file', id }, at));
     const [deleted, hidden] = (await Promise.all(ids)).map(idOf);
     await ann.delete(`/v2/objects/${goneFile}`);
-    expect([await targetOf(deleted!, bob), await targetOf(hidden!, bob)]).toEqual([null, null]);
-    expect(await targetOf(hidden!)).toMatchObject({ id: fileId });
-    const listedShortcuts = await bob.get(`/v2/objects?vault_id=${sharedId}&object_type=shortcut`);
+    expect([await targetOfShortcut(deleted!, bob), await targetOfShortcut(hidden!, bob)]).toEqual([
+      null,
+      null,
+    ]);
+    expect(await targetOfShortcut(hidden!)).toMatchObject({ id: fileId });
+    const listedShortcuts = await bob.get(
+      `/v2/objects?vault_id=${sharedObjectId}&object_type=shortcut`,
+    );
     expect(listOf(listedShortcuts).map((one) => one['target'])).toEqual([null, null]);
     expect(listedShortcuts.text).not.toContain(String(fileId));
-    await grant(server, vaultId, bob, 'read');
-    expect(await targetOf(hidden!, bob)).toMatchObject({ id: fileId });
+    await grantPermission(server, vaultId, bob, 'read');
+    expect(await targetOfShortcut(hidden!, bob)).toMatchObject({ id: fileId });
     await server.catalog.vaultPermissions.grant(vaultId, { userId: bob.user.id }, null);
-    expect(await targetOf(hidden!, bob)).toBeNull();
+    expect(await targetOfShortcut(hidden!, bob)).toBeNull();
   });
 });
 
@@ -158,7 +163,7 @@ describe('shortcuts', () => {
   test('are listed, counted, filtered and found like other objects', async () => {
     const at = idOf(await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'folder', filename: 'listed' })); // prettier-ignore
     const target = { object_type: 'file', id: fileId };
-    const id = idOf(await shortcut(target, { parent_object_id: at, filename: 'wumpus', tags: ['t'] })); // prettier-ignore
+    const id = idOf(await newShortcut(target, { parent_object_id: at, filename: 'wumpus', tags: ['t'] })); // prettier-ignore
     const query = `vault_id=${vaultId}&parent_object_id=${at}`;
     for (const more of ['', '&object_type=shortcut', '&type=shortcut', '&tags=t', '&regex=WUMP'])
       expect(listOf(await ann.get(`/v2/objects?${query}${more}`)).map((one) => one['id'])).toEqual([id]); // prettier-ignore
@@ -173,11 +178,15 @@ describe('shortcuts', () => {
   test('are copied with their folders, and lead where the originals lead', async () => {
     const from = idOf(await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'folder', filename: 'copied' })); // prettier-ignore
     const target = { object_type: 'dataset', id: datasetId };
-    await shortcut(target, { parent_object_id: from, filename: 'inside' });
-    const body = { source_vault_id: vaultId, source_object_id: from, target_vault_id: sharedId };
+    await newShortcut(target, { parent_object_id: from, filename: 'inside' });
+    const body = {
+      source_vault_id: vaultId,
+      source_object_id: from,
+      target_vault_id: sharedObjectId,
+    };
     const task = await ann.post('/v2/object_copy_tasks', body);
-    expect((await waitFor(ann, `/v2/object_copy_tasks/${idOf(task)}`)).json['status']).toBe('completed'); // prettier-ignore
-    const path = `/v2/objects?vault_id=${sharedId}&path=/copied/inside`;
+    expect((await waitForJob(ann, `/v2/object_copy_tasks/${idOf(task)}`)).json['status']).toBe('completed'); // prettier-ignore
+    const path = `/v2/objects?vault_id=${sharedObjectId}&path=/copied/inside`;
     expect(listOf(await ann.get(path))[0]).toMatchObject({ object_type: 'shortcut', target });
     expect(listOf(await bob.get(path))[0]!['target']).toBeNull();
   });
@@ -185,12 +194,12 @@ describe('shortcuts', () => {
   test('are followed on the way of a full path, as far as the caller may read', async () => {
     const inner = { vault_id: vaultId, parent_object_id: folderId };
     const deepFolder = idOf(await ann.post('/v2/objects', { ...inner, object_type: 'folder', filename: 'deep' })); // prettier-ignore
-    const way = { vault_id: sharedId };
-    await shortcut({ object_type: 'vault', id: vaultId }, { ...way, filename: 'lab' });
-    await shortcut({ object_type: 'folder', id: folderId }, { ...way, filename: 'cohort' });
-    await shortcut({ object_type: 'url', url: 'https://x.org' }, { ...way, filename: 'web' });
+    const way = { vault_id: sharedObjectId };
+    await newShortcut({ object_type: 'vault', id: vaultId }, { ...way, filename: 'lab' });
+    await newShortcut({ object_type: 'folder', id: folderId }, { ...way, filename: 'cohort' });
+    await newShortcut({ object_type: 'url', url: 'https://x.org' }, { ...way, filename: 'web' });
     const loop = idOf(await ann.post('/v2/objects', { ...way, object_type: 'folder', filename: 'loop' })); // prettier-ignore
-    await shortcut({ object_type: 'folder', id: loop }, { ...way, parent_object_id: loop, filename: 'again' }); // prettier-ignore
+    await newShortcut({ object_type: 'folder', id: loop }, { ...way, parent_object_id: loop, filename: 'again' }); // prettier-ignore
     const find = async (path: string, who: Client = ann, follow = 'True'): Promise<unknown[]> => {
       const full_path = encodeURIComponent(`Shared:${path}`);
       const list = listOf(await who.get(`/v2/objects?full_path=${full_path}&follow_shortcuts=${follow}`));

@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
-import { startLab } from '../lab.js';
-import { idOf, listOf, waitFor } from '../server.js';
+import { startServerFixture } from '../lab.js';
+import { idOf, listOf, waitForJob } from '../server.js';
 
-/* Expressions that are stored with the fields of a dataset (specification, "Dataset field"; contract 9). */
+/* Tests expressions that are stored with the fields of a dataset (specification, "Dataset field"; contract 9). */
 
-const { ann, vaultId } = await startLab();
+const { ann, vaultId } = await startServerFixture();
 const fields = [
   { name: 'depth', expression: 'sum(record.ad)', data_type: 'integer' },
   { name: 'vaf', expression: 'record.ad[1] / record.depth', data_type: 'double', depends_on: ['depth'] },
@@ -16,9 +16,9 @@ async function newDataset(definitions: readonly object[]): Promise<number> {
   return idOf(await ann.post('/v2/datasets', body));
 }
 
-async function run(kind: 'imports' | 'migrations', body: object): Promise<void> {
+async function runJob(kind: 'imports' | 'migrations', body: object): Promise<void> {
   const made = await ann.post(`/v2/dataset_${kind}`, body);
-  const { json } = await waitFor(ann, `/v2/dataset_${kind}/${idOf(made)}`);
+  const { json } = await waitForJob(ann, `/v2/dataset_${kind}/${idOf(made)}`);
   expect([json['status'], json['error_message']]).toEqual(['completed', null]);
 }
 
@@ -28,25 +28,29 @@ async function storedRecords(datasetId: number): Promise<readonly unknown[]> {
 }
 
 const records = [{ gene: 'tp53', ad: [3, 1] }, { gene: 'brca1', ad: [0, 8] }]; // prettier-ignore
-const computedFields = [
+const expectedRecords = [
   { gene: 'TP53', ad: [3, 1], depth: 4, vaf: 0.25 },
   { gene: 'BRCA1', ad: [0, 8], depth: 8, vaf: 1 },
 ];
 
 test('compute fields of imports and migrations into the dataset', async () => {
   const datasetId = await newDataset(fields);
-  await run('imports', { dataset_id: datasetId, data_records: records });
-  expect(await storedRecords(datasetId)).toEqual(computedFields);
+  await runJob('imports', { dataset_id: datasetId, data_records: records });
+  expect(await storedRecords(datasetId)).toEqual(expectedRecords);
   const source = await newDataset([]);
-  await run('imports', { dataset_id: source, data_records: records });
-  await run('migrations', { source_id: source, target_id: datasetId });
-  expect(await storedRecords(datasetId)).toEqual([...computedFields, ...computedFields]);
+  await runJob('imports', { dataset_id: source, data_records: records });
+  await runJob('migrations', { source_id: source, target_id: datasetId });
+  expect(await storedRecords(datasetId)).toEqual([...expectedRecords, ...expectedRecords]);
 });
 
 test('give way to those of target_fields', async () => {
   const datasetId = await newDataset(fields);
   const target_fields = [{ name: 'depth', expression: '100' }];
-  await run('imports', { dataset_id: datasetId, data_records: records.slice(0, 1), target_fields });
+  await runJob('imports', {
+    dataset_id: datasetId,
+    data_records: records.slice(0, 1),
+    target_fields,
+  });
   expect(await storedRecords(datasetId)).toEqual([
     { gene: 'TP53', ad: [3, 1], depth: 100, vaf: 0.01 },
   ]);
@@ -58,9 +62,9 @@ test('may be set, changed and removed', async () => {
   const field = await ann.post('/v2/dataset_fields', body);
   expect([field.status, field.json['expression']]).toEqual([201, 'len(record.gene)']);
   await ann.patch(`/v2/dataset_fields/${idOf(field)}`, { expression: 'len(record.gene) * 2' });
-  await run('imports', { dataset_id: datasetId, data_records: [{ gene: 'tp53' }] });
+  await runJob('imports', { dataset_id: datasetId, data_records: [{ gene: 'tp53' }] });
   await ann.patch(`/v2/dataset_fields/${idOf(field)}`, { expression: '' });
-  await run('imports', { dataset_id: datasetId, data_records: [{ gene: 'tp53', n: 7 }] });
+  await runJob('imports', { dataset_id: datasetId, data_records: [{ gene: 'tp53', n: 7 }] });
   expect(await storedRecords(datasetId)).toEqual([{ gene: 'tp53', n: 8 }, { gene: 'tp53', n: 7 }]); // prettier-ignore
 });
 

@@ -1,16 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
-import { startLab } from '../lab.js';
-import { idOf, listOf, waitFor } from '../server.js';
+import { startServerFixture } from '../lab.js';
+import { idOf, listOf, waitForJob } from '../server.js';
 
 let datasetId: number;
-const { ann, vaultId, newFile } = await startLab();
+const { ann, vaultId, newFile } = await startServerFixture();
 
 async function newDataset(more: object = {}): Promise<void> {
   const name = `d${Math.random()}`;
   datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name, ...more }));
 }
 
-/** Imports records, or a file's when given an id. */
+/** Imports records, or the records of a file if `source` is an id. */
 async function importRecords(source: readonly object[] | number, target_fields: unknown) {
   const sourceParams =
     typeof source === 'number' ? { object_id: source } : { data_records: source };
@@ -21,13 +21,13 @@ async function importRecords(source: readonly object[] | number, target_fields: 
     entity_params: { disable: true },
   });
   expect([createdImport.status, createdImport.text]).toEqual([201, expect.any(String)]);
-  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
+  const { json } = await waitForJob(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
   const validation = (json['metadata'] as { validation: { warnings: { code: number }[] } })
     .validation;
   return { ...json, codes: validation.warnings.map(({ code }) => code) } as Record<string, unknown>;
 }
 
-async function records(): Promise<unknown> {
+async function storedRecords(): Promise<unknown> {
   const body = { exclude_fields: ['_id', '_commit'] };
   return (await ann.post(`/v2/datasets/${datasetId}/data`, body)).json['results'];
 }
@@ -38,7 +38,7 @@ async function countRecords(filters: readonly unknown[]): Promise<unknown> {
   return answer.json['total'];
 }
 
-async function field(name: string): Promise<Record<string, unknown> | undefined> {
+async function readField(name: string): Promise<Record<string, unknown> | undefined> {
   return listOf(await ann.get(`/v2/datasets/${datasetId}/fields?name=${name}`))[0];
 }
 
@@ -50,7 +50,7 @@ describe('target fields', () => {
       { name: 'Petal.Width', data_type: 'string' },
       { name: 'n', data_type: 'integer' },
     ]);
-    expect(await records()).toEqual([
+    expect(await storedRecords()).toEqual([
       { zip: '01234', 'Petal.Width': '1.5', n: 7 },
       { zip: '99999', 'Petal.Width': '2', n: 8 },
     ]);
@@ -69,7 +69,7 @@ describe('target fields', () => {
       { name: 'absent.x', data_type: 'long' },
     ]);
     expect([done['status'], done['error_message']]).toEqual(['completed', null]);
-    expect(await records()).toEqual([
+    expect(await storedRecords()).toEqual([
       {
         info: { af: 1, deep: [{ id: '5' }, { id: '6' }] },
         items: [{ n: '1' }],
@@ -77,8 +77,8 @@ describe('target fields', () => {
       },
       { info: { af: 2 }, items: [{ n: '3' }], one: { n: ['4'] } },
     ]);
-    expect((await field('info.af'))?.['data_type']).toBe('double');
-    expect(await field('absent.x')).toMatchObject({ data_type: 'long', is_valid: false });
+    expect((await readField('info.af'))?.['data_type']).toBe('double');
+    expect(await readField('absent.x')).toMatchObject({ data_type: 'long', is_valid: false });
   });
 
   test('without a value in the source are created, empty', async () => {
@@ -96,23 +96,25 @@ describe('target fields', () => {
       ],
     );
     expect([done['status'], done['error_message']]).toEqual(['completed', null]);
-    expect(await field('gene')).toMatchObject({
+    expect(await readField('gene')).toMatchObject({
       data_type: 'string',
       entity_type: 'gene',
       title: 'Gene',
       ordering: 4,
       is_valid: false,
     });
-    expect(await field('info.AF')).toMatchObject({ data_type: 'double', is_list: true });
-    expect(await field('later')).toMatchObject({ data_type: 'auto', is_list: null });
-    expect(await field('things')).toMatchObject({ data_type: 'object' });
-    expect(await field('open')).toMatchObject({ data_type: 'long' });
-    expect(await field('gone')).toBeUndefined();
-    expect(await records()).toEqual([{ a: 1, gene: null, later: null, open: null, things: null }]);
+    expect(await readField('info.AF')).toMatchObject({ data_type: 'double', is_list: true });
+    expect(await readField('later')).toMatchObject({ data_type: 'auto', is_list: null });
+    expect(await readField('things')).toMatchObject({ data_type: 'object' });
+    expect(await readField('open')).toMatchObject({ data_type: 'long' });
+    expect(await readField('gone')).toBeUndefined();
+    expect(await storedRecords()).toEqual([
+      { a: 1, gene: null, later: null, open: null, things: null },
+    ]);
     expect(await countRecords([['info.AF__gt', 0.5]])).toBe(0);
     expect(await countRecords([{ not: [['gene', 'BRCA2']] }])).toBe(1);
     await importRecords([{ gene: 'BRCA2', info: { AF: [1] }, open: 1.0, things: { n: 1 } }], []);
-    expect(await field('info.AF')).toMatchObject({ data_type: 'double', is_valid: true });
+    expect(await readField('info.AF')).toMatchObject({ data_type: 'double', is_valid: true });
     expect(await countRecords([['info.AF__gt', 0.5]])).toBe(1);
     expect(await countRecords([['things.n', 1]])).toBe(1);
   });
@@ -132,7 +134,7 @@ describe('target fields', () => {
       ],
     );
     expect([done['status'], done['codes']]).toEqual(['completed', [302]]);
-    expect(await records()).toEqual([
+    expect(await storedRecords()).toEqual([
       { tags: ['a'], when: '2020-02-03', body: 'x'.repeat(40_000), raw: '1' },
       { tags: ['b', 'c'], when: '2020-02-03T04:05:06', body: 'y', raw: 'z' },
     ]);
@@ -146,7 +148,7 @@ describe('target fields', () => {
       [{ name: 'n', data_type: 'long', is_list: false }],
     );
     expect([lists['status'], lists['codes']]).toEqual(['completed', [303]]);
-    expect(await records()).toEqual([{ n: 1 }]);
+    expect(await storedRecords()).toEqual([{ n: 1 }]);
   });
 
   test('describe new fields, given as an object by name or as whole resources', async () => {
@@ -162,7 +164,7 @@ describe('target fields', () => {
       },
       'o.b': { id: 5, class_name: 'DatasetField', dataset_id: 1, title: 'B', expression: null },
     });
-    expect(await field('a')).toMatchObject({
+    expect(await readField('a')).toMatchObject({
       title: 'A title',
       description: 'Words',
       ordering: 7,
@@ -171,13 +173,13 @@ describe('target fields', () => {
       url_template: 'https://example.org/{value}',
       data_type: 'string',
     });
-    expect(await field('o.b')).toMatchObject({ title: 'B', data_type: 'string' });
+    expect(await readField('o.b')).toMatchObject({ title: 'B', data_type: 'string' });
   });
 
   test('describe anew what the dataset has, and leave the rest of it', async () => {
     await newDataset({ fields: [{ name: 'd', data_type: 'string', title: 'Old', ordering: 3 }] });
     await importRecords([{ a: 1, d: 'x' }], []);
-    const before = await field('a');
+    const before = await readField('a');
     await importRecords(
       [{ a: 2 }],
       [
@@ -185,8 +187,12 @@ describe('target fields', () => {
         { name: 'd', is_hidden: true },
       ],
     );
-    expect(await field('a')).toMatchObject({ title: 'New', description: '', data_type: 'long' });
-    expect(await field('d')).toMatchObject({ title: 'Old', ordering: 3, is_hidden: true });
+    expect(await readField('a')).toMatchObject({
+      title: 'New',
+      description: '',
+      data_type: 'long',
+    });
+    expect(await readField('d')).toMatchObject({ title: 'Old', ordering: 3, is_hidden: true });
   });
 
   test('that are transient are read and not stored', async () => {
@@ -200,12 +206,12 @@ describe('target fields', () => {
       ['secret', 'o.drop', 'only.drop', 'l.q'].map((name) => ({ name, is_transient: true })),
     );
     expect([done['status'], done['error_message']]).toEqual(['completed', null]);
-    expect(await records()).toEqual([
+    expect(await storedRecords()).toEqual([
       { a: 1, o: { keep: 1 }, l: [{ p: 1 }] },
       { a: 2, o: {}, l: [] },
     ]);
-    expect(await field('secret')).toBeUndefined();
-    expect(await field('o.drop')).toBeUndefined();
+    expect(await readField('secret')).toBeUndefined();
+    expect(await readField('o.drop')).toBeUndefined();
   });
 
   test.each<[string, unknown, string]>([
@@ -242,8 +248,8 @@ const vcfText = [
   '',
 ].join('\n');
 
-/** The ways to declare fields before the data come. */
-const expressionRoutes: readonly [
+/** The requests that can declare fields before the first import. */
+const fieldDeclarationRoutes: readonly [
   string,
   (fields: readonly object[]) => Promise<readonly object[]>,
 ][] = [
@@ -277,7 +283,7 @@ const expressionRoutes: readonly [
   ],
 ];
 
-describe.each(expressionRoutes)('fields declared %s', (_, declare) => {
+describe.each(fieldDeclarationRoutes)('fields declared %s', (_, declare) => {
   test('have their types in nested records', async () => {
     const targets = await declare([
       { name: 'info.AF', data_type: 'double' },
@@ -306,7 +312,7 @@ describe.each(expressionRoutes)('fields declared %s', (_, declare) => {
     );
     expect([done['status'], done['error_message']]).toEqual(['completed', null]);
     expect(new Set(done['codes'] as number[])).toEqual(new Set([203, 302, 303]));
-    expect(await records()).toEqual([
+    expect(await storedRecords()).toEqual([
       {
         info: { AF: 1, l: [3], s: ['x'], one: 4 },
         genomic_coordinates: { start: 7 },
@@ -335,7 +341,7 @@ describe.each(expressionRoutes)('fields declared %s', (_, declare) => {
       ['none', 'object', null],
       ['either', 'double', true],
     ] as const) {
-      const found = await field(name);
+      const found = await readField(name);
       expect([name, found?.['data_type'], found?.['is_list'] || null]).toEqual([
         name,
         data_type,
@@ -359,7 +365,7 @@ describe.each(expressionRoutes)('fields declared %s', (_, declare) => {
     ]);
     const goodImport = await importRecords([{ o: { a: 1 } }], targets);
     expect(goodImport['status']).toBe('completed');
-    expect(await records()).toEqual([{ o: { a: 1 } }]);
+    expect(await storedRecords()).toEqual([{ o: { a: 1 } }]);
   });
 
   test('have their types in a VCF', async () => {
@@ -374,7 +380,7 @@ describe.each(expressionRoutes)('fields declared %s', (_, declare) => {
     ]);
     const done = await importRecords(await newFile('a.vcf', vcfText), targets);
     expect([done['status'], done['error_message']]).toEqual(['completed', null]);
-    expect(await records()).toMatchObject([
+    expect(await storedRecords()).toMatchObject([
       {
         genomic_coordinates: { start: 100, stop: 100 },
         row_id: 'rs1',
@@ -391,7 +397,7 @@ describe.each(expressionRoutes)('fields declared %s', (_, declare) => {
       ['genomic_coordinates.start', 'integer'],
       ['row_id', 'text'],
     ] as const)
-      expect([name, (await field(name))?.['data_type']]).toEqual([name, type]);
+      expect([name, (await readField(name))?.['data_type']]).toEqual([name, type]);
     expect(await countRecords([['info.NEW__gt', 2]])).toBe(1);
     expect(await countRecords([['info.WHEN__lt', '2021-01-01']])).toBe(1);
     expect(await countRecords([['genomic_coordinates.start__lte', 100]])).toBe(1);
@@ -410,18 +416,18 @@ describe.each(expressionRoutes)('fields declared %s', (_, declare) => {
     ];
     let targets = await declare(fields);
     await importRecords(await newFile('a.csv', 'zip,l,o.x,o\n012,1,5,x\n'), targets);
-    expect(await records()).toMatchObject([{ zip: '012', l: [1], 'o.x': '5', o: 'x' }]);
+    expect(await storedRecords()).toMatchObject([{ zip: '012', l: [1], 'o.x': '5', o: 'x' }]);
 
     targets = await declare(fields);
     const line = '1\tx\tgene\t5\t9\t.\t+\t.\tID=a;n=7\n';
     const features = await newFile('a.gff3', `##gff-version 3\n${line}`);
     expect((await importRecords(features, targets))['error_message']).toBeNull();
-    expect(await records()).toMatchObject([{ start: 5, attributes: { ID: ['a'], n: 7 } }]);
-    expect((await field('attributes.n'))?.['data_type']).toBe('long');
+    expect(await storedRecords()).toMatchObject([{ start: 5, attributes: { ID: ['a'], n: 7 } }]);
+    expect((await readField('attributes.n'))?.['data_type']).toBe('long');
 
     targets = await declare(fields);
     await importRecords(await newFile('a.bed', 'chr1\t5\t9\tx\n'), targets);
-    expect(await records()).toMatchObject([{ chromStart: 5, name: ['x'] }]);
+    expect(await storedRecords()).toMatchObject([{ chromStart: 5, name: ['x'] }]);
   });
 
   test('have their types in XML', async () => {
@@ -453,7 +459,7 @@ describe.each(expressionRoutes)('fields declared %s', (_, declare) => {
     expect([done['status'], done['error_message']]).toEqual(['completed', null]);
     const text = (await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 1 })).text;
     expect(text).toContain('"n":9007199254740993');
-    expect(await records()).toMatchObject([
+    expect(await storedRecords()).toMatchObject([
       {
         '@zip': 1,
         info: { AF: 1, l: ['3'], ns: [1], deep: { on: true } },
@@ -484,7 +490,7 @@ describe.each(expressionRoutes)('fields declared %s', (_, declare) => {
       ['mixed.text', 'long', false],
       ['none', 'object', false],
     ] as const) {
-      const found = await field(name);
+      const found = await readField(name);
       expect([name, found?.['data_type'], found?.['is_list'] === true]).toEqual([
         name,
         type,
@@ -544,7 +550,7 @@ describe.each(expressionRoutes)('fields declared %s', (_, declare) => {
       `{"header":{"annotator":"Nirvana 3.12.0","genomeAssembly":"GRCh38","schemaVersion":6},"positions":[\n${all.map((one) => JSON.stringify(one)).join(',\n')}\n]}\n`;
     const done = await importRecords(await newFile('a.json', document(positions)), targets);
     expect([done['status'], done['error_message']]).toEqual(['completed', null]);
-    expect(await records()).toMatchObject([
+    expect(await storedRecords()).toMatchObject([
       {
         genomic_coordinates: { build: 'GRCh38', chromosome: '16', start: 23603511, stop: 23603512 },
         position: '23603511',
@@ -573,7 +579,7 @@ describe.each(expressionRoutes)('fields declared %s', (_, declare) => {
       ['variants.begin', 'string', false],
       ['none', 'object', false],
     ] as const) {
-      const found = await field(name);
+      const found = await readField(name);
       expect([name, found?.['data_type'], found?.['is_list'] === true]).toEqual([
         name,
         type,

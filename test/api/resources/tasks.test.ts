@@ -1,16 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
-import { commitKeys, keysOf, shortObjectKeys, shortVaultKeys, taskKeys } from '../keys.js';
-import { startLab } from '../lab.js';
+import { commitKeys, sortedKeysOf, shortObjectKeys, shortVaultKeys, taskKeys } from '../keys.js';
+import { startServerFixture } from '../lab.js';
 import { idOf, listOf } from '../server.js';
 
-const { ann, vaultId, newDataset, newFile, total } = await startLab();
+const { ann, vaultId, newDataset, newFile, total } = await startServerFixture();
 
 describe('commits', () => {
   test('are listed and shown with every key, and are too late to cancel', async () => {
     const datasetId = await newDataset();
     await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: [{ a: 1 }] });
     const [commit] = listOf(await ann.get(`/v2/datasets/${datasetId}/commits`));
-    expect(keysOf(commit)).toEqual(commitKeys);
+    expect(sortedKeysOf(commit)).toEqual(commitKeys);
     expect(listOf(await ann.get(`/v2/dataset_commits?dataset_id=${datasetId}`))).toEqual([commit]);
     const id = String(commit?.['id']);
     expect((await ann.get(`/v2/dataset_commits/${id}`)).json).toEqual(commit);
@@ -31,7 +31,7 @@ describe('tasks', () => {
     const taskId = Number(createdImport.json['task_id']);
     const { status, json } = await ann.get(`/v2/tasks/${taskId}`);
     expect(status).toBe(200);
-    expect(keysOf(json)).toEqual([...taskKeys, 'task_object'].toSorted());
+    expect(sortedKeysOf(json)).toEqual([...taskKeys, 'task_object'].toSorted());
     expect(json).toMatchObject({
       class_name: 'ECSTask',
       id: taskId,
@@ -47,15 +47,15 @@ describe('tasks', () => {
       user: { id: ann.user.id, full_name: 'ann' },
       task_object: { id: idOf(createdImport), class_name: 'DatasetImport' },
     });
-    expect(keysOf(json['target_object'])).toEqual(shortObjectKeys);
-    expect(keysOf(json['target_vault'])).toEqual(shortVaultKeys);
+    expect(sortedKeysOf(json['target_object'])).toEqual(shortObjectKeys);
+    expect(sortedKeysOf(json['target_vault'])).toEqual(shortVaultKeys);
     const tasks = listOf(await ann.get(`/v2/tasks?target_object_id=${datasetId}`));
     expect(tasks.map((task) => task['task_type'])).toEqual([
       'datasets.DatasetCommit',
       'datasets.DatasetImport',
     ]);
     expect(tasks[0]).toMatchObject({ parent_id: taskId, task_display_name: 'Dataset Commit' });
-    expect(keysOf(tasks[1])).toEqual(taskKeys);
+    expect(sortedKeysOf(tasks[1])).toEqual(taskKeys);
   });
 
   test.each([

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { startLab } from '../lab.js';
+import { startServerFixture } from '../lab.js';
 import { idOf, listOf, type Client } from '../server.js';
 
-/* Templates of datasets and imports (contract 13). */
+/* Tests templates of datasets and imports (contract 13). */
 
-const { server, ann, vaultId, runImport } = await startLab();
+const { server, ann, vaultId, runImport } = await startServerFixture();
 let eve: Client;
 let cat: Client;
 

@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { until } from '../../until.js';
-import { startLab } from '../lab.js';
-import { clientFor, idOf, listOf, send, type Client } from '../server.js';
+import { pollUntil } from '../../until.js';
+import { startServerFixture } from '../lab.js';
+import { clientFor, idOf, listOf, sendRequest, type Client } from '../server.js';
 
-/* The tokens and API keys of a user, over HTTP (contract 2.1; threats A7, A9, A11). */
+/* Tests the tokens and API keys of a user over HTTP (contract 2.1; threats A7, A9, A11). */
 
-const { server, ann } = await startLab();
+const { server, ann } = await startServerFixture();
 let bob: Client;
 beforeAll(async () => {
   bob = await server.user('bob');
@@ -30,7 +30,9 @@ describe('a token', () => {
       expect((await withSecret(secret).get('/v1/user')).json['id']).toBe(ann.user.id);
       const basic = `Basic ${Buffer.from(`${secret}:`).toString('base64')}`;
       for (const authorization of [`Token ${secret}`, `Bearer ${secret}`, basic]) {
-        const answer = await send(server.url, 'GET', '/v1/user', undefined, { authorization });
+        const answer = await sendRequest(server.url, 'GET', '/v1/user', undefined, {
+          authorization,
+        });
         expect([authorization.slice(0, 6), answer.status]).toEqual([
           authorization.slice(0, 6),
           200,
@@ -55,7 +57,7 @@ describe('a token', () => {
     expect(createdToken.json).toMatchObject({ scope: 'read', expires_at });
     const reader = withSecret(createdToken.json['secret']);
     expect((await reader.get('/v2/tokens')).status).toBe(200);
-    // A11: a token that may only read makes no other that may write.
+    // A11: a token with the scope `read` cannot create a token that may write.
     expect((await reader.post('/v2/tokens', { scope: 'read write' })).status).toBe(403);
     expect((await reader.delete(path)).status).toBe(403);
     const renameAnswer = await ann.patch(path, { ...createdToken.json, name: 'desktop' });
@@ -105,7 +107,7 @@ describe('a token', () => {
     expect((await ann.get(path)).json['last_used_at']).toBeNull();
     const before = Date.now();
     await withSecret(createdToken.json['secret']).get('/v1/user');
-    await until(async () => (await ann.get(path)).json['last_used_at'] !== null);
+    await pollUntil(async () => (await ann.get(path)).json['last_used_at'] !== null);
     const usedAt = Date.parse(String((await ann.get(path)).json['last_used_at']));
     expect(usedAt).toBeGreaterThanOrEqual(before);
     expect(usedAt).toBeLessThanOrEqual(Date.now());
@@ -126,7 +128,7 @@ test('the last use is written once for many requests at once', async () => {
   const lastUse = async (): Promise<number | null | undefined> =>
     (await server.catalog.tokens.get(idOf(createdToken)))?.lastUsedAt;
   await busyClient.get('/v1/user');
-  await until(async () => (await lastUse()) !== null);
+  await pollUntil(async () => (await lastUse()) !== null);
   const first = await lastUse();
   await Promise.all(Array.from({ length: 50 }, () => busyClient.get('/v1/user')));
   expect(await lastUse()).toBe(first);

@@ -2,23 +2,30 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { readdir, readlink } from 'node:fs/promises';
 import { connect, type Server, type Socket } from 'node:net';
-import { until } from '../../until.js';
-import { idOf, send, startServer, type Answer, type Client, type TestServer } from '../server.js';
+import { pollUntil } from '../../until.js';
+import {
+  idOf,
+  sendRequest,
+  startServer,
+  type Answer,
+  type Client,
+  type TestServer,
+} from '../server.js';
 
 let server: TestServer;
 let ann: Client;
 let vaultId: number;
-/** A time-out so long that no test waits for it. */
-const idleMs = 3_600_000;
+/** An idle timeout so long that no test reaches it. */
+const longIdleTimeoutMs = 3_600_000;
 beforeAll(async () => {
-  server = await startServer({ limits: { idleMs } });
+  server = await startServer({ limits: { idleMs: longIdleTimeoutMs } });
   ann = await server.user('ann');
   vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
 });
 afterAll(() => server.close());
 
-const content = 'line 1\nline 2\n';
-const md5 = createHash('md5').update(content).digest();
+const fileContent = 'line 1\nline 2\n';
+const contentMd5 = createHash('md5').update(fileContent).digest();
 
 async function newFile(more: object = {}): Promise<{ id: number; url: string; answer: Answer }> {
   const body = { vault_id: vaultId, object_type: 'file', filename: 'f.txt', ...more };
@@ -31,32 +38,35 @@ function putContent(
   body: string,
   headers: Record<string, string> = {},
 ): Promise<Answer> {
-  return send('', 'PUT', url, body, headers);
+  return sendRequest('', 'PUT', url, body, headers);
 }
 
-async function objectOf(id: number): Promise<Record<string, unknown>> {
+async function readObject(id: number): Promise<Record<string, unknown>> {
   return (await ann.get(`/v2/objects/${id}`)).json;
 }
 
-const md5Text = `the body's md5 is ${md5.toString('hex')}, but ${'0'.repeat(32)} was announced`;
-const sizeText = (announced: number): string =>
-  `the body has ${content.length} bytes, but the file was announced with ${announced}`;
+const md5MismatchText = `the body's md5 is ${contentMd5.toString('hex')}, but ${'0'.repeat(32)} was announced`;
+const sizeMismatchText = (announced: number): string =>
+  `the body has ${fileContent.length} bytes, but the file was announced with ${announced}`;
 
 describe('uploads (D8)', () => {
   test.each(['application/json', 'text/csv', 'gzip', 'multipart/form-data', ''])(
     'take the bytes raw as %j, without credentials, and answer 200 with the md5',
     async (type) => {
-      const { id, url } = await newFile({ size: content.length, md5: md5.toString('hex') });
-      const answer = await putContent(url, content, {
-        'content-md5': md5.toString('base64'),
+      const { id, url } = await newFile({
+        size: fileContent.length,
+        md5: contentMd5.toString('hex'),
+      });
+      const answer = await putContent(url, fileContent, {
+        'content-md5': contentMd5.toString('base64'),
         'content-type': type,
       });
       expect([answer.status, answer.text]).toEqual([200, '']);
-      expect(answer.headers.get('etag')).toBe(`"${md5.toString('hex')}"`);
-      expect(await objectOf(id)).toMatchObject({
+      expect(answer.headers.get('etag')).toBe(`"${contentMd5.toString('hex')}"`);
+      expect(await readObject(id)).toMatchObject({
         availability: 'available',
-        size: content.length,
-        md5: md5.toString('hex'),
+        size: fileContent.length,
+        md5: contentMd5.toString('hex'),
       });
     },
   );
@@ -64,18 +74,18 @@ describe('uploads (D8)', () => {
   test('an empty file is a file', async () => {
     const { id, url } = await newFile({ size: 0 });
     expect((await putContent(url, '')).status).toBe(200);
-    expect(await objectOf(id)).toMatchObject({ availability: 'available', size: 0 });
+    expect(await readObject(id)).toMatchObject({ availability: 'available', size: 0 });
   });
 
   test.each([
-    ['too short', { size: 20 }, {}, sizeText(20)],
-    ['too long', { size: 5 }, {}, sizeText(5)],
-    ['another md5 than announced', { md5: '0'.repeat(32) }, {}, md5Text],
+    ['too short', { size: 20 }, {}, sizeMismatchText(20)],
+    ['too long', { size: 5 }, {}, sizeMismatchText(5)],
+    ['another md5 than announced', { md5: '0'.repeat(32) }, {}, md5MismatchText],
     [
       'another md5 than its header',
       {},
       { 'content-md5': Buffer.alloc(16).toString('base64') },
-      md5Text,
+      md5MismatchText,
     ],
     [
       'a malformed Content-MD5',
@@ -85,34 +95,34 @@ describe('uploads (D8)', () => {
     ],
   ])('refuse a body that is %s', async (_name, more, headers, detail) => {
     const { id, url } = await newFile(more);
-    const answer = await putContent(url, content, headers);
+    const answer = await putContent(url, fileContent, headers);
     expect([answer.status, answer.json]).toEqual([400, { detail }]);
-    expect(await objectOf(id)).toMatchObject({ availability: 'unverified' });
+    expect(await readObject(id)).toMatchObject({ availability: 'unverified' });
     expect((await ann.get(`/v2/objects/${id}/download`)).status).toBe(400);
   });
 
   test('without a length come in chunks', async () => {
-    const { id, url } = await newFile({ size: content.length });
+    const { id, url } = await newFile({ size: fileContent.length });
     const body = new ReadableStream<Uint8Array>({
       start(controller) {
-        for (const byte of Buffer.from(content)) controller.enqueue(Uint8Array.of(byte));
+        for (const byte of Buffer.from(fileContent)) controller.enqueue(Uint8Array.of(byte));
         controller.close();
       },
     });
     const response = await fetch(url, { method: 'PUT', body, duplex: 'half' });
     expect(response.status).toBe(200);
-    expect(await objectOf(id)).toMatchObject({ availability: 'available' });
+    expect(await readObject(id)).toMatchObject({ availability: 'available' });
   });
 
   test.each([
-    ['too short', content.length + 1, sizeText(content.length + 1)],
+    ['too short', fileContent.length + 1, sizeMismatchText(fileContent.length + 1)],
     ['too long', 5, 'the body has more than the 5 bytes announced'],
   ])('without a length are refused once they turn out to be %s', async (_name, size, detail) => {
     const { id, url } = await newFile({ size });
-    const body = new Blob([content]).stream();
+    const body = new Blob([fileContent]).stream();
     const response = await fetch(url, { method: 'PUT', body, duplex: 'half' });
     expect([response.status, await response.json()]).toEqual([400, { detail }]);
-    expect(await objectOf(id)).toMatchObject({ availability: 'unverified' });
+    expect(await readObject(id)).toMatchObject({ availability: 'unverified' });
   });
 
   test('that break off leave nothing', async () => {
@@ -125,10 +135,12 @@ describe('uploads (D8)', () => {
         );
       });
       socket.on('close', () => resolve());
-      void until(async () => (await scratch()).length > 0).then(() => socket.destroy());
+      void pollUntil(async () => (await uploadScratchNames()).length > 0).then(() =>
+        socket.destroy(),
+      );
     });
-    expect(await objectOf(id)).toMatchObject({ availability: 'unverified' });
-    await until(async () => (await scratch()).length === 0);
+    expect(await readObject(id)).toMatchObject({ availability: 'unverified' });
+    await pollUntil(async () => (await uploadScratchNames()).length === 0);
     expect(server.logs.filter((line) => line.includes('"error"'))).toEqual([]);
   });
 
@@ -138,16 +150,16 @@ describe('uploads (D8)', () => {
     const answers = await Promise.all(bodies.map((body) => putContent(url, body)));
     expect(answers.map(({ status }) => status)).toEqual(bodies.map(() => 200));
     const { download_url: download } = (await ann.get(`/v2/objects/${id}/download`)).json;
-    expect(bodies).toContain((await send('', 'GET', String(download))).text);
+    expect(bodies).toContain((await sendRequest('', 'GET', String(download))).text);
     const blobs = await readdir(server.data.objects);
     expect(blobs.filter((name) => name.startsWith(`${id}-`))).toHaveLength(1);
   });
 
   test('to the address of a deleted file are refused', async () => {
     const { id, url } = await newFile();
-    await putContent(url, content);
+    await putContent(url, fileContent);
     await ann.delete(`/v2/objects/${id}`);
-    expect((await putContent(url, content)).status).toBe(404);
+    expect((await putContent(url, fileContent)).status).toBe(404);
     expect(
       (await readdir(server.data.objects)).filter((name) => name.startsWith(`${id}-`)),
     ).toEqual([]);
@@ -156,20 +168,20 @@ describe('uploads (D8)', () => {
   test('need their own address: it neither reads nor serves another object', async () => {
     const { id, url } = await newFile();
     const otherFile = await newFile();
-    await putContent(url, content);
-    expect((await send('', 'GET', url)).status).toBe(405);
-    expect((await putContent(url.replace(String(id), String(otherFile.id)), content)).status).toBe(
-      403,
-    );
+    await putContent(url, fileContent);
+    expect((await sendRequest('', 'GET', url)).status).toBe(405);
+    expect(
+      (await putContent(url.replace(String(id), String(otherFile.id)), fileContent)).status,
+    ).toBe(403);
     const { download_url: download } = (await ann.get(`/v2/objects/${id}/download`)).json;
-    expect((await putContent(String(download), content)).status).toBe(405);
+    expect((await putContent(String(download), fileContent)).status).toBe(405);
   });
 });
 
 describe('signed addresses (D7)', () => {
   test('with any one character changed are refused', async () => {
     const { id, url } = await newFile();
-    await putContent(url, content);
+    await putContent(url, fileContent);
     const download = String((await ann.get(`/v2/objects/${id}/download`)).json['download_url']);
     for (const [method, address] of [
       ['PUT', url],
@@ -180,7 +192,7 @@ describe('signed addresses (D7)', () => {
         const char = address[at] ?? '';
         const changedUrl =
           address.slice(0, at) + (char === 'x' ? 'y' : 'x') + address.slice(at + 1);
-        const { status } = await send(
+        const { status } = await sendRequest(
           '',
           method,
           changedUrl,
@@ -189,12 +201,12 @@ describe('signed addresses (D7)', () => {
         expect([changedUrl, [401, 403, 404, 405].includes(status)]).toEqual([changedUrl, true]);
       }
     }
-    expect((await send('', 'GET', download)).text).toBe(content);
+    expect((await sendRequest('', 'GET', download)).text).toBe(fileContent);
   });
 
   test('never show their signature in the log', async () => {
     const { url } = await newFile();
-    await putContent(url, content);
+    await putContent(url, fileContent);
     expect(server.logs.join('\n')).not.toContain(new URL(url).searchParams.get('signature'));
   });
 });
@@ -203,7 +215,7 @@ describe('downloads', () => {
   let address: string;
   beforeAll(async () => {
     const { id, url } = await newFile({ filename: 'page.html', mimetype: 'text/html' });
-    await putContent(url, content);
+    await putContent(url, fileContent);
     address = String((await ann.get(`/v2/objects/${id}/download?redirect=`)).json['download_url']);
   });
 
@@ -215,11 +227,11 @@ describe('downloads', () => {
 
   test('redirect only if requested', async () => {
     const { id, url } = await newFile();
-    await putContent(url, content);
+    await putContent(url, fileContent);
     const redirectAnswer = await ann.get(`/v2/objects/${id}/download?redirect=TRUE`);
     expect(redirectAnswer.status).toBe(302);
-    expect((await send('', 'GET', redirectAnswer.headers.get('location') ?? '')).text).toBe(
-      content,
+    expect((await sendRequest('', 'GET', redirectAnswer.headers.get('location') ?? '')).text).toBe(
+      fileContent,
     );
     for (const query of ['', '?redirect=', '?redirect=False', '?redirect=0']) {
       const answer = await ann.get(`/v2/objects/${id}/download${query}`);
@@ -228,51 +240,51 @@ describe('downloads', () => {
   });
 
   test('are attachments of no type that a browser would run (D9)', async () => {
-    const { headers } = await send('', 'GET', address);
+    const { headers } = await sendRequest('', 'GET', address);
     expect(headers.get('content-type')).toBe('application/octet-stream');
     expect(headers.get('content-disposition')).toMatch(/^attachment;/);
     expect(headers.get('x-content-type-options')).toBe('nosniff');
     expect(headers.get('content-security-policy')).toContain('sandbox');
     expect(headers.get('content-encoding')).toBeNull();
-    expect(headers.get('content-length')).toBe(String(content.length));
+    expect(headers.get('content-length')).toBe(String(fileContent.length));
   });
 
   test.each([
-    ['bytes=0-3', 206, content.slice(0, 4)],
-    ['bytes=5-', 206, content.slice(5)],
-    ['bytes=-3', 206, content.slice(-3)],
-    ['bytes=0-999', 206, content],
-    ['bytes=-999', 206, content],
-    ['bytes=3-1', 200, content],
-    ['bytes=0-1,3-4', 200, content],
-    ['bytes=-', 200, content],
-    ['lines=1-2', 200, content],
+    ['bytes=0-3', 206, fileContent.slice(0, 4)],
+    ['bytes=5-', 206, fileContent.slice(5)],
+    ['bytes=-3', 206, fileContent.slice(-3)],
+    ['bytes=0-999', 206, fileContent],
+    ['bytes=-999', 206, fileContent],
+    ['bytes=3-1', 200, fileContent],
+    ['bytes=0-1,3-4', 200, fileContent],
+    ['bytes=-', 200, fileContent],
+    ['lines=1-2', 200, fileContent],
     ['bytes=14-', 416, undefined],
     ['bytes=99-100', 416, undefined],
     ['bytes=-0', 416, undefined],
   ])('answer the range %s with %d (D10)', async (range, status, text) => {
-    const answer = await send('', 'GET', address, undefined, { range });
+    const answer = await sendRequest('', 'GET', address, undefined, { range });
     expect(answer.status).toBe(status);
     if (text !== undefined) expect(answer.text).toBe(text);
     else {
-      expect(answer.headers.get('content-range')).toBe(`bytes */${content.length}`);
-      const detail = `the file has ${content.length} bytes; the range begins beyond its end`;
+      expect(answer.headers.get('content-range')).toBe(`bytes */${fileContent.length}`);
+      const detail = `the file has ${fileContent.length} bytes; the range begins beyond its end`;
       expect(answer.json).toEqual({ detail });
     }
   });
 
   test('answer HEAD with the length and no body', async () => {
-    const { status, headers, text } = await send('', 'HEAD', address);
+    const { status, headers, text } = await sendRequest('', 'HEAD', address);
     expect([status, headers.get('content-length'), text]).toEqual([
       200,
-      String(content.length),
+      String(fileContent.length),
       '',
     ]);
   });
 
   test('are given up when the client stops reading, and their files are closed (D6)', async () => {
     const { id, url } = await newFile({ filename: 'big' });
-    await putContent(url, 'x'.repeat(40 << 20)); // larger than the buffers of a connection
+    await putContent(url, 'x'.repeat(40 << 20)); // larger than the buffers of a connection, so the upload stalls
     const { json } = await ann.get(`/v2/objects/${id}/download`);
     const { pathname, search } = new URL(String(json['download_url']));
     const http = server.app.nest.getHttpServer() as Server;
@@ -285,15 +297,15 @@ describe('downloads', () => {
       socket.write(`GET ${pathname}${search} HTTP/1.1\r\nHost: x\r\n\r\n`);
       return socket;
     });
-    await until(() => accepted.filter((socket) => socket.writableNeedDrain).length === 5);
+    await pollUntil(() => accepted.filter((socket) => socket.writableNeedDrain).length === 5);
     http.off('connection', accept);
     const stalled = accepted.filter((socket) => socket.writableNeedDrain);
-    if (process.platform === 'linux') expect(await openObjects()).toBe(5);
-    // The limit is so long that the test reaches the stalled state however busy the machine is, and then is cut short.
-    expect(stalled.map((socket) => socket.timeout)).toEqual(sockets.map(() => idleMs));
+    if (process.platform === 'linux') expect(await openObjectCount()).toBe(5);
+    // The timeout is so long that the test reaches the stalled state even on a busy machine; then it is shortened.
+    expect(stalled.map((socket) => socket.timeout)).toEqual(sockets.map(() => longIdleTimeoutMs));
     for (const socket of stalled) socket.setTimeout(1);
-    await until(() => stalled.every((socket) => socket.destroyed));
-    if (process.platform === 'linux') await until(async () => (await openObjects()) === 0);
+    await pollUntil(() => stalled.every((socket) => socket.destroyed));
+    if (process.platform === 'linux') await pollUntil(async () => (await openObjectCount()) === 0);
     for (const socket of sockets) socket.destroy();
     expect((await ann.get('/v1/user')).status).toBe(200);
   });
@@ -309,12 +321,12 @@ describe('downloads', () => {
   });
 });
 
-async function scratch(): Promise<readonly string[]> {
+async function uploadScratchNames(): Promise<readonly string[]> {
   return (await readdir(server.data.scratch)).filter((name) => name.startsWith('upload-'));
 }
 
-/** Number of stored objects that this process has open. */
-async function openObjects(): Promise<number> {
+/** Returns the number of stored objects that this process has open. */
+async function openObjectCount(): Promise<number> {
   const links = await Promise.all(
     (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')),
   );

@@ -2,12 +2,12 @@ import { describe, expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { copyFile, mkdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { deletionVector } from '../../../engine/store/deletion-vector.js';
-import { startLab } from '../lab.js';
-import { grant, idOf, listOf, waitFor } from '../server.js';
+import { startServerFixture } from '../lab.js';
+import { grantPermission, idOf, listOf, waitForJob } from '../server.js';
 
-const { server, ann, vaultId, newDataset, runImport } = await startLab();
+const { server, ann, vaultId, newDataset, runImport } = await startServerFixture();
 
-interface Verified {
+interface VerificationAnswer {
   readonly is_whole: boolean;
   readonly version: number;
   readonly files: number;
@@ -17,13 +17,13 @@ interface Verified {
   readonly task_id: number;
 }
 
-async function verify(id: number): Promise<Verified> {
+async function verifyDataset(id: number): Promise<VerificationAnswer> {
   const answer = await ann.post(`/v2/datasets/${id}/verify`);
   expect([answer.status, answer.text]).toEqual([200, answer.text]);
-  return answer.json as unknown as Verified;
+  return answer.json as unknown as VerificationAnswer;
 }
 
-/** Imports `count` records; returns the commit's id. */
+/** Imports `count` records; returns the id of the commit. */
 async function addRecords(id: number, from: number, count: number): Promise<number> {
   const records = Array.from({ length: count }, (_, i) => ({ n: from + i, word: `w${from + i}`, list: ['a', `b${i}`] })); // prettier-ignore
   return commitImport({ dataset_id: id, records });
@@ -34,7 +34,7 @@ async function commitImport(body: object): Promise<number> {
   return (json['dataset_commits'] as { id: number }[])[0]!.id;
 }
 
-async function remove(id: number, filter: unknown): Promise<number> {
+async function deleteRecords(id: number, filter: unknown): Promise<number> {
   const found = await ann.post(`/v2/datasets/${id}/data`, { filters: [filter], fields: ['_id'], limit: 1_000 }); // prettier-ignore
   const records = found.json['results'] as { _id: string }[];
   expect(records.length).toBeGreaterThan(0);
@@ -46,18 +46,22 @@ const rollBack = async (commit: number): Promise<void> => {
   expect([done.status, done.text]).toEqual([201, done.text]);
 };
 
-/** A dataset of three segments, the second of which has deleted rows. */
-async function damageable(): Promise<{ id: number; paths: readonly string[] }> {
+/** Creates a dataset of three segments, the second of which has deleted rows. */
+async function newDamageableDataset(): Promise<{ id: number; paths: readonly string[] }> {
   const id = await newDataset();
   for (let i = 0; i < 3; i++) await addRecords(id, 100 * i, 40);
-  await remove(id, ['n', 105]);
+  await deleteRecords(id, ['n', 105]);
   const { segments } = await server.store.snapshot(id);
   expect(segments.map(({ deletion }) => deletion?.rows)).toEqual([undefined, 1, undefined]);
   return { id, paths: segments.map(({ path }) => path) };
 }
 
-/** Changes the actions of a log entry and computes the checksum of the entry again. */
-async function forge(id: number, version: number, change: (text: string) => string): Promise<void> {
+/** Changes the actions of a log entry, and recomputes the checksum of the entry. */
+async function forgeLogEntry(
+  id: number,
+  version: number,
+  change: (text: string) => string,
+): Promise<void> {
   const file = server.data.logEntry(id, version);
   const lines = (await readFile(file, 'utf8')).split('\n').slice(0, -1);
   const info = lines.pop()!;
@@ -72,7 +76,7 @@ async function forge(id: number, version: number, change: (text: string) => stri
 describe('POST /v2/datasets/:id/verify', () => {
   test('a dataset without records is whole', async () => {
     const id = await newDataset();
-    const { task_id: _, ...found } = await verify(id);
+    const { task_id: _, ...found } = await verifyDataset(id);
     expect(found).toEqual({ is_whole: true, version: -1, files: 0, records: 0, bytes: 0, differences: [] }); // prettier-ignore
   });
 
@@ -81,16 +85,16 @@ describe('POST /v2/datasets/:id/verify', () => {
     const expectWhole = async (records: number): Promise<void> => {
       const { rows, bytes, version, segments } = await server.store.snapshot(id);
       expect(rows).toBe(records);
-      const { task_id: _, ...found } = await verify(id);
+      const { task_id: _, ...found } = await verifyDataset(id);
       expect(found).toEqual({ is_whole: true, version, files: segments.length, records, bytes, differences: [] }); // prettier-ignore
     };
     const first = await addRecords(id, 0, 50);
     await expectWhole(50);
-    const deletionCommit = await remove(id, ['n__lt', 20]);
+    const deletionCommit = await deleteRecords(id, ['n__lt', 20]);
     await expectWhole(30);
     await rollBack(deletionCommit);
     await expectWhole(50);
-    await remove(id, ['n', 49]);
+    await deleteRecords(id, ['n', 49]);
     for (let i = 1; i < 25; i++) await addRecords(id, 100 * i, 5);
     await server.scheduler.compacted();
     expect((await server.store.snapshot(id)).segments.length).toBeLessThan(20);
@@ -98,7 +102,7 @@ describe('POST /v2/datasets/:id/verify', () => {
     const last = await addRecords(id, 9_000, 3);
     await rollBack(last);
     await expectWhole(49 + 24 * 5);
-    // The entry of a commit may be deleted; the one before it is compared with its own version.
+    // The log entry of a commit may be missing; an older commit is compared with its own version.
     const { json } = await ann.get(`/v2/datasets/${id}/commits`);
     const [newest] = json['data'] as { id: number }[];
     expect((await ann.delete(`/v2/dataset_commits/${newest!.id}`)).status).toBe(200);
@@ -109,7 +113,7 @@ describe('POST /v2/datasets/:id/verify', () => {
   test('its task is one of the background, which administrators see', async () => {
     const id = await newDataset();
     await addRecords(id, 0, 1);
-    const { task_id } = await verify(id);
+    const { task_id } = await verifyDataset(id);
     expect((await server.scheduler.wait(task_id)).status).toBe('completed');
     const path = `/v2/tasks/${task_id}`;
     const ada = await server.user('ada', { role: 'admin' });
@@ -119,18 +123,18 @@ describe('POST /v2/datasets/:id/verify', () => {
   });
 
   test('without waiting, it answers with a task of the user, which keeps what was found', async () => {
-    const { id, paths } = await damageable();
+    const { id, paths } = await newDamageableDataset();
     const file = server.data.datasetFile(id, paths[1]!);
     await truncate(file, (await readFile(file)).length - 1);
-    const { task_id: background, ...found } = await verify(id);
+    const { task_id: background, ...found } = await verifyDataset(id);
     expect(found.is_whole).toBe(false);
     const verifyAnswer = await ann.post(`/v2/datasets/${id}/verify`, { wait: false });
     const type = 'datasets.DatasetVerification';
     expect([verifyAnswer.status, verifyAnswer.json]).toEqual([200, expect.objectContaining({ class_name: 'ECSTask', task_type: type })]); // prettier-ignore
-    const task = await waitFor(ann, `/v2/tasks/${idOf(verifyAnswer)}`);
+    const task = await waitForJob(ann, `/v2/tasks/${idOf(verifyAnswer)}`);
     expect(task.json).toMatchObject({ status: 'completed', task_object: { error_message: null, result: found } }); // prettier-ignore
-    // A later verification removes earlier ones that nobody can ask for, and no other.
-    await verify(id);
+    // A new verification removes earlier ones that nobody can request any more, and no others.
+    await verifyDataset(id);
     expect((await ann.get(`/v2/tasks/${idOf(verifyAnswer)}`)).json).toEqual(task.json);
     expect(await server.catalog.tasks.get(background)).toBeUndefined();
     const listedTasks = listOf(await ann.get(`/v2/tasks?source_object_id=${id}&task_type=${type}`));
@@ -143,15 +147,15 @@ describe('POST /v2/datasets/:id/verify', () => {
     await addRecords(id, 0, 1);
     const reader = await server.user('reader');
     expect((await reader.post(`/v2/datasets/${id}/verify`, { wait: false })).status).toBe(404);
-    await grant(server, vaultId, reader, 'read');
+    await grantPermission(server, vaultId, reader, 'read');
     const verifyAnswer = await reader.post(`/v2/datasets/${id}/verify`, { wait: false });
     const path = `/v2/tasks/${idOf(verifyAnswer)}`;
     const [other, outsider] = [await server.user('other'), await server.user('outsider')];
-    await grant(server, vaultId, other, 'read');
+    await grantPermission(server, vaultId, other, 'read');
     const cancel = { status: 'canceled' };
     expect([(await other.get(path)).status, (await other.patch(path, cancel)).status]).toEqual([200, 403]); // prettier-ignore
     expect((await outsider.get(path)).status).toBe(404);
-    // The task may have ended meanwhile, which is a 400.
+    // The task may have ended already, which gives a 400.
     expect([200, 400]).toContain((await reader.patch(path, cancel)).status);
   });
 
@@ -173,7 +177,7 @@ describe('exactly the damaged file is named (R7)', () => {
   ]; // prettier-ignore
 
   test.each(damages)('%s', async (_, damage, problem) => {
-    const { id, paths } = await damageable();
+    const { id, paths } = await newDamageableDataset();
     for (const [i, path] of paths.entries()) {
       const file = server.data.datasetFile(id, path);
       const otherPaths = paths.filter((other) => other !== path);
@@ -182,12 +186,12 @@ describe('exactly the damaged file is named (R7)', () => {
         file,
         otherPaths.map((other) => server.data.datasetFile(id, other)),
       );
-      const found = await verify(id);
+      const found = await verifyDataset(id);
       const differences = [{ path, problem: expect.stringMatching(problem) }];
       expect([i, found]).toEqual([i, { ...found, is_whole: false, files: 3, records: 119, differences }]); // prettier-ignore
       await rm(file, { recursive: true, force: true });
       await writeFile(file, copy);
-      expect(await verify(id)).toMatchObject({ is_whole: true, differences: [] });
+      expect(await verifyDataset(id)).toMatchObject({ is_whole: true, differences: [] });
     }
   });
 
@@ -202,30 +206,30 @@ describe('exactly the damaged file is named (R7)', () => {
     ['a bound of a string', (text) => text.replace(/(minValues[^}]*word\\":\\")w200/, '$1w201'), /values of column word outside/],
     ['a number of nulls', (text) => text.replace(/(nullCount[^}]*list\\":)0/, '$11'), /^has 0 nulls in column list, the log says 1$/],
   ])('statistics in the log: %s', async (_, change, problem) => {
-    const { id, paths } = await damageable();
-    await forge(id, 2, change);
-    const { differences } = await verify(id);
+    const { id, paths } = await newDamageableDataset();
+    await forgeLogEntry(id, 2, change);
+    const { differences } = await verifyDataset(id);
     expect(differences).toEqual([{ path: paths[2], problem: expect.stringMatching(problem) }]);
   }); // prettier-ignore
 
   test('a deletion vector with a row beyond the end', async () => {
-    const { id, paths } = await damageable();
+    const { id, paths } = await newDamageableDataset();
     const { segments, version } = await server.store.snapshot(id);
     const { encoded, bytes } = segments[1]!.deletion!;
     const vectorBeyond = deletionVector(Int32Array.of(40));
     expect(vectorBeyond.bytes).toBe(bytes);
-    await forge(id, version, (text) => text.replace(encoded, () => vectorBeyond.encoded));
+    await forgeLogEntry(id, version, (text) => text.replace(encoded, () => vectorBeyond.encoded));
     const problem = 'has 40 rows, and its deletion vector deletes row 40';
-    expect((await verify(id)).differences).toEqual([{ path: paths[1], problem }]);
+    expect((await verifyDataset(id)).differences).toEqual([{ path: paths[1], problem }]);
   });
 });
 
 describe('the log and the catalogue', () => {
   test('a log entry that does not match its checksum is named', async () => {
-    const { id } = await damageable();
+    const { id } = await newDamageableDataset();
     const file = server.data.logEntry(id, 1);
     await writeFile(file, (await readFile(file, 'utf8')).replace('"add"', '"add" '));
-    expect(await verify(id)).toMatchObject({
+    expect(await verifyDataset(id)).toMatchObject({
       is_whole: false,
       version: 3,
       files: 0,
@@ -237,33 +241,33 @@ describe('the log and the catalogue', () => {
     ['in the middle', 1, 0, /00001\.json is missing, but 0+2\.json exists/],
     ['at the end', 3, 3, /00003\.json is missing; the catalogue knows version 3/],
   ])('a missing log entry %s is named', async (_, version, files, problem) => {
-    const { id } = await damageable();
+    const { id } = await newDamageableDataset();
     await rm(server.data.logEntry(id, version));
-    const { differences, ...found } = await verify(id);
+    const { differences, ...found } = await verifyDataset(id);
     expect([found.is_whole, found.version, found.files]).toEqual([false, 3, files]);
     expect(differences[0]).toEqual({ path: '_delta_log', problem: expect.stringMatching(problem) });
     expect(differences.every(({ path }) => path === '_delta_log')).toBe(true);
   });
 
   test('a dataset that is refused is verified as well, also when its task has to wait', async () => {
-    const { id } = await damageable();
+    const { id } = await newDamageableDataset();
     await rm(server.data.logEntry(id, 2));
     await server.catalog.datasets.update(id, { availability: 'unavailable' });
-    const found = await Promise.all([1, 2, 3, 4].map(() => verify(id)));
+    const found = await Promise.all([1, 2, 3, 4].map(() => verifyDataset(id)));
     for (const { differences } of found)
       expect(differences).toEqual([{ path: '_delta_log', problem: expect.stringMatching(/00002\.json is missing/) }]); // prettier-ignore
     const verifyAnswer = await ann.post(`/v2/datasets/${id}/verify`, { wait: false });
-    const task = await waitFor(ann, `/v2/tasks/${idOf(verifyAnswer)}`);
+    const task = await waitForJob(ann, `/v2/tasks/${idOf(verifyAnswer)}`);
     expect(task.json['task_object']).toMatchObject({
       result: { differences: found[0]!.differences },
     });
   });
 
   test('counts of the catalogue that differ are named', async () => {
-    const { id } = await damageable();
-    // A segment that never was: the log says one record more than before.
-    await forge(id, 2, (text) => text.replace('numRecords\\":40', 'numRecords\\":41'));
-    const { differences } = await verify(id);
+    const { id } = await newDamageableDataset();
+    // The forged log entry claims one record more than the segment has.
+    await forgeLogEntry(id, 2, (text) => text.replace('numRecords\\":40', 'numRecords\\":41'));
+    const { differences } = await verifyDataset(id);
     expect(differences.map(({ problem }) => problem)).toEqual([
       'its segments have 120 records, the catalogue says 119',
       expect.stringMatching(/^has 120 records after commit \d+, which says 119$/),
@@ -278,10 +282,10 @@ test('imports and verifications at the same time do not disturb each other', asy
   const adding = (async () => {
     for (let i = 1; i < 12; i++) await addRecords(id, 10 * i, 3);
   })();
-  const found: Verified[] = [];
-  for (let i = 0; i < 6; i++) found.push(await verify(id));
+  const found: VerificationAnswer[] = [];
+  for (let i = 0; i < 6; i++) found.push(await verifyDataset(id));
   await adding;
-  found.push(await verify(id));
+  found.push(await verifyDataset(id));
   for (const { differences, version, records } of found) {
     expect(differences).toEqual([]);
     expect(records % 3).toBe(0);

@@ -1,17 +1,17 @@
 import { expect, test } from '@jest/globals';
 import { gunzipSync } from 'node:zlib';
-import { startLab } from '../lab.js';
-import { idOf, listOf, waitFor } from '../server.js';
+import { startServerFixture } from '../lab.js';
+import { idOf, listOf, waitForJob } from '../server.js';
 
 let datasetId: number;
-const { server, ann, vaultId, newFile } = await startLab();
+const { server, ann, vaultId, newFile } = await startServerFixture();
 
 async function newDataset(fields: readonly object[] = []): Promise<void> {
   const name = `d${Math.random()}`;
   datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name, fields }));
 }
 
-/** Imports records, or a file's when given an id; returns its error and the codes of its warnings. */
+/** Imports records, or the records of a file if `source` is an id; returns the error and the codes of the warnings. */
 async function importRecords(source: readonly object[] | number, more: object = {}) {
   const sourceParams =
     typeof source === 'number' ? { object_id: source } : { data_records: source };
@@ -22,43 +22,43 @@ async function importRecords(source: readonly object[] | number, more: object = 
     ...more,
   });
   expect([createdImport.status, createdImport.text]).toEqual([201, expect.any(String)]);
-  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
+  const { json } = await waitForJob(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
   const { validation } = json['metadata'] as { validation: { warnings: { code: number }[] } };
   return [json['error_message'], validation.warnings.map(({ code }) => code)] as const;
 }
 
-async function values(name: string, filters: readonly unknown[] = []): Promise<unknown[]> {
+async function fieldValues(name: string, filters: readonly unknown[] = []): Promise<unknown[]> {
   const body = { filters, fields: [name] };
   const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, body);
   return (json['results'] as Record<string, unknown>[]).map((row) => row[name]);
 }
 
-async function typeOf(name: string): Promise<unknown> {
+async function fieldTypeOf(name: string): Promise<unknown> {
   return listOf(await ann.get(`/v2/datasets/${datasetId}/fields?name=${name}`))[0]?.['data_type'];
 }
 
 test('a later import widens long to double, for queries, facets, exports and further imports', async () => {
   await newDataset();
   expect(await importRecords([{ af: 0, l: [1], o: { n: 3 } }])).toEqual([null, []]);
-  expect(await typeOf('af')).toBe('long');
+  expect(await fieldTypeOf('af')).toBe('long');
   const [error, codes] = await importRecords([{ af: 0.5, l: [2.5, 1], o: { n: 1e300 } }]);
   expect([error, new Set(codes)]).toEqual([null, new Set([301])]);
   for (const name of ['af', 'l', 'o.n'])
-    expect([name, await typeOf(name)]).toEqual([name, 'double']);
-  expect(await values('af')).toEqual([0, 0.5]);
-  expect(await values('l')).toEqual([[1], [2.5, 1]]);
-  expect(await values('o')).toEqual([{ n: 3 }, { n: 1e300 }]);
-  expect(await values('af', [['af__lt', 0.4]])).toEqual([0]);
+    expect([name, await fieldTypeOf(name)]).toEqual([name, 'double']);
+  expect(await fieldValues('af')).toEqual([0, 0.5]);
+  expect(await fieldValues('l')).toEqual([[1], [2.5, 1]]);
+  expect(await fieldValues('o')).toEqual([{ n: 3 }, { n: 1e300 }]);
+  expect(await fieldValues('af', [['af__lt', 0.4]])).toEqual([0]);
   const facets = { af: { facet_type: 'stats' }, 'o.n': { facet_type: 'terms' } };
   const body = { limit: 0, facets };
   const answer = await ann.post(`/v2/datasets/${datasetId}/data`, body);
   expect(answer.json['facets']).toMatchObject({ af: { count: 2, sum: 0.5, min: 0, max: 0.5 } });
   expect(await importRecords([{ af: 7 }])).toEqual([null, []]);
-  expect(await values('af')).toEqual([0, 0.5, 7]);
+  expect(await fieldValues('af')).toEqual([0, 0.5, 7]);
 
   for (const format of ['csv', 'json']) {
     const createdExport = await ann.post('/v2/dataset_exports', { dataset_id: datasetId, format, params: { fields: ['af'] } }); // prettier-ignore
-    const done = await waitFor(ann, `/v2/dataset_exports/${idOf(createdExport)}`);
+    const done = await waitForJob(ann, `/v2/dataset_exports/${idOf(createdExport)}`);
     expect(done.json['error_message']).toBeNull();
     const file = await fetch(`${server.url}/v2/dataset_exports/${idOf(createdExport)}/download`, {
       headers: { authorization: `Bearer ${ann.token}` },
@@ -75,12 +75,12 @@ test('a text that no string holds makes an undeclared field a text, at once or l
   const longText = 'beta '.repeat(10_000);
   await newDataset();
   expect(await importRecords([{ t: 'Alpha', u: [longText], v: 1 }, { u: 'x' }])).toEqual([null, [306]]);
-  expect([await typeOf('t'), await typeOf('u')]).toEqual(['string', 'text']);
+  expect([await fieldTypeOf('t'), await fieldTypeOf('u')]).toEqual(['string', 'text']);
   expect(await importRecords([{ t: longText, u: 'y' }])).toEqual([null, [302, 306]]);
-  expect(await typeOf('t')).toBe('text');
-  expect(await values('t')).toEqual(['Alpha', null, longText]);
-  expect(await values('t', [['t', 'alpha']])).toEqual(['Alpha']);
-  expect(await values('t', [['t', 'beta']])).toEqual([longText]);
+  expect(await fieldTypeOf('t')).toBe('text');
+  expect(await fieldValues('t')).toEqual(['Alpha', null, longText]);
+  expect(await fieldValues('t', [['t', 'alpha']])).toEqual(['Alpha']);
+  expect(await fieldValues('t', [['t', 'beta']])).toEqual([longText]);
   expect(await importRecords([{ t: 'gamma' }])).toEqual([null, []]);
 
   for (const [name, text, field] of [
@@ -94,7 +94,7 @@ test('a text that no string holds makes an undeclared field a text, at once or l
     await newDataset();
     const [error, codes] = await importRecords(await newFile(name, text));
     expect([name, error, new Set(codes)]).toEqual([name, null, new Set([306])]);
-    expect([name, await typeOf(field)]).toEqual([name, 'text']);
+    expect([name, await fieldTypeOf(field)]).toEqual([name, 'text']);
   }
 }); // prettier-ignore
 
@@ -110,7 +110,7 @@ test('declared types stay, and so does every type under strict validation', asyn
   }
   const [error] = await importRecords([{ m: 0.5 }], { validation_params: { strict_validation: true } });
   expect(error).toContain('0.5 is not a valid long');
-  expect([await typeOf('n'), await typeOf('t'), await typeOf('m')]).toEqual(['long', 'string', 'long']);
+  expect([await fieldTypeOf('n'), await fieldTypeOf('t'), await fieldTypeOf('m')]).toEqual(['long', 'string', 'long']);
   expect((await importRecords([{ k: 1 }], { target_fields: [{ name: 'k', data_type: 'long' }] }))[0]).toBeNull();
   expect((await importRecords([{ k: 0.5 }]))[0]).toContain('0.5 is not a valid long');
 }); // prettier-ignore

@@ -1,23 +1,23 @@
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { beforeAll, expect, test } from '@jest/globals';
-import { random } from '../../random.js';
+import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
-import { startLab } from '../lab.js';
+import { startServerFixture } from '../lab.js';
 import { idOf } from '../server.js';
 
 /*
- * Words without a field against `grep` over the lines of the bundled ClinVar file (examples/SOURCES.md): a word is what letters and
- * digits on neither side continue.
+ * Compares searches for words without a field with `countLinesWith` over the lines of the bundled ClinVar file (examples/SOURCES.md). A word has no
+ * letter or digit immediately before or after it.
  */
 
-const path = 'examples/clinvar_grch38_2026_69k.vcf.gz';
-const { ann, vaultId, runImport } = await startLab();
+const vcfPath = 'examples/clinvar_grch38_2026_69k.vcf.gz';
+const { ann, vaultId, runImport } = await startServerFixture();
 let datasetId: number;
-let lines: readonly string[];
+let vcfLines: readonly string[];
 beforeAll(async () => {
-  const bytes = readFileSync(path);
-  lines = gunzipSync(bytes).toString().split('\n').filter((line) => line !== '' && !line.startsWith('#')); // prettier-ignore
+  const bytes = readFileSync(vcfPath);
+  vcfLines = gunzipSync(bytes).toString().split('\n').filter((line) => line !== '' && !line.startsWith('#')); // prettier-ignore
   const file = {
     vault_id: vaultId,
     object_type: 'file',
@@ -30,13 +30,13 @@ beforeAll(async () => {
   await runImport({ dataset_id: datasetId, object_id: idOf(object) });
 });
 
-/** The number of lines with words, given as a regular expression. */
-function grep(pattern: string): number {
+/** Returns the number of lines that match a regular expression. */
+function countLinesWith(pattern: string): number {
   const expression = new RegExp(`(?<![a-z0-9])(?:${pattern})(?![a-z0-9])`, 'i');
-  return lines.filter((line) => expression.test(line)).length;
+  return vcfLines.filter((line) => expression.test(line)).length;
 }
 
-async function total(query: string): Promise<unknown> {
+async function queryTotal(query: string): Promise<unknown> {
   const { status, json } = await ann.post(`/v2/datasets/${datasetId}/data`, { query, limit: 0 });
   return status === 200 ? json['total'] : json;
 }
@@ -51,23 +51,23 @@ test.each([
   ['missense*', 'missense[a-z0-9]*'],
   ['nucleot?de', 'nucleot[a-z0-9]de'],
 ])('%s finds the lines that grep finds', async (query, pattern) => {
-  expect(await total(query)).toBe(grep(pattern));
+  expect(await queryTotal(query)).toBe(countLinesWith(pattern));
 });
 
 test('both words, and neither, are found as by grep', async () => {
-  const bothCount = lines.filter((line) => /breast/i.test(line) && /cancer/i.test(line)).length;
-  expect(await total('breast AND cancer')).toBe(bothCount);
-  expect(await total('+breast -cancer')).toBe(grep('breast') - bothCount);
+  const bothCount = vcfLines.filter((line) => /breast/i.test(line) && /cancer/i.test(line)).length;
+  expect(await queryTotal('breast AND cancer')).toBe(bothCount);
+  expect(await queryTotal('+breast -cancer')).toBe(countLinesWith('breast') - bothCount);
 });
 
 test(`words of the file are found wherever they stand (STRANDLAKE_SEED=${seed})`, async () => {
-  const next = random(seed);
+  const next = seededRandom(seed);
   for (let i = 0; i < 25; i++) {
-    const line = lines[Math.floor(next() * lines.length)]!;
+    const line = vcfLines[Math.floor(next() * vcfLines.length)]!;
     const names = /CLNDN=([^;]*)/.exec(line)?.[1]?.split(/[^A-Za-z]+/).filter((word) => word.length > 4); // prettier-ignore
     const word = names?.[Math.floor(next() * names.length)];
     if (word === undefined) continue;
-    expect([word, await total(word)]).toEqual([word, grep(word)]);
+    expect([word, await queryTotal(word)]).toEqual([word, countLinesWith(word)]);
   }
 });
 
@@ -80,7 +80,7 @@ test('records with both words come before records with one, on every page', asyn
     const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, { query: 'breast cancer', offset, limit: 100 }); // prettier-ignore
     return (json['results'] as unknown[]).map(isBoth);
   };
-  const bothTotal = (await total('breast AND cancer')) as number;
+  const bothTotal = (await queryTotal('breast AND cancer')) as number;
   expect(new Set(await ask(0))).toEqual(new Set([true]));
   expect(await ask(bothTotal - 50)).toEqual(Array.from({ length: 100 }, (_, i) => i < 50));
 });

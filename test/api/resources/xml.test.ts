@@ -1,52 +1,52 @@
 import { gzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
-import { startLab } from '../lab.js';
-import { idOf, send, waitFor } from '../server.js';
+import { startServerFixture } from '../lab.js';
+import { idOf, sendRequest, waitForJob } from '../server.js';
 
-const { ann, vaultId } = await startLab();
+const { ann, vaultId } = await startServerFixture();
 
-// Several pieces, in groups of many elements and of none.
-const count = 30_000;
-const items = Array.from({ length: count }, (_, i) => {
+// Enough elements for several chunks, in groups of which some have many elements and some none.
+const itemCount = 30_000;
+const itemTexts = Array.from({ length: itemCount }, (_, i) => {
   const border = i % 1000 === 999 ? '</group>\n<group/><group name="g">' : '';
   return `<item n="${i}"><symbol>GENE${i % 7}</symbol><note>${'some words '.repeat(12)}</note></item>${border}\n`;
 });
-const text = `<?xml version="1.0"?>\n<set><group>\n${items.join('')}</group></set>\n`;
+const xmlText = `<?xml version="1.0"?>\n<set><group>\n${itemTexts.join('')}</group></set>\n`;
 
 async function importFile(filename: string, content: string | Buffer, readerParams: object) {
   const datasetId = idOf(
     await ann.post('/v2/datasets', { vault_id: vaultId, name: `${filename} records` }),
   );
   const file = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename });
-  await send('', 'PUT', String(file.json['upload_url']), content);
+  await sendRequest('', 'PUT', String(file.json['upload_url']), content);
   const createdImport = await ann.post('/v2/dataset_imports', {
     dataset_id: datasetId,
     object_id: idOf(file),
     reader_params: readerParams,
   });
-  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
+  const { json } = await waitForJob(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
   const query = async (body: object) =>
     (await ann.post(`/v2/datasets/${datasetId}/data`, body)).json as Record<string, unknown>;
   return { json, query };
 }
 
 test.each([
-  ['a.xml', text],
-  ['b.xml.gz', gzipSync(text, { level: 1 })],
+  ['a.xml', xmlText],
+  ['b.xml.gz', gzipSync(xmlText, { level: 1 })],
 ])('%s is read in pieces, each from the depth at which it begins', async (name, content) => {
   const { json, query } = await importFile(name, content, { item_depth: 2 });
   expect(json).toMatchObject({ status: 'completed', error_message: null });
-  expect((await query({ limit: 0 }))['total']).toBe(count);
+  expect((await query({ limit: 0 }))['total']).toBe(itemCount);
   const found = await query({ filters: [['@n', '29999']] });
   expect(found['results']).toMatchObject([{ '@n': '29999', symbol: 'GENE4' }]);
   expect((await query({ filters: [['symbol', 'GENE3']], limit: 0 }))['total']).toBe(4286);
 });
 
 test('an error names its line and column far behind the first piece', async () => {
-  const at = text.indexOf('<note>', 3_000_000);
-  const badText = `${text.slice(0, at)}&x;${text.slice(at)}`;
-  const line = text.slice(0, at).split('\n').length;
-  const column = at - text.lastIndexOf('\n', at);
+  const at = xmlText.indexOf('<note>', 3_000_000);
+  const badText = `${xmlText.slice(0, at)}&x;${xmlText.slice(at)}`;
+  const line = xmlText.slice(0, at).split('\n').length;
+  const column = at - xmlText.lastIndexOf('\n', at);
   const { json, query } = await importFile('c.xml', badText, { item_depth: 2 });
   expect(json['status']).toBe('failed');
   expect(json['error_message']).toContain(`c.xml, line ${line}: column ${column}: the entity &x;`);

@@ -9,18 +9,16 @@ import {
 } from '../../../engine/catalog/access.js';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
 import type { Permission } from '../../../engine/catalog/permission.js';
-import { everyRow, publicationOf, CatalogWorld } from './world.js';
+import { allRowsPage, publicationOf, CatalogFixture } from './world.js';
 
-/*
- * A2: every kind of user against every kind of thing and level; the expected answers come from one table.
- */
+/* A2: tests every kind of user with every kind of resource and level; one table holds the expected answers. */
 
-let world: CatalogWorld;
-const createdPeople = new Map<string, CreatedUser>();
+let catalogFixture: CatalogFixture;
+const usersByPerson = new Map<string, CreatedUser>();
 const resourceIds = new Map<string, ReadonlyMap<AccessKind, number>>();
 let otherOwnersExport: number;
 
-const persons = [
+const personRoles = [
   'primary owner',
   'admin',
   'owner',
@@ -31,11 +29,11 @@ const persons = [
   'other account',
   'other admin',
 ] as const;
-type Person = (typeof persons)[number];
+type Person = (typeof personRoles)[number];
 const vaultKinds = ['general', 'public', 'personal'] as const;
 type VaultKind = (typeof vaultKinds)[number];
 
-/** The permission of each person in each vault of `owner`; none where there is no entry. */
+/** The permission of each person in each vault of `owner`; a missing entry means none. */
 const expectedPermissions: Readonly<Record<VaultKind, Partial<Record<Person, Permission>>>> = {
   general: {
     'primary owner': 'admin',
@@ -64,7 +62,7 @@ const expectedPermissions: Readonly<Record<VaultKind, Partial<Record<Person, Per
   },
 };
 
-const kinds: readonly AccessKind[] = [
+const accessKinds: readonly AccessKind[] = [
   'vault',
   'object',
   'dataset',
@@ -74,35 +72,37 @@ const kinds: readonly AccessKind[] = [
   'commit',
   'task',
 ];
-const levels: readonly Permission[] = ['read', 'write', 'admin'];
+const permissionLevels: readonly Permission[] = ['read', 'write', 'admin'];
 
 beforeAll(async () => {
-  world = await CatalogWorld.make();
-  for (const person of persons) {
+  catalogFixture = await CatalogFixture.openInMemory();
+  for (const person of personRoles) {
     const email = `${person.replaceAll(' ', '-')}@example.org`;
     const domain = person.startsWith('other') ? 'elsewhere' : 'acme';
     const role = person === 'admin' || person === 'other admin' ? 'admin' : 'member';
-    createdPeople.set(person, await world.user(email, domain, role));
+    usersByPerson.set(person, await catalogFixture.createUserOf(email, domain, role));
   }
-  // The first user of each account is its primary owner; here `other account` shall be a plain member.
-  await world.catalog.users.update(createdPeople.get('other account')!.user.id, { role: 'member' });
-  for (const kind of vaultKinds) resourceIds.set(kind, await makeThings(kind));
+  // The first user of each account is its primary owner; the person `other account` must be an ordinary member.
+  await catalogFixture.catalog.users.update(usersByPerson.get('other account')!.user.id, {
+    role: 'member',
+  });
+  for (const kind of vaultKinds) resourceIds.set(kind, await makeResources(kind));
 });
-afterAll(() => world.catalog.close());
+afterAll(() => catalogFixture.catalog.close());
 
-async function makeThings(kind: VaultKind): Promise<ReadonlyMap<AccessKind, number>> {
-  const { catalog } = world;
-  const owner = createdPeople.get('owner')!;
+async function makeResources(kind: VaultKind): Promise<ReadonlyMap<AccessKind, number>> {
+  const { catalog } = catalogFixture;
+  const owner = usersByPerson.get('owner')!;
   const ownerIds = { accountId: owner.account.id, userId: owner.user.id };
   const isPublic = kind === 'public';
   const vault =
     kind === 'personal'
       ? owner.vault
       : await catalog.vaults.create({ ...ownerIds, name: kind, isPublic });
-  for (const permission of levels) {
+  for (const permission of permissionLevels) {
     await catalog.vaultPermissions.grant(
       vault.id,
-      { userId: createdPeople.get(`granted ${permission}`)!.user.id },
+      { userId: usersByPerson.get(`granted ${permission}`)!.user.id },
       permission,
     );
   }
@@ -113,7 +113,7 @@ async function makeThings(kind: VaultKind): Promise<ReadonlyMap<AccessKind, numb
     userId: owner.user.id,
     storageClass: 'Standard',
   });
-  const task = await world.import(owner, dataset.id);
+  const task = await catalogFixture.queueImport(owner, dataset.id);
   const publication = await publicationOf(catalog, task);
   await catalog.publish(publication);
   const createdExport = await catalog.exports.create({
@@ -122,7 +122,7 @@ async function makeThings(kind: VaultKind): Promise<ReadonlyMap<AccessKind, numb
     format: 'json',
   });
   if (kind === 'public') {
-    const reader = createdPeople.get('member')!;
+    const reader = usersByPerson.get('member')!;
     const byReader = { accountId: reader.account.id, userId: reader.user.id };
     const readersExport = await catalog.exports.create({
       ...byReader,
@@ -144,16 +144,16 @@ async function makeThings(kind: VaultKind): Promise<ReadonlyMap<AccessKind, numb
   ]);
 }
 
-async function outcome(
+async function accessOutcome(
   person: Person,
   scope: 'read' | 'read write',
   kind: AccessKind,
   id: number,
   level: Permission,
 ): Promise<string> {
-  const principal = await world.principal(createdPeople.get(person)!.user.id, scope);
+  const principal = await catalogFixture.readPrincipal(usersByPerson.get(person)!.user.id, scope);
   try {
-    const row = await requirePermission(world.catalog, principal, kind, id, level);
+    const row = await requirePermission(catalogFixture.catalog, principal, kind, id, level);
     expect(row.id).toBe(id);
     return 'allowed';
   } catch (error) {
@@ -161,25 +161,23 @@ async function outcome(
   }
 }
 
-for (const person of persons) {
+for (const person of personRoles) {
   for (const vaultKind of vaultKinds) {
     test(`A2: ${person} on a ${vaultKind} vault`, async () => {
       const permission = expectedPermissions[vaultKind][person];
-      const heldLevel = permission === undefined ? -1 : levels.indexOf(permission);
-      for (const kind of kinds) {
+      const heldLevel = permission === undefined ? -1 : permissionLevels.indexOf(permission);
+      for (const kind of accessKinds) {
         const id = resourceIds.get(vaultKind)!.get(kind)!;
-        for (const [rank, level] of levels.entries()) {
-          // Readers may do anything with their own exports, and the owner made the things of this test.
+        for (const [rank, level] of permissionLevels.entries()) {
+          // Readers may do anything with their own exports, and the resources of this test belong to the owner.
           const isOwn = kind === 'export' && person === 'owner' && level === 'write';
           const right =
             heldLevel < 0 ? 'not-found' : rank <= heldLevel || isOwn ? 'allowed' : 'forbidden';
           const scoped = right === 'not-found' || level === 'read' ? right : 'forbidden';
-          expect([kind, level, await outcome(person, 'read write', kind, id, level)]).toEqual([
-            kind,
-            level,
-            right,
-          ]);
-          expect([kind, level, await outcome(person, 'read', kind, id, level)]).toEqual([
+          expect([kind, level, await accessOutcome(person, 'read write', kind, id, level)]).toEqual(
+            [kind, level, right],
+          );
+          expect([kind, level, await accessOutcome(person, 'read', kind, id, level)]).toEqual([
             kind,
             level,
             scoped,
@@ -191,17 +189,17 @@ for (const person of persons) {
 }
 
 test('A3: every list shows exactly what single checks allow', async () => {
-  const { catalog } = world;
-  for (const person of persons) {
-    const principal = await world.principal(createdPeople.get(person)!.user.id);
+  const { catalog } = catalogFixture;
+  for (const person of personRoles) {
+    const principal = await catalogFixture.readPrincipal(usersByPerson.get(person)!.user.id);
     const viewer = viewerOf(principal);
     const readable = new Set<number>();
-    const all = await catalog.vaults.list({ viewer: null }, everyRow);
-    expect(all.total).toBe(persons.length + 2);
+    const all = await catalog.vaults.list({ viewer: null }, allRowsPage);
+    expect(all.total).toBe(personRoles.length + 2);
     for (const vault of all.rows) {
       if ((await permissionOn(catalog, principal, vault.id)) !== null) readable.add(vault.id);
     }
-    const vaults = await catalog.vaults.list({ viewer }, everyRow);
+    const vaults = await catalog.vaults.list({ viewer }, allRowsPage);
     expect(new Set(vaults.rows.map((row) => row.id))).toEqual(readable);
     expect(vaults.total).toBe(readable.size);
 
@@ -212,64 +210,70 @@ test('A3: every list shows exactly what single checks allow', async () => {
       shownKinds.map((vault) => resourceIds.get(vault)!.get(kind)!).sort();
     const rowIds = (rows: readonly { readonly id: number }[]): number[] =>
       rows.map((row) => row.id).sort();
-    expect(rowIds((await catalog.objects.list({ viewer }, everyRow)).rows)).toEqual(ids('object'));
-    expect(rowIds((await catalog.datasets.list({ viewer }, everyRow)).rows)).toEqual(
+    expect(rowIds((await catalog.objects.list({ viewer }, allRowsPage)).rows)).toEqual(
+      ids('object'),
+    );
+    expect(rowIds((await catalog.datasets.list({ viewer }, allRowsPage)).rows)).toEqual(
       ids('dataset'),
     );
-    expect(rowIds((await catalog.imports.list({ viewer }, everyRow)).rows)).toEqual(ids('import'));
-    expect(rowIds((await catalog.commits.list({ viewer }, everyRow)).rows)).toEqual(ids('commit'));
-    const exports = (await catalog.exports.list({ viewer }, everyRow)).rows;
+    expect(rowIds((await catalog.imports.list({ viewer }, allRowsPage)).rows)).toEqual(
+      ids('import'),
+    );
+    expect(rowIds((await catalog.commits.list({ viewer }, allRowsPage)).rows)).toEqual(
+      ids('commit'),
+    );
+    const exports = (await catalog.exports.list({ viewer }, allRowsPage)).rows;
     expect(rowIds(exports.filter((row) => row.id !== otherOwnersExport))).toEqual(ids('export'));
-    expect((await catalog.fields.list({ viewer }, everyRow)).total).toBe(2 * shownKinds.length);
-    const tasks = await catalog.tasks.list({ viewer }, everyRow);
+    expect((await catalog.fields.list({ viewer }, allRowsPage)).total).toBe(2 * shownKinds.length);
+    const tasks = await catalog.tasks.list({ viewer }, allRowsPage);
     const isElsewhere = person.startsWith('other'); // tasks are listed within the account
     const hasPublic = shownKinds.includes('public');
     expect(tasks.total).toBe(isElsewhere ? 0 : 3 * shownKinds.length + (hasPublic ? 1 : 0));
-    for (const permission of levels) {
-      const someVaults = await catalog.vaults.list({ viewer, permission }, everyRow);
-      const rank = levels.indexOf(permission);
+    for (const permission of permissionLevels) {
+      const someVaults = await catalog.vaults.list({ viewer, permission }, allRowsPage);
+      const rank = permissionLevels.indexOf(permission);
       for (const row of someVaults.rows) {
         const heldPermission = await permissionOn(catalog, principal, row.id);
-        expect(levels.indexOf(heldPermission!)).toBeGreaterThanOrEqual(rank);
+        expect(permissionLevels.indexOf(heldPermission!)).toBeGreaterThanOrEqual(rank);
       }
     }
   }
 });
 
 test("a reader may cancel and delete their own export, but not another user's", async () => {
-  const task = (await world.catalog.exports.get(otherOwnersExport))!.taskId!;
-  expect(await outcome('member', 'read write', 'export', otherOwnersExport, 'write')).toBe(
+  const task = (await catalogFixture.catalog.exports.get(otherOwnersExport))!.taskId!;
+  expect(await accessOutcome('member', 'read write', 'export', otherOwnersExport, 'write')).toBe(
     'allowed',
   );
-  expect(await outcome('member', 'read write', 'task', task, 'write')).toBe('allowed');
-  expect(await outcome('member', 'read', 'task', task, 'write')).toBe('forbidden');
-  expect(await outcome('granted read', 'read write', 'export', otherOwnersExport, 'write')).toBe(
-    'forbidden',
-  );
-  expect(await outcome('granted write', 'read write', 'export', otherOwnersExport, 'write')).toBe(
-    'allowed',
-  );
+  expect(await accessOutcome('member', 'read write', 'task', task, 'write')).toBe('allowed');
+  expect(await accessOutcome('member', 'read', 'task', task, 'write')).toBe('forbidden');
+  expect(
+    await accessOutcome('granted read', 'read write', 'export', otherOwnersExport, 'write'),
+  ).toBe('forbidden');
+  expect(
+    await accessOutcome('granted write', 'read write', 'export', otherOwnersExport, 'write'),
+  ).toBe('allowed');
 });
 
 test('unknown and out-of-range ids are not found', async () => {
   for (const id of [0, -1, 1.5, 1e300, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53]) {
-    for (const kind of kinds)
-      expect(await outcome('owner', 'read write', kind, id, 'read')).toBe('not-found');
+    for (const kind of accessKinds)
+      expect(await accessOutcome('owner', 'read write', kind, id, 'read')).toBe('not-found');
   }
 });
 
 test('a read token may not change anything', async () => {
-  const principal = await world.principal(createdPeople.get('owner')!.user.id, 'read');
+  const principal = await catalogFixture.readPrincipal(usersByPerson.get('owner')!.user.id, 'read');
   expect(() => requireScope(principal, 'write')).toThrow('scope read');
   expect(() => requireScope(principal, 'read')).not.toThrow();
 });
 
 test('A4: a revoked grant and a deactivated user lose all access', async () => {
-  const { catalog } = world;
-  const createdUser = await world.user('leaver@example.org');
+  const { catalog } = catalogFixture;
+  const createdUser = await catalogFixture.createUserOf('leaver@example.org');
   const vaultId = resourceIds.get('general')!.get('vault')!;
   await catalog.vaultPermissions.grant(vaultId, { userId: createdUser.user.id }, 'read');
-  const { rows } = await catalog.vaultPermissions.list({ vaultId }, everyRow);
+  const { rows } = await catalog.vaultPermissions.list({ vaultId }, allRowsPage);
   expect(rows).toContainEqual(expect.objectContaining({ userId: createdUser.user.id, level: 1 }));
   expect(await permissionOn(catalog, createdUser, vaultId)).toBe('read');
   await catalog.vaultPermissions.grant(vaultId, { userId: createdUser.user.id }, 'write');

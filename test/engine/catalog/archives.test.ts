@@ -2,57 +2,60 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { ArchiveTable } from '../../../engine/catalog/archives.js';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
-import { CatalogWorld } from './world.js';
+import { CatalogFixture } from './world.js';
 
-/* The tasks of archives: when they begin, and what they make of their dataset. */
+/* Tests the tasks of archives: when they begin, and how they change the dataset. */
 
-let world: CatalogWorld;
+let catalogFixture: CatalogFixture;
 let ann: CreatedUser;
 let datasetId: number;
 beforeEach(async () => {
-  world = await CatalogWorld.make();
-  ann = await world.user('ann@example.org');
-  datasetId = await world.dataset(ann);
+  catalogFixture = await CatalogFixture.openInMemory();
+  ann = await catalogFixture.createUserOf('ann@example.org');
+  datasetId = await catalogFixture.createDataset(ann);
 });
-afterEach(() => world.catalog.close());
+afterEach(() => catalogFixture.catalog.close());
 
-async function queued(table: ArchiveTable, storageClass: string): Promise<TaskRow> {
-  const dataset = (await world.catalog.datasets.get(datasetId))!;
+async function queueArchiveTask(table: ArchiveTable, storageClass: string): Promise<TaskRow> {
+  const dataset = (await catalogFixture.catalog.datasets.get(datasetId))!;
   const owner = { userId: ann.user.id, accountId: ann.user.accountId };
   return (await table.create({ dataset, storageClass, ...owner })).task;
 }
 
-/** Availability, which object and dataset share, and storage class. */
-async function stateOf(): Promise<string> {
-  const dataset = (await world.catalog.datasets.get(datasetId))!;
-  const object = (await world.catalog.objects.get(datasetId))!;
+/** Returns the availability, which must be the same for the object and the dataset, and the storage class. */
+async function archiveStateOf(): Promise<string> {
+  const dataset = (await catalogFixture.catalog.datasets.get(datasetId))!;
+  const object = (await catalogFixture.catalog.objects.get(datasetId))!;
   expect(object.availability).toBe(dataset.availability);
   return `${dataset.availability} ${dataset.storageClass}`;
 }
 
 test('a snapshot begins when every earlier task of the dataset has ended and no later one runs', async () => {
-  const { tasks, snapshots } = world.catalog;
-  const before = await world.import(ann, datasetId);
-  const snapshot = await queued(snapshots, 'Archive');
-  const after = await world.import(ann, datasetId);
-  const otherImport = await world.import(ann, await world.dataset(ann, 'other'));
+  const { tasks, snapshots } = catalogFixture.catalog;
+  const before = await catalogFixture.queueImport(ann, datasetId);
+  const snapshot = await queueArchiveTask(snapshots, 'Archive');
+  const after = await catalogFixture.queueImport(ann, datasetId);
+  const otherImport = await catalogFixture.queueImport(
+    ann,
+    await catalogFixture.createDataset(ann, 'other'),
+  );
   const onlySnapshot = { ids: [snapshot.id] };
   expect(await tasks.claim(onlySnapshot)).toBeUndefined();
   expect((await tasks.claim())?.id).toBe(before.id);
   expect(await tasks.claim(onlySnapshot)).toBeUndefined();
   await tasks.complete(before.id);
-  expect((await tasks.claim())?.id).toBe(after.id); // imports have precedence
+  expect((await tasks.claim())?.id).toBe(after.id); // an import precedes the snapshot
   expect(await tasks.claim(onlySnapshot)).toBeUndefined();
   await tasks.requeue(after.id);
   expect((await tasks.claim(onlySnapshot))?.id).toBe(snapshot.id);
-  // The import that is left waits, and those of other datasets do not.
+  // The remaining import of the dataset waits for the snapshot; imports of other datasets do not.
   expect((await tasks.claim())?.id).toBe(otherImport.id);
   expect(await tasks.claim()).toBeUndefined();
 });
 
 test('the dataset follows the status of a snapshot', async () => {
-  const { tasks, snapshots } = world.catalog;
-  const before = await stateOf();
+  const { tasks, snapshots } = catalogFixture.catalog;
+  const before = await archiveStateOf();
   expect(before).toBe('available Standard');
   const ends: readonly (readonly [(id: number) => Promise<unknown>, string])[] = [
     [(id) => tasks.fail(id, 'reason'), before],
@@ -60,21 +63,21 @@ test('the dataset follows the status of a snapshot', async () => {
     [(id) => tasks.complete(id), 'archived Archive'],
   ];
   for (const [end, state] of ends) {
-    const task = await queued(snapshots, 'Archive');
-    expect(await stateOf()).toBe('available Archive');
+    const task = await queueArchiveTask(snapshots, 'Archive');
+    expect(await archiveStateOf()).toBe('available Archive');
     await tasks.claim();
-    expect(await stateOf()).toBe('unavailable Archive');
+    expect(await archiveStateOf()).toBe('unavailable Archive');
     await tasks.requeue(task.id);
-    expect(await stateOf()).toBe('available Archive');
+    expect(await archiveStateOf()).toBe('available Archive');
     await tasks.claim();
     await end(task.id);
-    expect(await stateOf()).toBe(state);
+    expect(await archiveStateOf()).toBe(state);
   }
 });
 
 test('the dataset follows the status of a restore', async () => {
-  const { tasks, snapshots, restores } = world.catalog;
-  const { id, resourceId } = await queued(snapshots, 'Archive');
+  const { tasks, snapshots, restores } = catalogFixture.catalog;
+  const { id, resourceId } = await queueArchiveTask(snapshots, 'Archive');
   await tasks.claim();
   await snapshots.update(resourceId, { logVersion: 3, bytes: 44, checksum: 'c' });
   await tasks.complete(id);
@@ -84,28 +87,28 @@ test('the dataset follows the status of a restore', async () => {
     [(task) => tasks.complete(task), 'available Temporary'],
   ];
   for (const [end, state] of ends) {
-    const task = await queued(restores, 'Temporary');
-    expect(await stateOf()).toBe('restoring Temporary');
+    const task = await queueArchiveTask(restores, 'Temporary');
+    expect(await archiveStateOf()).toBe('restoring Temporary');
     expect(await restores.get(task.resourceId)).toMatchObject({ logVersion: 3, bytes: 44, checksum: 'c', previousClass: 'Archive' }); // prettier-ignore
     await tasks.claim();
     await tasks.requeue(task.id);
-    expect(await stateOf()).toBe('restoring Temporary');
+    expect(await archiveStateOf()).toBe('restoring Temporary');
     await tasks.claim();
     await end(task.id);
-    expect(await stateOf()).toBe(state);
+    expect(await archiveStateOf()).toBe(state);
   }
 });
 
 test('a damaged dataset stays unavailable when its waiting snapshot is canceled, or a restart queues it again', async () => {
-  const { tasks, snapshots, datasets } = world.catalog;
-  const first = await queued(snapshots, 'Archive');
+  const { tasks, snapshots, datasets } = catalogFixture.catalog;
+  const first = await queueArchiveTask(snapshots, 'Archive');
   await datasets.update(datasetId, { availability: 'unavailable' });
   expect(await tasks.claim()).toBeUndefined();
   await tasks.cancel(first.id);
-  expect(await stateOf()).toBe('unavailable Standard');
+  expect(await archiveStateOf()).toBe('unavailable Standard');
   await datasets.update(datasetId, { availability: 'available' });
-  await queued(snapshots, 'Archive');
+  await queueArchiveTask(snapshots, 'Archive');
   await tasks.claim();
   await tasks.requeueRunning();
-  expect(await stateOf()).toBe('unavailable Archive');
+  expect(await archiveStateOf()).toBe('unavailable Archive');
 });

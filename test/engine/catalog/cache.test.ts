@@ -6,74 +6,85 @@ import { afterAll, afterEach, beforeEach, expect, test } from '@jest/globals';
 import { openCatalog, type Catalog } from '../../../engine/catalog/catalog.js';
 import { createUser, type CreatedUser } from '../../../engine/catalog/create-user.js';
 import type { Viewer } from '../../../engine/catalog/permission.js';
-import { random } from '../../random.js';
-import { everyRow, key } from './world.js';
+import { seededRandom } from '../../random.js';
+import { allRowsPage, tokenHashKey } from './world.js';
 import { seed } from '../../seed.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'catalog-kept-'));
-let server: Catalog;
-let command: Catalog;
-let file = 0;
+let serverCatalog: Catalog;
+let commandCatalog: Catalog;
+let catalogFileCount = 0;
 let owner: CreatedUser;
 let member: CreatedUser;
-let vault: number;
-let dataset: number;
-const secret = 'a-secret-of-thirty-characters-';
+let cachedVaultId: number;
+let cachedDatasetId: number;
+const tokenSecret = 'a-secret-of-thirty-characters-';
 
 beforeEach(async () => {
-  const path = join(folder, `${++file}.sqlite`);
-  server = await openCatalog(path);
-  command = await openCatalog(path, 'command');
+  const path = join(folder, `${++catalogFileCount}.sqlite`);
+  serverCatalog = await openCatalog(path);
+  commandCatalog = await openCatalog(path, 'command');
   const createUserWith = (email: string) =>
-    server.transaction((tx) =>
-      createUser(tx, { email, domain: 'acme', token: { secret: secretOf(email) } }, key),
+    serverCatalog.transaction((tx) =>
+      createUser(
+        tx,
+        { email, domain: 'acme', token: { secret: tokenSecretOf(email) } },
+        tokenHashKey,
+      ),
     );
   owner = await createUserWith('a@acme.org');
   member = await createUserWith('b@acme.org');
   const general = { accountId: owner.account.id, userId: owner.user.id, name: 'shared' };
-  vault = (await server.vaults.create(general)).id;
+  cachedVaultId = (await serverCatalog.vaults.create(general)).id;
   const objectOwner = {
-    vaultId: vault,
+    vaultId: cachedVaultId,
     parentId: null,
     userId: owner.user.id,
     storageClass: 'Standard',
   };
-  dataset = (await server.datasets.create({ ...objectOwner, filename: 'variants' })).dataset.id;
+  cachedDatasetId = (await serverCatalog.datasets.create({ ...objectOwner, filename: 'variants' }))
+    .dataset.id;
 });
 afterEach(async () => {
-  await command.close();
-  await server.close();
+  await commandCatalog.close();
+  await serverCatalog.close();
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-function secretOf(email: string): string {
-  return email.charAt(0) + secret.slice(1);
+function tokenSecretOf(email: string): string {
+  return email.charAt(0) + tokenSecret.slice(1);
 }
 
-/** The rows that a request looks up by their keys, from the cache and by other statements. */
+/** Returns the rows that a request looks up by key: once from the cache, once read by other statements. */
 async function cachedAndFresh(): Promise<{ readonly kept: unknown; readonly fresh: unknown }> {
   const { user } = member;
   const viewer: Viewer = { userId: user.id, accountId: user.accountId, role: 'member' };
-  const token = await server.tokens.authenticate(secretOf(user.email), key);
-  const { rows } = await server.tokens.list({ userId: user.id }, everyRow);
-  const permissions = await server.vaults.permissions(viewer, [vault]);
+  const token = await serverCatalog.tokens.authenticate(tokenSecretOf(user.email), tokenHashKey);
+  const { rows } = await serverCatalog.tokens.list({ userId: user.id }, allRowsPage);
+  const permissions = await serverCatalog.vaults.permissions(viewer, [cachedVaultId]);
   const cachedRows = {
-    user: await server.users.get(user.id),
-    account: await server.accounts.get(user.accountId),
+    user: await serverCatalog.users.get(user.id),
+    account: await serverCatalog.accounts.get(user.accountId),
     token,
-    permission: await server.vaults.permission(viewer, vault),
-    object: await server.objects.get(dataset),
-    dataset: await server.datasets.get(dataset),
-    fields: await server.fields.all(dataset),
+    permission: await serverCatalog.vaults.permission(viewer, cachedVaultId),
+    object: await serverCatalog.objects.get(cachedDatasetId),
+    dataset: await serverCatalog.datasets.get(cachedDatasetId),
+    fields: await serverCatalog.fields.all(cachedDatasetId),
   };
   const freshRows = {
-    user: await server.users.byEmail(user.email),
-    account: await server.accounts.byDomain('acme'),
+    user: await serverCatalog.users.byEmail(user.email),
+    account: await serverCatalog.accounts.byDomain('acme'),
     token: rows.find((row) => row.revokedAt === null),
-    permission: permissions.get(vault) ?? null,
-    object: (await server.objects.list({ viewer: null, ids: [dataset] }, everyRow)).rows[0],
-    dataset: (await server.datasets.list({ viewer: null, ids: [dataset] }, everyRow)).rows[0],
-    fields: (await server.fields.list({ viewer: null, datasetId: dataset }, everyRow)).rows,
+    permission: permissions.get(cachedVaultId) ?? null,
+    object: (
+      await serverCatalog.objects.list({ viewer: null, ids: [cachedDatasetId] }, allRowsPage)
+    ).rows[0],
+    dataset: (
+      await serverCatalog.datasets.list({ viewer: null, ids: [cachedDatasetId] }, allRowsPage)
+    ).rows[0],
+    fields: (
+      await serverCatalog.fields.list({ viewer: null, datasetId: cachedDatasetId }, allRowsPage)
+    ).rows,
   };
   return { kept: cachedRows, fresh: freshRows };
 }
@@ -84,23 +95,27 @@ test('a permission revoked by another process is gone with the next event', asyn
     accountId: owner.account.id,
     role: 'member',
   };
-  await server.vaultPermissions.grant(vault, { userId: member.user.id }, 'write');
-  expect(await server.vaults.permission(viewer, vault)).toBe('write');
-  expect(await server.tokens.authenticate(secretOf('b@acme.org'), key)).toBeDefined();
-  expect((await server.users.get(member.user.id))?.isActive).toBe(true);
-  await command.vaultPermissions.grant(vault, { userId: member.user.id }, null);
-  await command.tokens.revoke(member.token!.row.id);
-  await command.users.update(member.user.id, { isActive: false });
+  await serverCatalog.vaultPermissions.grant(cachedVaultId, { userId: member.user.id }, 'write');
+  expect(await serverCatalog.vaults.permission(viewer, cachedVaultId)).toBe('write');
+  expect(
+    await serverCatalog.tokens.authenticate(tokenSecretOf('b@acme.org'), tokenHashKey),
+  ).toBeDefined();
+  expect((await serverCatalog.users.get(member.user.id))?.isActive).toBe(true);
+  await commandCatalog.vaultPermissions.grant(cachedVaultId, { userId: member.user.id }, null);
+  await commandCatalog.tokens.revoke(member.token!.row.id);
+  await commandCatalog.users.update(member.user.id, { isActive: false });
   await setImmediate();
-  expect(await server.vaults.permission(viewer, vault)).toBeNull();
-  expect(await server.tokens.authenticate(secretOf('b@acme.org'), key)).toBeUndefined();
-  expect((await server.users.get(member.user.id))?.isActive).toBe(false);
+  expect(await serverCatalog.vaults.permission(viewer, cachedVaultId)).toBeNull();
+  expect(
+    await serverCatalog.tokens.authenticate(tokenSecretOf('b@acme.org'), tokenHashKey),
+  ).toBeUndefined();
+  expect((await serverCatalog.users.get(member.user.id))?.isActive).toBe(false);
 });
 
 test('what another process commits is seen by the next event, however much the event before had to do', async () => {
   const seenTexts: (string | undefined)[] = [];
   const look = async (): Promise<void> => {
-    seenTexts.push((await server.users.get(member.user.id))?.firstName);
+    seenTexts.push((await serverCatalog.users.get(member.user.id))?.firstName);
   };
   for (const rounds of [0, 1, 5, 20]) {
     await look();
@@ -108,8 +123,9 @@ test('what another process commits is seen by the next event, however much the e
       await nextTick();
       await look();
     }
-    // The commit and the reads before it are in one event; the event behind it has a version of its own.
-    void command.users.update(member.user.id, { firstName: `after ${rounds}` });
+    // The first commit and the reads before it are in one turn of the event loop; this commit follows in another turn, so it is a new
+    // version.
+    void commandCatalog.users.update(member.user.id, { firstName: `after ${rounds}` });
     await setImmediate();
     await look();
     expect(seenTexts.at(-1)).toBe(`after ${rounds}`);
@@ -126,57 +142,68 @@ test('a permission revoked by this process is gone at once', async () => {
     accountId: owner.account.id,
     role: 'member',
   };
-  await server.vaultPermissions.grant(vault, { userId: member.user.id }, 'write');
-  expect(await server.vaults.permission(viewer, vault)).toBe('write');
-  await server.vaultPermissions.grant(vault, { userId: member.user.id }, null);
-  expect(await server.vaults.permission(viewer, vault)).toBeNull();
-  expect(await server.tokens.authenticate(secretOf('b@acme.org'), key)).toBeDefined();
-  await server.tokens.revoke(member.token!.row.id);
-  expect(await server.tokens.authenticate(secretOf('b@acme.org'), key)).toBeUndefined();
+  await serverCatalog.vaultPermissions.grant(cachedVaultId, { userId: member.user.id }, 'write');
+  expect(await serverCatalog.vaults.permission(viewer, cachedVaultId)).toBe('write');
+  await serverCatalog.vaultPermissions.grant(cachedVaultId, { userId: member.user.id }, null);
+  expect(await serverCatalog.vaults.permission(viewer, cachedVaultId)).toBeNull();
+  expect(
+    await serverCatalog.tokens.authenticate(tokenSecretOf('b@acme.org'), tokenHashKey),
+  ).toBeDefined();
+  await serverCatalog.tokens.revoke(member.token!.row.id);
+  expect(
+    await serverCatalog.tokens.authenticate(tokenSecretOf('b@acme.org'), tokenHashKey),
+  ).toBeUndefined();
 });
 
 test('a cached token expires', async () => {
   const token = { userId: member.user.id, expiresAt: 2_000 };
-  const createdToken = await server.tokens.create(token, key);
-  expect(await server.tokens.authenticate(createdToken.secret, key, 1_999)).toBeDefined();
-  expect(await server.tokens.authenticate(createdToken.secret, key, 2_000)).toBeUndefined();
+  const createdToken = await serverCatalog.tokens.create(token, tokenHashKey);
+  expect(
+    await serverCatalog.tokens.authenticate(createdToken.secret, tokenHashKey, 1_999),
+  ).toBeDefined();
+  expect(
+    await serverCatalog.tokens.authenticate(createdToken.secret, tokenHashKey, 2_000),
+  ).toBeUndefined();
 });
 
 test('rows of an open transaction are neither visible outside it nor cached', async () => {
-  const before = await server.users.get(member.user.id);
-  const failed = server.transaction(async (tx) => {
+  const before = await serverCatalog.users.get(member.user.id);
+  const failed = serverCatalog.transaction(async (tx) => {
     await tx.users.update(member.user.id, { firstName: 'Nobody' });
     expect((await tx.users.get(member.user.id))?.firstName).toBe('Nobody');
     await setImmediate();
-    expect(await server.users.get(member.user.id)).toEqual(before);
+    expect(await serverCatalog.users.get(member.user.id)).toEqual(before);
     throw new Error('no');
   });
   await expect(failed).rejects.toThrow('no');
-  expect(await server.users.get(member.user.id)).toEqual(before);
+  expect(await serverCatalog.users.get(member.user.id)).toEqual(before);
 });
 
 test('cached rows equal the stored ones, whichever process has changed them', async () => {
-  const next = random(seed);
+  const next = seededRandom(seed);
   const belowEnd = (end: number): number => Math.floor(next() * end);
   const pick = <T>(list: readonly T[]): T => list[belowEnd(list.length)]!;
   const changes: readonly ((at: Catalog) => Promise<unknown>)[] = [
     (at) =>
       at.vaultPermissions.grant(
-        vault,
+        cachedVaultId,
         { userId: member.user.id },
         pick(['read', 'write', 'admin', null] as const),
       ),
-    (at) => at.vaults.update(vault, { isPublic: next() < 0.5 }),
+    (at) => at.vaults.update(cachedVaultId, { isPublic: next() < 0.5 }),
     (at) => at.users.update(member.user.id, { firstName: `name ${belowEnd(1000)}` }),
-    (at) => at.objects.update(dataset, { description: `text ${belowEnd(1000)}` }),
-    (at) => at.datasets.update(dataset, { availability: pick(['available', 'archived'] as const) }),
-    (at) => at.fields.create({ datasetId: dataset, name: `f${belowEnd(1e9)}` }),
+    (at) => at.objects.update(cachedDatasetId, { description: `text ${belowEnd(1000)}` }),
+    (at) =>
+      at.datasets.update(cachedDatasetId, {
+        availability: pick(['available', 'archived'] as const),
+      }),
+    (at) => at.fields.create({ datasetId: cachedDatasetId, name: `f${belowEnd(1e9)}` }),
     (at) => at.tokens.touch(member.token!.row, Date.now() + 1e9 + belowEnd(1000)),
     () => setImmediate(),
   ];
   for (let i = 0; i < 300; i++) {
     const isOther = next() < 0.5;
-    await pick(changes)(isOther ? command : server);
+    await pick(changes)(isOther ? commandCatalog : serverCatalog);
     if (isOther) await setImmediate();
     const { kept, fresh } = await cachedAndFresh();
     expect({ seed, i, ...(kept as object) }).toEqual({ seed, i, ...(fresh as object) });

@@ -7,10 +7,10 @@ import { openCatalog } from '../../../engine/catalog/catalog.js';
 import { commitTable, type CommitTable } from '../../../engine/catalog/commits.js';
 import { SqliteDatabase } from '../../../engine/catalog/database.js';
 import { sql } from '../../../engine/catalog/sql.js';
-import { publicationOf, CatalogWorld } from './world.js';
+import { publicationOf, CatalogFixture } from './world.js';
 
 const startTime = Date.UTC(2026, 0, 1);
-/** The times at which the commits of the dataset completed, in the order of versions. */
+/** The times at which the commits of the dataset completed, in the order of the versions. */
 const commitTimes = Array.from({ length: 30 }, (_, i) => startTime + i * 1_000);
 
 let folder: string;
@@ -18,28 +18,28 @@ let db: SqliteDatabase;
 let commits: CommitTable;
 let datasetId: number;
 /** The ids of the commits, in the order of `commitTimes`. */
-let ids: readonly number[];
+let createdCommitIds: readonly number[];
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'strandlake-commits-'));
   const file = join(folder, 'catalog.sqlite');
-  const newWorld = new CatalogWorld(await openCatalog(file));
-  const ann = await newWorld.user('ann@example.org');
-  datasetId = await newWorld.dataset(ann);
-  const otherDataset = await newWorld.dataset(ann, 'other');
+  const newWorld = new CatalogFixture(await openCatalog(file));
+  const ann = await newWorld.createUserOf('ann@example.org');
+  datasetId = await newWorld.createDataset(ann);
+  const otherDataset = await newWorld.createDataset(ann, 'other');
   const commitIds: number[] = [];
   for (const [i, time] of commitTimes.entries()) {
     for (const id of [datasetId, otherDataset]) {
-      const task = await newWorld.import(ann, id);
+      const task = await newWorld.queueImport(ann, id);
       await newWorld.catalog.tasks.claim();
-      // A merge has every second version.
+      // Every second version is a merge.
       const change = { logVersion: 2 * i, time, recordsModified: 1 + i };
       const publication = await publicationOf(newWorld.catalog, task, change);
       await newWorld.catalog.publish(publication);
       if (id === datasetId) commitIds.push(publication.commitId);
     }
   }
-  ids = commitIds;
+  createdCommitIds = commitIds;
   await newWorld.catalog.close();
   db = new SqliteDatabase(file);
   commits = commitTable(db);
@@ -49,46 +49,51 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-const newestAt = async (time: number): Promise<number | undefined> =>
+const newestCommitAt = async (time: number): Promise<number | undefined> =>
   (await commits.lastAt(datasetId, time))?.id;
 
 test('finds the last commit that had completed at a time, of that dataset alone', async () => {
-  expect(await newestAt(startTime - 1)).toBeUndefined();
+  expect(await newestCommitAt(startTime - 1)).toBeUndefined();
   for (const [i, time] of commitTimes.entries())
-    expect([await newestAt(time), await newestAt(time + 999)]).toEqual([ids[i], ids[i]]);
-  expect(await newestAt(Date.UTC(9999, 0, 1))).toBe(ids.at(-1));
+    expect([await newestCommitAt(time), await newestCommitAt(time + 999)]).toEqual([
+      createdCommitIds[i],
+      createdCommitIds[i],
+    ]);
+  expect(await newestCommitAt(Date.UTC(9999, 0, 1))).toBe(createdCommitIds.at(-1));
   expect(await commits.lastAt(datasetId + 1_000, startTime)).toBeUndefined();
 });
 
 test('passes over commits that are not completed, and those that completed later than they began', async () => {
-  await db.run(sql`UPDATE commits SET status = 'running' WHERE id = ${ids[29]!}`);
-  expect(await newestAt(commitTimes[29]!)).toBe(ids[28]);
+  await db.run(sql`UPDATE commits SET status = 'running' WHERE id = ${createdCommitIds[29]!}`);
+  expect(await newestCommitAt(commitTimes[29]!)).toBe(createdCommitIds[28]);
   const lateCommits = JSON.stringify([['running', 'completed', commitTimes[29]! + 5]]);
-  // There are more commits than a statement returns.
-  for (const id of ids.slice(4, 29))
+  // The test has more commits than one statement returns.
+  for (const id of createdCommitIds.slice(4, 29))
     await db.run(sql`UPDATE commits SET timestamps = ${lateCommits} WHERE id = ${id}`);
-  expect(await newestAt(commitTimes[29]!)).toBe(ids[3]);
-  expect(await newestAt(commitTimes[29]! + 5)).toBe(ids[28]);
+  expect(await newestCommitAt(commitTimes[29]!)).toBe(createdCommitIds[3]);
+  expect(await newestCommitAt(commitTimes[29]! + 5)).toBe(createdCommitIds[28]);
 });
 
 test('as_of refuses a commit that is not completed, and names its status', async () => {
   const readableVersion = (_: number, version: number) => Promise.resolve(version);
   const context = { catalog: { commits }, store: { readableVersion } };
-  expect(await resolveAsOf(context, datasetId, ids[3])).toEqual({
-    commit_id: ids[3],
+  expect(await resolveAsOf(context, datasetId, createdCommitIds[3])).toEqual({
+    commit_id: createdCommitIds[3],
     version: 6,
   });
-  await db.run(sql`UPDATE commits SET status = 'running' WHERE id = ${ids[3]!}`);
-  await expect(resolveAsOf(context, datasetId, ids[3])).rejects.toMatchObject({
+  await db.run(sql`UPDATE commits SET status = 'running' WHERE id = ${createdCommitIds[3]!}`);
+  await expect(resolveAsOf(context, datasetId, createdCommitIds[3])).rejects.toMatchObject({
     code: 'invalid',
     fields: {
-      as_of: [`Commit ${ids[3]} is running: only a completed commit is a version of the dataset.`],
+      as_of: [
+        `Commit ${createdCommitIds[3]} is running: only a completed commit is a version of the dataset.`,
+      ],
     },
   });
 });
 
 test('an append adds what it changes', async () => {
-  expect(await commits.get(ids[4]!)).toMatchObject({
+  expect(await commits.get(createdCommitIds[4]!)).toMatchObject({
     recordsModified: 5,
     recordsAdded: 5,
     recordsChanged: 0,

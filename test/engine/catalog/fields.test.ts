@@ -1,19 +1,19 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
-import { everyRow, publicationOf, CatalogWorld } from './world.js';
+import { allRowsPage, publicationOf, CatalogFixture } from './world.js';
 
-let world: CatalogWorld;
+let catalogFixture: CatalogFixture;
 let ann: CreatedUser;
 let datasetId: number;
 beforeEach(async () => {
-  world = await CatalogWorld.make();
-  ann = await world.user('ann@example.org');
-  datasetId = await world.dataset(ann);
+  catalogFixture = await CatalogFixture.openInMemory();
+  ann = await catalogFixture.createUserOf('ann@example.org');
+  datasetId = await catalogFixture.createDataset(ann);
 });
-afterEach(() => world.catalog.close());
+afterEach(() => catalogFixture.catalog.close());
 
 test('a new field has the defaults that clients know', async () => {
-  const field = await world.catalog.fields.create({ datasetId, name: 'Petal.Width' });
+  const field = await catalogFixture.catalog.fields.create({ datasetId, name: 'Petal.Width' });
   expect(field).toMatchObject({
     path: ['Petal.Width'],
     title: 'Petal.Width',
@@ -29,11 +29,11 @@ test('a new field has the defaults that clients know', async () => {
     dependsOn: [],
     urlTemplate: null,
   });
-  expect(await world.catalog.fields.get(field.id)).toEqual(field);
+  expect(await catalogFixture.catalog.fields.get(field.id)).toEqual(field);
 });
 
 test('lists by ordering, then the others, by name', async () => {
-  const { fields } = world.catalog;
+  const { fields } = catalogFixture.catalog;
   for (const [name, ordering] of [
     ['d', null],
     ['c', null],
@@ -43,17 +43,17 @@ test('lists by ordering, then the others, by name', async () => {
   ] as const) {
     await fields.create({ datasetId, name, ordering });
   }
-  const names = (await fields.list({ viewer: null, datasetId }, everyRow)).rows.map(
+  const names = (await fields.list({ viewer: null, datasetId }, allRowsPage)).rows.map(
     (row) => row.name,
   );
   expect(names).toEqual(['z', 'b', 'a', 'c', 'd']);
   expect((await fields.all(datasetId)).map((row) => row.name)).toEqual(names);
-  const listedFields = await fields.list({ viewer: null, datasetId, name: 'a' }, everyRow);
+  const listedFields = await fields.list({ viewer: null, datasetId, name: 'a' }, allRowsPage);
   expect([listedFields.total, listedFields.rows[0]?.name]).toEqual([1, 'a']);
 });
 
 test('names that are taken, reserved or invalid are refused', async () => {
-  const { fields } = world.catalog;
+  const { fields } = catalogFixture.catalog;
   await fields.create({ datasetId, name: 'gene' });
   for (const name of ['gene', '', ' ', '_id', '_x', 'a__b', 'a\0b', '\ud800', 'x'.repeat(1_001)]) {
     await expect(fields.create({ datasetId, name })).rejects.toMatchObject({
@@ -67,7 +67,7 @@ test('names that are taken, reserved or invalid are refused', async () => {
 });
 
 test('an edit changes everything but the name and a fixed type', async () => {
-  const { fields } = world.catalog;
+  const { fields } = catalogFixture.catalog;
   const { id } = await fields.create({ datasetId, name: 'gene', entityType: 'gene' });
   const edited = await fields.edit(id, {
     name: 'gene',
@@ -93,11 +93,11 @@ test('an edit changes everything but the name and a fixed type', async () => {
 });
 
 test('once a dataset has data, fields cannot be deleted, is_list is fixed and _commit is read-only', async () => {
-  const { catalog } = world;
+  const { catalog } = catalogFixture;
   const spareField = await catalog.fields.create({ datasetId, name: 'spare' });
   await catalog.fields.delete(spareField.id);
   expect(await catalog.fields.get(spareField.id)).toBeUndefined();
-  const task = await world.import(ann, datasetId);
+  const task = await catalogFixture.queueImport(ann, datasetId);
   await catalog.publish(await publicationOf(catalog, task));
   const [gene, commit] = await catalog.fields.all(datasetId);
   await expect(catalog.fields.edit(gene!.id, { isList: true })).rejects.toThrow(
@@ -111,7 +111,7 @@ test('once a dataset has data, fields cannot be deleted, is_list is fixed and _c
 });
 
 test('the fields of a dataset are those of the last commit, even if they were read before', async () => {
-  const { catalog } = world;
+  const { catalog } = catalogFixture;
   const names = async (): Promise<string[]> =>
     (await catalog.fields.all(datasetId)).map(({ name, title }) => `${name}=${title}`);
   expect(await names()).toEqual([]);

@@ -5,8 +5,8 @@ import {
   requireFullPath,
 } from '../../../engine/catalog/full-path.js';
 
-/** text ==> domain | vault | path, where `-` is the caller's own. */
-const cases = `
+/** Each line is `text ==> domain | vault | path`, where `-` stands for the caller's own domain or vault. */
+const fullPathCases = `
 ~                              ==> - | - | /
 ~/                             ==> - | - | /
 ~/x                            ==> - | - | /x
@@ -29,7 +29,7 @@ acme:lab:/folder1/a:b:/c       ==> acme | lab | /folder1/a:b:/c
 acme:lab:a: b/c                ==> acme | lab | /a: b/c
 `;
 
-for (const line of cases.trim().split('\n')) {
+for (const line of fullPathCases.trim().split('\n')) {
   const [text = '', result = ''] = line.split('==>').map((part) => part.trim());
   test(`reads ${text}`, () => {
     const [domain, vault, path] = result.split(' | ');

@@ -4,30 +4,30 @@ import type { ObjectFilter } from '../../../engine/catalog/object-list.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import type { Viewer } from '../../../engine/catalog/permission.js';
 import type { VaultRow } from '../../../engine/catalog/vaults.js';
-import { everyRow, seeded, CatalogWorld } from './world.js';
+import { allRowsPage, seededBelow, CatalogFixture } from './world.js';
 
-let world: CatalogWorld;
+let catalogFixture: CatalogFixture;
 let ann: CreatedUser;
 let viewer: Viewer;
-let lab: VaultRow;
-/** Every object that Ann may read, and its full path. */
+let labVault: VaultRow;
+/** All objects that Ann may read, with their full paths. */
 let rows: readonly ObjectRow[];
 let fullPaths: ReadonlyMap<number, string>;
 
 beforeAll(async () => {
-  world = await CatalogWorld.make();
-  const { catalog } = world;
-  ann = await world.user('ann@example.org');
-  viewer = await world.viewer(ann.user.id);
-  const eve = await world.user('eve@elsewhere.org', 'elsewhere');
+  catalogFixture = await CatalogFixture.openInMemory();
+  const { catalog } = catalogFixture;
+  ann = await catalogFixture.createUserOf('ann@example.org');
+  viewer = await catalogFixture.viewerFor(ann.user.id);
+  const eve = await catalogFixture.createUserOf('eve@elsewhere.org', 'elsewhere');
   const vault = (by: CreatedUser, name: string, isPublic = false): Promise<VaultRow> =>
     catalog.vaults.create({ accountId: by.account.id, userId: by.user.id, name, isPublic });
-  lab = await vault(ann, 'Lab');
+  labVault = await vault(ann, 'Lab');
   const open = await vault(eve, 'Open', true);
   const hidden = await vault(eve, 'Hidden');
-  const random = seeded(5);
+  const random = seededBelow(5);
   const names = ['runs', 'Dir1', 'dir2', 'x.vcf', 'y%', 'a_b', 'project: ABCD', 'Größe'];
-  for (const { id, userId } of [lab, open, hidden, ann.vault]) {
+  for (const { id, userId } of [labVault, open, hidden, ann.vault]) {
     const folders: (number | null)[] = [null];
     for (let i = 0; i < 40; i++) {
       const at = { vaultId: id, userId, parentId: folders[random(folders.length)]! };
@@ -44,25 +44,25 @@ beforeAll(async () => {
       }
     }
   }
-  const all = await catalog.objects.list({ viewer: null }, everyRow);
+  const all = await catalog.objects.list({ viewer: null }, allRowsPage);
   expect(all.total).toBe(160);
   rows = all.rows.filter((row) => row.vaultId !== hidden.id);
   const prefix = new Map([
-    [lab.id, 'acme:Lab:'],
+    [labVault.id, 'acme:Lab:'],
     [open.id, 'elsewhere:Open:'],
     [ann.vault.id, `acme:${ann.vault.name}:`],
   ]);
   fullPaths = new Map(rows.map((row) => [row.id, prefix.get(row.vaultId)! + row.path]));
 });
-afterAll(() => world.catalog.close());
+afterAll(() => catalogFixture.catalog.close());
 
-/** The list must be what the plain predicate leaves, in the order of paths. */
-async function expectSame(
+/** Expects that a list contains exactly the rows for which a simple predicate holds, in the order of paths. */
+async function expectSameAsPredicate(
   filter: Omit<ObjectFilter, 'viewer'>,
   matches: (row: ObjectRow) => boolean,
   allowEmpty = false,
 ): Promise<void> {
-  const found = await world.catalog.objects.list({ viewer, ...filter }, everyRow);
+  const found = await catalogFixture.catalog.objects.list({ viewer, ...filter }, allRowsPage);
   const expected = rows.filter(matches);
   expect({ filter, ids: found.rows.map((row) => row.id) }).toEqual({
     filter,
@@ -70,73 +70,82 @@ async function expectSame(
   });
   expect(found.total).toBe(expected.length);
   if (!allowEmpty) expect([filter, expected.length > 0]).toEqual([filter, true]);
-  // Any page is the same part of the whole list.
-  const page = await world.catalog.objects.list({ viewer, ...filter }, { limit: 3, offset: 2 });
+  // A page is the corresponding part of the whole list.
+  const page = await catalogFixture.catalog.objects.list(
+    { viewer, ...filter },
+    { limit: 3, offset: 2 },
+  );
   expect(page.rows.map((row) => row.id)).toEqual(expected.slice(2, 5).map((row) => row.id));
   expect(page.total).toBe(expected.length);
 }
 
 test('lists everything readable by vault and path', async () => {
-  await expectSame({}, () => true);
-  const listedObjects = await world.catalog.objects.list({ viewer, vaultIds: [lab.id] }, everyRow);
+  await expectSameAsPredicate({}, () => true);
+  const listedObjects = await catalogFixture.catalog.objects.list(
+    { viewer, vaultIds: [labVault.id] },
+    allRowsPage,
+  );
   const paths = listedObjects.rows.map((row) => row.path.toLowerCase());
   expect(paths).toEqual([...paths].sort());
 });
 
 test('filters by id, vault, parent, name, path, type, depth and tag', async () => {
   const folder = rows.find((row) => row.objectType === 'folder' && row.parentId === null)!;
-  await expectSame(
+  await expectSameAsPredicate(
     { ids: [rows[0]!.id, rows[7]!.id, 3] },
     (row) => row === rows[0] || row === rows[7],
   );
-  await expectSame({ vaultIds: [lab.id, ann.vault.id] }, (row) =>
-    [lab.id, ann.vault.id].includes(row.vaultId),
+  await expectSameAsPredicate({ vaultIds: [labVault.id, ann.vault.id] }, (row) =>
+    [labVault.id, ann.vault.id].includes(row.vaultId),
   );
-  await expectSame({ vaultName: 'LAB' }, (row) => row.vaultId === lab.id);
-  await expectSame({ vaultFullPath: '~' }, (row) => row.vaultId === ann.vault.id);
-  await expectSame({ vaultFullPath: 'ELSEWHERE:open' }, (row) =>
+  await expectSameAsPredicate({ vaultName: 'LAB' }, (row) => row.vaultId === labVault.id);
+  await expectSameAsPredicate({ vaultFullPath: '~' }, (row) => row.vaultId === ann.vault.id);
+  await expectSameAsPredicate({ vaultFullPath: 'ELSEWHERE:open' }, (row) =>
     fullPaths.get(row.id)!.startsWith('elsewhere'),
   );
-  await expectSame({ parentId: null }, (row) => row.parentId === null);
-  await expectSame({ parentId: folder.id }, (row) => row.parentId === folder.id);
-  await expectSame({ filename: 'DIR1' }, (row) => row.filename.toLowerCase() === 'dir1');
-  await expectSame({ filename: 'y%' }, (row) => row.filename === 'y%');
-  await expectSame({ filename: 'axb' }, () => false, true);
-  await expectSame({ path: '//X.vcf/' }, (row) => row.path.toLowerCase() === '/x.vcf');
-  await expectSame({ objectTypes: ['file', 'dataset'] }, (row) => row.objectType !== 'folder');
-  await expectSame({ depth: 0 }, (row) => row.depth === 0);
-  await expectSame(
+  await expectSameAsPredicate({ parentId: null }, (row) => row.parentId === null);
+  await expectSameAsPredicate({ parentId: folder.id }, (row) => row.parentId === folder.id);
+  await expectSameAsPredicate({ filename: 'DIR1' }, (row) => row.filename.toLowerCase() === 'dir1');
+  await expectSameAsPredicate({ filename: 'y%' }, (row) => row.filename === 'y%');
+  await expectSameAsPredicate({ filename: 'axb' }, () => false, true);
+  await expectSameAsPredicate({ path: '//X.vcf/' }, (row) => row.path.toLowerCase() === '/x.vcf');
+  await expectSameAsPredicate(
+    { objectTypes: ['file', 'dataset'] },
+    (row) => row.objectType !== 'folder',
+  );
+  await expectSameAsPredicate({ depth: 0 }, (row) => row.depth === 0);
+  await expectSameAsPredicate(
     { depth: 2, objectTypes: ['folder'] },
     (row) => row.depth === 2 && row.objectType === 'folder',
   );
-  await expectSame({ tag: 'Blue' }, (row) => row.tags.includes('Blue'));
-  await expectSame({ tag: 'blue' }, () => false, true);
+  await expectSameAsPredicate({ tag: 'Blue' }, (row) => row.tags.includes('Blue'));
+  await expectSameAsPredicate({ tag: 'blue' }, () => false, true);
   const isEssential = new Set<number>();
-  const datasets = await world.catalog.datasets.list(
+  const datasets = await catalogFixture.catalog.datasets.list(
     { viewer, storageClass: 'Essential' },
-    everyRow,
+    allRowsPage,
   );
   for (const dataset of datasets.rows) isEssential.add(dataset.id);
-  await expectSame({ storageClass: 'Essential' }, (row) => isEssential.has(row.id));
-  await expectSame(
+  await expectSameAsPredicate({ storageClass: 'Essential' }, (row) => isEssential.has(row.id));
+  await expectSameAsPredicate(
     { permission: 'write' },
     (row) => !fullPaths.get(row.id)!.startsWith('elsewhere'),
   );
 });
 
 test('finds one object by its full path in any form, and none for an unknown path', async () => {
-  const labObjects = rows.filter((row) => row.vaultId === lab.id);
+  const labObjects = rows.filter((row) => row.vaultId === labVault.id);
   for (const row of labObjects) {
     for (const text of [
       `acme:Lab:${row.path}`,
       `LAB:${row.path.toUpperCase()}/`,
       `lab${row.path}`,
     ]) {
-      await expectSame({ fullPath: text }, (one) => one === row);
+      await expectSameAsPredicate({ fullPath: text }, (one) => one === row);
     }
   }
   const ownObject = rows.find((row) => row.vaultId === ann.vault.id)!;
-  await expectSame({ fullPath: `~${ownObject.path}` }, (row) => row === ownObject);
+  await expectSameAsPredicate({ fullPath: `~${ownObject.path}` }, (row) => row === ownObject);
   for (const text of [
     'acme:Hidden:/runs',
     'elsewhere:Hidden:/runs',
@@ -146,7 +155,7 @@ test('finds one object by its full path in any form, and none for an unknown pat
     'lab:/%',
     'lab:/\0',
   ]) {
-    await expectSame({ fullPath: text }, () => false, true);
+    await expectSameAsPredicate({ fullPath: text }, () => false, true);
   }
 });
 
@@ -154,110 +163,127 @@ test('finds the descendants of an ancestor at or beyond a distance', async () =>
   const folders = rows.filter((row) => row.objectType === 'folder');
   for (const { id, depth } of folders) {
     const isBelow = (row: ObjectRow): boolean => row.ancestorIds.includes(id);
-    await expectSame({ ancestorId: id }, isBelow, true);
-    await expectSame(
+    await expectSameAsPredicate({ ancestorId: id }, isBelow, true);
+    await expectSameAsPredicate(
       { ancestorId: id, minDistance: 2 },
       (row) => isBelow(row) && row.depth - depth >= 2,
       true,
     );
   }
-  await expectSame({ ancestorId: null }, () => true);
-  await expectSame({ ancestorId: null, minDistance: 3 }, (row) => row.depth >= 2);
-  await expectSame({ ancestorId: 12 }, () => false, true);
+  await expectSameAsPredicate({ ancestorId: null }, () => true);
+  await expectSameAsPredicate({ ancestorId: null, minDistance: 3 }, (row) => row.depth >= 2);
+  await expectSameAsPredicate({ ancestorId: 12 }, () => false, true);
 });
 
 test('finds any number of ids', async () => {
   const someIds = rows.filter((_, i) => i % 2 === 0).map(({ id }) => id);
   const otherIds = Array.from({ length: 40_000 }, (_, i) => i);
-  await expectSame({ among: [...someIds, ...otherIds] }, ({ id }) => someIds.includes(id));
-  await expectSame({ among: [] }, () => false, true);
+  await expectSameAsPredicate({ among: [...someIds, ...otherIds] }, ({ id }) =>
+    someIds.includes(id),
+  );
+  await expectSameAsPredicate({ among: [] }, () => false, true);
 });
 
 test('finds text, regular expressions and globs in paths', async () => {
   const path = (row: ObjectRow): string => row.path.toLowerCase();
-  await expectSame({ query: 'DIR' }, (row) => path(row).includes('dir'));
-  await expectSame({ query: 'größe' }, (row) => path(row).includes('größe'));
-  await expectSame({ query: '_' }, (row) => path(row).includes('_'));
-  await expectSame({ query: '%' }, (row) => path(row).includes('%'));
-  await expectSame({ query: 'x'.repeat(60_000) }, () => false, true);
-  await expectSame({ query: 'dir\0' }, () => false, true);
-  await expectSame({ regex: '/dir2.+' }, (row) => /\/dir2.+/.test(path(row)));
-  await expectSame({ regex: '^/RUNS' }, (row) => path(row).startsWith('/runs'));
-  await expectSame(
-    { regex: 'vcf$', vaultIds: [lab.id] },
-    (row) => path(row).endsWith('vcf') && row.vaultId === lab.id,
+  await expectSameAsPredicate({ query: 'DIR' }, (row) => path(row).includes('dir'));
+  await expectSameAsPredicate({ query: 'größe' }, (row) => path(row).includes('größe'));
+  await expectSameAsPredicate({ query: '_' }, (row) => path(row).includes('_'));
+  await expectSameAsPredicate({ query: '%' }, (row) => path(row).includes('%'));
+  await expectSameAsPredicate({ query: 'x'.repeat(60_000) }, () => false, true);
+  await expectSameAsPredicate({ query: 'dir\0' }, () => false, true);
+  await expectSameAsPredicate({ regex: '/dir2.+' }, (row) => /\/dir2.+/.test(path(row)));
+  await expectSameAsPredicate({ regex: '^/RUNS' }, (row) => path(row).startsWith('/runs'));
+  await expectSameAsPredicate(
+    { regex: 'vcf$', vaultIds: [labVault.id] },
+    (row) => path(row).endsWith('vcf') && row.vaultId === labVault.id,
   );
 
   const fullPathOf = (row: ObjectRow): string => fullPaths.get(row.id)!.toLowerCase();
-  await expectSame({ glob: '*/**' }, () => true);
-  await expectSame({ glob: 'acme:*:/**' }, (row) => fullPathOf(row).startsWith('acme'));
-  await expectSame({ glob: 'lab:/*' }, (row) => row.vaultId === lab.id && row.depth === 0);
-  await expectSame({ glob: 'LAB/d*' }, (row) => /^acme:lab:\/d[^/]*$/.test(fullPathOf(row)));
-  await expectSame(
+  await expectSameAsPredicate({ glob: '*/**' }, () => true);
+  await expectSameAsPredicate({ glob: 'acme:*:/**' }, (row) => fullPathOf(row).startsWith('acme'));
+  await expectSameAsPredicate(
+    { glob: 'lab:/*' },
+    (row) => row.vaultId === labVault.id && row.depth === 0,
+  );
+  await expectSameAsPredicate({ glob: 'LAB/d*' }, (row) =>
+    /^acme:lab:\/d[^/]*$/.test(fullPathOf(row)),
+  );
+  await expectSameAsPredicate(
     { glob: 'lab:/dir?/**' },
     (row) => /^acme:lab:\/dir[^/]\/.+/.test(fullPathOf(row)),
     true,
   );
-  await expectSame(
+  await expectSameAsPredicate(
     { glob: '~/**.vcf' },
     (row) => row.vaultId === ann.vault.id && fullPathOf(row).endsWith('.vcf'),
   );
-  await expectSame({ glob: 'o*:/*' }, (row) => /^elsewhere:open:\/[^/]*$/.test(fullPathOf(row)));
-  await expectSame({ glob: 'open:/*' }, () => false, true); // another account's vault needs its domain
-  await expectSame({ glob: 'else*:o???:/**' }, (row) =>
+  await expectSameAsPredicate({ glob: 'o*:/*' }, (row) =>
+    /^elsewhere:open:\/[^/]*$/.test(fullPathOf(row)),
+  );
+  await expectSameAsPredicate({ glob: 'open:/*' }, () => false, true); // a vault of another account is only found with its domain
+  await expectSameAsPredicate({ glob: 'else*:o???:/**' }, (row) =>
     fullPathOf(row).startsWith('elsewhere:open'),
   );
-  await expectSame(
-    { glob: '/dir1/*', vaultIds: [lab.id] },
+  await expectSameAsPredicate(
+    { glob: '/dir1/*', vaultIds: [labVault.id] },
     (row) => /^acme:lab:\/dir1\/[^/]*$/.test(fullPathOf(row)),
     true,
   );
-  await expectSame({ glob: 'dir*', vaultIds: [lab.id] }, (row) =>
+  await expectSameAsPredicate({ glob: 'dir*', vaultIds: [labVault.id] }, (row) =>
     /^acme:lab:\/dir[^/]*$/.test(fullPathOf(row)),
   );
-  await expectSame({ glob: '**:/**', regex: 'dir1' }, (row) => path(row).includes('dir1'));
-  await expectSame(
-    { glob: 'lab:/**', regex: 'dir1' },
-    (row) => row.vaultId === lab.id && path(row).includes('dir1'),
+  await expectSameAsPredicate({ glob: '**:/**', regex: 'dir1' }, (row) =>
+    path(row).includes('dir1'),
   );
-  const labObject = rows.find((row) => row.vaultId === lab.id)!;
-  await expectSame({ glob: `acme:lab:${labObject.path}` }, (row) => row === labObject);
-  await expectSame({ glob: 'lab:/y%' }, (row) => fullPathOf(row) === 'acme:lab:/y%', true);
+  await expectSameAsPredicate(
+    { glob: 'lab:/**', regex: 'dir1' },
+    (row) => row.vaultId === labVault.id && path(row).includes('dir1'),
+  );
+  const labObject = rows.find((row) => row.vaultId === labVault.id)!;
+  await expectSameAsPredicate({ glob: `acme:lab:${labObject.path}` }, (row) => row === labObject);
+  await expectSameAsPredicate(
+    { glob: 'lab:/y%' },
+    (row) => fullPathOf(row) === 'acme:lab:/y%',
+    true,
+  );
 });
 
 test('Q3: a pattern that is exponential for backtracking engines is answered at once', async () => {
-  const { catalog } = world;
+  const { catalog } = catalogFixture;
   const parent = await catalog.objects.ensureFolder(
-    lab.id,
+    labVault.id,
     `/${Array(20).fill('a'.repeat(900)).join('/')}`,
     ann.user.id,
   );
   for (const regex of ['(a+)+$', '(a|a)*b', `${'.*'.repeat(30)}b$`, `(${'a?'.repeat(50)})*c`]) {
-    await catalog.objects.list({ viewer, regex }, everyRow);
+    await catalog.objects.list({ viewer, regex }, allRowsPage);
   }
-  await catalog.objects.list({ viewer, glob: `lab:/**${'*a'.repeat(30)}` }, everyRow);
+  await catalog.objects.list({ viewer, glob: `lab:/**${'*a'.repeat(30)}` }, allRowsPage);
   await catalog.objects.delete(parent!.ancestorIds[0]!);
 });
 
 test('Q4: a pattern that a linear engine does not support is refused by name', async () => {
   for (const regex of ['(a)\\1', '(?=a)', '(?<!a)b', '(', '[', 'a{1001}', '*']) {
-    await expect(world.catalog.objects.list({ viewer, regex }, everyRow)).rejects.toMatchObject({
+    await expect(
+      catalogFixture.catalog.objects.list({ viewer, regex }, allRowsPage),
+    ).rejects.toMatchObject({
       code: 'invalid',
       fields: { regex: [expect.stringContaining('Not a supported regular expression')] },
     });
   }
   for (const filter of [{ regex: 'x'.repeat(1_025) }, { glob: 'x'.repeat(1_025) }]) {
-    await expect(world.catalog.objects.list({ viewer, ...filter }, everyRow)).rejects.toThrow(
-      /may have at most 1024 bytes, and this one has 1025: shorten it/,
-    );
+    await expect(
+      catalogFixture.catalog.objects.list({ viewer, ...filter }, allRowsPage),
+    ).rejects.toThrow(/may have at most 1024 bytes, and this one has 1025: shorten it/);
   }
-  await expect(world.catalog.objects.list({ viewer, glob: '/x' }, everyRow)).rejects.toThrow(
-    'begins with a vault',
-  );
+  await expect(
+    catalogFixture.catalog.objects.list({ viewer, glob: '/x' }, allRowsPage),
+  ).rejects.toThrow('begins with a vault');
 });
 
 test('Q1: SQL in a filter stays text', async () => {
-  const { catalog } = world;
+  const { catalog } = catalogFixture;
   const evil = [
     "' OR 1=1 --",
     '"; DROP TABLE objects; --',
@@ -282,12 +308,12 @@ test('Q1: SQL in a filter stays text', async () => {
       'tag',
       'storageClass',
     ] as const) {
-      const found = await catalog.objects.list({ viewer, [key]: text }, everyRow);
+      const found = await catalog.objects.list({ viewer, [key]: text }, allRowsPage);
       if (!rows.some((row) => row.path.includes(text)))
         expect([key, text, found.total]).toEqual([key, text, 0]);
     }
     const createdObject = await catalog.objects.create({
-      vaultId: lab.id,
+      vaultId: labVault.id,
       parentId: null,
       objectType: 'folder',
       filename: text,
@@ -296,10 +322,10 @@ test('Q1: SQL in a filter stays text', async () => {
       tags: [text],
       metadata: { [text]: text, __proto__: 1 },
     });
-    expect((await catalog.objects.list({ viewer, filename: text }, everyRow)).rows).toEqual([
+    expect((await catalog.objects.list({ viewer, filename: text }, allRowsPage)).rows).toEqual([
       createdObject,
     ]);
-    expect((await catalog.objects.list({ viewer, tag: text }, everyRow)).total).toBe(1);
+    expect((await catalog.objects.list({ viewer, tag: text }, allRowsPage)).total).toBe(1);
     await catalog.objects.delete(createdObject.id);
   }
 });

@@ -2,25 +2,25 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
 import { foldName, numberedName } from '../../../engine/catalog/names.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
-import { everyRow, seeded, CatalogWorld } from './world.js';
+import { allRowsPage, seededBelow, CatalogFixture } from './world.js';
 
-let world: CatalogWorld;
+let catalogFixture: CatalogFixture;
 let ann: CreatedUser;
 beforeAll(async () => {
-  world = await CatalogWorld.make();
-  ann = await world.user('ann@example.org');
+  catalogFixture = await CatalogFixture.openInMemory();
+  ann = await catalogFixture.createUserOf('ann@example.org');
 });
-afterAll(() => world.catalog.close());
+afterAll(() => catalogFixture.catalog.close());
 
 /** A simple model of the catalogue: each object knows its parent and its name. */
-interface Node {
+interface ModelNode {
   readonly parentId: number | null;
   readonly filename: string;
   readonly isFile: boolean;
 }
 
-class Model {
-  readonly nodes = new Map<number, Node>();
+class ObjectTreeModel {
+  readonly nodes = new Map<number, ModelNode>();
 
   path(id: number): string {
     const node = this.nodes.get(id)!;
@@ -44,7 +44,7 @@ class Model {
     }
   }
 
-  /** The object and all below it. */
+  /** Returns an object and all objects below it. */
   subtree(id: number): readonly number[] {
     return [...this.nodes.keys()].filter((one) => one === id || this.ancestors(one).includes(id));
   }
@@ -54,14 +54,14 @@ const names = ['a', 'A', 'a5', 'b.vcf', 'B.vcf', 'é', 'e\u0301', '%', '_', '0',
 
 for (const seed of [1, 2, 3, 4, 5, 6]) {
   test(`random creations, moves, renames and deletions leave the same tree as a plain map (seed ${seed})`, async () => {
-    const random = seeded(seed);
-    const { catalog } = world;
+    const random = seededBelow(seed);
+    const { catalog } = catalogFixture;
     const vault = await catalog.vaults.create({
       accountId: ann.account.id,
       userId: ann.user.id,
       name: `tree ${seed}`,
     });
-    const model = new Model();
+    const model = new ObjectTreeModel();
     const anyId = (): number | null =>
       [...model.nodes.keys()][random(model.nodes.size + 1)] ?? null;
     const anyName = (): string => names[random(names.length)]!;
@@ -112,7 +112,10 @@ for (const seed of [1, 2, 3, 4, 5, 6]) {
       }
     }
 
-    const { rows } = await catalog.objects.list({ viewer: null, vaultIds: [vault.id] }, everyRow);
+    const { rows } = await catalog.objects.list(
+      { viewer: null, vaultIds: [vault.id] },
+      allRowsPage,
+    );
     const shape = (row: ObjectRow): unknown => [
       row.id,
       row.path,
@@ -136,7 +139,10 @@ for (const seed of [1, 2, 3, 4, 5, 6]) {
         folders: children.filter((child) => !child.isFile).length,
         descendants: model.subtree(id).length - 1,
       });
-      const objectsBelow = await catalog.objects.list({ viewer: null, ancestorId: id }, everyRow);
+      const objectsBelow = await catalog.objects.list(
+        { viewer: null, ancestorId: id },
+        allRowsPage,
+      );
       expect(objectsBelow.total).toBe(model.subtree(id).length - 1);
       expect(node.filename).not.toBe('');
     }
@@ -144,7 +150,7 @@ for (const seed of [1, 2, 3, 4, 5, 6]) {
 }
 
 test('a folder of a path is created once, ignoring case, and never inside a file', async () => {
-  const { objects } = world.catalog;
+  const { objects } = catalogFixture.catalog;
   const vaultId = ann.vault.id;
   const first = await objects.ensureFolder(vaultId, '/Out/Runs', ann.user.id);
   const secondFolder = await objects.ensureFolder(vaultId, 'out//RUNS/', ann.user.id);
@@ -159,7 +165,7 @@ test('a folder of a path is created once, ignoring case, and never inside a file
 });
 
 test('a parent in another vault is refused', async () => {
-  const { objects, vaults } = world.catalog;
+  const { objects, vaults } = catalogFixture.catalog;
   const owner = { accountId: ann.account.id, userId: ann.user.id };
   const otherVault = await vaults.create({ ...owner, name: 'other' });
   const folder = await objects.ensureFolder(otherVault.id, '/x', ann.user.id);
@@ -176,7 +182,7 @@ test('a parent in another vault is refused', async () => {
 });
 
 test('deleting a vault returns what it removed, jobs included', async () => {
-  const { catalog } = world;
+  const { catalog } = catalogFixture;
   const owner = { accountId: ann.account.id, userId: ann.user.id };
   const vault = await catalog.vaults.create({ ...owner, name: 'to go', tags: ['x'] });
   const parent = await catalog.objects.ensureFolder(vault.id, '/a/b', ann.user.id);
@@ -190,7 +196,7 @@ test('deleting a vault returns what it removed, jobs included', async () => {
     filename: 'd',
     storageClass: 'Standard',
   });
-  const task = await world.import(ann, dataset.id);
+  const task = await catalogFixture.queueImport(ann, dataset.id);
   const createdExport = await catalog.exports.create({
     ...owner,
     datasetId: dataset.id,

@@ -23,29 +23,29 @@ import { migrateSchema, migrations, schemaVersion } from '../../../engine/catalo
 import { sql, type Sql } from '../../../engine/catalog/sql.js';
 
 let folder: string;
-let file: string;
+let catalogFile: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'catalog-'));
-  file = join(folder, 'catalog.sqlite');
+  catalogFile = join(folder, 'catalog.sqlite');
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A closed catalogue with one account in it. */
+/** Creates a catalogue with one account, and closes it. */
 async function makeCatalog(): Promise<void> {
-  const catalog = await openCatalog(file);
+  const catalog = await openCatalog(catalogFile);
   await catalog.accounts.create({ domain: 'acme' });
   await catalog.close();
 }
 
 test('rows persist when the catalogue is closed and opened again', async () => {
   await makeCatalog();
-  const catalog = await openCatalog(file);
+  const catalog = await openCatalog(catalogFile);
   expect((await catalog.accounts.byDomain('ACME'))?.domain).toBe('acme');
   await catalog.close();
 });
 
 test('an unflushed transaction does not wait for the disk, and the next one does, whatever its end', async () => {
-  const db = new SqliteDatabase(file);
+  const db = new SqliteDatabase(catalogFile);
   const synchronous = async (tx: Database): Promise<unknown> =>
     Object.values((await tx.get(sql`PRAGMA synchronous`))!)[0];
   const [normal, full] = [1, 2];
@@ -58,7 +58,7 @@ test('an unflushed transaction does not wait for the disk, and the next one does
 });
 
 test('uses a write-ahead log, synchronous writes and foreign keys', async () => {
-  const db = new SqliteDatabase(file);
+  const db = new SqliteDatabase(catalogFile);
   const setting = async (statement: ReturnType<typeof sql>): Promise<unknown> =>
     Object.values((await db.get(statement))!)[0];
   expect(await setting(sql`PRAGMA journal_mode`)).toBe('wal');
@@ -68,104 +68,106 @@ test('uses a write-ahead log, synchronous writes and foreign keys', async () => 
 });
 
 test('a server that starts while a command works waits for it', async () => {
-  const command = await openCatalog(file, 'command');
-  const server = openCatalog(file, 'server');
+  const command = await openCatalog(catalogFile, 'command');
+  const server = openCatalog(catalogFile, 'server');
   await command.close();
   await (await server).close();
 });
 
 test('R8: a second server is refused, in this process and from another one', async () => {
-  const catalog = await openCatalog(file);
-  await expect(openCatalog(file)).rejects.toThrow('another server uses');
-  const otherOpening = await openElsewhere();
+  const catalog = await openCatalog(catalogFile);
+  await expect(openCatalog(catalogFile)).rejects.toThrow('another server uses');
+  const otherOpening = await openInOtherProcess();
   expect(otherOpening.text).toContain('another server uses');
   await catalog.close();
-  const thirdCatalog = await openCatalog(file);
+  const thirdCatalog = await openCatalog(catalogFile);
   await thirdCatalog.close();
 });
 
 test('R8: a lock is held until it is released, although nothing refers to its catalogue', async () => {
-  const server = await openElsewhere('forget');
+  const server = await openInOtherProcess('forget');
   expect(server.text).toContain('open');
-  expect(acquireInstanceLock(file)).toBeUndefined();
+  expect(acquireInstanceLock(catalogFile)).toBeUndefined();
   server.child.kill('SIGKILL');
   await once(server.child, 'exit');
-  const lock = acquireInstanceLock(file);
+  const lock = acquireInstanceLock(catalogFile);
   expect(lock).toBeDefined();
   lock?.release();
 });
 
 test('R8: the lock of a killed server is free, and its commits persist', async () => {
-  const server = await openElsewhere('hold');
+  const server = await openInOtherProcess('hold');
   expect(server.text).toContain('open');
-  await expect(openCatalog(file)).rejects.toThrow('another server uses');
+  await expect(openCatalog(catalogFile)).rejects.toThrow('another server uses');
   server.child.kill('SIGKILL');
   await once(server.child, 'exit');
-  const catalog = await openCatalog(file);
+  const catalog = await openCatalog(catalogFile);
   expect(await catalog.accounts.byDomain('elsewhere')).toBeDefined();
   await catalog.close();
 });
 
 test('a command works beside a running server, which sees its writes', async () => {
-  const server = await openCatalog(file);
-  const command = await openCatalog(file, 'command');
+  const server = await openCatalog(catalogFile);
+  const command = await openCatalog(catalogFile, 'command');
   await command.accounts.create({ domain: 'acme' });
   expect(await server.accounts.byDomain('acme')).toBeDefined();
   await command.close();
-  await expect(openCatalog(file)).rejects.toThrow('another server uses');
+  await expect(openCatalog(catalogFile)).rejects.toThrow('another server uses');
   await server.close();
 });
 
 test('a command alone creates the catalogue and holds the lock meanwhile', async () => {
-  const command = await openCatalog(file, 'command');
-  await expect(openCatalog(file)).rejects.toThrow('another server uses');
+  const command = await openCatalog(catalogFile, 'command');
+  await expect(openCatalog(catalogFile)).rejects.toThrow('another server uses');
   await command.close();
 });
 
 test('R8: a missing catalogue is not created beside existing data', async () => {
   for (const name of ['datasets', 'objects', 'exports']) {
     mkdirSync(join(folder, name, '100000000000001'), { recursive: true });
-    await expect(openCatalog(file)).rejects.toThrow(/is missing, but .* holds data; restore/);
-    expect(existsSync(file)).toBe(false);
+    await expect(openCatalog(catalogFile)).rejects.toThrow(
+      /is missing, but .* holds data; restore/,
+    );
+    expect(existsSync(catalogFile)).toBe(false);
     rmSync(join(folder, name, '100000000000001'), { recursive: true });
   }
-  const catalog = await openCatalog(file);
+  const catalog = await openCatalog(catalogFile);
   await catalog.close();
 });
 
 test('R8: an empty file beside existing data is refused, and alone is a first start', async () => {
-  writeFileSync(file, '');
+  writeFileSync(catalogFile, '');
   mkdirSync(join(folder, 'objects', 'x'), { recursive: true });
-  await expect(openCatalog(file)).rejects.toThrow(/is empty, but .* holds data/);
+  await expect(openCatalog(catalogFile)).rejects.toThrow(/is empty, but .* holds data/);
   rmSync(join(folder, 'objects'), { recursive: true });
-  const catalog = await openCatalog(file);
+  const catalog = await openCatalog(catalogFile);
   await catalog.close();
 });
 
 test('R8: a file that is not a database is refused and left unchanged', async () => {
   const text = 'this is not a database, but long enough to be looked at by SQLite\n'.repeat(100);
-  writeFileSync(file, text);
-  await expect(openCatalog(file)).rejects.toMatchObject({ code: 'damaged' });
-  expect(readFileSync(file, 'utf8')).toBe(text);
+  writeFileSync(catalogFile, text);
+  await expect(openCatalog(catalogFile)).rejects.toMatchObject({ code: 'damaged' });
+  expect(readFileSync(catalogFile, 'utf8')).toBe(text);
 });
 
 test('R8: a database of another program is refused', async () => {
-  const db = new DatabaseSync(file);
+  const db = new DatabaseSync(catalogFile);
   db.exec('CREATE TABLE recipes (name TEXT)');
   db.close();
-  await expect(openCatalog(file)).rejects.toThrow('a database of something else');
+  await expect(openCatalog(catalogFile)).rejects.toThrow('a database of something else');
 });
 
 test('R8: damage in any page is found on opening', async () => {
   await makeCatalog();
-  const wholeFile = readFileSync(file);
+  const wholeFile = readFileSync(catalogFile);
   const pageBytes = 4_096;
   let refusedCount = 0;
   for (let page = 1; page * pageBytes < wholeFile.length; page++) {
     const damagedFile = Buffer.from(wholeFile);
     damagedFile.fill(0xff, page * pageBytes, page * pageBytes + 100);
-    writeFileSync(file, damagedFile);
-    const openedCatalog = await openCatalog(file).catch(
+    writeFileSync(catalogFile, damagedFile);
+    const openedCatalog = await openCatalog(catalogFile).catch(
       (error: unknown) => error as { code?: string },
     );
     if ('close' in openedCatalog) await openedCatalog.close();
@@ -179,22 +181,22 @@ test('R8: damage in any page is found on opening', async () => {
 
 test('R8: a catalogue of a newer release is refused, naming both versions, and left unchanged', async () => {
   await makeCatalog();
-  const db = new DatabaseSync(file);
+  const db = new DatabaseSync(catalogFile);
   const next = migrations.length + 1;
   db.exec(`INSERT INTO schema_versions (version, name, applied_at) VALUES (${next}, 'future', 0)`);
   db.close();
-  await expect(openCatalog(file)).rejects.toThrow(
+  await expect(openCatalog(catalogFile)).rejects.toThrow(
     `newer release (schema version ${next}, this release knows ${migrations.length})`,
   );
-  await expect(openCatalog(file, 'command')).rejects.toThrow('newer release');
+  await expect(openCatalog(catalogFile, 'command')).rejects.toThrow('newer release');
 });
 
 test('R8: missing steps of the schema count as damage', async () => {
   await makeCatalog();
-  const db = new DatabaseSync(file);
+  const db = new DatabaseSync(catalogFile);
   db.exec(`UPDATE schema_versions SET version = 77 WHERE version = ${migrations.length}`);
   db.close();
-  await expect(openCatalog(file)).rejects.toThrow(/its schema versions are .*77$/);
+  await expect(openCatalog(catalogFile)).rejects.toThrow(/its schema versions are .*77$/);
 });
 
 test('R8: an older catalogue is migrated step by step, and a failing step changes nothing', async () => {
@@ -210,7 +212,7 @@ test('R8: an older catalogue is migrated step by step, and a failing step change
     name: 'bad',
     statements: ['CREATE TABLE more (id BIGINT)', 'NONSENSE'],
   };
-  const db = new SqliteDatabase(file);
+  const db = new SqliteDatabase(catalogFile);
   await expect(migrateSchema(db, [...migrations, goodMigration, badMigration])).rejects.toThrow(
     'NONSENSE',
   );
@@ -220,7 +222,7 @@ test('R8: an older catalogue is migrated step by step, and a failing step change
   const names = tables.map((row) => row['name']);
   expect(names).toContain('extra');
   expect(names).not.toContain('more');
-  await migrateSchema(db, knownMigrations); // a second migration changes nothing
+  await migrateSchema(db, knownMigrations); // a second migration must change nothing
   expect(await schemaVersion(db, knownMigrations)).toBe(next);
   await db.close();
 });
@@ -239,17 +241,17 @@ test('a copy made while the catalogue is closed can be opened', async () => {
   await makeCatalog();
   const copy = join(folder, 'copy');
   mkdirSync(copy);
-  cpSync(file, join(copy, 'catalog.sqlite'));
+  cpSync(catalogFile, join(copy, 'catalog.sqlite'));
   const catalog = await openCatalog(join(copy, 'catalog.sqlite'));
   expect(await catalog.accounts.byDomain('acme')).toBeDefined();
   await catalog.close();
 });
 
 /**
- * Opens the same catalogue in another process, which adds an account and closes it. With `hold` it keeps the catalogue open until
- * it is killed; with `forget` it drops its reference instead and collects garbage before it waits.
+ * Opens the same catalogue in another process, which adds an account and closes the catalogue. With `hold`, the process keeps the catalogue
+ * open until it is killed; with `forget`, it drops its reference and collects garbage before it waits.
  */
-async function openElsewhere(
+async function openInOtherProcess(
   mode: 'close' | 'hold' | 'forget' = 'close',
 ): Promise<{ child: ReturnType<typeof spawn>; text: string }> {
   const source = `
@@ -270,7 +272,7 @@ async function openElsewhere(
     '--input-type=module',
     '-e',
     source,
-    file,
+    catalogFile,
     mode,
   ]);
   let text = '';
@@ -288,7 +290,7 @@ async function openElsewhere(
 }
 
 test('R8: a catalogue of the first release is migrated', async () => {
-  const db = new SqliteDatabase(file);
+  const db = new SqliteDatabase(catalogFile);
   await migrateSchema(db, migrations.slice(0, 1));
   await migrateSchema(db);
   expect(await schemaVersion(db)).toBe(migrations.length);
@@ -298,7 +300,7 @@ test('R8: a catalogue of the first release is migrated', async () => {
 });
 
 test('R8: files of an earlier release have one version, and all that refers to objects stays', async () => {
-  const db = new SqliteDatabase(file);
+  const db = new SqliteDatabase(catalogFile);
   await migrateSchema(db, migrations.slice(0, 18));
   const at = sql`0, 0`;
   await db.run(sql`INSERT INTO accounts (id, domain, domain_key, name, created_at) VALUES (1, 'a', 'a', 'a', 0)`);
@@ -337,7 +339,7 @@ test('R8: files of an earlier release have one version, and all that refers to o
 }); // prettier-ignore
 
 test('R8: of the commits of an earlier release, appends have added what they changed', async () => {
-  const db = new SqliteDatabase(file);
+  const db = new SqliteDatabase(catalogFile);
   await migrateSchema(db, migrations.slice(0, 7));
   await db.run(sql`PRAGMA foreign_keys = OFF`);
   for (const [id, mode] of ['append', 'overwrite'].entries()) {

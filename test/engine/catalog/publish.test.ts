@@ -2,45 +2,45 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { commitField, fieldsOfColumns } from '../../../engine/core/dataset-field.js';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
 import type { Columns } from '../../../engine/core/types.js';
-import { everyRow, publicationOf, CatalogWorld } from './world.js';
+import { allRowsPage, publicationOf, CatalogFixture } from './world.js';
 
-let world: CatalogWorld;
+let catalogFixture: CatalogFixture;
 let ann: CreatedUser;
 let datasetId: number;
 beforeEach(async () => {
-  world = await CatalogWorld.make();
-  ann = await world.user('ann@example.org');
-  datasetId = await world.dataset(ann);
+  catalogFixture = await CatalogFixture.openInMemory();
+  ann = await catalogFixture.createUserOf('ann@example.org');
+  datasetId = await catalogFixture.createDataset(ann);
 });
-afterEach(() => world.catalog.close());
+afterEach(() => catalogFixture.catalog.close());
 
-const column = { isList: false } as const;
+const scalarColumn = { isList: false } as const;
 const columns: Columns = [
-  { name: 'variant', physical: 'variant', type: 'string', ...column },
+  { name: 'variant', physical: 'variant', type: 'string', ...scalarColumn },
   {
     name: 'info',
     physical: 'info',
     type: 'object',
-    ...column,
+    ...scalarColumn,
     children: [
       { name: 'AF', physical: 'AF', type: 'double', isList: true },
-      { name: 'a.b', physical: 'a.b', type: 'json', ...column },
+      { name: 'a.b', physical: 'a.b', type: 'json', ...scalarColumn },
     ],
   },
   { name: 'alleles', physical: 'alleles', type: 'string', isList: true },
 ];
 
-/** Everything that a commit touches, to compare before and after. */
-async function dump(): Promise<unknown> {
-  const { catalog } = world;
+/** Returns everything that a commit may change, for a comparison before and after it. */
+async function dumpDatasetState(): Promise<unknown> {
+  const { catalog } = catalogFixture;
   const all = { viewer: null };
   return {
     dataset: await catalog.datasets.get(datasetId),
     object: await catalog.objects.get(datasetId),
     fields: await catalog.fields.all(datasetId),
-    imports: await catalog.imports.list(all, everyRow),
-    commits: await catalog.commits.list(all, everyRow),
-    tasks: await catalog.tasks.list(all, everyRow),
+    imports: await catalog.imports.list(all, allRowsPage),
+    commits: await catalog.commits.list(all, allRowsPage),
+    tasks: await catalog.tasks.list(all, allRowsPage),
   };
 }
 
@@ -55,8 +55,8 @@ test('columns become fields with dotted names, objects before their members', ()
 });
 
 test('a publication updates dataset, fields, commit, import and both tasks', async () => {
-  const { catalog } = world;
-  const task = await world.import(ann, datasetId);
+  const { catalog } = catalogFixture;
+  const task = await catalogFixture.queueImport(ann, datasetId);
   await catalog.tasks.claim();
   await catalog.tasks.progress(task.id, 1, { processed_records: 2 });
   const publication = await publicationOf(catalog, task, {
@@ -143,8 +143,8 @@ test('a publication updates dataset, fields, commit, import and both tasks', asy
 });
 
 test('a commit shows how many records its publication added, changed and removed', async () => {
-  const { catalog } = world;
-  const task = await world.import(ann, datasetId);
+  const { catalog } = catalogFixture;
+  const task = await catalogFixture.queueImport(ann, datasetId);
   await catalog.tasks.claim();
   const changes = { added: 2, changed: 3, removed: 4 };
   const publication = await publicationOf(catalog, task, { recordsModified: 9, changes });
@@ -158,22 +158,22 @@ test('a commit shows how many records its publication added, changed and removed
 });
 
 test('C2b: applying a publication again changes nothing', async () => {
-  const { catalog } = world;
-  const task = await world.import(ann, datasetId);
+  const { catalog } = catalogFixture;
+  const task = await catalogFixture.queueImport(ann, datasetId);
   await catalog.tasks.claim();
   const publication = await publicationOf(catalog, task, { columns });
   await catalog.publish(publication);
-  const before = await dump();
+  const before = await dumpDatasetState();
   await catalog.publish(publication);
-  // the publication as the log returns it
+  // The publication is parsed from JSON, as when it is read from the log.
   await catalog.publish(JSON.parse(JSON.stringify(publication)) as typeof publication);
-  expect(await dump()).toEqual(before);
+  expect(await dumpDatasetState()).toEqual(before);
 });
 
 test('C2b: a replay after a restart completes a task that was queued again, or even canceled', async () => {
-  const { catalog } = world;
+  const { catalog } = catalogFixture;
   for (const [version, meanwhile] of ['requeue', 'cancel'].entries()) {
-    const task = await world.import(ann, datasetId);
+    const task = await catalogFixture.queueImport(ann, datasetId);
     await catalog.tasks.claim();
     const publication = await publicationOf(catalog, task, { logVersion: version });
     await (meanwhile === 'cancel' ? catalog.tasks.cancel(task.id) : catalog.tasks.requeue(task.id));
@@ -190,8 +190,8 @@ test('C2b: a replay after a restart completes a task that was queued again, or e
 });
 
 test('a replay needs the dataset, but not the import', async () => {
-  const { catalog } = world;
-  const task = await world.import(ann, datasetId);
+  const { catalog } = catalogFixture;
+  const task = await catalogFixture.queueImport(ann, datasetId);
   const publication = await publicationOf(catalog, task);
   await catalog.imports.delete(task.resourceId);
   expect(await catalog.tasks.get(task.id)).toBeUndefined();
@@ -207,12 +207,12 @@ test('a replay needs the dataset, but not the import', async () => {
 });
 
 test('a second commit adds only new fields, after the others', async () => {
-  const { catalog } = world;
-  const first = await world.import(ann, datasetId);
+  const { catalog } = catalogFixture;
+  const first = await catalogFixture.queueImport(ann, datasetId);
   await catalog.publish(await publicationOf(catalog, first, { columns }));
   const edited = (await catalog.fields.all(datasetId))[0]!;
   await catalog.fields.edit(edited.id, { title: 'Mine', entityType: 'gene' });
-  const second = await world.import(ann, datasetId);
+  const second = await catalogFixture.queueImport(ann, datasetId);
   const moreColumns = [
     ...columns,
     { name: 'score', physical: 'score', type: 'long', isList: false } as const,
@@ -239,13 +239,13 @@ test('a second commit adds only new fields, after the others', async () => {
     (await catalog.commits.get(publication.commitId))?.fields.filter((field) => field.is_new),
   ).toEqual([{ name: 'score', is_new: true }]);
   expect((await catalog.datasets.get(datasetId))?.genomeBuilds).toEqual(['GRCh37']);
-  const commits = await catalog.commits.list({ viewer: null, datasetId }, everyRow);
+  const commits = await catalog.commits.list({ viewer: null, datasetId }, allRowsPage);
   expect(commits.rows.map((row) => row.logVersion)).toEqual([1, 0]);
   expect(await catalog.datasets.logVersions()).toEqual([{ id: datasetId, logVersion: 1 }]);
 });
 
 test('a declared field takes its type from the data only if its type is auto', async () => {
-  const { catalog } = world;
+  const { catalog } = catalogFixture;
   const declare = { datasetId, title: 'T', description: 'D' };
   const open = await catalog.fields.create({ ...declare, name: 'variant', ordering: 9 });
   const fixedField = await catalog.fields.create({
@@ -262,7 +262,7 @@ test('a declared field takes its type from the data only if its type is auto', a
     null,
     'auto',
   ]);
-  const task = await world.import(ann, datasetId);
+  const task = await catalogFixture.queueImport(ann, datasetId);
   await catalog.publish(await publicationOf(catalog, task, { columns }));
   expect(await catalog.fields.get(open.id)).toMatchObject({
     dataType: 'string',
@@ -290,11 +290,11 @@ test('a declared field takes its type from the data only if its type is auto', a
 });
 
 test('a failing publication changes nothing', async () => {
-  const { catalog } = world;
-  const task = await world.import(ann, datasetId);
+  const { catalog } = catalogFixture;
+  const task = await catalogFixture.queueImport(ann, datasetId);
   await catalog.tasks.claim();
-  const before = await dump();
+  const before = await dumpDatasetState();
   const publication = await publicationOf(catalog, task, { columns: [...columns, columns[0]!] });
   await expect(catalog.publish(publication)).rejects.toThrow('UNIQUE');
-  expect(await dump()).toEqual(before);
+  expect(await dumpDatasetState()).toEqual(before);
 });

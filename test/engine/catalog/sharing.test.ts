@@ -7,7 +7,7 @@ import { shareVault } from '../../../engine/catalog/share-vault.js';
 import { constantSql } from '../../../engine/catalog/sql.js';
 import { vaultPermissionTable } from '../../../engine/catalog/vault-permissions.js';
 import { seed } from '../../seed.js';
-import { everyRow, seeded, CatalogWorld } from './world.js';
+import { allRowsPage, seededBelow, CatalogFixture } from './world.js';
 
 test('permissions of an older catalogue are kept, and can be changed', async () => {
   const db = new SqliteDatabase(':memory:');
@@ -31,7 +31,7 @@ test('permissions of an older catalogue are kept, and can be changed', async () 
   await insert(`INSERT INTO vault_permissions VALUES (8, 2, 1), (7, 3, 3), (7, 2, 2)`);
   await migrateSchema(db);
   const table = vaultPermissionTable(db);
-  const rows = [7, 8].map(async (vaultId) => (await table.list({ vaultId }, everyRow)).rows);
+  const rows = [7, 8].map(async (vaultId) => (await table.list({ vaultId }, allRowsPage)).rows);
   expect((await Promise.all(rows)).flat()).toEqual([
     { id: 1, vaultId: 7, userId: 2, groupId: null, level: 2, createdAt: 7, updatedAt: 7 },
     { id: 2, vaultId: 7, userId: 3, groupId: null, level: 3, createdAt: 7, updatedAt: 7 },
@@ -43,12 +43,12 @@ test('permissions of an older catalogue are kept, and can be changed', async () 
 });
 
 test('a user has the highest of all that was granted to them and their groups', async () => {
-  const randomBelow = seeded(seed);
-  const newWorld = await CatalogWorld.make();
+  const randomBelow = seededBelow(seed);
+  const newWorld = await CatalogFixture.openInMemory();
   const { catalog } = newWorld;
-  const owner = await newWorld.user('owner@example.org');
+  const owner = await newWorld.createUserOf('owner@example.org');
   const newPeople = await Promise.all(
-    ['a', 'b', 'c'].map((name) => newWorld.user(`${name}@example.org`)),
+    ['a', 'b', 'c'].map((name) => newWorld.createUserOf(`${name}@example.org`)),
   );
   const groups = await Promise.all(
     ['x', 'y', 'z'].map((name) => catalog.groups.create({ accountId: owner.account.id, name })),
@@ -59,7 +59,7 @@ test('a user has the highest of all that was granted to them and their groups', 
     ),
   );
   const levels = [null, 'read', 'write', 'admin'] as const;
-  /** The granted permissions by vault and holder, and the members of each group. */
+  /** The model: granted permissions by vault and holder, and the members of each group. */
   const granted = new Map<string, Permission | null>();
   const members = new Set<string>();
   for (let step = 0; step < 400; step += 1) {

@@ -6,35 +6,35 @@ import { SqliteDatabase } from '../../../engine/catalog/database.js';
 import { migrateSchema } from '../../../engine/catalog/migrations.js';
 import {
   activeStatuses,
-  isActive,
+  isActiveStatus,
   canTransition,
-  transitions,
+  allowedTransitions,
   type TaskRow,
   type TaskStatus,
 } from '../../../engine/catalog/task-row.js';
 import { insertTask } from '../../../engine/catalog/task-status.js';
 import { taskTable } from '../../../engine/catalog/tasks.js';
 import { userTable } from '../../../engine/catalog/users.js';
-import { everyRow, publicationOf, seeded, CatalogWorld } from './world.js';
+import { allRowsPage, publicationOf, seededBelow, CatalogFixture } from './world.js';
 
-let world: CatalogWorld;
+let catalogFixture: CatalogFixture;
 let ann: CreatedUser;
 let datasetId: number;
 beforeEach(async () => {
-  world = await CatalogWorld.make();
-  ann = await world.user('ann@example.org');
-  datasetId = await world.dataset(ann);
+  catalogFixture = await CatalogFixture.openInMemory();
+  ann = await catalogFixture.createUserOf('ann@example.org');
+  datasetId = await catalogFixture.createDataset(ann);
 });
-afterEach(() => world.catalog.close());
+afterEach(() => catalogFixture.catalog.close());
 
-/** The statuses of a task and of its job. */
-async function statuses(task: TaskRow): Promise<readonly (string | undefined)[]> {
-  const { tasks } = world.catalog;
+/** Returns the status of a task and the status of its job. */
+async function taskAndJobStatuses(task: TaskRow): Promise<readonly (string | undefined)[]> {
+  const { tasks } = catalogFixture.catalog;
   return [(await tasks.get(task.id))?.status, (await tasks.job(task))?.status];
 }
 
 test('the table of transitions is unchanged', () => {
-  expect(transitions).toEqual({
+  expect(allowedTransitions).toEqual({
     pending: ['queued', 'canceled', 'failed'],
     queued: ['running', 'canceled', 'failed'],
     running: ['completed', 'failed', 'canceled', 'queued'],
@@ -42,13 +42,15 @@ test('the table of transitions is unchanged', () => {
     failed: [],
     canceled: [],
   });
-  expect(Object.isFrozen(transitions) && Object.isFrozen(transitions.running)).toBe(true);
-  expect(activeStatuses.every(isActive)).toBe(true);
+  expect(Object.isFrozen(allowedTransitions) && Object.isFrozen(allowedTransitions.running)).toBe(
+    true,
+  );
+  expect(activeStatuses.every(isActiveStatus)).toBe(true);
   expect(canTransition('completed', 'running')).toBe(false);
 });
 
 test('every transition of a task is allowed or refused as the table says, and its job has the same status', async () => {
-  const { tasks } = world.catalog;
+  const { tasks } = catalogFixture.catalog;
   const reach: Readonly<Partial<Record<TaskStatus, (task: TaskRow) => Promise<unknown>>>> = {
     queued: async () => undefined,
     running: () => tasks.claim(),
@@ -70,9 +72,9 @@ test('every transition of a task is allowed or refused as the table says, and it
   };
   for (const [from, arrive] of Object.entries(reach)) {
     for (const [to, move] of Object.entries(act)) {
-      const task = await world.import(ann, datasetId);
+      const task = await catalogFixture.queueImport(ann, datasetId);
       await arrive(task);
-      expect(await statuses(task)).toEqual([from, from]);
+      expect(await taskAndJobStatuses(task)).toEqual([from, from]);
       const hasMoved = await move(task.id).then(
         () => true,
         (error: unknown) => {
@@ -82,16 +84,16 @@ test('every transition of a task is allowed or refused as the table says, and it
       );
       const isAllowed = canTransition(from as TaskStatus, to as TaskStatus);
       expect([from, to, hasMoved]).toEqual([from, to, isAllowed]);
-      expect(await statuses(task)).toEqual(isAllowed ? [to, to] : [from, from]);
-      if (isActive(isAllowed ? (to as TaskStatus) : (from as TaskStatus)))
+      expect(await taskAndJobStatuses(task)).toEqual(isAllowed ? [to, to] : [from, from]);
+      if (isActiveStatus(isAllowed ? (to as TaskStatus) : (from as TaskStatus)))
         await tasks.cancel(task.id);
     }
   }
 });
 
 test('the job records every change of status and the reason of a failure', async () => {
-  const { tasks, imports } = world.catalog;
-  const task = await world.import(ann, datasetId);
+  const { tasks, imports } = catalogFixture.catalog;
+  const task = await catalogFixture.queueImport(ann, datasetId);
   await tasks.claim();
   await tasks.progress(task.id, 1, { processed_records: 5 });
   await tasks.fail(task.id, 'records.vcf, line 3: bad', {
@@ -112,10 +114,10 @@ test('the job records every change of status and the reason of a failure', async
 });
 
 test('tasks start by priority, then age', async () => {
-  const { tasks } = world.catalog;
-  const lateTask = await world.import(ann, datasetId, 20);
-  const first = await world.import(ann, datasetId, 5);
-  const second = await world.import(ann, datasetId, 5);
+  const { tasks } = catalogFixture.catalog;
+  const lateTask = await catalogFixture.queueImport(ann, datasetId, 20);
+  const first = await catalogFixture.queueImport(ann, datasetId, 5);
+  const second = await catalogFixture.queueImport(ann, datasetId, 5);
   const claimedIds = [];
   for (let i = 0; i < 4; i++) claimedIds.push((await tasks.claim({ runningPerAccount: 10 }))?.id);
   expect(claimedIds).toEqual([first.id, second.id, lateTask.id, undefined]);
@@ -123,12 +125,12 @@ test('tasks start by priority, then age', async () => {
 });
 
 test('an account at its limit of running tasks waits, and others go first (T0: tasksRunningPerAccount)', async () => {
-  const { tasks } = world.catalog;
-  const bob = await world.user('bob@elsewhere.org', 'elsewhere');
-  const bobs = await world.dataset(bob);
+  const { tasks } = catalogFixture.catalog;
+  const bob = await catalogFixture.createUserOf('bob@elsewhere.org', 'elsewhere');
+  const bobs = await catalogFixture.createDataset(bob);
   const anns = [];
-  for (let i = 0; i < 3; i++) anns.push(await world.import(ann, datasetId, 1));
-  const otherTask = await world.import(bob, bobs, 99);
+  for (let i = 0; i < 3; i++) anns.push(await catalogFixture.queueImport(ann, datasetId, 1));
+  const otherTask = await catalogFixture.queueImport(bob, bobs, 99);
   expect((await tasks.claim({ runningPerAccount: 2 }))?.id).toBe(anns[0]!.id);
   expect((await tasks.claim({ runningPerAccount: 2 }))?.id).toBe(anns[1]!.id);
   expect((await tasks.claim({ runningPerAccount: 2 }))?.id).toBe(otherTask.id);
@@ -138,17 +140,19 @@ test('an account at its limit of running tasks waits, and others go first (T0: t
 });
 
 test('C4: concurrent calls never get the same task', async () => {
-  for (let i = 0; i < 20; i++) await world.import(ann, datasetId);
+  for (let i = 0; i < 20; i++) await catalogFixture.queueImport(ann, datasetId);
   const claimedTasks = await Promise.all(
-    Array.from({ length: 30 }, () => world.catalog.tasks.claim({ runningPerAccount: 100 })),
+    Array.from({ length: 30 }, () =>
+      catalogFixture.catalog.tasks.claim({ runningPerAccount: 100 }),
+    ),
   );
   const ids = claimedTasks.filter((task) => task !== undefined).map((task) => task.id);
   expect([ids.length, new Set(ids).size]).toEqual([20, 20]);
 });
 
 test('progress of an attempt that is over changes nothing', async () => {
-  const { tasks } = world.catalog;
-  const task = await world.import(ann, datasetId);
+  const { tasks } = catalogFixture.catalog;
+  const task = await catalogFixture.queueImport(ann, datasetId);
   await tasks.progress(task.id, 0, { processed_records: 1 });
   expect((await tasks.job(task))?.metadata).toEqual({});
   await tasks.claim();
@@ -161,35 +165,35 @@ test('progress of an attempt that is over changes nothing', async () => {
 });
 
 test('C3: a restart requeues what was running, in order, however often it happens', async () => {
-  const { tasks } = world.catalog;
-  const first = await world.import(ann, datasetId, 1);
-  const waitingTask = await world.import(ann, datasetId, 50);
+  const { tasks } = catalogFixture.catalog;
+  const first = await catalogFixture.queueImport(ann, datasetId, 1);
+  const waitingTask = await catalogFixture.queueImport(ann, datasetId, 50);
   for (let attempt = 1; attempt <= 5; attempt++) {
     expect((await tasks.claim({ runningPerAccount: 1 }))?.attempts).toBe(attempt);
     const [changed] = await tasks.requeueRunning();
     expect(changed?.id).toBe(first.id);
-    expect(await statuses(first)).toEqual(['queued', 'queued']);
+    expect(await taskAndJobStatuses(first)).toEqual(['queued', 'queued']);
   }
   expect((await tasks.claim({ ids: [waitingTask.id] }))?.id).toBe(waitingTask.id);
   expect(await tasks.claim({ ids: [waitingTask.id] })).toBeUndefined();
 });
 
 test('an orderly stop does not count as an attempt', async () => {
-  const { tasks } = world.catalog;
-  const task = await world.import(ann, datasetId);
+  const { tasks } = catalogFixture.catalog;
+  const task = await catalogFixture.queueImport(ann, datasetId);
   for (let i = 0; i < 5; i++) {
     expect((await tasks.claim())?.attempts).toBe(1);
     await tasks.requeue(task.id, { isCounted: false });
   }
-  expect(await statuses(task)).toEqual(['queued', 'queued']);
+  expect(await taskAndJobStatuses(task)).toEqual(['queued', 'queued']);
 });
 
 test('C7: cancel includes the job and the children, and is refused once the task is finished', async () => {
-  const { catalog } = world;
-  const task = await world.import(ann, datasetId);
+  const { catalog } = catalogFixture;
+  const task = await catalogFixture.queueImport(ann, datasetId);
   const canceled = await catalog.tasks.cancel(task.id);
   expect(canceled.map((one) => [one.id, one.status])).toEqual([[task.id, 'queued']]);
-  expect(await statuses(task)).toEqual(['canceled', 'canceled']);
+  expect(await taskAndJobStatuses(task)).toEqual(['canceled', 'canceled']);
   expect((await catalog.tasks.get(task.id))?.cancelRequested).toBe(true);
   await expect(catalog.tasks.cancel(task.id)).rejects.toMatchObject({
     code: 'invalid',
@@ -232,25 +236,25 @@ test('C7: cancel cascades to unfinished children', async () => {
 });
 
 test('C7: either a task is canceled or it publishes, never both', async () => {
-  const { tasks } = world.catalog;
-  const task = await world.import(ann, datasetId);
-  expect(await tasks.startPublishing(task.id, 0)).toBe(false); // not running yet
+  const { tasks } = catalogFixture.catalog;
+  const task = await catalogFixture.queueImport(ann, datasetId);
+  expect(await tasks.startPublishing(task.id, 0)).toBe(false); // the task is not running yet
   await tasks.claim();
-  expect(await tasks.startPublishing(task.id, 2)).toBe(false); // another attempt
+  expect(await tasks.startPublishing(task.id, 2)).toBe(false); // the running attempt has another number
   expect(await tasks.startPublishing(task.id, 1)).toBe(true);
   await expect(tasks.cancel(task.id)).rejects.toThrow('is being published');
-  await tasks.requeue(task.id); // a crash in between: it can be canceled again
+  await tasks.requeue(task.id); // after a crash in between, the task can be canceled again
   await tasks.claim();
   await tasks.cancel(task.id);
   expect(await tasks.startPublishing(task.id, 2)).toBe(false);
-  expect(await statuses(task)).toEqual(['canceled', 'canceled']);
+  expect(await taskAndJobStatuses(task)).toEqual(['canceled', 'canceled']);
 });
 
 test('C7: of concurrent cancel and publish exactly one succeeds, in any order (seed 11)', async () => {
-  const { catalog } = world;
-  const random = seeded(11);
+  const { catalog } = catalogFixture;
+  const random = seededBelow(11);
   for (let i = 0; i < 60; i++) {
-    const task = await world.import(ann, datasetId);
+    const task = await catalogFixture.queueImport(ann, datasetId);
     await catalog.tasks.claim({ runningPerAccount: 100 });
     const publication = await publicationOf(catalog, task, { logVersion: i });
     const publishing = async (): Promise<string> => {
@@ -272,7 +276,7 @@ test('C7: of concurrent cancel and publish exactly one succeeds, in any order (s
     expect(outcome).toEqual(
       new Set(won === 'completed' ? ['completed', 'refused'] : ['canceled', 'too late']),
     );
-    expect(await statuses(task)).toEqual([won, won]);
+    expect(await taskAndJobStatuses(task)).toEqual([won, won]);
     expect((await catalog.commits.get(publication.commitId)) !== undefined).toBe(
       won === 'completed',
     );
@@ -280,11 +284,11 @@ test('C7: of concurrent cancel and publish exactly one succeeds, in any order (s
 });
 
 test('lists filter and order tasks', async () => {
-  const { catalog } = world;
-  const viewer = await world.viewer(ann.user.id);
-  const otherDataset = await world.dataset(ann, 'other');
-  const a = await world.import(ann, datasetId, 7);
-  const b = await world.import(ann, otherDataset, 3);
+  const { catalog } = catalogFixture;
+  const viewer = await catalogFixture.viewerFor(ann.user.id);
+  const otherDataset = await catalogFixture.createDataset(ann, 'other');
+  const a = await catalogFixture.queueImport(ann, datasetId, 7);
+  const b = await catalogFixture.queueImport(ann, otherDataset, 3);
   const annIds = { userId: ann.user.id, accountId: ann.account.id };
   const { task: c } = await catalog.exports.create({
     ...annIds,
@@ -294,7 +298,7 @@ test('lists filter and order tasks', async () => {
   });
   await catalog.tasks.cancel(b.id);
   const ids = async (filter: object): Promise<readonly number[]> => {
-    const { rows, total } = await catalog.tasks.list({ viewer, ...filter }, everyRow);
+    const { rows, total } = await catalog.tasks.list({ viewer, ...filter }, allRowsPage);
     expect(total).toBe(rows.length);
     return rows.map((row) => row.id);
   };
@@ -323,13 +327,13 @@ test('lists filter and order tasks', async () => {
 
 test('the queue of an account is limited (T0: tasksQueuedPerAccount)', async () => {
   const limit = budgets.tasksQueuedPerAccount;
-  await world.catalog.transaction(async (tx) => {
+  await catalogFixture.catalog.transaction(async (tx) => {
     for (let i = 0; i < limit; i++) {
       const annIds = { userId: ann.user.id, accountId: ann.account.id };
       await tx.exports.create({ ...annIds, datasetId, format: 'json' });
     }
   });
-  await expect(world.import(ann, datasetId)).rejects.toMatchObject({
+  await expect(catalogFixture.queueImport(ann, datasetId)).rejects.toMatchObject({
     code: 'budget',
     message:
       'This account has 1000 tasks waiting, and no more may wait at a time: try again when some have ended, or cancel some.',

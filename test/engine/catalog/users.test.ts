@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { openCatalog } from '../../../engine/catalog/catalog.js';
 import { createUser } from '../../../engine/catalog/create-user.js';
-import { everyRow, key, CatalogWorld } from './world.js';
+import { allRowsPage, tokenHashKey, CatalogFixture } from './world.js';
 
 test('a first user is created with account, personal vault and token', async () => {
-  const { catalog } = await CatalogWorld.make();
+  const { catalog } = await CatalogFixture.openInMemory();
   const createdUser = await catalog.transaction((tx) =>
     createUser(
       tx,
       { email: 'ann@example.org', domain: 'acme', firstName: 'Ann', token: { name: 'first' } },
-      key,
+      tokenHashKey,
     ),
   );
   expect(createdUser.account).toMatchObject({ domain: 'acme', name: 'acme' });
@@ -27,22 +27,24 @@ test('a first user is created with account, personal vault and token', async () 
     isPublic: false,
   });
   expect(createdUser.token?.secret).toMatch(/^[A-Za-z0-9]{30}$/);
-  expect((await catalog.tokens.authenticate(createdUser.token!.secret, key))?.id).toBe(
+  expect((await catalog.tokens.authenticate(createdUser.token!.secret, tokenHashKey))?.id).toBe(
     createdUser.token!.row.id,
   );
   const second = await catalog.transaction((tx) =>
-    createUser(tx, { email: 'bob@example.org', domain: 'ACME' }, key),
+    createUser(tx, { email: 'bob@example.org', domain: 'ACME' }, tokenHashKey),
   );
   expect(second.account.id).toBe(createdUser.account.id);
   expect([second.user.role, second.token]).toEqual(['member', null]);
-  expect((await catalog.users.list({ accountId: createdUser.account.id }, everyRow)).total).toBe(2);
+  expect((await catalog.users.list({ accountId: createdUser.account.id }, allRowsPage)).total).toBe(
+    2,
+  );
   await catalog.close();
 });
 
 test('a taken or invalid email address is refused, and no account is left behind', async () => {
-  const { catalog } = await CatalogWorld.make();
+  const { catalog } = await CatalogFixture.openInMemory();
   const add = (email: string, domain: string) =>
-    catalog.transaction((tx) => createUser(tx, { email, domain }, key));
+    catalog.transaction((tx) => createUser(tx, { email, domain }, tokenHashKey));
   await add('ann@example.org', 'acme');
   await expect(add('ANN@example.org', 'fresh')).rejects.toMatchObject({
     fields: { email: [expect.any(String)] },
@@ -58,9 +60,9 @@ test('A7: no file of the catalogue contains the secret of a token', async () => 
   const catalog = await openCatalog(join(folder, 'catalog.sqlite'));
   const secret = 'S3cretS3cretS3cretS3cretS3cret';
   const createdUser = await catalog.transaction((tx) =>
-    createUser(tx, { email: 'ann@example.org', domain: 'acme', token: { secret } }, key),
+    createUser(tx, { email: 'ann@example.org', domain: 'acme', token: { secret } }, tokenHashKey),
   );
-  const random = await catalog.tokens.create({ userId: createdUser.user.id }, key);
+  const random = await catalog.tokens.create({ userId: createdUser.user.id }, tokenHashKey);
   const dump = (): string =>
     readdirSync(folder)
       .map((name) => readFileSync(join(folder, name), 'latin1'))
@@ -77,41 +79,46 @@ test('A7: no file of the catalogue contains the secret of a token', async () => 
 });
 
 test('A9: tokens end by revocation and expiry, and authenticate only with the right secret and key', async () => {
-  const newWorld = await CatalogWorld.make();
+  const newWorld = await CatalogFixture.openInMemory();
   const { tokens } = newWorld.catalog;
-  const { user } = await newWorld.user('ann@example.org');
+  const { user } = await newWorld.createUserOf('ann@example.org');
   const now = Date.now();
   const { row, secret } = await tokens.create(
     { userId: user.id, expiresAt: now + 1_000, scope: 'read' },
-    key,
+    tokenHashKey,
   );
-  expect(await tokens.authenticate(secret, key, now)).toMatchObject({ id: row.id, scope: 'read' });
-  expect(await tokens.authenticate(secret, key, now + 1_000)).toBeUndefined();
-  expect(await tokens.authenticate(secret.toLowerCase(), key, now)).toBeUndefined();
-  expect(await tokens.authenticate('', key, now)).toBeUndefined();
-  expect(await tokens.authenticate(`${secret} `, key, now)).toBeUndefined();
+  expect(await tokens.authenticate(secret, tokenHashKey, now)).toMatchObject({
+    id: row.id,
+    scope: 'read',
+  });
+  expect(await tokens.authenticate(secret, tokenHashKey, now + 1_000)).toBeUndefined();
+  expect(await tokens.authenticate(secret.toLowerCase(), tokenHashKey, now)).toBeUndefined();
+  expect(await tokens.authenticate('', tokenHashKey, now)).toBeUndefined();
+  expect(await tokens.authenticate(`${secret} `, tokenHashKey, now)).toBeUndefined();
   expect(await tokens.authenticate(secret, new Uint8Array(32), now)).toBeUndefined();
   const revoked = await tokens.revoke(row.id);
   expect(revoked?.revokedAt).not.toBeNull();
-  expect(await tokens.authenticate(secret, key, now)).toBeUndefined();
+  expect(await tokens.authenticate(secret, tokenHashKey, now)).toBeUndefined();
   expect((await tokens.revoke(row.id))?.revokedAt).toBe(revoked?.revokedAt);
   await newWorld.catalog.close();
 });
 
 test('a chosen secret must have 30 characters and be unused', async () => {
-  const newWorld = await CatalogWorld.make();
-  const { user } = await newWorld.user('ann@example.org');
+  const newWorld = await CatalogFixture.openInMemory();
+  const { user } = await newWorld.createUserOf('ann@example.org');
   const { tokens } = newWorld.catalog;
   const secret = 'x'.repeat(30);
-  await tokens.create({ userId: user.id, secret }, key);
-  await expect(tokens.create({ userId: user.id, secret }, key)).rejects.toThrow('exists already');
+  await tokens.create({ userId: user.id, secret }, tokenHashKey);
+  await expect(tokens.create({ userId: user.id, secret }, tokenHashKey)).rejects.toThrow(
+    'exists already',
+  );
   for (const wrong of [
     'x'.repeat(29),
     'x'.repeat(31),
     `${'x'.repeat(29)}é`,
     `${'x'.repeat(29)} `,
   ]) {
-    await expect(tokens.create({ userId: user.id, secret: wrong }, key)).rejects.toThrow(
+    await expect(tokens.create({ userId: user.id, secret: wrong }, tokenHashKey)).rejects.toThrow(
       'exactly 30',
     );
   }
@@ -119,10 +126,10 @@ test('a chosen secret must have 30 characters and be unused', async () => {
 });
 
 test('the last use of a token is recorded at most once a minute', async () => {
-  const newWorld = await CatalogWorld.make();
+  const newWorld = await CatalogFixture.openInMemory();
   const { tokens } = newWorld.catalog;
-  const { user } = await newWorld.user('ann@example.org');
-  const { row } = await tokens.create({ userId: user.id }, key);
+  const { user } = await newWorld.createUserOf('ann@example.org');
+  const { row } = await tokens.create({ userId: user.id }, tokenHashKey);
   const lastUsed = async (): Promise<number | null> => (await tokens.get(row.id))!.lastUsedAt;
   await tokens.touch(row, 100_000);
   expect(await lastUsed()).toBe(100_000);
@@ -130,17 +137,17 @@ test('the last use of a token is recorded at most once a minute', async () => {
   expect(await lastUsed()).toBe(100_000);
   await tokens.touch((await tokens.get(row.id))!, 160_000);
   expect(await lastUsed()).toBe(160_000);
-  const otherUser = await newWorld.user('bob@example.org');
-  await tokens.create({ userId: otherUser.user.id }, key);
-  expect((await tokens.list({ userId: user.id }, everyRow)).rows.map((one) => one.id)).toEqual([
+  const otherUser = await newWorld.createUserOf('bob@example.org');
+  await tokens.create({ userId: otherUser.user.id }, tokenHashKey);
+  expect((await tokens.list({ userId: user.id }, allRowsPage)).rows.map((one) => one.id)).toEqual([
     row.id,
   ]);
-  expect((await tokens.list({}, everyRow)).total).toBe(2);
+  expect((await tokens.list({}, allRowsPage)).total).toBe(2);
   await newWorld.catalog.close();
 });
 
 test('an account has a domain of its own', async () => {
-  const { catalog } = await CatalogWorld.make();
+  const { catalog } = await CatalogFixture.openInMemory();
   await catalog.accounts.create({ domain: 'lab' });
   await expect(catalog.accounts.create({ domain: 'LAB' })).rejects.toThrow(
     'An account with the domain LAB exists already.',

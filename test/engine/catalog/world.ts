@@ -4,41 +4,44 @@ import { createUser, type CreatedUser } from '../../../engine/catalog/create-use
 import type { Viewer, Role } from '../../../engine/catalog/permission.js';
 import type { Publication } from '../../../engine/catalog/publish.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
-import { random } from '../../random.js';
+import { seededRandom } from '../../random.js';
 
 /** The key that tokens are hashed with in these tests. */
-export const key = new TextEncoder().encode('a key for tests only');
+export const tokenHashKey = new TextEncoder().encode('a key for tests only');
 
-/** A page with everything on it. */
-export const everyRow = { limit: 10_000, offset: 0 };
+/** A page large enough for all rows. */
+export const allRowsPage = { limit: 10_000, offset: 0 };
 
-/** A catalogue in memory, with people in it. */
-export class CatalogWorld {
+/** A catalogue in memory, with users in it. */
+export class CatalogFixture {
   readonly catalog: Catalog;
   constructor(catalog: Catalog) {
     this.catalog = catalog;
   }
 
-  static async make(): Promise<CatalogWorld> {
-    return new CatalogWorld(await openCatalog(':memory:'));
+  static async openInMemory(): Promise<CatalogFixture> {
+    return new CatalogFixture(await openCatalog(':memory:'));
   }
 
-  async user(email: string, domain = 'acme', role: Role = 'member'): Promise<CreatedUser> {
-    return this.catalog.transaction((tx) => createUser(tx, { email, domain, role }, key));
+  async createUserOf(email: string, domain = 'acme', role: Role = 'member'): Promise<CreatedUser> {
+    return this.catalog.transaction((tx) => createUser(tx, { email, domain, role }, tokenHashKey));
   }
 
-  async principal(userId: number, scope: Principal['scope'] = 'read write'): Promise<Principal> {
+  async readPrincipal(
+    userId: number,
+    scope: Principal['scope'] = 'read write',
+  ): Promise<Principal> {
     const principal = await principalOf(this.catalog, userId, scope);
     if (principal === undefined) throw new Error(`no active user ${userId}`);
     return principal;
   }
 
-  async viewer(userId: number): Promise<Viewer> {
-    return viewerOf(await this.principal(userId));
+  async viewerFor(userId: number): Promise<Viewer> {
+    return viewerOf(await this.readPrincipal(userId));
   }
 
-  /** A dataset with this name at the root of the user's personal vault. */
-  async dataset(owner: CreatedUser, filename = 'variants'): Promise<number> {
+  /** Creates a dataset with the given name at the root of the user's personal vault; returns its id. */
+  async createDataset(owner: CreatedUser, filename = 'variants'): Promise<number> {
     const createdDataset = await this.catalog.datasets.create({
       vaultId: owner.vault.id,
       parentId: null,
@@ -49,8 +52,8 @@ export class CatalogWorld {
     return createdDataset.dataset.id;
   }
 
-  /** A queued import into a dataset. */
-  async import(owner: CreatedUser, datasetId: number, priority?: number): Promise<TaskRow> {
+  /** Creates a queued import into a dataset; returns its task. */
+  async queueImport(owner: CreatedUser, datasetId: number, priority?: number): Promise<TaskRow> {
     const { user } = owner;
     const { task } = await this.catalog.imports.create({
       datasetId,
@@ -63,7 +66,7 @@ export class CatalogWorld {
   }
 }
 
-/** The publication of an import's result, with one column of one record. */
+/** Returns the publication of an import's result: one column with one record. */
 export async function publicationOf(
   tables: Tables,
   task: TaskRow,
@@ -92,8 +95,8 @@ export async function publicationOf(
   };
 }
 
-/** Whole numbers below a bound, the same for the same seed. */
-export function seeded(seed: number): (below: number) => number {
-  const next = random(seed);
+/** Returns a generator of integers below a bound; the same seed gives the same numbers. */
+export function seededBelow(seed: number): (below: number) => number {
+  const next = seededRandom(seed);
   return (below) => Math.floor(next() * below);
 }

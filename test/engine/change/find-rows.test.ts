@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
-import { findRows, placeAll } from '../../../engine/change/find-rows.js';
+import { findRows, locateRecordsById } from '../../../engine/change/find-rows.js';
 import { BatchBuilder } from '../../../engine/ingest/batch.js';
 import { firstRecordId, withRecordIds } from '../../../engine/ingest/record-ids.js';
 import { deletionVector } from '../../../engine/store/deletion-vector.js';
 import type { Column } from '../../../engine/core/types.js';
 import { rowIdColumn } from '../../../engine/store/row-ids.js';
-import { random, shuffled } from '../../random.js';
+import { seededRandom, shuffled } from '../../random.js';
 import { seed } from '../../seed.js';
 import { batchOf } from '../store/random.js';
 import { writeSegment } from '../store/write-segment.js';
@@ -17,12 +17,12 @@ const folder = mkdtempSync(join(tmpdir(), 'strandlake-ids-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const givenIdColumn: Column = { name: '_id', physical: 'given_id', type: 'string', isList: false };
-const columns = [{ given: ['given_id'], stored: ['_id'] }];
-let files = 0;
+const keyColumns = [{ given: ['given_id'], stored: ['_id'] }];
+let fileCount = 0;
 
-/** A segment of the records of a commit, or of these strings beside their own ids. */
+/** Writes a segment with the records of a commit, or with the given strings in the column of given ids. */
 async function writeRecords(rows: number, commit: number, strings?: readonly (string | null)[]) {
-  const path = join(folder, `${files++}.parquet`);
+  const path = join(folder, `${fileCount++}.parquet`);
   const givenColumns = strings === undefined ? [] : [givenIdColumn];
   const data = batchOf(givenColumns, strings === undefined ? [] : [strings], rows, BigInt(commit));
   const { stats, blockChecksums } = await writeSegment({ columns: givenColumns, data, rows }, path);
@@ -42,7 +42,7 @@ test.each([
   ['few', 30],
   ['many', 12_000],
 ])(`%s ids are found where a loop finds them (STRANDLAKE_SEED=${seed})`, async (_, count) => {
-  const next = random(seed);
+  const next = seededRandom(seed);
   const writtenSegments = [
     await writeRecords(3_000, 1),
     await writeRecords(1, 2),
@@ -60,7 +60,7 @@ test.each([
     const deletion = goneRows.length > 0 ? deletionVector(Int32Array.from(goneRows)) : undefined;
     return { ...segment, deletion, gone: new Set(goneRows) };
   });
-  const found = findRows({ wanted: sources, columns, segments, isUnique: false });
+  const found = findRows({ wanted: sources, columns: keyColumns, segments, isUnique: false });
   const set = new Set(wantedIds);
   expect(found.distinct).toBe(set.size);
   expect(found.missing).toBeUndefined();
@@ -81,14 +81,14 @@ test.each([
 });
 
 test(`rows are found by the form of their ids as by reading them (STRANDLAKE_SEED=${seed})`, async () => {
-  const next = random(seed);
+  const next = seededRandom(seed);
   const someId = (ids: readonly string[]): string => ids[Math.floor(next() * ids.length)]!;
   const writtenSegments = await Promise.all(
     [2_000, 300, 1].map(async (rows, chunk) => {
       const builder = new BatchBuilder();
       for (let row = 0; row < rows; row++) builder.endRecord();
       const wholeBatch = withRecordIds(builder.finish(), 481_200_000, chunk);
-      const path = join(folder, `${files++}.parquet`);
+      const path = join(folder, `${fileCount++}.parquet`);
       const { blockChecksums } = await writeSegment(wholeBatch, path);
       const ids = Array.from(wholeBatch.data.getChild('_id')!, String);
       const goneRows = Int32Array.from(ids.keys()).filter(() => next() < 0.2);
@@ -105,7 +105,7 @@ test(`rows are found by the form of their ids as by reading them (STRANDLAKE_SEE
   };
   const wantedIds = Array.from({ length: 3_000 }, () => (next() < 0.6 ? someId(all) : changedId(someId(all)))); // prettier-ignore
   const source = await writeRecords(wantedIds.length, 9, wantedIds);
-  const search = { wanted: [source], columns, isUnique: false };
+  const search = { wanted: [source], columns: keyColumns, isUnique: false };
   const read = findRows({
     ...search,
     segments: writtenSegments.map((one) => ({ ...one, idRuns: undefined })),
@@ -115,7 +115,7 @@ test(`rows are found by the form of their ids as by reading them (STRANDLAKE_SEE
 });
 
 test(`records of a batch are placed as a loop over the segments places them (STRANDLAKE_SEED=${seed})`, async () => {
-  const next = random(seed);
+  const next = seededRandom(seed);
   const rowIdsOf = (rows: number): number[] => Array.from({ length: rows }, () => Math.floor(next() * 2 ** 40)); // prettier-ignore
   const segments = await Promise.all(
     [2_000, 300, 40].map(async (rows, chunk) => {
@@ -123,9 +123,9 @@ test(`records of a batch are placed as a loop over the segments places them (STR
       for (let row = 0; row < rows; row++) builder.endRecord();
       const batch = builder.finish();
       const ids = Array.from(withRecordIds(batch, 481_400_000, chunk).data.getChild('_id')!, String); // prettier-ignore
-      // One of the segments stores its row ids, in no order.
+      // One segment stores its row ids, which are in random order.
       const stored = chunk === 1 ? rowIdsOf(rows) : undefined;
-      const path = join(folder, `${files++}.parquet`);
+      const path = join(folder, `${fileCount++}.parquet`);
       const { blockChecksums } = await writeSegment(
         {
           columns: stored ? [rowIdColumn] : [],
@@ -137,7 +137,7 @@ test(`records of a batch are placed as a loop over the segments places them (STR
       const goneRows = Int32Array.from(ids.keys()).filter(() => next() < 0.2);
       const deletion = deletionVector(goneRows);
       const half = rows >> 1;
-      // The first rows of the chunk are the last of the segment.
+      // The first rows of the chunk are the last rows of the segment.
       const idRuns = [
         { firstId: ids[half]!, rows: rows - half },
         { firstId: ids[0]!, rows: half },
@@ -153,7 +153,7 @@ test(`records of a batch are placed as a loop over the segments places them (STR
     ),
   );
   const place = (ids: readonly (string | null)[]) =>
-    placeAll(
+    locateRecordsById(
       batchOf([givenIdColumn], [[...ids]], ids.length, 1n).getChildAt(2)!.data[0]!,
       segments,
     );
@@ -184,7 +184,7 @@ test.each([
     const builder = new BatchBuilder();
     for (let row = 0; row < 50; row++) builder.endRecord();
     const wholeBatch = withRecordIds(builder.finish(), 481_300_000, 0);
-    const path = join(folder, `${files++}.parquet`);
+    const path = join(folder, `${fileCount++}.parquet`);
     const { blockChecksums } = await writeSegment(wholeBatch, path);
     const ids = Array.from(wholeBatch.data.getChild('_id')!, String);
     const deletion = deletionVector(Int32Array.of(7));
@@ -193,7 +193,7 @@ test.each([
       const wantedSegments = await Promise.all(
         lists.map((list, i) => writeRecords(list.length, 20 + i, list)),
       );
-      const search = { wanted: wantedSegments, columns, segments: [stored] };
+      const search = { wanted: wantedSegments, columns: keyColumns, segments: [stored] };
       expect(findRows({ ...search, isUnique: false }).repeated).toBeUndefined();
       return findRows({ ...search, isUnique: true }).repeated;
     };
@@ -207,10 +207,10 @@ test.each([
 test('the first record without an id is named', async () => {
   const wholeSegment = await writeRecords(2, 1, ['a', 'b']);
   const holed = await writeRecords(3, 2, ['c', null, null]);
-  const { missing, distinct } = findRows({ wanted: [wholeSegment, holed], columns, segments: [], isUnique: false }); // prettier-ignore
+  const { missing, distinct } = findRows({ wanted: [wholeSegment, holed], columns: keyColumns, segments: [], isUnique: false }); // prettier-ignore
   expect([missing, distinct]).toEqual([[1, 1], 3]);
   const withoutIds = await writeRecords(2, 3);
   expect(
-    findRows({ wanted: [withoutIds], columns, segments: [], isUnique: false }).missing,
+    findRows({ wanted: [withoutIds], columns: keyColumns, segments: [], isUnique: false }).missing,
   ).toEqual([0, 0]);
 });

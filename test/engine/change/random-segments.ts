@@ -1,20 +1,20 @@
 import { readFileSync } from 'node:fs';
 import type { Column, Columns, Value } from '../../../engine/core/types.js';
-import { givenId } from '../../../engine/ingest/physical-names.js';
+import { givenIdColumn } from '../../../engine/ingest/physical-names.js';
 import { reservedColumns } from '../../../engine/store/arrow.js';
 import type { Segment } from '../../../engine/store/store.js';
 import { readByHyparquet } from '../parquet/oracles.js';
-import { batchOf, randomStyle, randomValue } from '../store/random.js';
+import { batchOf, randomDistribution, randomValue } from '../store/random.js';
 import { writeSegment } from '../store/write-segment.js';
 
-/** A segment with its absolute path, and its values by column. */
-export interface Written {
+/** A written segment: its absolute path, and its values by column. */
+export interface WrittenSegment {
   readonly segment: Segment;
   readonly ids: readonly string[];
   readonly values: readonly (readonly Value[])[];
 }
 
-/** Writes a segment, perhaps an intermediate one, with random records; their `_id`s are given or those of their rows. */
+/** Writes a segment, possibly an intermediate one, with random records; their `_id`s are given or follow from their rows. */
 export async function writeRecords(
   path: string,
   next: () => number,
@@ -23,29 +23,29 @@ export async function writeRecords(
   commit: number,
   ids: readonly (string | null)[] = [],
   isIntermediate = false,
-): Promise<Written> {
+): Promise<WrittenSegment> {
   const values = columns.map((column) => {
-    const style = randomStyle(next);
+    const style = randomDistribution(next);
     return Array.from({ length: rows }, (_, row) => randomValue(next, column, style, row));
   });
   const isGiven = ids.length > 0;
-  const stored = isGiven ? [givenId, ...columns] : columns;
+  const stored = isGiven ? [givenIdColumn, ...columns] : columns;
   const data = batchOf(stored, isGiven ? [[...ids], ...values] : values, rows, BigInt(commit));
   const segment = await writeSegment({ columns: stored, data, rows, isIntermediate }, path);
   return { segment: { ...segment, path }, ids: Array.from(data.getChild('_id')!, String), values };
 }
 
-/** Some of the columns, and of the members of objects. */
-export function someColumns(next: () => number, columns: Columns): Columns {
+/** Returns a random selection of columns, and of the members of objects. */
+export function randomColumnSubset(next: () => number, columns: Columns): Columns {
   return columns
     .filter(() => next() < 0.8)
     .map((one) => {
-      const members = someColumns(next, one.children ?? []);
+      const members = randomColumnSubset(next, one.children ?? []);
       return members.length === 0 ? one : { ...one, children: members };
     });
 }
 
-/** The value of a narrower column as one of the wide column: members that it lacks are null. */
+/** Returns a value of a narrower column as a value of the wide column: members that it lacks are null. */
 export function widenValue(wide: Column, value: Value | undefined): Value {
   if (value === null || value === undefined) return null;
   if (wide.isList) {
@@ -58,7 +58,7 @@ export function widenValue(wide: Column, value: Value | undefined): Value {
   return Object.fromEntries(members);
 }
 
-/** The values of a segment by physical name, read by hyparquet. */
+/** Returns the values of a segment by physical name, read by hyparquet. */
 export async function valuesOf(
   segment: Segment,
   columns: Columns,

@@ -4,28 +4,28 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import { addRows, replaceRows, type RowMatches } from '../../../engine/change/replace-rows.js';
 import type { Column, Columns, Value } from '../../../engine/core/types.js';
-import { givenId } from '../../../engine/ingest/physical-names.js';
+import { givenIdColumn } from '../../../engine/ingest/physical-names.js';
 import { presentColumns } from '../../../engine/store/merge.js';
 import { rowIdColumn } from '../../../engine/store/row-ids.js';
 import type { Segment } from '../../../engine/store/store.js';
 import { shuffled } from '../../random.js';
 import { seed } from '../../seed.js';
-import { difference } from '../parquet/oracles.js';
+import { firstValueDifference } from '../parquet/oracles.js';
 import { random, randomColumns } from '../store/random.js';
 import {
-  someColumns,
+  randomColumnSubset,
   valuesOf,
   widenValue,
   writeRecords,
-  type Written,
+  type WrittenSegment,
 } from './random-segments.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'strandlake-replace-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-let files = 0;
-const newFile = (): string => join(folder, `${files++}.parquet`);
+let fileCount = 0;
+const newFile = (): string => join(folder, `${fileCount++}.parquet`);
 
-/** The value after an upsert: the given one, or else the old one; objects are merged member by member. */
+/** Returns the value after an upsert: the given value if there is one, or else the old one; objects are merged member by member. */
 function upsertValue(column: Column, given: Value, old: Value): Value {
   if (given === null || given === undefined) return old;
   if (column.children === undefined || column.isList || old === null) return given;
@@ -44,9 +44,9 @@ test(`random rows are replaced as a loop over the records does it (STRANDLAKE_SE
     const caseText = `STRANDLAKE_SEED=${seed}, round ${round}`;
     const belowMost = (most: number): number => Math.floor(next() * most);
     const columns = randomColumns(next, 6, 2);
-    const olds: Written[] = [];
+    const olds: WrittenSegment[] = [];
     for (let i = 0; i < 1 + belowMost(3); i++) {
-      const ownColumns = someColumns(next, columns);
+      const ownColumns = randomColumnSubset(next, columns);
       const rows = 1 + belowMost(next() < 0.2 ? 20_000 : 300);
       olds.push(await writeRecords(newFile(), next, ownColumns, rows, i + 1));
     }
@@ -55,9 +55,12 @@ test(`random rows are replaced as a loop over the records does it (STRANDLAKE_SE
     const chosenRows = all.filter(() => next() < share * share);
     const keepsOthers = next() < 0.5;
     const isById = next() < 0.5;
-    const news: Written[] = [];
+    const news: WrittenSegment[] = [];
     const givenIds: (string | null)[][] = [];
-    /** The given record that replaces each chosen record; unless records are found by their ids, one given record may replace several. */
+    /**
+     * For each chosen record, the given record that replaces it. Unless records are found by their ids, one given record may replace
+     * several.
+     */
     const places: { readonly file: number; readonly row: number }[] = [];
     const numbers = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
     const rowsLeft = shuffled(next, numbers(chosenRows.length));
@@ -74,7 +77,7 @@ test(`random rows are replaced as a loop over the records does it (STRANDLAKE_SE
         places[match] = { file: news.length, row };
         ids[row] = chosenRows[match]!.id;
       }
-      const ownColumns = someColumns(next, columns);
+      const ownColumns = randomColumnSubset(next, columns);
       const isIntermediate = next() < 0.5;
       news.push(await writeRecords(newFile(), next, ownColumns, rows.length, 99, isById ? ids : [], isIntermediate)); // prettier-ignore
       givenIds.push(isById ? ids : []);
@@ -92,8 +95,8 @@ test(`random rows are replaced as a loop over the records does it (STRANDLAKE_SE
       (segment) => segment.columns,
     );
     const columnsPresent = presentColumns(columns, allColumns);
-    const valueOf = ({ segment, values }: Written, column: Column, row: number): Value => {
-      const at = segment.columns.filter((one) => one.physical !== givenId.physical).findIndex(({ physical }) => physical === column.physical); // prettier-ignore
+    const valueOf = ({ segment, values }: WrittenSegment, column: Column, row: number): Value => {
+      const at = segment.columns.filter((one) => one.physical !== givenIdColumn.physical).findIndex(({ physical }) => physical === column.physical); // prettier-ignore
       return at < 0 ? null : widenValue(column, values[at]![row]!);
     };
     const valuesIn = async (segment: Segment, stored: Columns) =>
@@ -121,7 +124,7 @@ test(`random rows are replaced as a loop over the records does it (STRANDLAKE_SE
             ? upsertValue(column, value, valueOf(olds[segment]!, column, row))
             : value;
         });
-        const firstDifference = difference(expected, found.get(column.physical));
+        const firstDifference = firstValueDifference(expected, found.get(column.physical));
         expect([caseText, column.name, firstDifference]).toEqual([
           caseText,
           column.name,
@@ -148,7 +151,7 @@ test(`random rows are replaced as a loop over the records does it (STRANDLAKE_SE
       expect([caseText, after.get('_id')]).toEqual([caseText, ids]);
       for (const column of stored) {
         const expected = restRows.map((row) => valueOf(one, column, row));
-        const firstDifference = difference(expected, after.get(column.physical));
+        const firstDifference = firstValueDifference(expected, after.get(column.physical));
         expect([caseText, column.name, firstDifference]).toEqual([
           caseText,
           column.name,

@@ -4,22 +4,28 @@ import { basename, join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import { sortRows, spansOf } from '../../../engine/change/sort-rows.js';
 import type { Value } from '../../../engine/core/types.js';
-import { idAfter } from '../../../engine/ingest/record-ids.js';
+import { recordIdAfterRows } from '../../../engine/ingest/record-ids.js';
 import { deletedRows, deletionVector } from '../../../engine/store/deletion-vector.js';
 import { presentColumns, type MergeSource } from '../../../engine/store/merge.js';
-import { decodedOrigins, encodedOrigins } from '../../../engine/store/origins.js';
+import { decodeOrigins, encodeOrigins } from '../../../engine/store/origins.js';
 import { rowIdColumn, storesRowIds } from '../../../engine/store/row-ids.js';
 import type { Segment } from '../../../engine/store/store.js';
 import { seed } from '../../seed.js';
-import { difference } from '../parquet/oracles.js';
-import { batchOf, random, randomColumns, randomStyle, randomValue } from '../store/random.js';
+import { firstValueDifference } from '../parquet/oracles.js';
+import {
+  batchOf,
+  random,
+  randomColumns,
+  randomDistribution,
+  randomValue,
+} from '../store/random.js';
 import { writeSegment } from '../store/write-segment.js';
-import { someColumns, valuesOf, widenValue } from './random-segments.js';
+import { randomColumnSubset, valuesOf, widenValue } from './random-segments.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'strandlake-sort-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-let files = 0;
-const newFile = (): string => join(folder, `${files++}.parquet`);
+let fileCount = 0;
+const newFile = (): string => join(folder, `${fileCount++}.parquet`);
 
 /** A row of a source, as the model stores it. */
 interface ModelRow {
@@ -39,17 +45,17 @@ test(`random rows are sorted as a loop over them does it (STRANDLAKE_SEED=${seed
     const writtenValues: (readonly (readonly Value[])[])[] = [];
     const model: ModelRow[] = [];
     let nextId = belowMost(3) * 2 ** 33;
-    /** The number of the source that has the record of a row id. */
+    /** For each row id, the model row that currently has its record. */
     const owners = new Map<number, ModelRow>();
     for (let source = 0; source < 2 + belowMost(4); source++) {
       const replacedRows = [...owners.keys()].filter(() => next() < 0.2).toSorted((a, b) => a - b);
       const isReplacing = replacedRows.length > 0 && next() < 0.7;
-      const ownColumns = someColumns(next, columns);
+      const ownColumns = randomColumnSubset(next, columns);
       const rows = isReplacing ? replacedRows.length : 1 + belowMost(next() < 0.2 ? 9_000 : 400);
       const rowIds = isReplacing ? replacedRows : Array.from({ length: rows }, () => nextId++);
       const stored = isReplacing ? [rowIdColumn, ...ownColumns] : ownColumns;
       const values = ownColumns.map((column) => {
-        const style = randomStyle(next);
+        const style = randomDistribution(next);
         return Array.from({ length: rows }, (_, row) => randomValue(next, column, style, row));
       });
       const lists = isReplacing ? [rowIds.map(BigInt), ...values] : values;
@@ -75,7 +81,7 @@ test(`random rows are sorted as a loop over them does it (STRANDLAKE_SEED=${seed
         owners.set(rowId, modelRow);
       }
     }
-    // Some records are deleted without a replacement.
+    // Some records are deleted and not replaced.
     for (const [i, one] of model.entries())
       if (!one.isDeleted && next() < 0.1) model[i] = { ...one, isDeleted: true };
     const deleting = sources.map(({ file, segment }, source) => {
@@ -102,7 +108,7 @@ test(`random rows are sorted as a loop over them does it (STRANDLAKE_SEED=${seed
         ? expected[1].slice(dead, (dead += segment.rows))
         : expected[0].slice(live, (live += segment.rows));
       await check(caseText, { ...segment, path }, rows);
-      const found = decodedOrigins(origins, segment.rows);
+      const found = decodeOrigins(origins, segment.rows);
       expect([caseText, [...found.sources]]).toEqual([caseText, rows.map(({ source }) => source)]);
       expect([caseText, [...found.rows]]).toEqual([caseText, rows.map(({ row }) => row)]);
       const goneCount = segment.deletion ? deletedRows(segment.deletion).length : 0;
@@ -122,8 +128,9 @@ test(`random rows are sorted as a loop over them does it (STRANDLAKE_SEED=${seed
       expect([at, rowIds]).toEqual([at, rows.map(({ rowId }) => rowId)]);
       const expectedIds = rows.map(({ source, row }) => ids[source]![row]!);
       expect([at, found.get('_id')]).toEqual([at, expectedIds]);
-      const runs = segment.idRuns?.flatMap(({ firstId, rows: count }) => Array.from({ length: count }, (_, i) => idAfter(firstId, i))); // prettier-ignore
-      // A record that replaces another has its `_id` in the product; here the ids of replacing sources are their own.
+      const runs = segment.idRuns?.flatMap(({ firstId, rows: count }) => Array.from({ length: count }, (_, i) => recordIdAfterRows(firstId, i))); // prettier-ignore
+      // In the product, a record that replaces another has the replaced record's `_id`; in this test, replacing sources have ids of their
+      // own.
       if (runs && rows.every(({ source }) => !storesRowIds(deleting[source]!.segment)))
         expect([at, runs]).toEqual([at, expectedIds]);
       for (const column of columnsPresent) {
@@ -132,7 +139,10 @@ test(`random rows are sorted as a loop over them does it (STRANDLAKE_SEED=${seed
           const index = ownColumns.findIndex(({ physical }) => physical === column.physical);
           return index < 0 ? null : widenValue(column, writtenValues[source]![index]![row]!);
         });
-        expect([at, difference(list, found.get(column.physical)!)]).toEqual([at, undefined]);
+        expect([at, firstValueDifference(list, found.get(column.physical)!)]).toEqual([
+          at,
+          undefined,
+        ]);
       }
     }
   }
@@ -140,11 +150,11 @@ test(`random rows are sorted as a loop over them does it (STRANDLAKE_SEED=${seed
 
 test('damaged origins are an error', () => {
   const rows = Int32Array.from([5, 0, 6, 2]);
-  const text = encodedOrigins({ sources: Uint16Array.from([1, 0, 1, 7]), rows });
-  expect([...decodedOrigins(text, 4).rows]).toEqual([...rows]);
-  expect(() => decodedOrigins(text, 3)).toThrow();
-  expect(() => decodedOrigins(text, 5)).toThrow(RangeError);
+  const text = encodeOrigins({ sources: Uint16Array.from([1, 0, 1, 7]), rows });
+  expect([...decodeOrigins(text, 4).rows]).toEqual([...rows]);
+  expect(() => decodeOrigins(text, 3)).toThrow();
+  expect(() => decodeOrigins(text, 5)).toThrow(RangeError);
   const bytes = Buffer.from(text, 'base64');
   bytes[bytes.length - 6]! ^= 4;
-  expect(() => decodedOrigins(bytes.toString('base64'), 4)).toThrow();
+  expect(() => decodeOrigins(bytes.toString('base64'), 4)).toThrow();
 });

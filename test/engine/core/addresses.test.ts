@@ -1,16 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
 import { BlockList, isIP } from 'node:net';
 import {
-  contains,
-  isForbidden,
-  isPublic,
+  blockContains,
+  isForbiddenAddress,
+  isPublicAddress,
   parseAddress,
   parseAddressBlock,
 } from '../../../engine/core/addresses.js';
-import { mayConnect, parseAllowed } from '../../../engine/core/allowed-addresses.js';
-import { random as seeded } from '../../random.js';
+import { mayConnect, parseAllowedAddress } from '../../../engine/core/allowed-addresses.js';
+import { seededRandom as seeded } from '../../random.js';
 
-const address = (text: string) => parseAddress(text)!;
+const parsedAddress = (text: string) => parseAddress(text)!;
 
 describe('addresses', () => {
   test.each([
@@ -62,7 +62,7 @@ describe('addresses', () => {
       expect([text, isIP(text)]).toEqual([text, is4 ? 4 : 6]);
       const read = parseAddress(text)!;
       if (!is4) {
-        // The URL's parser writes the shortest form; both are the same address.
+        // The URL parser writes the shortest form of an address, which denotes the same address.
         const shortAddress = new URL(`http://[${text}]`).hostname;
         expect([shortAddress, parseAddress(shortAddress)]).toEqual([shortAddress, read]);
       }
@@ -74,7 +74,7 @@ describe('addresses', () => {
         ? text.replace(/\d+$/, (last) => String(Number(last) ^ 1))
         : text.replace(/[^:]+$/, word());
       if (!/^0:0:0:0:0:(0|ffff):/.test(text)) {
-        const found = contains({ address: read, bits }, parseAddress(nearAddress)!);
+        const found = blockContains({ address: read, bits }, parseAddress(nearAddress)!);
         expect([text, bits, nearAddress, found]).toEqual([
           text,
           bits,
@@ -144,13 +144,19 @@ describe('addresses', () => {
     ['fe80::1', false],
     ['fec0::1', false],
     ['ff02::1', false],
-  ])('%s is public: %s', (text, expected) => expect(isPublic(address(text))).toBe(expected));
+  ])('%s is public: %s', (text, expected) =>
+    expect(isPublicAddress(parsedAddress(text))).toBe(expected),
+  );
 });
 
 describe('allowed addresses (N1)', () => {
-  const ownAddresses = [address('93.184.216.34')];
+  const ownAddresses = [parsedAddress('93.184.216.34')];
   const may = (entries: readonly string[], host: string, port: number, at: string): boolean =>
-    mayConnect({ host, port, address: address(at) }, entries.map(parseAllowed), ownAddresses);
+    mayConnect(
+      { host, port, address: parsedAddress(at) },
+      entries.map(parseAllowedAddress),
+      ownAddresses,
+    );
 
   test.each([
     [[], 'example.org', 443, '93.184.216.35', true],
@@ -200,21 +206,23 @@ describe('allowed addresses (N1)', () => {
     '64:ff9b::169.254.169.254',
     '[2002:a9fe:a9fe::1]:80',
   ])('%s cannot be listed', (text) =>
-    expect(() => parseAllowed(text)).toThrow('link-local and metadata addresses cannot be listed'),
+    expect(() => parseAllowedAddress(text)).toThrow(
+      'link-local and metadata addresses cannot be listed',
+    ),
   );
 
   test.each(['files.lan:22', '127.0.0.1:0', '127.0.0.1:65536', '[::1]:1023'])(
     '%s has no port of the web',
-    (text) => expect(() => parseAllowed(text)).toThrow('must be 80, 443 or 1024 to 65535'),
+    (text) => expect(() => parseAllowedAddress(text)).toThrow('must be 80, 443 or 1024 to 65535'),
   );
 
   test.each(['http://x', 'x', '10.0.0.0/33', '::/129', 'a b:80', '10.0.0.0/8:80'])(
     '%s is no entry',
-    (text) => expect(() => parseAllowed(text)).toThrow('must be host:port'),
+    (text) => expect(() => parseAllowedAddress(text)).toThrow('must be host:port'),
   );
 
   test('a block of mapped addresses is a block of IPv4', () => {
     expect(parseAddressBlock('::ffff:10.0.0.0/104')).toEqual(parseAddressBlock('10.0.0.0/8'));
-    expect(isForbidden(address('10.0.0.1'))).toBe(false);
+    expect(isForbiddenAddress(parsedAddress('10.0.0.1'))).toBe(false);
   });
 });

@@ -1,23 +1,32 @@
 import { describe, expect, test } from '@jest/globals';
-import { ascendingOrder, common, mergeAscending, without } from '../../../engine/core/ascending.js';
-import { random } from '../../random.js';
+import {
+  ascendingOrder,
+  intersectAscending,
+  mergeAscending,
+  subtractAscending,
+} from '../../../engine/core/ascending.js';
+import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
 
-const randomNumber = random(seed);
+const randomNumber = seededRandom(seed);
 const randomBelow = (limit: number): number => Math.floor(randomNumber() * limit);
-const list = (most: number, limit: number): number[] =>
+const randomNumbers = (most: number, limit: number): number[] =>
   Array.from({ length: randomBelow(most) }, () => randomBelow(limit));
 
 describe(`lists of numbers (STRANDLAKE_SEED=${seed})`, () => {
   test('that ascend have in common, lack and have together what sets say', () => {
     for (let round = 0; round < 300; round++) {
       const limit = 1 + randomBelow(100);
-      const [x, y] = [new Set(list(60, limit)), new Set(list(60, limit))];
+      const [x, y] = [new Set(randomNumbers(60, limit)), new Set(randomNumbers(60, limit))];
       const [a, b] = [Int32Array.from(x).sort(), Int32Array.from(y).sort()];
       const having = (isThere: (number: number) => boolean): number[] =>
         Array.from({ length: limit }, (_, number) => number).filter(isThere);
-      expect([...common(a, b)]).toEqual(having((number) => x.has(number) && y.has(number)));
-      expect([...without(a, b)]).toEqual(having((number) => x.has(number) && !y.has(number)));
+      expect([...intersectAscending(a, b)]).toEqual(
+        having((number) => x.has(number) && y.has(number)),
+      );
+      expect([...subtractAscending(a, b)]).toEqual(
+        having((number) => x.has(number) && !y.has(number)),
+      );
       expect([...mergeAscending(a, b)]).toEqual(having((number) => x.has(number) || y.has(number)));
     }
   });
@@ -30,7 +39,7 @@ describe(`lists of numbers (STRANDLAKE_SEED=${seed})`, () => {
     ['that have no room for their indices in a double', 2 ** 53],
   ])('%s are ordered by them, equal ones as they were', (_, limit) => {
     for (let round = 0; round < 300; round++) {
-      const someNumbers = list(60, limit).map((number) => number - Math.floor(limit / 2));
+      const someNumbers = randomNumbers(60, limit).map((number) => number - Math.floor(limit / 2));
       const numbers = [
         ...someNumbers,
         ...someNumbers.slice(0, randomBelow(someNumbers.length + 1)),

@@ -8,7 +8,7 @@ import { AppError } from '../../../engine/core/errors.js';
 import { seed } from '../../seed.js';
 import { Random } from '../query/random.js';
 
-/** CRC-32 bit by bit (ISO 3309). */
+/** Computes CRC-32 bit by bit (ISO 3309). */
 function naiveCrc(bytes: Uint8Array): number {
   let crc = 0xffffffff;
   for (const byte of bytes) {
@@ -23,13 +23,13 @@ const alteredError = (): AppError => new AppError('damaged', 'altered');
 describe(`checksums of blocks (seed ${seed})`, () => {
   const random = new Random(seed);
   const bytesOf = (length: number): Buffer => {
-    let state = 1 + random.below(2 ** 31);
+    let state = 1 + random.integerBelow(2 ** 31);
     return Buffer.from(Uint8Array.from({ length }, () => (state = Math.imul(state, 0x9e3779b1) + 1) >>> 24)); // prettier-ignore
   };
   const checksumsOf = (file: Buffer): string => {
     const sums = new BlockChecksums();
     for (let at = 0; at < file.length;) {
-      const size = 1 + random.below(random.pick([10, 5_000, 3 * blockBytes]));
+      const size = 1 + random.integerBelow(random.pick([10, 5_000, 3 * blockBytes]));
       sums.update(file.subarray(at, at + size));
       at += size;
     }
@@ -52,16 +52,17 @@ describe(`checksums of blocks (seed ${seed})`, () => {
 
   test('every read gives the bytes of the file, and refuses those of an altered block', () => {
     for (let round = 0; round < 60; round++) {
-      const file = bytesOf(1 + random.below(5 * blockBytes));
+      const file = bytesOf(1 + random.integerBelow(5 * blockBytes));
       const sums = checksumsOf(file);
-      const badByte = random.below(file.length);
+      const badByte = random.integerBelow(file.length);
       const isAltered = random.chance(0.7);
       const stored = Buffer.from(file);
-      if (isAltered) stored[badByte]! ^= 1 << random.below(8);
+      if (isAltered) stored[badByte]! ^= 1 << random.integerBelow(8);
       const blocks = new VerifiedBlocks(sums, file.length, alteredError);
       for (let i = 0; i < 20; i++) {
-        const from = random.below(file.length);
-        const length = 1 + random.below(Math.min(file.length - from, random.pick([10, 1e6])));
+        const from = random.integerBelow(file.length);
+        const length =
+          1 + random.integerBelow(Math.min(file.length - from, random.pick([10, 1e6])));
         const touches = (block: number): boolean =>
           block * blockBytes < from + length && (block + 1) * blockBytes > from;
         const target = Buffer.alloc(length);

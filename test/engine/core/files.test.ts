@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true }));
 
-const text = (value: string) => new TextEncoder().encode(value);
+const utf8Bytes = (value: string) => new TextEncoder().encode(value);
 
 describe('the data folder', () => {
   test('names nothing outside its root (D1)', () => {
@@ -36,9 +36,9 @@ describe('the data folder', () => {
     for (const name of names) expect(() => folder.path('exports', name)).toThrow('not a name');
     expect(() => folder.datasetFile(1, '../2/x.parquet')).toThrow('not a name');
     expect(() => folder.datasetFile(-1, 'x.parquet')).toThrow('not an id');
-    expect(() => folder.checked('/etc/passwd')).toThrow('not in the data folder');
-    expect(() => folder.checked(`${root}/datasets/../../etc`)).toThrow('not a name');
-    expect(folder.checked(folder.object(7, 1))).toBe(folder.object(7, 1));
+    expect(() => folder.requireInside('/etc/passwd')).toThrow('not in the data folder');
+    expect(() => folder.requireInside(`${root}/datasets/../../etc`)).toThrow('not a name');
+    expect(folder.requireInside(folder.object(7, 1))).toBe(folder.object(7, 1));
   });
 
   test('is refused with the reason where there can be none', async () => {
@@ -50,7 +50,7 @@ describe('the data folder', () => {
       const message = `the data folder ${path} ${reason}; choose another with --data`;
       await expect(files.openDataFolder(path)).rejects.toMatchObject({ code: 'invalid', message });
     }
-    // Linux does not allow creating a folder in /proc, and reports that the parent folder is missing.
+    // On Linux, creating a folder in /proc is not allowed and reports that the parent folder is missing.
     if (process.platform === 'linux')
       await expect(files.openDataFolder('/proc/a/b')).rejects.toMatchObject({
         code: 'invalid',
@@ -84,8 +84,8 @@ describe('files', () => {
   });
 
   test.each([
-    ['while it is written', false, 3], // after 32 and 64 MB, and at the end
-    ['as often as its caller does, and not besides', true, 5], // after every 16 of 66 MB, and at the end
+    ['while it is written', false, 3], // flushes after 32 and 64 MB, and at the end
+    ['as often as its caller does, and not besides', true, 5], // flushes after every 16 of 66 MB, and at the end
   ])('flushes a file %s', async (_, isFlushed, flushes) => {
     for (const nth of [flushes, flushes + 1]) {
       armFault({ code: 'EIO', nth, operations: ['flush'] });
@@ -108,7 +108,7 @@ describe('files', () => {
     const file = await createFile(folder.object(16, 1));
     armFault({ code: 'EIO', nth: 1, operations: ['flush'] });
     try {
-      await file.write(text('lost'));
+      await file.write(utf8Bytes('lost'));
       await expect(file.flush()).rejects.toThrow(/EIO/);
       await expect(file.finish()).rejects.toThrow(/EIO/);
     } finally {
@@ -119,7 +119,7 @@ describe('files', () => {
 
   test('counts bytes and md5 while writing, and reads ranges', async () => {
     const path = folder.object(12, 1);
-    const writtenFile = await writeStream(path, [text('hello '), text('world')]);
+    const writtenFile = await writeStream(path, [utf8Bytes('hello '), utf8Bytes('world')]);
     expect(writtenFile).toEqual({ bytes: 11, md5: '5eb63bbbe01eeed093cb22bb8f5acdc3', sha256: '' });
     const file = await files.openFile(path);
     try {
@@ -135,32 +135,32 @@ describe('files', () => {
 
   test('leaves no file after a write that failed or was too large', async () => {
     async function* failing() {
-      yield text('abc');
+      yield utf8Bytes('abc');
       throw new Error('the client went away');
     }
     await expect(writeStream(folder.object(1, 1), failing())).rejects.toThrow('went away');
-    const tooLarge = writeStream(folder.object(1, 1), [text('abcdef')], { maxBytes: 5 });
+    const tooLarge = writeStream(folder.object(1, 1), [utf8Bytes('abcdef')], { maxBytes: 5 });
     await expect(tooLarge).rejects.toMatchObject({ code: 'too-large' });
-    expect(await files.list(folder.objects)).toEqual([]);
+    expect(await files.listFolder(folder.objects)).toEqual([]);
   });
 
   test('publishes a name once, and leaves no temporary file', async () => {
     const path = folder.path('exports', 'one.json');
-    expect(await publishFile(path, text('first'))).toBe(true);
-    expect(await publishFile(path, text('second'))).toBe(false);
+    expect(await publishFile(path, utf8Bytes('first'))).toBe(true);
+    expect(await publishFile(path, utf8Bytes('second'))).toBe(false);
     expect(new TextDecoder().decode(await files.readFile(path))).toBe('first');
     expect(await readdir(folder.exports)).toEqual(['one.json']);
   });
 
   test('lets exactly one of many publishers have the name', async () => {
     const path = folder.path('exports', 'race.json');
-    const tries = Array.from({ length: 20 }, (_, i) => publishFile(path, text(String(i))));
+    const tries = Array.from({ length: 20 }, (_, i) => publishFile(path, utf8Bytes(String(i))));
     expect((await Promise.all(tries)).filter(Boolean)).toHaveLength(1);
   });
 
   test('replaces a file as a whole', async () => {
-    await replaceFile(folder.signingKey, text('a'));
-    await replaceFile(folder.signingKey, text('b'));
+    await replaceFile(folder.signingKey, utf8Bytes('a'));
+    await replaceFile(folder.signingKey, utf8Bytes('b'));
     expect(new TextDecoder().decode(await files.readFile(folder.signingKey))).toBe('b');
     expect(await readdir(join(root, 'keys'))).toEqual(['signing.key']);
   });

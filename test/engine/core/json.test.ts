@@ -27,7 +27,7 @@ describe('parseJson', () => {
     ['["a\\\\\\"b",NaN]', ['a\\"b', NaN]],
   ])('reads %s', (text, value) => {
     expect(parseJson(text)).toEqual(value);
-    expect(parseJson(text, { onDuplicate: () => {} })).toEqual(value); // the slow path agrees
+    expect(parseJson(text, { onDuplicate: () => {} })).toEqual(value); // the slow path of the parser gives the same result
     expect(parseJson(new TextEncoder().encode(text))).toEqual(value);
   });
 

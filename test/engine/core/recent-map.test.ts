@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
-import { RecentMap } from '../../../engine/core/recent-map.js';
+import { LruCache } from '../../../engine/core/recent-map.js';
 
 test('what has not been asked for the longest is evicted', () => {
   const evicted: number[] = [];
-  const map = new RecentMap<string, number>(100, (value) => evicted.push(value));
+  const map = new LruCache<string, number>(100, (value) => evicted.push(value));
   map.set('a', 1, 40);
   map.set('b', 2, 40);
   expect(map.get('a')).toBe(1);
@@ -15,13 +15,13 @@ test('what has not been asked for the longest is evicted', () => {
 });
 
 test('without sizes the entries are counted', () => {
-  const map = new RecentMap<number, string>(2);
+  const map = new LruCache<number, string>(2);
   for (const key of [1, 2, 1, 3]) map.set(key, `${key}`);
   expect([...map.keys()]).toEqual([1, 3]);
 });
 
 test('what is larger than the limit is not added, and nothing is evicted for it', () => {
-  const map = new RecentMap<string, number>(100);
+  const map = new LruCache<string, number>(100);
   map.set('a', 1, 60);
   map.set('b', 2, 101);
   expect([map.get('a'), map.get('b'), map.size]).toEqual([1, undefined, 60]);
@@ -29,7 +29,7 @@ test('what is larger than the limit is not added, and nothing is evicted for it'
 
 test('a value that is replaced or deleted counts no more, and is not evicted', () => {
   const evicted: number[] = [];
-  const map = new RecentMap<string, number>(100, (value) => evicted.push(value));
+  const map = new LruCache<string, number>(100, (value) => evicted.push(value));
   map.set('a', 1, 60);
   map.set('a', 2, 90);
   expect([map.get('a'), map.size]).toEqual([2, 90]);

@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { suggestionFor } from '../../../engine/core/suggestion.js';
-import { random } from '../../random.js';
+import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
 
-const names = [
+const knownNames = [
   'filters',
   'fields',
   'exclude_fields',
@@ -17,49 +17,49 @@ const names = [
 ];
 const alphabet = [...'abcdefgilmnoprstuvwxy_- ÉèΩ1'];
 
-/** Whether `most` mistakes at most make one word of the other, by trying every one. */
-function isWithin(most: number, a: string, b: string): boolean {
+/** Whether at most `most` mistakes make one word of the other, found by trying all mistakes. */
+function isWithinMistakes(most: number, a: string, b: string): boolean {
   if (most < 0) return false;
   if (a === b) return true;
   const isSwapped = a.length > 1 && b.length > 1 && a[0] === b[1] && a[1] === b[0];
   return (
-    (a[0] === b[0] && a !== '' && isWithin(most, a.slice(1), b.slice(1))) ||
-    (a !== '' && b !== '' && isWithin(most - 1, a.slice(1), b.slice(1))) ||
-    (a !== '' && isWithin(most - 1, a.slice(1), b)) ||
-    (b !== '' && isWithin(most - 1, a, b.slice(1))) ||
-    (isSwapped && isWithin(most - 1, a.slice(2), b.slice(2)))
+    (a[0] === b[0] && a !== '' && isWithinMistakes(most, a.slice(1), b.slice(1))) ||
+    (a !== '' && b !== '' && isWithinMistakes(most - 1, a.slice(1), b.slice(1))) ||
+    (a !== '' && isWithinMistakes(most - 1, a.slice(1), b)) ||
+    (b !== '' && isWithinMistakes(most - 1, a, b.slice(1))) ||
+    (isSwapped && isWithinMistakes(most - 1, a.slice(2), b.slice(2)))
   );
 }
 
-const letters = (word: string): string => word.toLowerCase().replaceAll(/[\s_-]/g, '');
+const foldedLetters = (word: string): string => word.toLowerCase().replaceAll(/[\s_-]/g, '');
 
 test(`a misspelt word means the nearest name, by a count of all mistakes (seed ${seed})`, () => {
-  const next = random(seed);
+  const next = seededRandom(seed);
   const belowEnd = (end: number): number => Math.floor(next() * end);
   const pick = <T>(from: readonly T[]): T => from[belowEnd(from.length)]!;
   let meant = 0;
   for (let i = 0; i < 2_000; i++) {
-    let word: string = pick(names);
+    let word: string = pick(knownNames);
     for (let n = belowEnd(4); n > 0; n--) {
       const at = belowEnd(word.length + 1);
       const letter = pick(alphabet);
       const [head, tail] = [word.slice(0, at), word.slice(at + 1)];
       word = pick([head + tail, head + letter + (word[at] ?? '') + tail, head + letter + tail]);
     }
-    const plainLetters = letters(word);
+    const plainLetters = foldedLetters(word);
     const mistakesOf = (name: string): number => {
-      const otherLetters = letters(name);
+      const otherLetters = foldedLetters(name);
       const length = Math.max(plainLetters.length, otherLetters.length);
       const allowedMistakes = length >= 8 ? 2 : length >= 4 ? 1 : 0;
       return (
         [0, 1, 2].find(
-          (most) => most <= allowedMistakes && isWithin(most, plainLetters, otherLetters),
+          (most) => most <= allowedMistakes && isWithinMistakes(most, plainLetters, otherLetters),
         ) ?? Infinity
       );
     };
-    const leastMistakes = Math.min(...names.map(mistakesOf));
-    const expectedName = leastMistakes === Infinity || word === '' ? undefined : names.find((name) => mistakesOf(name) === leastMistakes); // prettier-ignore
-    const found = suggestionFor(word, names);
+    const leastMistakes = Math.min(...knownNames.map(mistakesOf));
+    const expectedName = leastMistakes === Infinity || word === '' ? undefined : knownNames.find((name) => mistakesOf(name) === leastMistakes); // prettier-ignore
+    const found = suggestionFor(word, knownNames);
     expect([word, found]).toEqual([word, expectedName]);
     if (found !== undefined) meant += 1;
   }

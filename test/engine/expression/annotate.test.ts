@@ -10,7 +10,11 @@ import { reprOf } from '../../../engine/expression/values/repr.js';
 import type { HostFunction } from '../../../engine/expression/values/values.js';
 import { recordOf } from './evaluated.js';
 
-function field(name: string, expression: string | null, more: Partial<AnnotationField> = {}) {
+function annotationFieldOf(
+  name: string,
+  expression: string | null,
+  more: Partial<AnnotationField> = {},
+) {
   return {
     name,
     expression,
@@ -38,12 +42,12 @@ function annotateJson(
 describe('the annotation examples of the specification', () => {
   test('1: a field sees what the fields before it wrote', () => {
     const fields = [
-      field('split_message', 'record.message.split()', {
+      annotationFieldOf('split_message', 'record.message.split()', {
         dataType: 'string',
         isList: true,
         ordering: 1,
       }),
-      field('message', "value + ' world'", { dataType: 'string' }),
+      annotationFieldOf('message', "value + ' world'", { dataType: 'string' }),
     ];
     expect(annotateJson('{"message": "hello"}', fields)).toBe(
       "{'message': 'hello world', 'split_message': ['hello', 'world']}",
@@ -54,15 +58,18 @@ describe('the annotation examples of the specification', () => {
     const transient = { isTransient: true, ordering: 1 };
     const header = { constant: valueOfJson('["CHROM","POS","ID","REF","ALT"]') };
     const fields: AnnotationField[] = [
-      { ...field('header', null, { ...transient, isList: true }), expression: header },
-      field('row', 'dict(zip(record.header, value.split()))', { ...transient, dataType: 'object' }),
-      field('build', "'GRCh37'", transient),
-      field(
+      { ...annotationFieldOf('header', null, { ...transient, isList: true }), expression: header },
+      annotationFieldOf('row', 'dict(zip(record.header, value.split()))', {
+        ...transient,
+        dataType: 'object',
+      }),
+      annotationFieldOf('build', "'GRCh37'", transient),
+      annotationFieldOf(
         'variant',
         "'-'.join([record.build, record.row['CHROM'], record.row['POS'], record.row['POS'], record.row['ALT']])",
         { ordering: 2 },
       ),
-      field('rsid', "get(record, 'row.ID') if get(record, 'row.ID') != '.' else None", {
+      annotationFieldOf('rsid', "get(record, 'row.ID') if get(record, 'row.ID') != '.' else None", {
         ordering: 2,
       }),
     ];
@@ -73,8 +80,8 @@ describe('the annotation examples of the specification', () => {
 
   test('3: an error concerns one field', () => {
     const fields = [
-      field('q', 'record.n / record.d', { dataType: 'double' }),
-      field('p', 'record.n * 2', { dataType: 'integer' }),
+      annotationFieldOf('q', 'record.n / record.d', { dataType: 'double' }),
+      annotationFieldOf('p', 'record.n * 2', { dataType: 'integer' }),
     ];
     const json = '{"n": 4, "d": 0}';
     expect(annotateJson(json, fields)).toBe(
@@ -86,21 +93,23 @@ describe('the annotation examples of the specification', () => {
   });
 
   test('4: a failing cast is an error', () => {
-    expect(annotateJson('{}', [field('x', "'abc'", { dataType: 'integer' })])).toBe(
+    expect(annotateJson('{}', [annotationFieldOf('x', "'abc'", { dataType: 'integer' })])).toBe(
       `{'x': None, '_errors': {'x': "Invalid value for data type integer: 'abc'"}}`,
     );
   });
 
   test('5: depends_on beats ordering, and a circle is an error', () => {
-    const a = field('a', 'record.b + 1', { dependsOn: ['b'] });
-    expect(annotateJson('{}', [a, field('b', '1', { ordering: 5 })])).toBe("{'a': 2, 'b': 1}");
-    expect(() => annotateJson('{}', [a, field('b', '1', { dependsOn: ['a'] })])).toThrow(
-      'Fields depend on each other in a circle: a → b → a',
+    const a = annotationFieldOf('a', 'record.b + 1', { dependsOn: ['b'] });
+    expect(annotateJson('{}', [a, annotationFieldOf('b', '1', { ordering: 5 })])).toBe(
+      "{'a': 2, 'b': 1}",
     );
+    expect(() =>
+      annotateJson('{}', [a, annotationFieldOf('b', '1', { dependsOn: ['a'] })]),
+    ).toThrow('Fields depend on each other in a circle: a → b → a');
   });
 
   test('6: an explosion comes before the fields', () => {
-    const fields = [field('lower', 'record.g.lower()')];
+    const fields = [annotationFieldOf('lower', 'record.g.lower()')];
     const preExpression = "explode(record, fields=['g'])";
     expect(annotateJson('{"g": ["A", "B"], "i": 1}', fields, { preExpression })).toBe(
       "{'g': 'A', 'i': 1, 'lower': 'a'} {'g': 'B', 'i': 1, 'lower': 'b'}",
@@ -117,12 +126,12 @@ describe('the annotation examples of the specification', () => {
       ],
     ]);
     const fields = [
-      field(
+      annotationFieldOf(
         'j',
         `dataset_query('D', fields=['gene','age'], filters=[["gene", get(record, "gene")]], limit=100000) if get(record, "gene") else {}`,
         { isTransient: true, isList: true },
       ),
-      field('b_age', '[get(item, "age") for item in get(record, "j")]', {
+      annotationFieldOf('b_age', '[get(item, "age") for item in get(record, "j")]', {
         isList: true,
         dependsOn: ['j'],
       }),
@@ -136,34 +145,38 @@ describe('the annotation examples of the specification', () => {
   });
 
   test('8: a declared field that is missing is None', () => {
-    const fields = [field('x', null, { dataType: 'string' }), field('y', "record.x or 'none'")];
+    const fields = [
+      annotationFieldOf('x', null, { dataType: 'string' }),
+      annotationFieldOf('y', "record.x or 'none'"),
+    ];
     expect(annotateJson('{}', fields)).toBe("{'x': None, 'y': 'none'}");
   });
 });
 
 test('a record passes unchanged where the expression before the fields fails', () => {
-  const text = annotateJson('{"a": 1}', [field('b', '2')], { preExpression: '5' });
+  const text = annotateJson('{"a": 1}', [annotationFieldOf('b', '2')], { preExpression: '5' });
   expect(text).toContain("'a': 1, 'b': 2, '_errors': {'pre_annotation_expression': ");
   expect(annotateJson('{"a": 1}', [], { preExpression: 'None' })).toBe('');
 });
 
 test('fields of the schema are None for expressions and are not added', () => {
-  expect(annotateJson('{}', [field('y', 'record.z is None')], { schemaFields: ['z'] })).toBe(
-    "{'y': True}",
-  );
+  expect(
+    annotateJson('{}', [annotationFieldOf('y', 'record.z is None')], { schemaFields: ['z'] }),
+  ).toBe("{'y': True}");
 });
 
 test('a syntax error names the field and the position', () => {
-  expect(() => new Annotation({ fields: [field('x', '1 +\n  ]')], includeErrors: true })).toThrow(
-    'x: Syntax error: invalid syntax (line 2, column 3)',
-  );
+  expect(
+    () => new Annotation({ fields: [annotationFieldOf('x', '1 +\n  ]')], includeErrors: true }),
+  ).toThrow('x: Syntax error: invalid syntax (line 2, column 3)');
 });
 
 test('the input is not changed', () => {
   const record = recordOf('{"xs": [1]}');
-  new Annotation({ fields: [field('y', 'record.xs.append(2)')], includeErrors: true }).annotate(
-    record,
-  );
+  new Annotation({
+    fields: [annotationFieldOf('y', 'record.xs.append(2)')],
+    includeErrors: true,
+  }).annotate(record);
   const { runtime } = compileExpression('1');
   expect(reprOf(runtime, record)).toBe("{'xs': [1]}");
   expect(stringRepr(runtime, 'a')).toBe("'a'");
@@ -204,8 +217,8 @@ test('a value that is not at hand is looked up with its whole field', () => {
   const found = (text: string) => {
     const expression = compileExpression(text);
     const source = { ...noFields, lookUp: (name: string) => wholeRecord.map.get(name) };
-    const lookedUp = attempt(() => expression.evaluatePaths([undefined], source));
-    expect(lookedUp).toEqual(attempt(() => expression.evaluate(wholeRecord)));
+    const lookedUp = resultOrMessage(() => expression.evaluatePaths([undefined], source));
+    expect(lookedUp).toEqual(resultOrMessage(() => expression.evaluate(wholeRecord)));
     return lookedUp;
   };
   expect(found('record.o.a')).toBe(1);
@@ -220,8 +233,8 @@ test('a value that is not at hand is looked up with its whole field', () => {
   expect(found('record.q.a')).toBe("record has no field 'q'");
 });
 
-/** The result, or the message of the error. */
-function attempt(run: () => unknown): unknown {
+/** Returns the result of a function, or the message of its error. */
+function resultOrMessage(run: () => unknown): unknown {
   try {
     return run();
   } catch (error) {

@@ -2,15 +2,15 @@ import { describe, expect, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { evaluateText } from './evaluated.js';
 
-/* Expressions that attack the host, or its time and memory (threats E1, E2, E3). */
+/* Expressions that attack the server, its time or its memory (threats E1, E2, E3). */
 
-const cases = readFileSync('test/engine/expression/attacks.txt', 'utf8')
+const attackCases = readFileSync('test/engine/expression/attacks.txt', 'utf8')
   .split('\n')
   .filter((line) => line !== '' && !line.startsWith('#'))
   .map((line) => line.split('\t') as [string, string]);
 
 describe('a hostile expression is an error that names its reason', () => {
-  test.each(cases)('%s', (expression, reason) => {
+  test.each(attackCases)('%s', (expression, reason) => {
     const result = evaluateText(expression, '{"a": 1}');
     expect(result).toMatch(/^! /);
     expect(result).toContain(reason);

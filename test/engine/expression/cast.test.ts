@@ -5,9 +5,9 @@ import { compileExpression } from '../../../engine/expression/expression.js';
 import { ExpressionError } from '../../../engine/expression/values/errors.js';
 import { reprOf } from '../../../engine/expression/values/repr.js';
 
-/* Casts of results (threats E7). */
+/* Casts the result of an expression (threats E7). */
 
-function cast(text: string, type: string, isList: boolean | null): string {
+function castedText(text: string, type: string, isList: boolean | null): string {
   try {
     const expression = compileExpression(text);
     const value = expression.evaluate(undefined);
@@ -21,7 +21,9 @@ function cast(text: string, type: string, isList: boolean | null): string {
   }
 }
 
-/** Section 5.3: the results, the types, the value and the list. */
+/**
+ * The cases of the specification of expressions, section 5.3: the results, the types, and the value cast to a single value and to a list.
+ */
 const publishedCases: readonly [string, string, string, string][] = [
   [`''|['']`, 'string text', `''`, `['']`],
   ['[]', 'string text', 'None', '[]'],
@@ -42,7 +44,10 @@ describe('the published table of casts', () => {
       .flatMap((result) => types.split(' ').map((type) => [result, type, value, list] as const)),
   );
   test.each(cases)('%s as %s', (result, type, value, list) => {
-    expect([cast(result, type, false), cast(result, type, true)]).toEqual([value, list]);
+    expect([castedText(result, type, false), castedText(result, type, true)]).toEqual([
+      value,
+      list,
+    ]);
   });
 });
 
@@ -78,12 +83,12 @@ test.each([
   ['{1: {True: None}, None: 2.5}', 'auto', `{'1': {'true': None}, 'null': 2.5}`],
   ['{(1, 2): 3}', 'auto', '! keys must be str, int, float, bool or None, not tuple'],
 ])('%s as %s', (text, type, expected) => {
-  expect(cast(text, type, false)).toBe(expected);
+  expect(castedText(text, type, false)).toBe(expected);
 });
 
 test('a result is kept as it is without a type and without is_list', () => {
-  expect(cast('(x for x in (1, 2.0))', 'auto', null)).toBe('[1, 2.0]');
-  expect(cast('{3, 1, 2}', 'auto', null)).toBe('[1, 2, 3]');
-  expect(cast('None', 'auto', true)).toBe('[None]');
-  expect(cast('5', 'auto', null)).toBe('5');
+  expect(castedText('(x for x in (1, 2.0))', 'auto', null)).toBe('[1, 2.0]');
+  expect(castedText('{3, 1, 2}', 'auto', null)).toBe('[1, 2, 3]');
+  expect(castedText('None', 'auto', true)).toBe('[None]');
+  expect(castedText('5', 'auto', null)).toBe('5');
 });

@@ -1,28 +1,28 @@
 import { expect, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
-import { plainValue } from '../../../engine/expression/annotate/plain.js';
+import { toPlainValue } from '../../../engine/expression/annotate/plain.js';
 import { castResult } from '../../../engine/expression/annotate/cast.js';
 import { compileExpression, type Expression } from '../../../engine/expression/expression.js';
 import { ExpressionError } from '../../../engine/expression/values/errors.js';
 import { recordOf } from './evaluated.js';
 
-const cases = readFileSync('test/engine/expression/errors.txt', 'utf8')
+const errorCases = readFileSync('test/engine/expression/errors.txt', 'utf8')
   .split('\n')
   .filter((line) => line !== '' && !line.startsWith('#'))
   .map((line) => line.split('\t') as [string, string, string]);
 
-test.each(cases)('%s of %s', (source, json, expected) => {
+test.each(errorCases)('%s of %s', (source, json, expected) => {
   const text = source.replaceAll('\\n', '\n');
-  for (const locates of [false, true]) expect(failureOf(text, json, locates)).toBe(expected);
+  for (const locates of [false, true]) expect(errorTextOf(text, json, locates)).toBe(expected);
 });
 
-function failureOf(source: string, json: string, locates: boolean): string {
+function errorTextOf(source: string, json: string, locates: boolean): string {
   try {
-    const expression = compileExpression(source, { locates });
+    const expression = compileExpression(source, { locatesErrors: locates });
     try {
-      plainValue(expression.runtime, expression.evaluate(recordOf(json)));
+      toPlainValue(expression.runtime, expression.evaluate(recordOf(json)));
     } catch (error) {
-      return expression.failure(error).text;
+      return expression.locateError(error).text;
     }
   } catch (error) {
     if (error instanceof ExpressionError) return error.text;
@@ -40,14 +40,14 @@ test('an error of a cast has no position, and neither has one of a limit that to
     [cast, () => castResult(cast.runtime, cast.evaluate(recordOf('{"a": "x"}')), 'integer', false), "type integer: 'x'"],
   ]; // prettier-ignore
   for (const [failed, run, message] of failures) {
-    const error = errorOf(run);
+    const error = thrownError(run);
     expect(error.message).toContain(message);
-    const { position, text } = failed.failure(error);
+    const { position, text } = failed.locateError(error);
     expect([position, text]).toEqual([undefined, error.message]);
   }
 });
 
-function errorOf(run: () => unknown): Error {
+function thrownError(run: () => unknown): Error {
   try {
     run();
   } catch (error) {
@@ -59,8 +59,8 @@ function errorOf(run: () => unknown): Error {
 test('records that fail in the same way have their own positions', () => {
   const expression = compileExpression('1 / record.a + 1 / record.b');
   const texts = ['{"a": 0, "b": 1}', '{"a": 1, "b": 0}', '{"a": 0, "b": 0}'].map((json) => {
-    const error = errorOf(() => expression.evaluate(recordOf(json)));
-    return expression.failure(error).text;
+    const error = thrownError(() => expression.evaluate(recordOf(json)));
+    return expression.locateError(error).text;
   });
   expect(texts).toEqual([
     'division by zero (line 1, column 3)',

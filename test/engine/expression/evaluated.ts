@@ -1,5 +1,5 @@
 import { valueOfJson } from '../../../engine/expression/annotate/json-values.js';
-import { plainValue } from '../../../engine/expression/annotate/plain.js';
+import { toPlainValue } from '../../../engine/expression/annotate/plain.js';
 import { compileExpression } from '../../../engine/expression/expression.js';
 import type { ExpressionOptions } from '../../../engine/expression/expression.js';
 import {
@@ -10,7 +10,7 @@ import { reprOf } from '../../../engine/expression/values/repr.js';
 import { DictView, PyDict, PyIterator } from '../../../engine/expression/values/values.js';
 import type { ExpressionHost, PyValue } from '../../../engine/expression/values/values.js';
 
-/** A record from its JSON. */
+/** Returns a record, given as JSON. */
 export function recordOf(json: string): PyDict {
   const record = valueOfJson(json);
   if (!(record instanceof PyDict)) throw new TypeError(`${json} is no record`);
@@ -18,7 +18,7 @@ export function recordOf(json: string): PyDict {
   return record;
 }
 
-/** The repr of an expression's value, or `!`, the class and the text of its error. */
+/** Returns the repr of an expression's value, or `!` with the class and the text of its error. */
 export function evaluateText(
   text: string,
   json = '{}',
@@ -34,14 +34,14 @@ export function evaluateText(
   }
 }
 
-/** Like `evaluateText`, with iterators and views as the lists that they become in results. */
-export function evaluatedPlain(text: string, json: string): string {
+/** Like `evaluateText`, but iterators and views are shown as the lists that they become in results. */
+export function evaluateToPlainText(text: string, json: string): string {
   try {
     const expression = compileExpression(text);
     const value: PyValue = expression.evaluate(recordOf(json));
     const isLazy = value instanceof DictView || value instanceof PyIterator;
     const { runtime } = expression;
-    return reprOf(runtime, isLazy ? plainValue(runtime, value) : value);
+    return reprOf(runtime, isLazy ? toPlainValue(runtime, value) : value);
   } catch (error) {
     return errorText(error);
   }

@@ -3,18 +3,18 @@ import { readFileSync } from 'node:fs';
 import { libraryFunctions } from '../../../engine/expression/library/library.js';
 import { evaluateText } from './evaluated.js';
 
-const host = {
+const expressionHost = {
   now: Date.UTC(2026, 0, 3, 3, 4, 5),
   user: () => ({ name: 'Ada', email: 'ada@example.org' }),
 };
 
-const cases = readFileSync('test/engine/expression/regex-cases.txt', 'utf8')
+const regexCases = readFileSync('test/engine/expression/regex-cases.txt', 'utf8')
   .split('\n')
   .filter((line) => line !== '' && !line.startsWith('#'))
   .map((line) => line.split('\t') as [string, string]);
 
-test.each(cases)('%s', (expression, expected) => {
-  expect(evaluateText(expression, '{}', {}, host)).toBe(expected);
+test.each(regexCases)('%s', (expression, expected) => {
+  expect(evaluateText(expression, '{}', {}, expressionHost)).toBe(expected);
 });
 
 test('each function has a signature, a text and an example of known names', () => {

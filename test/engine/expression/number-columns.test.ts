@@ -3,7 +3,7 @@ import { valueOfJson } from '../../../engine/expression/annotate/json-values.js'
 import type { NumberColumn } from '../../../engine/expression/compile/number-columns.js';
 import { compileExpression } from '../../../engine/expression/expression.js';
 import { Float, type PyDict, type PyValue } from '../../../engine/expression/values/values.js';
-import { random } from '../../random.js';
+import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
 
 const ints = [
@@ -21,15 +21,15 @@ const ints = [
   1 - 2 ** 53,
 ];
 const floats = [0.5, -0.25, 1e-3, 1.5e300, -1.5e300, 1e-300, 3.75];
-const rows = 60;
+const rowCount = 60;
 
 test(`numbers of many records are those of each record (seed ${seed})`, () => {
-  const next = random(seed);
+  const next = seededRandom(seed);
   const pick = <T>(values: readonly T[]): T => values[Math.floor(next() * values.length)]!;
   const columns = {
-    i: Array.from({ length: rows }, () => pick(ints)),
-    j: Array.from({ length: rows }, () => pick([...ints, null])),
-    f: Array.from({ length: rows }, () => pick(floats)),
+    i: Array.from({ length: rowCount }, () => pick(ints)),
+    j: Array.from({ length: rowCount }, () => pick([...ints, null])),
+    f: Array.from({ length: rowCount }, () => pick(floats)),
   };
   const records = columns.i.map((i, row) =>
     JSON.stringify({ i, o: { j: columns.j[row] }, f: columns.f[row] }),
@@ -52,13 +52,13 @@ test(`numbers of many records are those of each record (seed ${seed})`, () => {
       const values = columns[name as keyof typeof columns].map((value) => value ?? Number.NaN);
       return { kind: name === 'f' ? 'float' : 'int', values: Float64Array.from(values) };
     };
-    const found = expression.evaluateNumbers(columnOf, rows);
+    const found = expression.evaluateNumbers(columnOf, rowCount);
     if (found === undefined) continue;
-    for (let row = 0; row < rows; row++) {
+    for (let row = 0; row < rowCount; row++) {
       const value = found.values[row]!;
       if (Number.isNaN(value)) continue;
       const ourValue = { float: new Float(value), int: value, bool: value === 1 }[found.kind];
-      const expectedResult = oneResult(() =>
+      const expectedResult = valueOrErrorText(() =>
         expression.evaluate(valueOfJson(records[row]!) as PyDict),
       );
       expect([source, records[row], ourValue]).toEqual([source, records[row], expectedResult]);
@@ -68,8 +68,8 @@ test(`numbers of many records are those of each record (seed ${seed})`, () => {
   expect(comparedCount).toBeGreaterThan(2000);
 });
 
-/** A value, or the text of an error. */
-function oneResult(evaluate: () => PyValue): PyValue {
+/** Returns a value, or the text of an error. */
+function valueOrErrorText(evaluate: () => PyValue): PyValue {
   try {
     return evaluate();
   } catch (error) {

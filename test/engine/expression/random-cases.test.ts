@@ -4,22 +4,24 @@ import { gunzipSync } from 'node:zlib';
 import { compileExpression } from '../../../engine/expression/expression.js';
 import { evaluateText, recordOf } from './evaluated.js';
 
-/** Features of CPython 3.11 that the language lacks: complex numbers, `++`. */
+/** Features of CPython 3.11 that the expression language lacks: complex numbers and `++`. */
 const knownDifferences = /\*\* 0\.5|\*\* -|\+\+/;
 
-const file = process.env['STRANDLAKE_EXPRESSIONS'];
-const bytes = readFileSync(file ?? 'test/engine/expression/random-cases.txt.gz');
-const lines = (file === undefined ? gunzipSync(bytes) : bytes)
+const casesFile = process.env['STRANDLAKE_EXPRESSIONS'];
+const casesFileBytes = readFileSync(casesFile ?? 'test/engine/expression/random-cases.txt.gz');
+const caseLines = (casesFile === undefined ? gunzipSync(casesFileBytes) : casesFileBytes)
   .toString('utf8')
   .trimEnd()
   .split('\n');
-const records = lines.filter((line) => line.startsWith('@')).map((line) => line.slice(1));
-const cases = lines
+const recordJsonTexts = caseLines
+  .filter((line) => line.startsWith('@'))
+  .map((line) => line.slice(1));
+const randomCases = caseLines
   .filter((line) => !line.startsWith('@'))
   .map((line) => {
     const [record, source, expected] = line.split('\t');
     const [, from, to, result] = /^(?:\[(\d+)-(\d+)\])?([^]*)$/.exec(JSON.parse(expected!))!;
-    const json = records[Number(record)]!;
+    const json = recordJsonTexts[Number(record)]!;
     return { json, text: JSON.parse(source!) as string, result: result!, from, to };
   })
   .filter(({ text }) => !knownDifferences.test(text));
@@ -32,8 +34,8 @@ const recordedCases = readFileSync('test/engine/expression/python-cases.txt', 'u
 test.each(recordedCases)('%s', (text, expected) => expect(evaluateText(text)).toBe(expected));
 
 test('gives the values and errors of CPython 3.11 for 5000 random expressions (recorded with seed 7)', () => {
-  expect(cases.length).toBeGreaterThan(4900);
-  const differentCases = cases.flatMap(({ json, text, result }) => {
+  expect(randomCases.length).toBeGreaterThan(4900);
+  const differentCases = randomCases.flatMap(({ json, text, result }) => {
     const expectedText = result.startsWith('=') ? result.slice(1) : `! ${result}`;
     const actualText = evaluateText(text, json);
     return actualText === expectedText ? [] : [{ text, wanted: expectedText, got: actualText }];
@@ -42,7 +44,7 @@ test('gives the values and errors of CPython 3.11 for 5000 random expressions (r
 });
 
 test('the position of an error is in what CPython 3.11 marks in its traceback', () => {
-  const errors = cases.filter(({ from }) => from !== undefined && from !== '0');
+  const errors = randomCases.filter(({ from }) => from !== undefined && from !== '0');
   expect(errors.length).toBeGreaterThan(1000);
   const differentErrors = errors.flatMap(({ json, text, result, from, to }) => {
     const expression = compileExpression(text);
@@ -51,7 +53,7 @@ test('the position of an error is in what CPython 3.11 marks in its traceback', 
       expression.evaluate(record);
       return [{ text, result }];
     } catch (error) {
-      const { line, column } = expression.failure(error).position ?? { line: 0, column: 0 };
+      const { line, column } = expression.locateError(error).position ?? { line: 0, column: 0 };
       const isInside = line === 1 && column >= Number(from) && column < Number(to);
       return isInside ? [] : [{ text, result, from, to, column }];
     }

@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals';
 import { compileExpression } from '../../../engine/expression/expression.js';
-import { random } from '../../random.js';
+import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
 import { evaluateText } from './evaluated.js';
 
 test(`a part of a split text is the item of the list of parts (seed ${seed})`, () => {
-  const next = random(seed);
+  const next = seededRandom(seed);
   const pick = <T>(values: readonly T[]): T => values[Math.floor(next() * values.length)]!;
   for (let round = 0; round < 3000; round++) {
     const length = pick([3, 3, 8, 300]);
@@ -21,7 +21,7 @@ test(`a part of a split text is the item of the list of parts (seed ${seed})`, (
 
 test('a part of a split text costs what the list would cost', () => {
   const limit = (source: string): string => {
-    const expression = compileExpression(source, { limits: { elements: 10 } });
+    const expression = compileExpression(source, { limits: { collectionLength: 10 } });
     return evaluatedError(() => expression.evaluate(undefined));
   };
   const limitError = limit("('a,' * 20).split(',')");
@@ -31,7 +31,7 @@ test('a part of a split text costs what the list would cost', () => {
   expect(limit("[0].pop().split(',')[3]")).toContain("'int' object has no attribute 'split'");
 });
 
-/** The text of the error; empty without one. */
+/** Returns the text of the error of an evaluation; empty if there is none. */
 function evaluatedError(evaluate: () => unknown): string {
   try {
     evaluate();

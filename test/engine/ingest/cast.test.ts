@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { castScalar, isMisfit, type InputScalar } from '../../../engine/ingest/cast.js';
+import { castScalar, isCastError, type InputScalar } from '../../../engine/ingest/cast.js';
 import type { StoredType } from '../../../engine/core/types.js';
 
 describe('castScalar', () => {
@@ -52,7 +52,7 @@ describe('castScalar', () => {
     ['object', 'x'],
   ])('%s from %p is a misfit of code 301', (type, value) => {
     const cast = castScalar(type, value);
-    expect(isMisfit(cast)).toBe(true);
+    expect(isCastError(cast)).toBe(true);
     expect(cast).toMatchObject({ code: 301, message: expect.stringMatching(/^.{3,120}$/) });
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { FindingCollector } from '../../../engine/ingest/findings.js';
 import { RecordLines } from '../../../engine/ingest/record-texts.js';
 import { RejectedLines, shiftedLine } from '../../../engine/ingest/rejected-lines.js';
-import { random } from '../../random.js';
+import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
 
 const lenientParams = {
@@ -11,10 +11,10 @@ const lenientParams = {
   strict: false,
   allowNewFields: false,
 };
-const limits = { maxBytes: 1 << 20, maxTextBytes: 100 };
+const textLimits = { maxBytes: 1 << 20, maxTextBytes: 100 };
 
-/** The rows that were kept, as another parser reads them. */
-function rowsOf(rejected: RejectedLines): readonly Record<string, unknown>[] {
+/** Returns the rejected rows that were kept, read by another parser. */
+function parseRejectedRows(rejected: RejectedLines): readonly Record<string, unknown>[] {
   const text = Buffer.concat(rejected.result().blocks).toString();
   return text
     .split('\n')
@@ -22,21 +22,25 @@ function rowsOf(rejected: RejectedLines): readonly Record<string, unknown>[] {
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
-function lines(text: string | Uint8Array, endsAtReturn = false, some: Partial<typeof limits> = {}) {
+function rejectedLinesOf(
+  text: string | Uint8Array,
+  endsAtReturn = false,
+  some: Partial<typeof textLimits> = {},
+) {
   return new RejectedLines(new RecordLines(Buffer.from(text), endsAtReturn), {
-    ...limits,
+    ...textLimits,
     ...some,
   });
 }
 
 describe('rejected lines', () => {
   test('have their reasons and their text, all errors of a record in one line', () => {
-    const rejected = lines('a\nbb\r\n\nlast');
+    const rejected = rejectedLinesOf('a\nbb\r\n\nlast');
     rejected.add(2, 301, 'n', 'no number');
     rejected.add(2, 304, 'm', 'NaN');
     rejected.add(3, 0, null, 'empty');
     rejected.add(4, 0, null, 'cut');
-    expect(rowsOf(rejected)).toEqual([
+    expect(parseRejectedRows(rejected)).toEqual([
       {
         line: 2,
         code: 301,
@@ -54,56 +58,56 @@ describe('rejected lines', () => {
 
   test('are found by the line ends that the reader counts', () => {
     const text = 'a\rb\r\nc\nd';
-    const [feeds, returns] = [lines(text), lines(text, true)];
+    const [feeds, returns] = [rejectedLinesOf(text), rejectedLinesOf(text, true)];
     for (const rejected of [feeds, returns])
       for (let line = 1; line <= 4; line++) rejected.add(line, 0, null, 'no');
-    expect(rowsOf(feeds).map((row) => row['text'])).toEqual(['a\rb', 'c', 'd', '']);
-    expect(rowsOf(returns).map((row) => row['text'])).toEqual(['a', 'b', 'c', 'd']);
+    expect(parseRejectedRows(feeds).map((row) => row['text'])).toEqual(['a\rb', 'c', 'd', '']);
+    expect(parseRejectedRows(returns).map((row) => row['text'])).toEqual(['a', 'b', 'c', 'd']);
   });
 
   test('are truncated at the budget rejectedTextBytes, between two characters (T0)', () => {
-    const rejected = lines('xäöü\n', false, { maxTextBytes: 4 });
+    const rejected = rejectedLinesOf('xäöü\n', false, { maxTextBytes: 4 });
     rejected.add(1, 0, null, 'long');
-    expect(rowsOf(rejected)).toMatchObject([{ text: 'xä', text_bytes: 7 }]);
+    expect(parseRejectedRows(rejected)).toMatchObject([{ text: 'xä', text_bytes: 7 }]);
   });
 
   test('that are not UTF-8 are shown with replacement characters', () => {
-    const rejected = lines(Uint8Array.of(0xff, 65, 10));
+    const rejected = rejectedLinesOf(Uint8Array.of(0xff, 65, 10));
     rejected.add(1, 0, null, 'bytes');
-    expect(rowsOf(rejected)).toMatchObject([{ text: '\ufffdA', text_bytes: 2 }]);
+    expect(parseRejectedRows(rejected)).toMatchObject([{ text: '\ufffdA', text_bytes: 2 }]);
   });
 
   test('are left out from the first one that exceeds the budget', () => {
     const text = `a\n${'b'.repeat(80)}\nc\n`;
-    const all = lines(text);
+    const all = rejectedLinesOf(text);
     const bytes = all.add(1, 0, null, 'x') ?? Buffer.concat(all.result().blocks).length;
-    const rejected = lines(text, false, { maxBytes: 3 * bytes });
+    const rejected = rejectedLinesOf(text, false, { maxBytes: 3 * bytes });
     for (const line of [1, 2, 3]) rejected.add(line, 0, null, line === 2 ? 'x'.repeat(300) : 'x');
-    expect(rowsOf(rejected)).toMatchObject([{ line: 1 }]);
+    expect(parseRejectedRows(rejected)).toMatchObject([{ line: 1 }]);
   });
 
   test('are discarded when the chunk is read again', () => {
-    const rejected = lines('a\nb\n');
+    const rejected = rejectedLinesOf('a\nb\n');
     const report = new FindingCollector(lenientParams, false, rejected);
     report.reject(1, 301, 'n', 'no');
     report.restart();
     report.reject(2, 301, 'n', 'no');
-    expect(rowsOf(rejected)).toMatchObject([{ line: 2, text: 'b' }]);
+    expect(parseRejectedRows(rejected)).toMatchObject([{ line: 2, text: 'b' }]);
   });
 
   test('of random text are the lines of a split', () => {
-    const next = random(seed);
+    const next = seededRandom(seed);
     for (let run = 0; run < 200; run++) {
       const text = Array.from({ length: 30 }, () => 'ab\n\r'[Math.floor(next() * 4)]).join('');
       const isAny = next() < 0.5;
       const wanted = text
         .split(isAny ? /\r\n|\n|\r/ : '\n')
         .map((line) => (isAny ? line : line.replace(/\r$/, '')));
-      const rejected = lines(text, isAny);
+      const rejected = rejectedLinesOf(text, isAny);
       const asked = wanted.map((_, i) => i + 1).filter(() => next() < 0.6);
       for (const line of asked) rejected.add(line, 0, null, 'no');
-      const got = rowsOf(rejected).map(({ line, text: own }) => [line, own]);
-      // A carriage return at the very end, without a line feed, belongs to the last line.
+      const got = parseRejectedRows(rejected).map(({ line, text: own }) => [line, own]);
+      // If the text ends with a carriage return without a line feed, the carriage return belongs to the last line.
       expect([seed, got]).toEqual([seed, asked.map((line) => [line, wanted[line - 1]])]);
     }
   });

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { Column, Columns, StoredType } from '../../../engine/core/types.js';
 import { FindingCollector, mergeFindings } from '../../../engine/ingest/findings.js';
-import { settledFindings } from '../../../engine/ingest/settled-findings.js';
+import { resolveTypeDependentWarnings } from '../../../engine/ingest/settled-findings.js';
 import { lenientParams } from '../../readers/import-pieces.js';
 
 const column = (name: string, type: StoredType, children?: Columns): Column => ({
@@ -11,25 +11,25 @@ const column = (name: string, type: StoredType, children?: Columns): Column => (
   isList: false,
   ...(children && { children }),
 });
-const objectWith = (type: StoredType): Column => column('o', 'object', [column('a', type)]);
+const objectColumnWith = (type: StoredType): Column => column('o', 'object', [column('a', type)]);
 
-/** How many of two warnings with code 306, about the fields `o.a` and `a`, remain. */
-function left(...chunks: readonly Columns[]): number {
+/** Returns how many of two warnings with code 306, about the fields `o.a` and `a`, remain after `resolveTypeDependentWarnings`. */
+function countRemainingWarnings(...chunks: readonly Columns[]): number {
   const warningsLeft = new FindingCollector(lenientParams);
   for (const field of ['o.a', 'a']) warningsLeft.warn(1, 306, field, 'too long');
   const merged = mergeFindings([{ findings: warningsLeft.result(), linesBefore: 0 }]);
-  const { warnings, counts, examples } = settledFindings(merged, chunks);
+  const { warnings, counts, examples } = resolveTypeDependentWarnings(merged, chunks);
   expect([counts['306'] ?? 0, examples.length]).toEqual([warnings, warnings]);
   return warnings;
 }
 
 test.each<[string, number, readonly Columns[]]>([
-  ['texts', 2, [[objectWith('text'), column('a', 'text')]]],
+  ['texts', 2, [[objectColumnWith('text'), column('a', 'text')]]],
   ['fields that are not stored', 2, [[]]],
   ['a field that one chunk finds to be JSON', 1, [[column('a', 'text')], [column('a', 'json')]]],
   ['values of two chunks that share no type but JSON', 1, [[column('a', 'text')], [column('a', 'object', [column('b', 'long')])]]],
-  ['a member that is JSON', 1, [[objectWith('text')], [objectWith('json')]]],
-  ['a member of what other values make JSON', 1, [[objectWith('text')], [column('o', 'text')]]],
+  ['a member that is JSON', 1, [[objectColumnWith('text')], [objectColumnWith('json')]]],
+  ['a member of what other values make JSON', 1, [[objectColumnWith('text')], [column('o', 'text')]]],
 ])('a long string makes a text of its field, except within JSON: %s', (_, warnings, chunks) => {
-  expect(left(...chunks)).toBe(warnings);
+  expect(countRemainingWarnings(...chunks)).toBe(warnings);
 }); // prettier-ignore

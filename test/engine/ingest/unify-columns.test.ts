@@ -6,7 +6,7 @@ import {
   unifyColumns,
 } from '../../../engine/ingest/unify-columns.js';
 import type { Column, Columns, StoredType } from '../../../engine/core/types.js';
-import { random, type Random } from '../../random.js';
+import { seededRandom, type Random } from '../../random.js';
 import { seed } from '../../seed.js';
 
 describe('unifyColumns', () => {
@@ -33,27 +33,34 @@ describe('unifyColumns', () => {
     ['list null', 'null', 'list string'],
     ['list null', 'object', 'list object'],
   ])('%s and %s are %s', (a, b, both) => {
-    expect(shape(unifyColumns([], [[column(a)], [column(b)]]).columns)).toEqual([both]);
-    expect(shape(unifyColumns([], [[column(b)], [column(a)]]).columns)).toEqual([both]);
+    expect(columnTypes(unifyColumns([], [[parseColumn(a)], [parseColumn(b)]]).columns)).toEqual([
+      both,
+    ]);
+    expect(columnTypes(unifyColumns([], [[parseColumn(b)], [parseColumn(a)]]).columns)).toEqual([
+      both,
+    ]);
   });
 
   test('merges the members of objects at every level', () => {
-    const a = object('o', [namedColumn('x', 'long'), object('p', [namedColumn('u', 'long')])]);
-    const b = object('o', [
-      object('p', [namedColumn('v', 'boolean'), namedColumn('u', 'double')]),
+    const a = objectColumn('o', [
+      namedColumn('x', 'long'),
+      objectColumn('p', [namedColumn('u', 'long')]),
+    ]);
+    const b = objectColumn('o', [
+      objectColumn('p', [namedColumn('v', 'boolean'), namedColumn('u', 'double')]),
       namedColumn('y', 'date'),
     ]);
     expect(unifyColumns([], [[a], [b]]).columns).toEqual([
-      object('o', [
+      objectColumn('o', [
         namedColumn('x', 'long'),
-        object('p', [namedColumn('u', 'double'), namedColumn('v', 'boolean')]),
+        objectColumn('p', [namedColumn('u', 'double'), namedColumn('v', 'boolean')]),
         namedColumn('y', 'date'),
       ]),
     ]);
   });
 
   test('stores objects that are always empty as json', () => {
-    expect(shape(unifyColumns([], [[object('a', [])]]).columns)).toEqual(['json']);
+    expect(columnTypes(unifyColumns([], [[objectColumn('a', [])]]).columns)).toEqual(['json']);
   });
 
   test.each<[StoredType, StoredType, StoredType]>([
@@ -67,26 +74,29 @@ describe('unifyColumns', () => {
     ['long', 'string', 'long'],
     ['boolean', 'long', 'boolean'],
   ])('an existing %s that nobody declared and %s are %s', (old, found, both) => {
-    const seen = [namedColumn('a', found), object('o', [namedColumn('x', found)])];
-    const existing = [namedColumn('a', old), object('o', [namedColumn('x', old)])];
-    const after = [namedColumn('a', both), object('o', [namedColumn('x', both)])];
+    const seen = [namedColumn('a', found), objectColumn('o', [namedColumn('x', found)])];
+    const existing = [namedColumn('a', old), objectColumn('o', [namedColumn('x', old)])];
+    const after = [namedColumn('a', both), objectColumn('o', [namedColumn('x', both)])];
     expect(unifyColumns(existing, [seen]).columns).toEqual(after);
     const declared = (one: Column): Column => ({ ...one, isDeclared: true });
-    const fixed = [declared(namedColumn('a', old)), object('o', [declared(namedColumn('x', old))])];
+    const fixed = [
+      declared(namedColumn('a', old)),
+      objectColumn('o', [declared(namedColumn('x', old))]),
+    ];
     expect(unifyColumns(fixed, [seen]).columns).toEqual(existing);
   });
 
   test('never changes another existing column, and returns the columns of chunks that differ', () => {
-    const existing = [namedColumn('a', 'long'), object('o', [namedColumn('x', 'string')])];
+    const existing = [namedColumn('a', 'long'), objectColumn('o', [namedColumn('x', 'string')])];
     const seen = [
       namedColumn('a', 'string'),
-      object('o', [namedColumn('x', 'long'), namedColumn('y', 'long')]),
+      objectColumn('o', [namedColumn('x', 'long'), namedColumn('y', 'long')]),
       namedColumn('b', 'date'),
     ];
     expect(unifyColumns(existing, [seen])).toEqual({
       columns: [
         namedColumn('a', 'long'),
-        object('o', [namedColumn('x', 'string'), namedColumn('y', 'long')]),
+        objectColumn('o', [namedColumn('x', 'string'), namedColumn('y', 'long')]),
         namedColumn('b', 'date'),
       ],
       conflicts: [
@@ -116,7 +126,7 @@ describe('unifyColumns', () => {
 
   test('is commutative, associative and idempotent over random columns', () => {
     console.log(`unify seed ${seed}`);
-    const next = random(seed);
+    const next = seededRandom(seed);
     for (let round = 0; round < 500; round++) {
       const [a, b, c] = [randomColumns(next, 3), randomColumns(next, 3), randomColumns(next, 3)];
       const all = unifyColumns([], [a, b, c]).columns;
@@ -134,13 +144,13 @@ describe('unifyColumns', () => {
 describe('needsRewrite', () => {
   const final = [
     namedColumn('a', 'double'),
-    object('o', [namedColumn('x', 'long'), namedColumn('y', 'string')]),
+    objectColumn('o', [namedColumn('x', 'long'), namedColumn('y', 'string')]),
   ];
   test.each<[string, Columns, boolean]>([
     ['the same columns', final, false],
-    ['fewer columns, members too', [object('o', [namedColumn('y', 'string')])], false],
+    ['fewer columns, members too', [objectColumn('o', [namedColumn('y', 'string')])], false],
     ['another type', [namedColumn('a', 'long')], true],
-    ['another type inside an object', [object('o', [namedColumn('x', 'double')])], true],
+    ['another type inside an object', [objectColumn('o', [namedColumn('x', 'double')])], true],
     ['a list', [{ ...namedColumn('a', 'double'), isList: true }], true],
     ['another physical name', [{ ...namedColumn('a', 'double'), physical: 'a~2' }], true],
     ['nothing but nulls', [{ ...namedColumn('a', 'string'), seen: 'null' }], false],
@@ -154,25 +164,25 @@ describe('needsRewrite', () => {
 test('a segment has no column whose values are all null', () => {
   const seen: Columns = [
     { ...namedColumn('a', 'string'), seen: 'null' },
-    object('o', [{ ...namedColumn('x', 'string'), seen: 'null' }, namedColumn('y', 'long')]),
+    objectColumn('o', [{ ...namedColumn('x', 'string'), seen: 'null' }, namedColumn('y', 'long')]),
   ];
-  expect(storedColumns(seen)).toEqual([object('o', [namedColumn('y', 'long')])]);
+  expect(storedColumns(seen)).toEqual([objectColumn('o', [namedColumn('y', 'long')])]);
 });
 
 function namedColumn(name: string, type: StoredType): Column {
   return { name, physical: name, type, isList: false };
 }
-function object(name: string, children: Columns): Column {
+function objectColumn(name: string, children: Columns): Column {
   return { ...namedColumn(name, 'object'), children };
 }
-function column(text: string): Column {
+function parseColumn(text: string): Column {
   const isList = text.startsWith('list ');
   const type = text.replace('list ', '');
   if (type === 'null') return { ...namedColumn('c', 'string'), isList, seen: 'null' };
-  if (type === 'object') return { ...object('c', [namedColumn('x', 'long')]), isList };
+  if (type === 'object') return { ...objectColumn('c', [namedColumn('x', 'long')]), isList };
   return { ...namedColumn('c', type as StoredType), isList };
 }
-function shape(columns: Columns): string[] {
+function columnTypes(columns: Columns): string[] {
   return columns.map(({ type, isList }) => (isList ? `list ${type}` : type));
 }
 function sortColumns(columns: Columns): unknown {
@@ -185,7 +195,7 @@ function sortColumns(columns: Columns): unknown {
     }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
-const types: readonly StoredType[] = [
+const scalarTypes: readonly StoredType[] = [
   'boolean',
   'date',
   'integer',
@@ -205,8 +215,8 @@ function randomColumns(next: Random, depth: number): Column[] {
       const roll = next();
       if (roll < 0.2) return { ...namedColumn(name, 'string'), isList, seen: 'null' };
       if (roll < 0.5 && depth > 0)
-        return { ...object(name, randomColumns(next, depth - 1)), isList };
-      const type = types[Math.floor(next() * types.length)]!;
+        return { ...objectColumn(name, randomColumns(next, depth - 1)), isList };
+      const type = scalarTypes[Math.floor(next() * scalarTypes.length)]!;
       return { ...namedColumn(name, type), isList: isList && type !== 'json' };
     });
 }

@@ -5,19 +5,27 @@ import {
   sampleBatch,
   SampleMerge,
   type FieldSample,
-  type Sampling,
+  type SamplingOptions,
 } from '../../../engine/ingest/value-samples.js';
 import { jsonl } from '../../../readers/jsonl/jsonl.js';
-import { random as seeded } from '../../random.js';
+import { seededRandom as seeded } from '../../random.js';
 import { seed } from '../../seed.js';
 
-const size = { count: 20, rate: 1 };
-const params = { disable: false, raiseOnErrors: false, strict: false, allowNewFields: true };
+const sampleSize = { count: 20, rate: 1 };
+const validationParams = {
+  disable: false,
+  raiseOnErrors: false,
+  strict: false,
+  allowNewFields: true,
+};
 
-function sampleLines(lines: readonly string[], of: Sampling = size): readonly FieldSample[] {
+function sampleLines(
+  lines: readonly string[],
+  of: SamplingOptions = sampleSize,
+): readonly FieldSample[] {
   const out = new BatchBuilder();
   const given = { columns: [], isFinal: false };
-  const report = new FindingCollector(params);
+  const report = new FindingCollector(validationParams);
 
   jsonl.read(Buffer.from(lines.join('\n')), null, null, out, report, given);
   const samples = sampleBatch(out.finish(), of);
@@ -25,7 +33,7 @@ function sampleLines(lines: readonly string[], of: Sampling = size): readonly Fi
   return samples;
 }
 
-const values = (samples: readonly FieldSample[], name: string) =>
+const sampledValues = (samples: readonly FieldSample[], name: string) =>
   samples.find(({ path }) => path.join('.') === name)?.values.toSorted();
 
 describe('the sample of a chunk', () => {
@@ -35,25 +43,33 @@ describe('the sample of a chunk', () => {
       '{"a":null,"o":{"b":""},"l":["p"],"s":[]}',
     ]);
     expect(samples.map(({ path }) => path.join('.'))).toEqual(['a', 'o.b', 'l', 's.c']);
-    expect(values(samples, 'a')).toEqual(['x']);
-    expect(values(samples, 'o.b')).toEqual(['y']);
-    expect(values(samples, 'l')).toEqual(['p', 'q']);
-    expect(values(samples, 's.c')).toEqual(['w', 'z']);
+    expect(sampledValues(samples, 'a')).toEqual(['x']);
+    expect(sampledValues(samples, 'o.b')).toEqual(['y']);
+    expect(sampledValues(samples, 'l')).toEqual(['p', 'q']);
+    expect(sampledValues(samples, 's.c')).toEqual(['w', 'z']);
   });
 
   test('lacks the fields that are excepted, but not those below them', () => {
     const lines = ['{"a":"x","b":"y","o":{"a":"z","b":"w"}}'];
-    const samples = sampleLines(lines, { ...size, except: ['a', 'o', 'o.b'] });
+    const samples = sampleLines(lines, { ...sampleSize, except: ['a', 'o', 'o.b'] });
     expect(samples.map(({ path }) => path.join('.'))).toEqual(['b', 'o.a']);
   });
 
   test('contains each distinct value once, up to the maximum number', () => {
     const few = Array.from({ length: 5_000 }, (_, i) => JSON.stringify({ a: `v${i % 7}` }));
-    expect(values(sampleLines(few), 'a')).toEqual(['v0', 'v1', 'v2', 'v3', 'v4', 'v5', 'v6']);
+    expect(sampledValues(sampleLines(few), 'a')).toEqual([
+      'v0',
+      'v1',
+      'v2',
+      'v3',
+      'v4',
+      'v5',
+      'v6',
+    ]);
     const many = Array.from({ length: 5_000 }, (_, i) => JSON.stringify({ a: `v${i}` }));
-    const sample = values(sampleLines(many), 'a')!;
+    const sample = sampledValues(sampleLines(many), 'a')!;
     expect(new Set(sample).size).toBe(20);
-    // Spread over all of the values, not over the first or last.
+    // The sample is spread over all values, not taken from the first or last ones.
     const mean = sample.reduce((sum, value) => sum + Number(value.slice(1)), 0) / 20;
     expect(mean).toBeGreaterThan(1_200);
     expect(mean).toBeLessThan(3_800);
@@ -61,7 +77,7 @@ describe('the sample of a chunk', () => {
 
   test('truncates long values and counts those with the same beginning as one', () => {
     const lines = ['x', 'y'].map((end) => JSON.stringify({ a: 'long '.repeat(100) + end }));
-    expect(values(sampleLines(lines), 'a')).toEqual(['long '.repeat(10).slice(0, 48)]);
+    expect(sampledValues(sampleLines(lines), 'a')).toEqual(['long '.repeat(10).slice(0, 48)]);
   });
 
   test('contains about the requested share of the distinct values', () => {
@@ -82,7 +98,7 @@ test('any split of the records gives the same sample', () => {
   );
   const whole = new Map(sampleLines(lines).map(({ path, values: of }) => [path.join('.'), of]));
   for (let round = 0; round < 20; round++) {
-    const merge = new SampleMerge(size);
+    const merge = new SampleMerge(sampleSize);
     const parts: (readonly FieldSample[])[] = [];
     for (let from = 0; from < lines.length;) {
       const to = from + 1 + Math.floor(random() * 700);

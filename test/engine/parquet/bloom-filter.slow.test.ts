@@ -15,26 +15,29 @@ import { ByteSink } from '../../../engine/parquet/byte-sink.js';
 import { xxHash64 } from '../../../engine/parquet/xxhash64.js';
 import type { Column } from '../../../engine/core/types.js';
 import { batchOf } from '../store/random.js';
-import { random } from '../../random.js';
+import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
 import { encodeFile } from './oracles.js';
 
-/** The functions of hyparquet that its package does not export: an implementation that shares no code with ours. */
-interface Oracle {
+/** The internal functions of hyparquet's Bloom filters: an implementation that shares no code with Strandlake's. */
+interface HyparquetBloomFilter {
   xxhash64(bytes: Uint8Array): bigint;
   sbbfInsert(words: Uint32Array, hash: bigint): void;
   readBloomFilter(reader: { view: DataView; offset: number }): { blocks: Uint32Array } | undefined;
 }
-let oracle: Oracle;
+let hyparquetBloomFilter: HyparquetBloomFilter;
 beforeAll(async () => {
   const load = async (name: string): Promise<object> =>
     (await import(pathToFileURL(`node_modules/hyparquet/src/${name}.js`).href)) as object;
-  oracle = { ...(await load('xxhash')), ...(await load('bloom')) } as Oracle;
+  hyparquetBloomFilter = {
+    ...(await load('xxhash')),
+    ...(await load('bloom')),
+  } as HyparquetBloomFilter;
 });
 
-/** Strings of many lengths, at odd places of their buffer. */
-function strings(lengths: readonly number[]) {
-  const next = random(seed);
+/** Returns strings of many lengths, at unaligned positions of their buffer. */
+function randomByteStrings(lengths: readonly number[]) {
+  const next = seededRandom(seed);
   const values = lengths.map((length) => Uint8Array.from({ length }, () => Math.floor(next() * 256))); // prettier-ignore
   const before = Math.floor(next() * 7);
   const bytes = Buffer.concat([Buffer.alloc(before), ...values]);
@@ -55,23 +58,24 @@ const hashHalves = (hash: bigint) => ({
 
 describe(`bloom filters (STRANDLAKE_SEED=${seed})`, () => {
   test('hash like the reference implementation', () => {
-    // Vectors of xxHash itself (xxhsum -H64).
+    // Test vectors of xxHash itself (xxhsum -H64).
     for (const [text, hash] of [
       ['', 0xef46db3751d8e999n],
       ['a', 0xd24ec4f1a98c6e5bn],
       ['abc', 0x44bc2cf5ad770999n],
     ] as const)
       expect(xxHash64(Buffer.from(text))).toBe(hash);
-    for (const value of strings(Array.from({ length: 200 }, (_, i) => i)).values)
-      expect(xxHash64(value)).toBe(oracle.xxhash64(value));
+    for (const value of randomByteStrings(Array.from({ length: 200 }, (_, i) => i)).values)
+      expect(xxHash64(value)).toBe(hyparquetBloomFilter.xxhash64(value));
   });
 
   test('have the bits that another implementation sets, and find every string', () => {
-    const { values, strings: all } = strings(Array.from({ length: 70_000 }, (_, i) => (i % 997 === 0 ? 3_000 : i % 90))); // prettier-ignore
+    const { values, strings: all } = randomByteStrings(Array.from({ length: 70_000 }, (_, i) => (i % 997 === 0 ? 3_000 : i % 90))); // prettier-ignore
     const filter = bloomFilter(all)!;
     const words = new Uint32Array(filter.buffer);
     const expected = new Uint32Array(words.length);
-    for (const value of values) oracle.sbbfInsert(expected, oracle.xxhash64(value));
+    for (const value of values)
+      hyparquetBloomFilter.sbbfInsert(expected, hyparquetBloomFilter.xxhash64(value));
     expect(Buffer.compare(filter, Buffer.from(expected.buffer))).toBe(0);
     expect(values.every((value) => mayContain(words, hashHalves(xxHash64(value))))).toBe(true);
     let hits = 0;
@@ -79,15 +83,15 @@ describe(`bloom filters (STRANDLAKE_SEED=${seed})`, () => {
     expect(hits / 20_000).toBeLessThan(0.02);
     const sink = new ByteSink(64);
     writeBloomFilter(sink, filter);
-    const written = sink.written().slice();
+    const written = sink.writtenBytes().slice();
     sink.release();
     expect(parseBloomFilter(written)).toEqual(words);
-    expect(oracle.readBloomFilter({ view: new DataView(written.buffer), offset: 0 })?.blocks).toEqual(words); // prettier-ignore
+    expect(hyparquetBloomFilter.readBloomFilter({ view: new DataView(written.buffer), offset: 0 })?.blocks).toEqual(words); // prettier-ignore
     expect(parseBloomFilter(Uint8Array.from([...written].toSpliced(1, 1, 99)))).toBeUndefined();
   });
 
   test('are made for strings in no order, and used by DuckDB', async () => {
-    const next = random(seed + 1);
+    const next = seededRandom(seed + 1);
     const rows = 100_000;
     const id = (): string => `rs${Math.floor(next() * 1e9)}`;
     const column = (name: string, isList = false): Column => ({ name, physical: name, type: 'string', isList }); // prettier-ignore

@@ -9,11 +9,11 @@ import { random } from '../store/random.js';
 
 const seed = Number(process.env['STRANDLAKE_SEED'] ?? 20_261_121);
 
-/** A source of the bytes that `write` writes. */
-function sourceOf(write: (sink: ByteSink) => void): ByteSource {
+/** Returns a source of the bytes that `write` writes. */
+function byteSourceOf(write: (sink: ByteSink) => void): ByteSource {
   const sink = new ByteSink(64);
   write(sink);
-  return new ByteSource(sink.written().slice());
+  return new ByteSource(sink.writtenBytes().slice());
 }
 
 describe('packed bits', () => {
@@ -52,21 +52,23 @@ describe('runs and packed numbers', () => {
         if (next() < change) value = Math.floor(next() * most);
         return value;
       });
-      const source = sourceOf((sink) => writeRleBitPacked(sink, values, 0, values.length, width));
+      const source = byteSourceOf((sink) =>
+        writeRleBitPacked(sink, values, 0, values.length, width),
+      );
       const out = new Int32Array(values.length + 2).fill(-7);
       const constant = readConstant(source, width, values.length);
       if (constant === undefined) readHybrid(source, width, values.length, out, 1);
       else out.fill(constant, 1, values.length + 1);
       expect([...out]).toEqual([-7, ...values, -7]);
-      expect(source.at).toBe(source.bytes.length);
+      expect(source.readOffset).toBe(source.bytes.length);
     }
   });
 
   test('are refused if they do not end with their page', () => {
     const values = new Int32Array(40).fill(3);
-    const run = sourceOf((sink) => writeRleBitPacked(sink, values, 0, 40, 2));
+    const run = byteSourceOf((sink) => writeRleBitPacked(sink, values, 0, 40, 2));
     expect(() => readHybrid(run, 2, 39, new Int32Array(40))).toThrow('longer than its page');
-    const packed = sourceOf((sink) => writeRleBitPacked(sink, values, 0, 7, 2));
+    const packed = byteSourceOf((sink) => writeRleBitPacked(sink, values, 0, 7, 2));
     const torn = new ByteSource(packed.bytes.subarray(0, packed.bytes.length - 1));
     expect(() => readHybrid(torn, 2, 7, new Int32Array(40))).toThrow(RangeError);
   });
@@ -87,7 +89,7 @@ describe('differences', () => {
       const bases = [0, -5, 1_700_000_000_000_000, -(2 ** 52), 2 ** 40];
       const base = bases[Math.floor(next() * bases.length)]!;
       const write = (from: number) =>
-        sourceOf((sink) => writeDeltas(sink, distances, 0, count, from));
+        byteSourceOf((sink) => writeDeltas(sink, distances, 0, count, from));
       const doubles = new Float64Array(count + 1);
       readDeltaDoubles(write(base), count, doubles, 1);
       expect([...doubles]).toEqual([0, ...Array.from(distances, (value) => base + value)]);
@@ -99,7 +101,8 @@ describe('differences', () => {
   });
 
   test('are refused when there are more or fewer than values', () => {
-    const source = () => sourceOf((sink) => writeDeltas(sink, Int32Array.from([1, 2, 3]), 0, 3, 0));
+    const source = () =>
+      byteSourceOf((sink) => writeDeltas(sink, Int32Array.from([1, 2, 3]), 0, 3, 0));
     expect(() => readDeltaInts(source(), 2, new Int32Array(4), 0)).toThrow(
       'a page with 2 values has 3 differences',
     );

@@ -15,22 +15,28 @@ import { reservedColumns } from '../../../engine/store/arrow.js';
 import { rowGroupRows } from '../../../engine/parquet/file-encoder.js';
 import type { Column, Columns, StoredType, Value } from '../../../engine/core/types.js';
 import { batchOf } from '../store/random.js';
-import { difference, encodeFile, footerOf, readByHyparquet, readByWasm } from './oracles.js';
-import { checkBuffers } from '../../buffers.js';
+import {
+  firstValueDifference,
+  encodeFile,
+  footerOf,
+  readByHyparquet,
+  readByWasm,
+} from './oracles.js';
+import { checkBuffersReleased } from '../../buffers.js';
 
-const column = (
+const columnOfType = (
   type: StoredType,
   more: Partial<Column> = {},
   name = `${type}${more.isList ? 's' : ''}`,
 ): Column => ({ name, physical: name, type, isList: false, ...more });
 
-/** Writes a file with one column of these values. */
-async function writeFile(it: Column, values: readonly Value[]) {
+/** Writes a file with one column of the given values. */
+async function writeAndReadFile(it: Column, values: readonly Value[]) {
   const file = encodeFile([it], [batchOf([it], [values], values.length, 1n)]);
-  return readFile(it, file);
+  return readByBothReaders(it, file);
 }
 
-async function readFile(it: Column, file: Uint8Array) {
+async function readByBothReaders(it: Column, file: Uint8Array) {
   const all = [...reservedColumns, it];
   const chunks = footerOf(file).row_groups.map((group) => group.columns[2]!.meta_data!);
   const rust = readByWasm(file, all)[2]!;
@@ -38,59 +44,62 @@ async function readFile(it: Column, file: Uint8Array) {
   return { file, chunks, rust, js };
 }
 
-const repeat = <T>(count: number, value: (i: number) => T) =>
+const repeatValues = <T>(count: number, value: (i: number) => T) =>
   Array.from({ length: count }, (_, i) => value(i));
 
-checkBuffers();
+checkBuffersReleased();
 
 describe('extreme values', () => {
   const items = [
-    column(
+    columnOfType(
       'object',
-      { isList: true, children: [column('integer'), column('string', { isList: true })] },
+      {
+        isList: true,
+        children: [columnOfType('integer'), columnOfType('string', { isList: true })],
+      },
       'inner',
     ),
   ];
   const cases: readonly [string, Column, readonly Value[]][] = [
-    ['nulls alone', column('double'), repeat(100, () => null)],
-    ['nulls in lists', column('string', { isList: true }), [[null], null, [], [null, null], ['']]],
-    ['null and empty lists', column('long', { isList: true }), [null, [], null, []]],
-    ['empty texts', column('string'), ['', '', null, '']],
-    ['booleans', column('boolean'), [true, null, false, true]],
-    ['booleans that are all false', column('boolean'), repeat(1_000, () => false)],
-    ['zeros and what is no number', column('double'), [-0, 0, NaN, -Infinity, Infinity, 5e-324]],
-    ['floats that are no number', column('float'), [NaN, NaN]],
-    ['longs at both ends', column('long'), [2n ** 63n - 1n, -(2n ** 63n), 0n, -1n]],
-    ['longs near each other beyond 2^53', column('long'), repeat(300, (i) => 2n ** 60n + BigInt(i * i))],
-    ['longs that rise below zero', column('long'), repeat(300, (i) => -(2n ** 40n) + BigInt(i * 3))],
-    ['integers at both ends', column('integer'), [2147483647, -2147483648, 0]],
-    ['integers that rise to the end', column('integer'), repeat(500, (i) => 2147483647 - 499 + i)],
-    ['integers that fall', column('integer'), repeat(70_000, (i) => (70_000 - i) * 5)],
-    ['dates before 1970', column('date'), repeat(200, (i) => BigInt(i - 100) * 86_400_000_001n)],
-    ['a text of 16 MB', column('text'), ['x', 'é'.repeat(8 << 20), null]],
-    ['a dictionary that outgrows its use', column('string'), repeat(40_000, (i) => (i < 9_000 ? 'same' : `n${i}`))],
-    ['many doubles that repeat', column('double'), repeat(60_000, (i) => (i % 3_001) / 7)],
-    ['many doubles that do not', column('double'), repeat(60_000, (i) => Math.sqrt(i))],
-    ['objects in lists in objects', column('object', { children: items }), [
+    ['nulls alone', columnOfType('double'), repeatValues(100, () => null)],
+    ['nulls in lists', columnOfType('string', { isList: true }), [[null], null, [], [null, null], ['']]],
+    ['null and empty lists', columnOfType('long', { isList: true }), [null, [], null, []]],
+    ['empty texts', columnOfType('string'), ['', '', null, '']],
+    ['booleans', columnOfType('boolean'), [true, null, false, true]],
+    ['booleans that are all false', columnOfType('boolean'), repeatValues(1_000, () => false)],
+    ['zeros and what is no number', columnOfType('double'), [-0, 0, NaN, -Infinity, Infinity, 5e-324]],
+    ['floats that are no number', columnOfType('float'), [NaN, NaN]],
+    ['longs at both ends', columnOfType('long'), [2n ** 63n - 1n, -(2n ** 63n), 0n, -1n]],
+    ['longs near each other beyond 2^53', columnOfType('long'), repeatValues(300, (i) => 2n ** 60n + BigInt(i * i))],
+    ['longs that rise below zero', columnOfType('long'), repeatValues(300, (i) => -(2n ** 40n) + BigInt(i * 3))],
+    ['integers at both ends', columnOfType('integer'), [2147483647, -2147483648, 0]],
+    ['integers that rise to the end', columnOfType('integer'), repeatValues(500, (i) => 2147483647 - 499 + i)],
+    ['integers that fall', columnOfType('integer'), repeatValues(70_000, (i) => (70_000 - i) * 5)],
+    ['dates before 1970', columnOfType('date'), repeatValues(200, (i) => BigInt(i - 100) * 86_400_000_001n)],
+    ['a text of 16 MB', columnOfType('text'), ['x', 'é'.repeat(8 << 20), null]],
+    ['a dictionary that outgrows its use', columnOfType('string'), repeatValues(40_000, (i) => (i < 9_000 ? 'same' : `n${i}`))],
+    ['many doubles that repeat', columnOfType('double'), repeatValues(60_000, (i) => (i % 3_001) / 7)],
+    ['many doubles that do not', columnOfType('double'), repeatValues(60_000, (i) => Math.sqrt(i))],
+    ['objects in lists in objects', columnOfType('object', { children: items }), [
       null,
       { inner: null },
       { inner: [] },
       { inner: [null, { integer: null, strings: null }, { integer: 1, strings: [null, 'a', ''] }] },
     ]],
-    ['lists much longer than a page', column('integer', { isList: true }), [repeat(200_000, (i) => i % 7), [], null, [1]]],
+    ['lists much longer than a page', columnOfType('integer', { isList: true }), [repeatValues(200_000, (i) => i % 7), [], null, [1]]],
   ]; // prettier-ignore
 
   test.each(cases)('%s', async (_, it, values) => {
-    const { rust, js } = await writeFile(it, values);
-    expect(difference(values, rust)).toBeUndefined();
-    expect(difference(values, js)).toBeUndefined();
+    const { rust, js } = await writeAndReadFile(it, values);
+    expect(firstValueDifference(values, rust)).toBeUndefined();
+    expect(firstValueDifference(values, js)).toBeUndefined();
   });
 
   test('several row groups, each in several pages', async () => {
     const rows = rowGroupRows + 5;
-    const values = repeat(rows, (i) => (i % 11 === 0 ? null : `value ${i * 7919}`));
-    const { rust, chunks } = await writeFile(column('string'), values);
-    expect(difference(values, rust)).toBeUndefined();
+    const values = repeatValues(rows, (i) => (i % 11 === 0 ? null : `value ${i * 7919}`));
+    const { rust, chunks } = await writeAndReadFile(columnOfType('string'), values);
+    expect(firstValueDifference(values, rust)).toBeUndefined();
     expect(chunks.map((chunk) => Number(chunk.num_values))).toEqual([rowGroupRows, 5]);
     expect(chunks[0]!.encoding_stats!.at(-1)!.count).toBeGreaterThan(1);
   });
@@ -98,23 +107,23 @@ describe('extreme values', () => {
 
 describe('columns with little information', () => {
   const little: readonly [string, Column, Value][] = [
-    ['a constant text', column('string'), 'GRCh38'],
-    ['nothing but nulls', column('string'), null],
-    ['a constant number', column('long'), 7n],
-    ['a flag', column('boolean'), true],
-    ['lists of a constant', column('integer', { isList: true }), [3]],
+    ['a constant text', columnOfType('string'), 'GRCh38'],
+    ['nothing but nulls', columnOfType('string'), null],
+    ['a constant number', columnOfType('long'), 7n],
+    ['a flag', columnOfType('boolean'), true],
+    ['lists of a constant', columnOfType('integer', { isList: true }), [3]],
   ];
   test.each(little)('%s takes less than 40 bytes a page', async (_, it, value) => {
-    const { chunks } = await writeFile(
+    const { chunks } = await writeAndReadFile(
       it,
-      repeat(20_000, () => value),
+      repeatValues(20_000, () => value),
     );
     const pages = chunks[0]!.encoding_stats!.reduce((sum, { count }) => sum + count, 0);
     expect(Number(chunks[0]!.total_compressed_size)).toBeLessThan(40 * pages);
   });
 
   test('6,000 of them take less than 170 bytes each, footer included', () => {
-    const columns: Columns = repeat(6_000, (i) => column('integer', {}, `c${i}`));
+    const columns: Columns = repeatValues(6_000, (i) => columnOfType('integer', {}, `c${i}`));
     const values = columns.map((_, i) => [i, null]);
     const file = encodeFile(columns, [batchOf(columns, values, 2, 1n)]);
     expect(file.byteLength).toBeLessThan(6_000 * 170);
@@ -122,7 +131,10 @@ describe('columns with little information', () => {
 });
 
 describe('buffers that hold more than the batch', () => {
-  /** Rows 0 to 4: `[1, -] null(2, 3) [] [4] null(5)` in one buffer of elements: some belong to lists that are null. */
+  /**
+   * Returns the rows `[1, -] null(2, 3) [] [4] null(5)` with all elements in one buffer, so that some elements belong to lists that are
+   * null.
+   */
   function hiddenElements(): Data {
     const child = makeData({
       type: new Int32(),
@@ -141,7 +153,7 @@ describe('buffers that hold more than the batch', () => {
     });
   }
 
-  /** Texts in which nulls have bytes, although they should have none. */
+  /** Returns texts in which nulls have bytes, although they should have none. */
   function hiddenBytes(): Data {
     return makeData({
       type: new Utf8(),
@@ -156,7 +168,7 @@ describe('buffers that hold more than the batch', () => {
   const flags = () =>
     makeData({ type: new Bool(), length: 5, nullCount: 0, data: Uint8Array.of(0b10110) });
 
-  /** A batch of these columns, the reserved ones first. */
+  /** Returns a batch of the given columns, with the reserved ones first. */
   function batch(data: readonly Data[], columns: Columns): RecordBatch {
     const plain = batchOf([], [], 5, 1n);
     const children = [...plain.data.children, ...data];
@@ -166,13 +178,15 @@ describe('buffers that hold more than the batch', () => {
     return new RecordBatch(new Schema(fields), struct);
   }
 
-  const lists = column('integer', { isList: true });
+  const lists = columnOfType('integer', { isList: true });
   const hidden: readonly [Column, Data, readonly Value[]][] = [
     [lists, hiddenElements(), [[1, null], null, [], [4], null]],
-    [column('string'), hiddenBytes(), ['a', null, 'b', null, 'cde']],
-    [column('boolean'), flags(), [false, true, true, false, true]],
+    [columnOfType('string'), hiddenBytes(), ['a', null, 'b', null, 'cde']],
+    [columnOfType('boolean'), flags(), [false, true, true, false, true]],
     [
-      column('object', { children: [lists, column('string'), column('boolean')] }),
+      columnOfType('object', {
+        children: [lists, columnOfType('string'), columnOfType('boolean')],
+      }),
       makeData({
         type: new Struct([
           new Field('integers', new List(new Field('element', new Int32(), true)), true),
@@ -196,7 +210,7 @@ describe('buffers that hold more than the batch', () => {
 
   test.each(hidden)('$type: only the batch is written', async (it, data, values) => {
     for (const [from, to] of [[0, 5], [1, 5], [2, 4], [3, 5], [1, 2]] as const) {
-      const found = await readFile(it, encodeFile([it], [batch([data], [it]).slice(from, to)]));
+      const found = await readByBothReaders(it, encodeFile([it], [batch([data], [it]).slice(from, to)]));
       expect([from, found.rust]).toEqual([from, values.slice(from, to)]);
       expect([from, found.js]).toEqual([from, values.slice(from, to)]);
     } // prettier-ignore

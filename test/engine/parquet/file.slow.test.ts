@@ -4,19 +4,25 @@ import { ParquetEncoder } from '../../../engine/parquet/file-encoder.js';
 import { parquetColumns } from '../../../engine/store/arrow.js';
 import { reservedColumns } from '../../../engine/store/arrow.js';
 import type { Column, Columns, Value } from '../../../engine/core/types.js';
-import { batchOf, random, randomColumns, randomStyle, randomValue } from '../store/random.js';
 import {
-  difference,
+  batchOf,
+  random,
+  randomColumns,
+  randomDistribution,
+  randomValue,
+} from '../store/random.js';
+import {
+  firstValueDifference,
   encodeFile,
-  encodedByWasm,
+  encodeByWasm,
   footerOf,
   readByHyparquet,
   readByWasm,
 } from './oracles.js';
 import { freshSeed } from '../../seed.js';
-import { checkBuffers } from '../../buffers.js';
+import { checkBuffersReleased } from '../../buffers.js';
 
-/** Fails unless every implementation reads these values. */
+/** Fails unless every Parquet implementation reads the given values. */
 async function expectValues(
   columns: Columns,
   file: Uint8Array,
@@ -27,12 +33,20 @@ async function expectValues(
   const hyparquet = (await readByHyparquet(file, all)).slice(2);
   for (const [i, column] of columns.entries()) {
     const name = `${column.physical} ${column.type}`;
-    expect([name, 'rust', difference(values[i]!, wasm[i])]).toEqual([name, 'rust', undefined]);
-    expect([name, 'js', difference(values[i]!, hyparquet[i])]).toEqual([name, 'js', undefined]);
+    expect([name, 'rust', firstValueDifference(values[i]!, wasm[i])]).toEqual([
+      name,
+      'rust',
+      undefined,
+    ]);
+    expect([name, 'js', firstValueDifference(values[i]!, hyparquet[i])]).toEqual([
+      name,
+      'js',
+      undefined,
+    ]);
   }
 }
 
-checkBuffers();
+checkBuffersReleased();
 
 test('a file that is abandoned halfway leaves no buffers acquired', () => {
   const next = random(7);
@@ -58,9 +72,9 @@ test('a file that is abandoned halfway leaves no buffers acquired', () => {
   );
   const batch = batchOf([list], [values], values.length, 1n);
   const before = outstandingBuffers();
-  const pieces = new ParquetEncoder(parquetColumns([list]), 'test').pieces([batch]);
+  const pieces = new ParquetEncoder(parquetColumns([list]), 'test').encodeBatches([batch]);
   pieces.next();
-  // The file, the two scratch sinks, and what the open list holds.
+  // The buffers of the file, of two scratch sinks, and of the list that is being written.
   expect(outstandingBuffers()).toBeGreaterThan(before + 3);
   pieces.return(undefined);
   expect(outstandingBuffers()).toBe(before);
@@ -73,11 +87,11 @@ describe('a Parquet file of random columns', () => {
     const columns = randomColumns(next, 6, 3);
     const rows = [1, 2, 9, 300, 3_000][Math.floor(next() * 5)]!;
     const values = columns.map((column) => {
-      const style = randomStyle(next);
+      const style = randomDistribution(next);
       return Array.from({ length: rows }, (_, row) => randomValue(next, column, style, row));
     });
     const batch = batchOf(columns, values, rows, 36n);
-    // A slice, so that bits begin anywhere in their bytes and arrays hold more than the batch.
+    // A slice is used, so that validity bits begin anywhere in a byte and arrays hold more than the batch.
     const from = Math.floor(next() * Math.min(rows, 20));
     const slice = batch.slice(from, rows);
     const ours = encodeFile(columns, [slice]);
@@ -86,11 +100,11 @@ describe('a Parquet file of random columns', () => {
       ours,
       values.map((column) => column.slice(from)),
     );
-    expectSameFooter(ours, encodedByWasm(columns, slice));
+    expectSameFooter(ours, encodeByWasm(columns, slice));
   });
 });
 
-/** Schema, counts and bounds are what the Rust crate would have written. */
+/** Expects that schema, counts and bounds equal those that the Rust crate writes. */
 function expectSameFooter(ours: Uint8Array, theirs: Uint8Array): void {
   const a = footerOf(ours);
   const b = footerOf(theirs);

@@ -8,72 +8,77 @@ import { ParquetEncoder } from '../../../engine/parquet/file-encoder.js';
 import type { Column, Columns, Value } from '../../../engine/core/types.js';
 
 /*
- * Two implementations of Parquet that have nothing to do with ours: hyparquet (JavaScript) and parquet-wasm (the Rust
- * crate). Both give columns of plain values: dates as microseconds, longs as bigints.
+ * Two implementations of Parquet that share no code with Strandlake's: hyparquet (JavaScript) and parquet-wasm (the Rust crate). Both
+ * return columns of plain values: dates as microseconds, longs as bigints.
  */
 
-/** The file that our encoder makes. */
+/** Returns the file that Strandlake's encoder writes. */
 export function encodeFile(columns: Columns, batches: readonly RecordBatch[]): Uint8Array {
-  const pieces = new ParquetEncoder(parquetColumns(columns), 'test').pieces(batches);
+  const pieces = new ParquetEncoder(parquetColumns(columns), 'test').encodeBatches(batches);
   return Buffer.concat(Array.from(pieces, (piece) => piece.slice()));
 }
 
-/** The file that parquet-wasm makes of the same batch. */
-export function encodedByWasm(columns: Columns, batch: RecordBatch): Uint8Array {
+/** Returns the file that parquet-wasm writes for the same batch. */
+export function encodeByWasm(columns: Columns, batch: RecordBatch): Uint8Array {
   const named = new RecordBatch(arrowSchema(columns), batch.data);
   const ipc = RecordBatchStreamWriter.writeAll([named]).toUint8Array(true);
   return writeParquet(WasmTable.fromIPCStream(ipc));
 }
 
-const parsers = { timestampFromMicroseconds: (value: bigint) => value };
+const hyparquetParsers = { timestampFromMicroseconds: (value: bigint) => value };
 
-/** The footer, as hyparquet reads it. */
+/** Returns the footer of a file, read by hyparquet. */
 export function footerOf(file: Uint8Array): FileMetaData {
-  return parquetMetadata(bufferOf(file), { parsers, geoparquet: false });
+  return parquetMetadata(bufferOf(file), { parsers: hyparquetParsers, geoparquet: false });
 }
 
-/** All columns, read by hyparquet. */
+/** Returns all columns of a file, read by hyparquet. */
 export async function readByHyparquet(file: Uint8Array, all: Columns): Promise<Value[][]> {
   const rows = await parquetReadObjects({
     file: bufferOf(file),
-    parsers,
+    parsers: hyparquetParsers,
     compressors: {
       ZSTD: (input: Uint8Array, length: number) =>
         new Uint8Array(zstdDecompressSync(input, { maxOutputLength: Math.max(1, length) })),
     },
   });
-  return all.map((column) => rows.map((row) => plainValue(column, row[column.physical])));
+  return all.map((column) => rows.map((row) => normalizedValue(column, row[column.physical])));
 }
 
-/** All columns, read by the Rust crate. */
+/** Returns all columns of a file, read by the Rust crate. */
 export function readByWasm(file: Uint8Array, all: Columns): Value[][] {
   const table = tableFromIPC(readParquet(file).intoIPCStream());
   return all.map((column, i) => {
     const vector: Vector | null = table.getChildAt(i);
-    return Array.from({ length: table.numRows }, (_, row) => plainValue(column, vector!.get(row)));
+    return Array.from({ length: table.numRows }, (_, row) =>
+      normalizedValue(column, vector!.get(row)),
+    );
   });
 }
 
-/** A value as test/engine/store/random.ts draws it. */
-function plainValue(column: Column, value: unknown): Value {
+/** Returns a value in the form that test/engine/store/random.ts generates. */
+function normalizedValue(column: Column, value: unknown): Value {
   if (value === null || value === undefined) return null;
   if (column.isList) {
     const item = { ...column, isList: false };
-    return Array.from(value as Iterable<unknown>, (element) => plainValue(item, element));
+    return Array.from(value as Iterable<unknown>, (element) => normalizedValue(item, element));
   }
   if (column.type === 'object') {
     const object = value as Record<string, unknown>;
     return Object.fromEntries(
-      column.children!.map((child) => [child.physical, plainValue(child, object[child.physical])]),
+      column.children!.map((child) => [
+        child.physical,
+        normalizedValue(child, object[child.physical]),
+      ]),
     );
   }
-  // Arrow's JavaScript implementation returns milliseconds.
+  // Arrow's JavaScript implementation returns dates in milliseconds.
   if (column.type === 'date' && typeof value === 'number') return BigInt(Math.round(value * 1000));
   return value as Value;
 }
 
-/** The first difference of two columns: the row and both values; undefined if there is none. */
-export function difference(
+/** Returns the first difference of two columns: the row and both values; undefined if there is none. */
+export function firstValueDifference(
   expected: readonly Value[],
   found: readonly Value[] | undefined,
 ): unknown {

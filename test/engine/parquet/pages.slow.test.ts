@@ -12,12 +12,18 @@ import { readChunk } from '../../../engine/parquet/read-chunk.js';
 import { parquetSchema, type ParquetColumn } from '../../../engine/parquet/schema.js';
 import { parquetColumns } from '../../../engine/store/arrow.js';
 import type { Column, Columns, StoredType, Value } from '../../../engine/core/types.js';
-import { batchOf, random, randomColumns, randomStyle, randomValue } from '../store/random.js';
+import {
+  batchOf,
+  random,
+  randomColumns,
+  randomDistribution,
+  randomValue,
+} from '../store/random.js';
 import { encodeFile, readByHyparquet } from './oracles.js';
 import { seed } from '../../seed.js';
-import { checkBuffers } from '../../buffers.js';
+import { checkBuffersReleased } from '../../buffers.js';
 
-const column = (name: string, type: StoredType, more: Partial<Column> = {}): Column => ({
+const columnOf = (name: string, type: StoredType, more: Partial<Column> = {}): Column => ({
   name,
   physical: name,
   type,
@@ -25,17 +31,20 @@ const column = (name: string, type: StoredType, more: Partial<Column> = {}): Col
   ...more,
 });
 
-/** The footer's chunks, by row group, and their data pages as hyparquet reads their index. */
+/** Returns the column chunks in the footer, by row group, with their data pages as hyparquet reads the page index. */
 function pagesOf(file: Uint8Array) {
   const buffer = file.buffer.slice(file.byteOffset, file.byteOffset + file.byteLength);
   const footer = parquetMetadata(buffer as ArrayBuffer, { geoparquet: false });
   return footer.row_groups.map(({ columns, num_rows }) => ({
     rows: Number(num_rows),
-    chunks: columns.map((chunk) => ({ chunk, pages: indexOf(buffer as ArrayBuffer, chunk) })),
+    chunks: columns.map((chunk) => ({ chunk, pages: readPageIndex(buffer as ArrayBuffer, chunk) })),
   }));
 }
 
-function indexOf(buffer: ArrayBuffer, { offset_index_offset, offset_index_length }: ColumnChunk) {
+function readPageIndex(
+  buffer: ArrayBuffer,
+  { offset_index_offset, offset_index_length }: ColumnChunk,
+) {
   const view = new DataView(buffer, Number(offset_index_offset), offset_index_length!);
   const reader = { view, offset: 0 };
   const { page_locations: pages } = readOffsetIndex(reader);
@@ -47,7 +56,7 @@ function indexOf(buffer: ArrayBuffer, { offset_index_offset, offset_index_length
   }));
 }
 
-/** Fails unless the pages of all leaves begin at the same rows, follow each other, and contain the right rows. */
+/** Fails unless the pages of all leaves begin at the same rows, are contiguous, and contain the right rows. */
 function expectAligned(columns: Columns, file: Uint8Array): number {
   const { leaves } = parquetSchema(parquetColumns(columns));
   let most = 0;
@@ -68,7 +77,7 @@ function expectAligned(columns: Columns, file: Uint8Array): number {
       for (const [i, { offset, bytes }] of pages.entries()) {
         expect(offset).toBe(at);
         at += bytes;
-        // There are as many slots as rows up to the first row of the next page.
+        // Counts the slots of the rows up to the first row of the next page.
         const stop = firstRows[i + 1] ?? rows;
         const from = slot;
         let row = firstRows[i]!;
@@ -88,7 +97,7 @@ function expectAligned(columns: Columns, file: Uint8Array): number {
   return most;
 }
 
-/** The column index of a page; strings and bounds of other types as bytes. */
+/** The column index of a page; the bounds of all types are bytes. */
 interface IndexedPage {
   readonly isEmpty: boolean;
   readonly min: Buffer;
@@ -96,12 +105,12 @@ interface IndexedPage {
   readonly nulls: number;
 }
 
-/** The column index of a chunk, as hyparquet reads it; undefined if the chunk has none. */
-function boundsOf(buffer: ArrayBuffer, chunk: ColumnChunk) {
+/** Returns the column index of a column chunk, as hyparquet reads it; undefined if the chunk has none. */
+function readPageBounds(buffer: ArrayBuffer, chunk: ColumnChunk) {
   const { column_index_offset: offset, column_index_length: length } = chunk;
   if (offset === undefined) return undefined;
   const reader = { view: new DataView(buffer, Number(offset), length!), offset: 0 };
-  // Read as strings, the bounds stay bytes.
+  // Bounds are read as strings by a function that leaves them as bytes.
   const bytes = { stringFromBytes: (value: Uint8Array) => value as unknown as string };
   const index = readColumnIndex(reader, { type: 'BYTE_ARRAY' } as SchemaElement, bytes);
   expect(reader.offset).toBe(length);
@@ -113,20 +122,22 @@ function boundsOf(buffer: ArrayBuffer, chunk: ColumnChunk) {
   return { order: index.boundary_order, pages };
 }
 
-/** The values of a leaf in a row, in lists of any depth; undefined stands for each slot without a value. */
-function slotsOf(value: Value, path: readonly string[], item: Column): readonly unknown[] {
+/** Returns the values of a leaf in a row, in lists of any depth; undefined stands for each slot without a value. */
+function leafSlotsOf(value: Value, path: readonly string[], item: Column): readonly unknown[] {
   if (value === null) return [undefined];
   if (item.isList && Array.isArray(value)) {
     if (value.length === 0) return [undefined];
-    return value.flatMap((element) => slotsOf(element as Value, path, { ...item, isList: false }));
+    return value.flatMap((element) =>
+      leafSlotsOf(element as Value, path, { ...item, isList: false }),
+    );
   }
   if (path.length === 0) return [value];
   const child = item.children!.find(({ physical }) => physical === path[0])!;
-  return slotsOf((value as Record<string, Value>)[path[0]!] ?? null, path.slice(1), child);
+  return leafSlotsOf((value as Record<string, Value>)[path[0]!] ?? null, path.slice(1), child);
 }
 
-/** A value and a bound of its page, both as what `compare` orders. */
-function orderedPair(
+/** Returns a value and a bound of its page in a form that `compare` orders. */
+function comparableBoundPair(
   value: unknown,
   bound: Buffer,
   type: ParquetColumn['type'],
@@ -148,12 +159,14 @@ function orderedPair(
   }
 }
 
-function compare(a: unknown, b: unknown): number {
+function compareValues(a: unknown, b: unknown): number {
   if (Buffer.isBuffer(a)) return Buffer.compare(a, b as Buffer);
   return (a as number) < (b as number) ? -1 : (a as number) > (b as number) ? 1 : 0;
 }
 
-/** Fails unless the bounds of every page enclose its values and touch them; returns the number of pages with bounds. */
+/**
+ * Fails unless the bounds of every page enclose its values and equal its least and greatest value; returns the number of pages with bounds.
+ */
 async function expectBounds(columns: Columns, file: Uint8Array): Promise<number> {
   const buffer = file.buffer.slice(file.byteOffset, file.byteOffset + file.byteLength);
   const { leaves } = parquetSchema(parquetColumns(columns));
@@ -164,12 +177,12 @@ async function expectBounds(columns: Columns, file: Uint8Array): Promise<number>
     for (const [i, { chunk, pages }] of chunks.entries()) {
       const { path, column: leaf } = leaves[i]!;
       const at = columns.findIndex(({ physical }) => physical === path[0]);
-      if (at < 0) continue; // a reserved column
+      if (at < 0) continue; // a reserved column, which is not tested
       const names = path.slice(1).filter((name) => name !== 'list' && name !== 'element');
-      const index = boundsOf(buffer as ArrayBuffer, chunk);
+      const index = readPageBounds(buffer as ArrayBuffer, chunk);
       const slots = pages.map(({ firstRow }, page) =>
         stored[at]!.slice(first + firstRow, first + (pages[page + 1]?.firstRow ?? rows)).flatMap(
-          (value) => slotsOf(value, names, columns[at]!),
+          (value) => leafSlotsOf(value, names, columns[at]!),
         ),
       );
       const { type } = leaf;
@@ -189,8 +202,12 @@ async function expectBounds(columns: Columns, file: Uint8Array): Promise<number>
           continue;
         }
         bounded++;
-        const below = values.map((value) => compare(...orderedPair(value, min, type)));
-        const above = values.map((value) => compare(...orderedPair(value, max, type)));
+        const below = values.map((value) =>
+          compareValues(...comparableBoundPair(value, min, type)),
+        );
+        const above = values.map((value) =>
+          compareValues(...comparableBoundPair(value, max, type)),
+        );
         expect(Math.min(...below)).toBeGreaterThanOrEqual(0);
         expect(Math.max(...above)).toBeLessThanOrEqual(0);
         const isShort = values.every((value) => Buffer.byteLength(String(value)) <= 32);
@@ -206,18 +223,18 @@ async function expectBounds(columns: Columns, file: Uint8Array): Promise<number>
 function expectOrder(order: string, pages: readonly IndexedPage[], type: ParquetColumn['type']) {
   const full = pages.filter(({ isEmpty }) => !isEmpty);
   const valueOf = (bound: Buffer): unknown =>
-    type === 'string' ? bound : orderedPair(0, bound, type)[1];
+    type === 'string' ? bound : comparableBoundPair(0, bound, type)[1];
   const signs = full
     .slice(1)
     .flatMap((page, i) => [
-      compare(valueOf(page.min), valueOf(full[i]!.min)),
-      compare(valueOf(page.max), valueOf(full[i]!.max)),
+      compareValues(valueOf(page.min), valueOf(full[i]!.min)),
+      compareValues(valueOf(page.max), valueOf(full[i]!.max)),
     ]);
   if (!signs.includes(-1)) expect(order).toBe('ASCENDING');
   else expect(order).toBe(signs.includes(1) ? 'UNORDERED' : 'DESCENDING');
 }
 
-checkBuffers();
+checkBuffersReleased();
 
 describe('the pages of a row group', () => {
   test(`are split at the same rows in all leaves, and the offset index has their positions (seed ${seed})`, () => {
@@ -226,7 +243,7 @@ describe('the pages of a row group', () => {
       const columns = randomColumns(next, 6, 3);
       const rows = [1, 20, 900, 9_000][Math.floor(next() * 4)]!;
       const values = columns.map((it) => {
-        const style = randomStyle(next);
+        const style = randomDistribution(next);
         return Array.from({ length: rows }, (_, row) => randomValue(next, it, style, row));
       });
       expectAligned(columns, encodeFile(columns, [batchOf(columns, values, rows, 1n)]));
@@ -240,7 +257,7 @@ describe('the pages of a row group', () => {
       const columns = randomColumns(next, 6, 3);
       const rows = [1, 20, 900, 9_000][Math.floor(next() * 4)]!;
       const values = columns.map((it) => {
-        const style = randomStyle(next);
+        const style = randomDistribution(next);
         return Array.from({ length: rows }, (_, row) => randomValue(next, it, style, row));
       });
       bounded += await expectBounds(
@@ -252,7 +269,11 @@ describe('the pages of a row group', () => {
   });
 
   test('say whether their bounds ascend or descend', async () => {
-    const columns = [column('up', 'integer'), column('down', 'double'), column('id', 'string')];
+    const columns = [
+      columnOf('up', 'integer'),
+      columnOf('down', 'double'),
+      columnOf('id', 'string'),
+    ];
     const rows = 50_000;
     const values = [
       Array.from({ length: rows }, (_, row) => row),
@@ -263,13 +284,13 @@ describe('the pages of a row group', () => {
     expect(await expectBounds(columns, file)).toBeGreaterThan(10);
     const buffer = file.buffer.slice(file.byteOffset, file.byteOffset + file.byteLength);
     const [{ chunks }] = pagesOf(file) as [ReturnType<typeof pagesOf>[number]];
-    const orders = chunks.map(({ chunk }) => boundsOf(buffer as ArrayBuffer, chunk)!.order);
+    const orders = chunks.map(({ chunk }) => readPageBounds(buffer as ArrayBuffer, chunk)!.order);
     expect(orders.slice(-3)).toEqual(['ASCENDING', 'DESCENDING', 'ASCENDING']);
   });
 
   test('hold fewer rows of wide records, and never a part of a record', () => {
-    const text = column('text', 'string');
-    const numbers = column('numbers', 'integer', { isList: true });
+    const text = columnOf('text', 'string');
+    const numbers = columnOf('numbers', 'integer', { isList: true });
     const values = (rows: number, value: (row: number) => Value) => [
       Array.from({ length: rows }, (_, row) => value(row)),
     ];
@@ -286,7 +307,7 @@ describe('the pages of a row group', () => {
   });
 
   test('are counted from the start of their row group', () => {
-    const flag = column('flag', 'boolean');
+    const flag = columnOf('flag', 'boolean');
     const rows = rowGroupRows + 9_000;
     const values = [Array.from({ length: rows }, (_, row) => row % 3 === 0)];
     const file = encodeFile([flag], [batchOf([flag], values, rows, 1n)]);

@@ -9,10 +9,10 @@ import { readChunk } from '../../../engine/parquet/read-chunk.js';
 import { isZstd } from '../../../engine/parquet/read-pages.js';
 import { parquetSchema, type ParquetColumn } from '../../../engine/parquet/schema.js';
 import { readFooter } from '../../../engine/store/footer.js';
-import { random, type Random } from '../../random.js';
+import { seededRandom, type Random } from '../../random.js';
 import { seed } from '../../seed.js';
 
-const cases = Number(process.env['STRANDLAKE_CASES'] ?? 60);
+const caseCount = Number(process.env['STRANDLAKE_CASES'] ?? 60);
 
 let folder: string;
 beforeAll(async () => {
@@ -46,7 +46,7 @@ function randomColumn(next: Random, name: string, depth: number): ParquetColumn 
   return { name, type: leafTypes[below(4)]!, isList };
 }
 
-/** A value other than null, unless `mayBeNull`. Members without a value are absent. */
+/** Returns a random value, which is null only if `mayBeNull`. Members of objects may be absent. */
 function randomValue(next: Random, column: ParquetColumn, mayBeNull = true): ParquetValue {
   if (mayBeNull && next() < 0.3) return null;
   if (column.isMap === true)
@@ -60,7 +60,7 @@ function randomValue(next: Random, column: ParquetColumn, mayBeNull = true): Par
     );
   switch (column.type) {
     case 'group':
-      return rowOf(next, column.children!);
+      return randomRow(next, column.children!);
     case 'string':
       return ['', 'a', 'Größe', '🧬'.repeat(9)][Math.floor(next() * 4)]!;
     case 'boolean':
@@ -72,19 +72,23 @@ function randomValue(next: Random, column: ParquetColumn, mayBeNull = true): Par
   }
 }
 
-function rowOf(next: Random, columns: readonly ParquetColumn[]): ParquetRow {
+function randomRow(next: Random, columns: readonly ParquetColumn[]): ParquetRow {
   const members = columns.map((one) => [one.name, randomValue(next, one)] as const);
   return Object.fromEntries(members.filter(([, value]) => value !== null));
 }
 
 test(`rows that are written are read back, also by DuckDB (STRANDLAKE_SEED=${seed})`, async () => {
   const duckdb = await (await DuckDBInstance.create(':memory:')).connect();
-  for (let round = 0; round < cases; round++) {
-    const next = random(seed + round);
+  for (let round = 0; round < caseCount; round++) {
+    const next = seededRandom(seed + round);
     const columns = Array.from({ length: 1 + Math.floor(next() * 4) }, (_, i) => randomColumn(next, `c${i}_`, 2)); // prettier-ignore
-    const rows = Array.from({ length: 1 + Math.floor(next() * 40) }, () => rowOf(next, columns));
+    const rows = Array.from({ length: 1 + Math.floor(next() * 40) }, () =>
+      randomRow(next, columns),
+    );
     const encoder = new ParquetEncoder(columns, 'test');
-    const pieces = Array.from(encoder.pieces([batchOfRows(columns, rows)]), (one) => one.slice());
+    const pieces = Array.from(encoder.encodeBatches([batchOfRows(columns, rows)]), (one) =>
+      one.slice(),
+    );
     const bytes = Buffer.concat(pieces);
     const path = join(folder, `${round}.parquet`);
     await writeFile(path, bytes);
@@ -100,23 +104,23 @@ test(`rows that are written are read back, also by DuckDB (STRANDLAKE_SEED=${see
     expect([round, rowsOfParts(schema, parts, rows.length)]).toEqual([round, rows]);
     const read = await duckdb.runAndReadAll(`SELECT to_json(t)::VARCHAR FROM read_parquet('${path}') t`); // prettier-ignore
     const found = read.getRows().map(([json]) => JSON.parse(String(json)) as ParquetValue);
-    expect([round, found]).toEqual([round, rows.map((row) => shownValue({ name: '', type: 'group', isList: false, children: columns }, row))]); // prettier-ignore
+    expect([round, found]).toEqual([round, rows.map((row) => valueAsDuckdbJson({ name: '', type: 'group', isList: false, children: columns }, row))]); // prettier-ignore
   }
   duckdb.closeSync();
 });
 
-/** A value as DuckDB shows it in JSON: maps are objects, and what is absent is null. */
-function shownValue(column: ParquetColumn, value: ParquetValue | undefined): unknown {
+/** Returns a value as DuckDB shows it in JSON: a map is an object, and a missing member is null. */
+function valueAsDuckdbJson(column: ParquetColumn, value: ParquetValue | undefined): unknown {
   if (value === null || value === undefined) return null;
   if (column.isMap === true) {
     const entries = value as readonly ParquetRow[];
-    return Object.fromEntries(entries.map((one) => [one['key'], shownValue(column.children![1]!, one['value'])])); // prettier-ignore
+    return Object.fromEntries(entries.map((one) => [one['key'], valueAsDuckdbJson(column.children![1]!, one['value'])])); // prettier-ignore
   }
-  if (column.isList) return (value as readonly ParquetValue[]).map((one) => shownValue({ ...column, isList: false }, one)); // prettier-ignore
+  if (column.isList) return (value as readonly ParquetValue[]).map((one) => valueAsDuckdbJson({ ...column, isList: false }, one)); // prettier-ignore
   if (column.type !== 'group') return value;
   const row = value as ParquetRow;
   return Object.fromEntries(
-    column.children!.map((one) => [one.name, shownValue(one, row[one.name])]),
+    column.children!.map((one) => [one.name, valueAsDuckdbJson(one, row[one.name])]),
   );
 }
 

@@ -3,31 +3,31 @@ import { readColumnIndex, readOffsetIndex, type SchemaElement } from 'hyparquet'
 import { footerLength, parseColumnIndex, parseFooter, parseOffsetIndex } from '../../../engine/parquet/read-footer.js'; // prettier-ignore
 import { codecId } from '../../../engine/parquet/write-page.js';
 import type { Columns } from '../../../engine/core/types.js';
-import { random } from '../../random.js';
+import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
-import { batchOf, randomColumns, randomStyle, randomValue } from '../store/random.js';
-import { encodeFile, encodedByWasm, footerOf } from './oracles.js';
+import { batchOf, randomColumns, randomDistribution, randomValue } from '../store/random.js';
+import { encodeFile, encodeByWasm, footerOf } from './oracles.js';
 
-/** The same records in a file of ours and in one of the Rust crate. */
+/** Returns two files with the same random records, written by Strandlake and by the Rust crate. */
 function randomFiles(seedOfFile: number, rows: number): readonly Uint8Array[] {
-  const next = random(seedOfFile);
+  const next = seededRandom(seedOfFile);
   const columns: Columns = randomColumns(next, 6, 3);
   const values = columns.map((column) => {
-    const style = randomStyle(next);
+    const style = randomDistribution(next);
     return Array.from({ length: rows }, (_, row) => randomValue(next, column, style, row));
   });
   const batch = batchOf(columns, values, rows, 1n);
-  // Copies, not buffers of Node, whose slices share their memory.
-  return [encodeFile(columns, [batch]), encodedByWasm(columns, batch)].map((file) => Uint8Array.from(file)); // prettier-ignore
+  // The files are copied, because slices of Node's Buffers share memory.
+  return [encodeFile(columns, [batch]), encodeByWasm(columns, batch)].map((file) => Uint8Array.from(file)); // prettier-ignore
 }
 
 function footerBytes(file: Uint8Array): Uint8Array {
   return file.subarray(file.length - footerLength(file.subarray(-64), file.length));
 }
 
-const extent = (begin: bigint | undefined, bytes: number | undefined) =>
+const byteRange = (begin: bigint | undefined, bytes: number | undefined) =>
   begin === undefined ? undefined : { begin: Number(begin), bytes };
-const orUndefined = (value: bigint | undefined) =>
+const numberOrUndefined = (value: bigint | undefined) =>
   value === undefined ? undefined : Number(value);
 
 describe(`the footer of a file (STRANDLAKE_SEED=${seed})`, () => {
@@ -41,7 +41,7 @@ describe(`the footer of a file (STRANDLAKE_SEED=${seed})`, () => {
           wanted.schema.map((element) => ({
             name: element.name,
             repetition: (element.repetition_type ?? 'REQUIRED').toLowerCase(),
-            physical: element.type && types.indexOf(element.type),
+            physical: element.type && physicalTypes.indexOf(element.type),
             children: element.num_children,
             isList: element.converted_type === 'LIST',
             isTimestamp: element.converted_type === 'TIMESTAMP_MICROS',
@@ -64,15 +64,15 @@ describe(`the footer of a file (STRANDLAKE_SEED=${seed})`, () => {
                 storedBytes: Number(meta.total_compressed_size),
                 plainBytes: Number(meta.total_uncompressed_size),
                 dataOffset: Number(meta.data_page_offset),
-                dictionaryOffset: orUndefined(meta.dictionary_page_offset),
+                dictionaryOffset: numberOrUndefined(meta.dictionary_page_offset),
                 nulls: Number(meta.statistics?.null_count ?? 0n),
                 areBoundsExact:
                   (meta.statistics?.is_max_value_exact ?? true) &&
                   (meta.statistics?.is_min_value_exact ?? true),
                 stringBytes: Number(meta.size_statistics?.unencoded_byte_array_data_bytes ?? 0n),
-                filter: extent(meta.bloom_filter_offset, meta.bloom_filter_length),
-                offsetIndex: extent(column.offset_index_offset, column.offset_index_length),
-                columnIndex: extent(column.column_index_offset, column.column_index_length),
+                filter: byteRange(meta.bloom_filter_offset, meta.bloom_filter_length),
+                offsetIndex: byteRange(column.offset_index_offset, column.offset_index_length),
+                columnIndex: byteRange(column.column_index_offset, column.column_index_length),
               };
             }),
           })),
@@ -105,7 +105,7 @@ describe(`the footer of a file (STRANDLAKE_SEED=${seed})`, () => {
           }
           if (columnIndex) {
             const bytes = file.slice(columnIndex.begin, columnIndex.begin + columnIndex.bytes);
-            const element = { type: types[physical!] } as SchemaElement;
+            const element = { type: physicalTypes[physical!] } as SchemaElement;
             const reader = { view: new DataView(bytes.buffer), offset: 0 };
             const wanted = readColumnIndex(reader, element, { stringFromBytes: (value: unknown) => value } as never); // prettier-ignore
             expect(
@@ -125,7 +125,7 @@ describe(`the footer of a file (STRANDLAKE_SEED=${seed})`, () => {
   });
 
   test('with changed or missing bytes is read or refused, and nothing else happens', () => {
-    const next = random(seed);
+    const next = seededRandom(seed);
     let refused = 0;
     for (const file of randomFiles(seed, 50)) {
       const whole = footerBytes(file);
@@ -144,10 +144,10 @@ describe(`the footer of a file (STRANDLAKE_SEED=${seed})`, () => {
   });
 });
 
-/** The types by number (`Type` of parquet.thrift). */
-const types: SchemaElement['type'][] = ['BOOLEAN', 'INT32', 'INT64', 'INT96', 'FLOAT', 'DOUBLE', 'BYTE_ARRAY']; // prettier-ignore
+/** The Parquet types by number (`Type` of parquet.thrift). */
+const physicalTypes: SchemaElement['type'][] = ['BOOLEAN', 'INT32', 'INT64', 'INT96', 'FLOAT', 'DOUBLE', 'BYTE_ARRAY']; // prettier-ignore
 
-/** A bound in a form in which equal ones are equal. */
+/** Returns a bound in a form in which equal bounds are equal by `toEqual`. */
 function comparableBound(bound: unknown): unknown {
   if (bound instanceof Uint8Array) return Buffer.from(bound).toString('hex');
   return typeof bound === 'boolean' ? Number(bound) : bound;

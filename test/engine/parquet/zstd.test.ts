@@ -1,15 +1,19 @@
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
-import { compressFrame, decompressFrames, keepsContexts } from '../../../engine/parquet/zstd.js';
-import { random, type Random } from '../../random.js';
+import { compressFrame, decompressFrames, canReuseContexts } from '../../../engine/parquet/zstd.js';
+import { seededRandom, type Random } from '../../random.js';
 import { seed } from '../../seed.js';
 
-/** Bytes with more or less repetition: `variety` distinct ones. */
-function bytesOf(next: Random, length: number, variety = 1 + Math.floor(next() * 256)): Uint8Array {
+/** Returns random bytes with at most `variety` distinct values; fewer values repeat more. */
+function randomBytes(
+  next: Random,
+  length: number,
+  variety = 1 + Math.floor(next() * 256),
+): Uint8Array {
   return Uint8Array.from({ length }, () => Math.floor(next() * variety));
 }
 
-function outcomeOf(read: () => Uint8Array): Uint8Array | 'refused' {
+function resultOrRefused(read: () => Uint8Array): Uint8Array | 'refused' {
   try {
     return read();
   } catch {
@@ -19,13 +23,13 @@ function outcomeOf(read: () => Uint8Array): Uint8Array | 'refused' {
 
 describe('frames of zstd', () => {
   test('are made and read with contexts that are kept', () => {
-    expect(keepsContexts()).toBe(true);
+    expect(canReuseContexts()).toBe(true);
   });
 
   test(`are what zlib reads, whatever came before (STRANDLAKE_SEED=${seed})`, () => {
-    const next = random(seed);
+    const next = seededRandom(seed);
     for (const length of [0, 1, 255, 256, 32 << 10, 300_000, 5, 131_072, 131_073, 100]) {
-      const plain = bytesOf(next, length);
+      const plain = randomBytes(next, length);
       const frame = compressFrame(plain);
       expect(Buffer.compare(zstdDecompressSync(frame), plain)).toBe(0);
       expect(Buffer.compare(decompressFrames([frame], length), plain)).toBe(0);
@@ -33,8 +37,8 @@ describe('frames of zstd', () => {
   });
 
   test(`of zlib are read together (STRANDLAKE_SEED=${seed})`, () => {
-    const next = random(seed);
-    const plain = [700, 0, 40_000, 1].map((length) => bytesOf(next, length));
+    const next = seededRandom(seed);
+    const plain = [700, 0, 40_000, 1].map((length) => randomBytes(next, length));
     const whole = Buffer.concat(plain);
     const read = decompressFrames(
       plain.map((bytes) => zstdCompressSync(bytes)),
@@ -49,9 +53,9 @@ describe('frames of zstd', () => {
   });
 
   test(`that are damaged are refused or of the right length, and harm no other (STRANDLAKE_SEED=${seed})`, () => {
-    const next = random(seed);
-    // The bytes are repetitive enough to be compressed, because damage of uncompressed bytes would go unnoticed.
-    const plain = bytesOf(next, 2000, 20);
+    const next = seededRandom(seed);
+    // The bytes must be repetitive enough to be compressed, because damage of uncompressed bytes would not be noticed.
+    const plain = randomBytes(next, 2000, 20);
     const frame = compressFrame(plain);
     let refused = 0;
     for (let round = 0; round < 300; round++) {
@@ -59,7 +63,7 @@ describe('frames of zstd', () => {
       const damaged = isCut
         ? frame.slice(0, Math.floor(next() * frame.length))
         : frame.map((byte) => (next() < 0.002 ? byte ^ (1 << Math.floor(next() * 8)) : byte));
-      const read = outcomeOf(() => decompressFrames([damaged], plain.length));
+      const read = resultOrRefused(() => decompressFrames([damaged], plain.length));
       if (read === 'refused') refused++;
       else expect([isCut, read.length]).toEqual([false, plain.length]);
       expect(Buffer.compare(decompressFrames([frame], plain.length), plain)).toBe(0);

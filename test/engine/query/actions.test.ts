@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { filterActions } from '../../../engine/query/request/actions.js';
-import { expectSection, markdownTable } from '../../written-page.js';
+import { expectCurrentSection, markdownTable } from '../../written-page.js';
 import { randomFilters } from './random-filter.js';
-import { randomMade } from './random-records.js';
+import { randomDataset } from './random-records.js';
 import { Random } from './random.js';
 
 test('docs/queries.md describes every filter action', () => {
@@ -12,7 +12,7 @@ test('docs/queries.md describes every filter action', () => {
     return [key, types.map((type) => `\`${type}\``).join(' '), description];
   });
   const table = [['Key', 'Types', 'Finds the records of which a value of the field'], ...rows];
-  expectSection('docs/queries.md', 'actions', markdownTable(table));
+  expectCurrentSection('docs/queries.md', 'actions', markdownTable(table));
 });
 
 test('docs/queries.md has an example of every filter action', () => {
@@ -31,13 +31,13 @@ test('random filters contain every action', () => {
     filterActions().map(({ name }) => (name === '' ? '",' : `__${name}",`)),
   );
   for (let i = 0; i < 2_000 && unseenActions.size > 0; i++) {
-    const text = JSON.stringify(randomFilters(random, randomMade(random)), writable);
+    const text = JSON.stringify(randomFilters(random, randomDataset(random)), bigintAsString);
     for (const key of unseenActions) if (text.includes(key)) unseenActions.delete(key);
   }
   const advice = [...unseenActions].map((key) => `add ${key} to \`actionsOf\` in random-filter.ts`);
   expect(advice).toEqual([]);
 });
 
-function writable(_: string, value: unknown): unknown {
+function bigintAsString(_: string, value: unknown): unknown {
   return typeof value === 'bigint' ? String(value) : value;
 }

@@ -6,24 +6,24 @@ import { parseExportParams, parseQuery } from '../../../engine/query/request/req
 import { lookupRecords, runPage, runQuery, runTexts } from '../../../engine/query/plan/query.js';
 import type { Columns } from '../../../engine/core/types.js';
 import {
-  bytesOf,
+  pageBytes,
   column,
   fieldRows,
-  listOf,
-  openBench,
+  listColumn,
+  openEngineFixture,
   recordId,
-  type Bench,
-  type Dataset,
+  type EngineFixture,
+  type TestDataset,
   type TestRow,
-  engines,
+  enginesUnderTest,
 } from './dataset.js';
 import { sixRecords } from './six-records.js';
 
-describe.each(engines)('by %s', (_, threads) => {
-  let bench: Bench;
-  let dataset: Dataset;
+describe.each(enginesUnderTest)('by %s', (_, threads) => {
+  let bench: EngineFixture;
+  let dataset: TestDataset;
   beforeAll(async () => {
-    bench = await openBench(threads);
+    bench = await openEngineFixture(threads);
     dataset = await bench.dataset(columns, [[fullRecord], [{}, gaps]]);
   });
   afterAll(() => bench.close());
@@ -37,11 +37,11 @@ describe.each(engines)('by %s', (_, threads) => {
   column('when', 'date'),
   column('yes', 'boolean'),
   column('raw', 'json'),
-  listOf(column('tags', 'string')),
-  listOf(column('longs', 'long')),
-  listOf(column('dates', 'date')),
-  column('o', 'object', [column('a', 'string'), column('b', 'object', [column('c', 'long')]), listOf(column('l', 'double'))]),
-  listOf(column('samples', 'object', [column('GT', 'string'), listOf(column('AD', 'integer'))])),
+  listColumn(column('tags', 'string')),
+  listColumn(column('longs', 'long')),
+  listColumn(column('dates', 'date')),
+  column('o', 'object', [column('a', 'string'), column('b', 'object', [column('c', 'long')]), listColumn(column('l', 'double'))]),
+  listColumn(column('samples', 'object', [column('GT', 'string'), listColumn(column('AD', 'integer'))])),
   { ...column('S', 'string'), physical: 'S~2' },
 ]; // prettier-ignore
   const fullRecord: TestRow = {
@@ -74,7 +74,7 @@ describe.each(engines)('by %s', (_, threads) => {
     '"s":"","big":null,"small":null,"d":null,"f":null,"when":null,"yes":null,"raw":null,"tags":[],"longs":[null],' +
     '"dates":null,"o":{"b":{}},"samples":[{},null],"S":null';
 
-  async function ask(body: object, of: Dataset = dataset): ReturnType<typeof runQuery> {
+  async function ask(body: object, of: TestDataset = dataset): ReturnType<typeof runQuery> {
     return runQuery(bench.engine, of.snapshot, of.fields, parseQuery(body, of.fields));
   }
 
@@ -128,7 +128,7 @@ describe.each(engines)('by %s', (_, threads) => {
 
     test('has dates from the year 0 to 9999', async () => {
       const dates = ['0000-01-01', '0000-02-29T23:59:59', '0000-12-31T23:59:59.000001', '0001-01-01', '1969-12-31T23:59:59.999999', '9999-12-31T23:59:59.999999']; // prettier-ignore
-      const datedDataset = await bench.dataset([column('when', 'date'), listOf(column('all', 'date'))], [dates.map((when) => ({ when, all: dates }))]); // prettier-ignore
+      const datedDataset = await bench.dataset([column('when', 'date'), listColumn(column('all', 'date'))], [dates.map((when) => ({ when, all: dates }))]); // prettier-ignore
       const { results, facets } = await ask(
         { fields: ['when', 'all'], facets: ['when'] },
         datedDataset,
@@ -208,7 +208,7 @@ describe.each(engines)('by %s', (_, threads) => {
       const request = parseExportParams({ exclude_fields: ['_commit'], limit: 1, ordering: ['s'], filters: [['small', -2147483648]] }, titledFields); // prettier-ignore
       const { snapshot } = dataset;
       const page = await runPage(bench.engine, snapshot, titledFields, request, 'csv');
-      const text = (await bytesOf(page.body)).toString();
+      const text = (await pageBytes(page.body)).toString();
       const cells = [
         recordId(0, 0), fullRecord['s'], '9223372036854775807', '-2147483648', '1e+300', '0.1', '2016-05-01T12:30:00.500000',
         'false', fullRecord['raw'], '["x","y\\""]', '[9007199254740993,-1]', '["2016-05-01","0099-12-31T23:59:59"]', 'A', '5',
@@ -233,7 +233,7 @@ describe.each(engines)('by %s', (_, threads) => {
       const request = parseQuery({ limit: 2 }, dataset.fields);
       const page = await runPage(bench.engine, dataset.snapshot, dataset.fields, request, 'arrow');
       expect([page.total, page.offset]).toEqual([3, 2]);
-      const table = tableFromIPC(await bytesOf(page.body));
+      const table = tableFromIPC(await pageBytes(page.body));
       expect(table.schema.fields.map(({ name, type }) => `${name}: ${String(type)}`)).toEqual([
       '_id: Utf8', '_commit: Utf8', 's: Utf8', 'big: Int64', 'small: Int32', 'd: Float64', 'f: Float32',
       'when: Timestamp<MICROSECOND, UTC>', 'yes: Bool', 'raw: Utf8', 'tags: List<Utf8>', 'longs: List<Int64>',
@@ -270,7 +270,7 @@ describe.each(engines)('by %s', (_, threads) => {
         dataset.fields,
       );
       const page = await runPage(bench.engine, dataset.snapshot, dataset.fields, request, 'arrow');
-      const table = tableFromIPC(await bytesOf(page.body));
+      const table = tableFromIPC(await pageBytes(page.body));
       expect([table.numRows, table.schema.names]).toEqual([0, ['s', 'o']]);
       const emptyPage = await runPage(
         bench.engine,
@@ -279,7 +279,7 @@ describe.each(engines)('by %s', (_, threads) => {
         parseQuery({ limit: 0 }, dataset.fields),
         'arrow',
       );
-      expect([tableFromIPC(await bytesOf(emptyPage.body)).numRows, emptyPage.total]).toEqual([
+      expect([tableFromIPC(await pageBytes(emptyPage.body)).numRows, emptyPage.total]).toEqual([
         0, 3,
       ]);
     });
@@ -300,7 +300,7 @@ describe.each(engines)('by %s', (_, threads) => {
           column('upper', 'string'),
           column('lower', 'string'),
           column('mixed', 'string'),
-          listOf(column('list', 'string')),
+          listColumn(column('list', 'string')),
         ],
         [Array.from({ length: count }, (_, index) => row(index)), [{ upper: 'x', mixed: 'aLPHA' }]],
       );
@@ -323,7 +323,7 @@ describe.each(engines)('by %s', (_, threads) => {
         );
       const before = await totals();
       expect(before).toEqual([1, 1, 1, 2, 48_001, 48_000, 24_000, 72_000, 80_000, 0, 1]);
-      await bench.engine.sql.settled();
+      await bench.engine.sql.whenCaseVariantsFound();
       expect(await totals()).toEqual(before);
       expect(await totals()).toEqual(before);
     });

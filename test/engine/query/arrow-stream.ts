@@ -11,11 +11,14 @@ import {
 import { arrowSchema, reservedColumns } from '../../../engine/store/arrow.js';
 import type { Column, Columns } from '../../../engine/core/types.js';
 
-/** An Arrow IPC stream of one batch, under the fields' own names. Uncompressed: others misread what apache-arrow compresses. */
+/**
+ * Returns an Arrow IPC stream of one batch, with the fields' own names. It is uncompressed, because other libraries misread what
+ * apache-arrow compresses.
+ */
 export function arrowStream(columns: Columns, rows: readonly (readonly unknown[])[]): Uint8Array {
-  const fields = arrowSchema(columns.map(renameColumn)).fields.slice(reservedColumns.length);
+  const fields = arrowSchema(columns.map(usePhysicalName)).fields.slice(reservedColumns.length);
   const children = fields.map((field, index) =>
-    encode(
+    encodeColumn(
       field.type as DataType,
       columns[index]!,
       rows.map((row) => row[index]),
@@ -26,25 +29,29 @@ export function arrowStream(columns: Columns, rows: readonly (readonly unknown[]
   return RecordBatchStreamWriter.writeAll([new RecordBatch(schema, data)]).toUint8Array(true);
 }
 
-function renameColumn(column: Column): Column {
+function usePhysicalName(column: Column): Column {
   const { name, children } = column;
-  return { ...column, physical: name, ...(children && { children: children.map(renameColumn) }) };
+  return {
+    ...column,
+    physical: name,
+    ...(children && { children: children.map(usePhysicalName) }),
+  };
 }
 
 /**
- * The Arrow data of a column from the engine's values. Written out by hand, because the builders of apache-arrow take dates in
- * milliseconds, and ours are exact to the microsecond.
+ * Returns the Arrow data of a column, made from the values that the engine returns. The builders of apache-arrow are not used, because they
+ * take dates in milliseconds and Strandlake's dates have microseconds.
  */
-function encode(type: DataType, column: Column, values: readonly unknown[]): Data {
+function encodeColumn(type: DataType, column: Column, values: readonly unknown[]): Data {
   const length = values.length;
-  const { nullBitmap, nullCount } = validity(values);
+  const { nullBitmap, nullCount } = validityBitmap(values);
   const base = { length, nullCount, nullBitmap };
   if (column.isList) {
     const lists = values.map((value) =>
       value ? (value as { items: readonly unknown[] }).items : [],
     );
-    const valueOffsets = offsets(lists.map((list) => list.length));
-    const child = encode(
+    const valueOffsets = offsetsOfLengths(lists.map((list) => list.length));
+    const child = encodeColumn(
       (type as List).children[0]!.type,
       { ...column, isList: false },
       lists.flat(),
@@ -52,9 +59,11 @@ function encode(type: DataType, column: Column, values: readonly unknown[]): Dat
     return makeData({ ...base, type: type as List, valueOffsets, child });
   }
   if (column.type === 'object') {
-    const objects = values.map((value) => (value ? (value as { entries: Entries }).entries : {}));
+    const objects = values.map((value) =>
+      value ? (value as { entries: MemberValues }).entries : {},
+    );
     const children = (column.children ?? []).map((child, index) =>
-      encode(
+      encodeColumn(
         (type as Struct).children[index]!.type as DataType,
         child,
         objects.map((entries) =>
@@ -64,32 +73,32 @@ function encode(type: DataType, column: Column, values: readonly unknown[]): Dat
     );
     return makeData({ ...base, type: type as Struct, children });
   }
-  return scalars[column.type](type, base, values);
+  return scalarEncoders[column.type](type, base, values);
 }
 
-type Entries = Readonly<Record<string, unknown>>;
-interface Base {
+type MemberValues = Readonly<Record<string, unknown>>;
+interface DataBase {
   readonly length: number;
   readonly nullCount: number;
   readonly nullBitmap: Uint8Array;
 }
-type Encode = (type: DataType, base: Base, values: readonly unknown[]) => Data;
+type EncodeValues = (type: DataType, base: DataBase, values: readonly unknown[]) => Data;
 
-const utf8: Encode = (type, base, values) => {
+const encodeUtf8: EncodeValues = (type, base, values) => {
   const texts = values.map((value) => Buffer.from((value as string | null) ?? ''));
-  const valueOffsets = offsets(texts.map((text) => text.length));
+  const valueOffsets = offsetsOfLengths(texts.map((text) => text.length));
   return makeData({ ...base, type, valueOffsets, data: Buffer.concat(texts) } as never);
 };
-const longs =
-  (bigintOf: (value: unknown) => bigint): Encode =>
+const longEncoder =
+  (bigintOf: (value: unknown) => bigint): EncodeValues =>
   (type, base, values) =>
     makeData({
       ...base,
       type,
       data: BigInt64Array.from(values, (value) => (value === null ? 0n : bigintOf(value))),
     } as never);
-const numbers =
-  (build: { from(values: readonly number[]): ArrayBufferView }): Encode =>
+const numberEncoder =
+  (build: { from(values: readonly number[]): ArrayBufferView }): EncodeValues =>
   (type, base, values) =>
     makeData({
       ...base,
@@ -97,26 +106,26 @@ const numbers =
       data: build.from(values.map((value) => (value as number | null) ?? 0)),
     } as never);
 
-const scalars: Readonly<Record<Exclude<Column['type'], 'object'>, Encode>> = {
+const scalarEncoders: Readonly<Record<Exclude<Column['type'], 'object'>, EncodeValues>> = {
   boolean: (type, base, values) =>
-    makeData({ ...base, type, data: bits(values.map((value) => value === true)) } as never),
-  date: longs((value) => (value as { micros: bigint }).micros),
-  double: numbers(Float64Array),
-  float: numbers(Float32Array),
-  integer: numbers(Int32Array),
-  long: longs((value) => value as bigint),
-  string: utf8,
-  text: utf8,
-  blob: utf8,
-  json: utf8,
+    makeData({ ...base, type, data: packBits(values.map((value) => value === true)) } as never),
+  date: longEncoder((value) => (value as { micros: bigint }).micros),
+  double: numberEncoder(Float64Array),
+  float: numberEncoder(Float32Array),
+  integer: numberEncoder(Int32Array),
+  long: longEncoder((value) => value as bigint),
+  string: encodeUtf8,
+  text: encodeUtf8,
+  blob: encodeUtf8,
+  json: encodeUtf8,
 };
 
-function validity(values: readonly unknown[]): { nullBitmap: Uint8Array; nullCount: number } {
+function validityBitmap(values: readonly unknown[]): { nullBitmap: Uint8Array; nullCount: number } {
   const isPresent = values.map((value) => value !== null && value !== undefined);
-  return { nullBitmap: bits(isPresent), nullCount: isPresent.filter((is) => !is).length };
+  return { nullBitmap: packBits(isPresent), nullCount: isPresent.filter((is) => !is).length };
 }
 
-function bits(values: readonly boolean[]): Uint8Array {
+function packBits(values: readonly boolean[]): Uint8Array {
   const bytes = new Uint8Array(Math.ceil(values.length / 64) * 8);
   values.forEach((value, index) => {
     if (value) bytes[index >> 3]! |= 1 << (index & 7);
@@ -124,7 +133,7 @@ function bits(values: readonly boolean[]): Uint8Array {
   return bytes;
 }
 
-function offsets(lengths: readonly number[]): Int32Array {
+function offsetsOfLengths(lengths: readonly number[]): Int32Array {
   const ends = new Int32Array(lengths.length + 1);
   lengths.forEach((length, index) => {
     ends[index + 1] = ends[index]! + length;

@@ -2,22 +2,22 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parseJson } from '../../../engine/core/json.js';
 import { parseExportParams, parseQuery } from '../../../engine/query/request/request.js';
-import { openBench, type Bench, type Dataset } from './dataset.js';
+import { openEngineFixture, type EngineFixture, type TestDataset } from './dataset.js';
 import { sixRecords } from './six-records.js';
 
-const lines = readFileSync('test/engine/query/bad-requests.txt', 'utf8').split('\n');
-const cases = lines.filter((line) => line !== '' && !line.startsWith('#'));
+const caseLines = readFileSync('test/engine/query/bad-requests.txt', 'utf8').split('\n');
+const badRequestCases = caseLines.filter((line) => line !== '' && !line.startsWith('#'));
 
-let bench: Bench;
-let dataset: Dataset;
+let engineFixture: EngineFixture;
+let dataset: TestDataset;
 beforeAll(async () => {
-  bench = await openBench();
-  dataset = await sixRecords(bench);
+  engineFixture = await openEngineFixture();
+  dataset = await sixRecords(engineFixture);
 });
-afterAll(() => bench.close());
+afterAll(() => engineFixture.close());
 
 describe('an invalid request is a 400 that names the position (Q5)', () => {
-  test.each(cases)('%s', (line) => {
+  test.each(badRequestCases)('%s', (line) => {
     const [, request, key, words] = /^(.*) ==> (\S+) (.*)$/.exec(line)!;
     const input = parseJson(request!);
     const error = requestError(Array.isArray(input) ? { filters: input } : input);
@@ -44,32 +44,32 @@ describe('a budget just under passes, just over is named, with its value and wha
     ],
     [
       'filterNodes',
-      { filters: pairs(2_000) },
-      { filters: pairs(2_001) },
+      { filters: starsFilters(2_000) },
+      { filters: starsFilters(2_001) },
       /at most 2000 filters, .*: replace filters on one field by one with the action in/,
     ],
     [
       'filterNodes',
-      { fields: names(2_000) },
-      { fields: names(2_001) },
+      { fields: geneNames(2_000) },
+      { fields: geneNames(2_001) },
       /field names takes at most 2000, not 2001: name fewer/,
     ],
     [
       'filterNodes',
-      { entities: genes(2_000) },
-      { entities: genes(2_001) },
+      { entities: geneFilters(2_000) },
+      { entities: geneFilters(2_001) },
       /at most 2000 entities, not 2001: split them over several requests/,
     ],
     [
       'filterNodes',
-      { entities: [['gene', names(2_000)]] },
-      { entities: [['gene', names(2_001)]] },
+      { entities: [['gene', geneNames(2_000)]] },
+      { entities: [['gene', geneNames(2_001)]] },
       /An entity takes at most 2000 values, not 2001: give the others as a second pair/,
     ],
     [
       'inListValues',
-      { filters: [['stars__in', numbers(100_000)]] },
-      { filters: [['stars__in', numbers(100_001)]] },
+      { filters: [['stars__in', numbersBelow(100_000)]] },
+      { filters: [['stars__in', numbersBelow(100_001)]] },
       /^The action in takes at most 100000 values, not 100001: split the list into several filters, joined by or/,
     ],
     [
@@ -98,15 +98,15 @@ describe('a budget just under passes, just over is named, with its value and wha
     ],
   ])('%s', (_, under, tooMuch, message) => {
     expect(() => parseQuery(under, fields())).not.toThrow();
-    const error = errorOf(() => parseQuery(tooMuch, fields()));
+    const error = thrownError(() => parseQuery(tooMuch, fields()));
     expect(error).toMatchObject({
       code: 'budget',
       message: expect.stringMatching(message),
     });
   });
 
-  /** The six records' fields and fifty more. */
-  function fields(): Dataset['fields'] {
+  /** Returns the fields of the six example records and fifty more. */
+  function fields(): TestDataset['fields'] {
     const [first] = dataset.fields;
     const manyFacets = Array.from({ length: 51 }, (_, index) => ({
       ...first!,
@@ -138,10 +138,10 @@ test('an export takes a limit of its own, and neither facets nor offset', () => 
     parseExportParams({ limit: 1_000_000, facets: null, offset: null }, dataset.fields).limit,
   ).toBe(1_000_000);
   for (const [key, value] of Object.entries({ limit: 0, facets: ['gene'], offset: 5 })) {
-    const error = errorOf(() => parseExportParams({ [key]: value }, dataset.fields));
+    const error = thrownError(() => parseExportParams({ [key]: value }, dataset.fields));
     expect(error).toMatchObject({ code: 'invalid', fields: { [key]: [expect.any(String)] } });
   }
-  const error = errorOf(() => parseExportParams({ limit: 1_000_001 }, dataset.fields));
+  const error = thrownError(() => parseExportParams({ limit: 1_000_001 }, dataset.fields));
   expect(error).toMatchObject({
     fields: {
       limit: ['A limit is at most 1000000, not 1000001: leave it out to export all records'],
@@ -150,10 +150,10 @@ test('an export takes a limit of its own, and neither facets nor offset', () => 
 });
 
 function requestError(body: unknown): unknown {
-  return errorOf(() => parseQuery(body, dataset.fields));
+  return thrownError(() => parseQuery(body, dataset.fields));
 }
 
-function errorOf(work: () => unknown): unknown {
+function thrownError(work: () => unknown): unknown {
   try {
     work();
   } catch (error) {
@@ -162,22 +162,22 @@ function errorOf(work: () => unknown): unknown {
   throw new Error('expected an error');
 }
 
-function names(count: number): string[] {
+function geneNames(count: number): string[] {
   return Array.from({ length: count }, () => 'gene');
 }
 
-function genes(count: number): unknown[] {
+function geneFilters(count: number): unknown[] {
   return Array.from({ length: count }, () => ['gene', 'BRCA2']);
 }
 
-function pairs(count: number): unknown[] {
+function starsFilters(count: number): unknown[] {
   return Array.from({ length: count }, () => ['stars', 1]);
 }
 
-function numbers(count: number): number[] {
+function numbersBelow(count: number): number[] {
   return Array.from({ length: count }, (_, index) => index);
 }
 
 function wordsText(count: number): string {
-  return numbers(count).join(' ');
+  return numbersBelow(count).join(' ');
 }

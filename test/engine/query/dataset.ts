@@ -6,55 +6,55 @@ import type { DatasetField } from '../../../engine/core/dataset-field.js';
 import { openMemoryExecutor } from '../../../engine/query/memory/memory-executor.js';
 import { arrowStream } from './arrow-stream.js';
 import { openQueryEngine, type QueryEngine } from '../../../engine/query/plan/query-engine.js';
-import { momentOf } from '../../../engine/query/request/values.js';
-import { schemaFile } from '../../../engine/store/schema-file.js';
+import { readDateInterval } from '../../../engine/query/request/values.js';
+import { encodeSchemaFile } from '../../../engine/store/schema-file.js';
 import { writeSegment } from '../store/write-segment.js';
-import { random } from '../../random.js';
+import { seededRandom } from '../../random.js';
 import { reservedColumns } from '../../../engine/store/arrow.js';
 import { deletionVector } from '../../../engine/store/deletion-vector.js';
-import { areInterleaved, rowIdColumn } from '../../../engine/store/row-ids.js';
+import { areRowIdsInterleaved, rowIdColumn } from '../../../engine/store/row-ids.js';
 import { liveRows, type Segment, type Snapshot } from '../../../engine/store/store.js';
 import type { Column, Columns, EntityType, StoredType, Value } from '../../../engine/core/types.js';
 
-/** A record for a test: dates as ISO text, `json` columns as their JSON text. */
+/** A record of a test; dates are ISO texts, and values of `json` columns are JSON texts. */
 export type TestRow = Readonly<Record<string, Value | undefined>>;
 
-/** A data folder with an engine on it. */
-export interface Bench {
+/** A data folder with a query engine. */
+export interface EngineFixture {
   readonly folder: string;
   readonly engine: QueryEngine;
   dataset(
     columns: Columns,
     segments: readonly (readonly TestRow[])[],
     more?: DatasetOptions,
-  ): Promise<Dataset>;
+  ): Promise<TestDataset>;
   close(): Promise<void>;
 }
 
 /** Further properties of a dataset. */
 export interface DatasetOptions {
-  /** The columns of each segment, where not all of them have all. */
+  /** The columns that each segment stores, if not all segments store all columns. */
   readonly stored?: readonly Columns[];
   readonly entities?: Readonly<Record<string, EntityType>>;
 }
 
-/** One version of a dataset, and its fields as the catalogue has them. */
-export interface Dataset {
+/** One version of a dataset, and its fields as in the catalogue. */
+export interface TestDataset {
   readonly snapshot: Snapshot;
   readonly fields: readonly DatasetField[];
 }
 
-/** The ways in which queries are answered, and the number of threads that `openBench` needs for each. */
-export const engines: readonly (readonly [name: string, threads: number | undefined])[] = [
+/** The names of the ways in which queries are answered, each with the number of threads for `openEngineFixture`. */
+export const enginesUnderTest: readonly (readonly [name: string, threads: number | undefined])[] = [
   ['columns in memory', 0],
   ['SQL', undefined],
 ];
 
 /**
- * Opens an engine as the server does, on a temporary folder. With a number of threads, 0 for this one, it answers from columns in memory
- * what these can; else all by SQL.
+ * Opens a query engine on a temporary folder, as the server does. With a number of threads, where 0 means the current thread, queries are
+ * answered from columns in memory as far as possible; without, all by SQL.
  */
-export async function openBench(threads?: number): Promise<Bench> {
+export async function openEngineFixture(threads?: number): Promise<EngineFixture> {
   const folder = mkdtempSync(join(tmpdir(), 'strandlake-query-'));
   const engine = await openQueryEngine({
     ...(threads !== undefined && { memory: openMemoryExecutor({ threads, cacheMb: 16 }) }),
@@ -79,21 +79,21 @@ export async function openBench(threads?: number): Promise<Bench> {
   };
 }
 
-/** The bytes of a page. */
-export async function bytesOf(body: Uint8Array | AsyncIterable<Uint8Array>): Promise<Buffer> {
+/** Returns the bytes of a page of results. */
+export async function pageBytes(body: Uint8Array | AsyncIterable<Uint8Array>): Promise<Buffer> {
   if (ArrayBuffer.isView(body)) return Buffer.from(body);
   const pieces: Uint8Array[] = [];
   for await (const piece of body) pieces.push(piece);
   return Buffer.concat(pieces);
 }
 
-/** A column in short: `column('info', 'object', [column('AF', 'double')])`. */
+/** Returns a column; for example `column('info', 'object', [column('AF', 'double')])`. */
 export function column(name: string, type: StoredType, children?: Columns): Column {
   return { name, physical: name, type, isList: false, ...(children && { children }) };
 }
 
-/** The list column with these elements. */
-export function listOf(item: Column): Column {
+/** Returns a list column with the given elements. */
+export function listColumn(item: Column): Column {
   return { ...item, isList: true };
 }
 
@@ -103,11 +103,11 @@ async function writeDataset(
   columns: Columns,
   segments: readonly (readonly TestRow[])[],
   { stored = [], entities }: DatasetOptions = {},
-): Promise<Dataset> {
+): Promise<TestDataset> {
   const home = join(folder, 'datasets', String(id));
   mkdirSync(home, { recursive: true });
   const schemaPath = join(home, 'schema.parquet');
-  writeFileSync(schemaPath, schemaFile(columns));
+  writeFileSync(schemaPath, encodeSchemaFile(columns));
   const files = [schemaPath];
   const writtenSegments: Segment[] = [];
   const write = async (
@@ -117,8 +117,10 @@ async function writeDataset(
   ): Promise<Segment> => {
     const path = join(home, `${writtenSegments.length}.parquet`);
     const all = [...reservedColumns, ...own];
-    const cells = rows.map((row) => all.map((each) => cell(each, valueOf(row, each.name))));
-    const data = tableFromIPC(arrowStream(all.map(byPhysicalName), cells)).batches;
+    const cells = rows.map((row) =>
+      all.map((each) => cellOfEngine(each, memberValue(row, each.name))),
+    );
+    const data = tableFromIPC(arrowStream(all.map(renameToPhysicalName), cells)).batches;
     const segment = await writeSegment({ columns: own, data, rows: rows.length }, path);
     const deletion = deleted.length > 0 ? deletionVector(deleted) : undefined;
     files.push(path);
@@ -134,7 +136,7 @@ async function writeDataset(
     }));
     const ownColumns = stored[chunk] ?? columns;
     const { stored: kept, deleted } =
-      process.env[otherRowsFlag] === 'replaced'
+      process.env[deletedOrReplacedRowsFlag] === 'replaced'
         ? withReplacedRows(chunk, wholeRows, segments, baseRowId, replacedRows)
         : withDeletedRows(chunk, wholeRows, segments);
     writtenSegments.push({ ...(await write(ownColumns, kept, deleted)), baseRowId });
@@ -148,7 +150,7 @@ async function writeDataset(
     writtenSegments.push({ ...segment, isAscending: part === 0 });
   }
   const rows = writtenSegments.reduce((sum, segment) => sum + liveRows(segment), 0);
-  const isInterleaved = areInterleaved(writtenSegments);
+  const isInterleaved = areRowIdsInterleaved(writtenSegments);
   const snapshot = {
     datasetId: id,
     version: 1,
@@ -163,12 +165,15 @@ async function writeDataset(
 }
 
 /**
- * Set to `deleted`, all datasets that this module writes have deleted rows among their records; set to `replaced`, some of their records
- * are in later segments, and what they replaced is deleted.
+ * An environment variable. With `deleted`, all datasets that this module writes have deleted rows among their records; with `replaced`,
+ * some of their records are in later segments, and the rows that these replaced are deleted.
  */
-export const otherRowsFlag = 'STRANDLAKE_TEST_OTHER_ROWS';
+export const deletedOrReplacedRowsFlag = 'STRANDLAKE_TEST_OTHER_ROWS';
 
-/** Like `withDeletedRows`; the records to store in later segments are added to `replaced`, with their row ids. */
+/**
+ * Like `withDeletedRows`, but some records are not stored here: they are added to `replaced`, with their row ids, to be stored in later
+ * segments.
+ */
 function withReplacedRows(
   chunk: number,
   records: readonly TestRow[],
@@ -176,7 +181,7 @@ function withReplacedRows(
   baseRowId: number,
   replaced: TestRow[],
 ): { readonly stored: readonly TestRow[]; readonly deleted: Int32Array } {
-  const next = random(chunk + 1);
+  const next = seededRandom(chunk + 1);
   const otherRecords = segments.flat();
   const deletedRowNumbers: number[] = [];
   const stored = records.map((record, row) => {
@@ -190,16 +195,17 @@ function withReplacedRows(
 }
 
 /**
- * The rows to store for the records of a segment, and the numbers of those that are deleted. With `otherRowsFlag`, copies of records of
- * all segments are stored among the records, and deleted; no answer may show them.
+ * Returns the rows to store for the records of a segment, and the numbers of the deleted rows among them. With `deletedOrReplacedRowsFlag`, copies of
+ * records of all segments are stored among the records and deleted; no answer may show them.
  */
 function withDeletedRows(
   chunk: number,
   records: readonly TestRow[],
   segments: readonly (readonly TestRow[])[],
 ): { readonly stored: readonly TestRow[]; readonly deleted: Int32Array } {
-  if (!process.env[otherRowsFlag]) return { stored: records, deleted: new Int32Array(0) };
-  const next = random(chunk + 1);
+  if (!process.env[deletedOrReplacedRowsFlag])
+    return { stored: records, deleted: new Int32Array(0) };
+  const next = seededRandom(chunk + 1);
   const otherRecords = segments.flat();
   const stored: TestRow[] = [];
   const deletedRowNumbers: number[] = [];
@@ -216,12 +222,12 @@ function withDeletedRows(
   return { stored, deleted: Int32Array.from(deletedRowNumbers) };
 }
 
-/** The id of a record of commit 1: commit, chunk and row in base 36. */
+/** Returns the id of a record of commit 1: commit, chunk and row in base 36. */
 export function recordId(chunk: number, row: number): string {
   return `${'1'.padStart(10, '0')}${chunk.toString(36).padStart(4, '0')}${row.toString(36).padStart(5, '0')}`;
 }
 
-/** The rows of the fields of these columns, including members. */
+/** Returns the catalogue rows of the fields of some columns, including members. */
 export function fieldRows(
   columns: Columns,
   above: readonly string[],
@@ -242,22 +248,22 @@ export function fieldRows(
   });
 }
 
-function byPhysicalName(each: Column): Column {
-  const children = each.children?.map(byPhysicalName);
+function renameToPhysicalName(each: Column): Column {
+  const children = each.children?.map(renameToPhysicalName);
   return { ...each, name: each.physical, ...(children && { children }) };
 }
 
-function valueOf(record: TestRow, name: string): Value | undefined {
+function memberValue(record: TestRow, name: string): Value | undefined {
   return Object.hasOwn(record, name) ? record[name] : undefined;
 }
 
-/** A value in the shape in which the engine hands values over. */
-function cell({ isList, ...item }: Column, value: Value | undefined): unknown {
+/** Returns a value in the form in which the engine returns values. */
+function cellOfEngine({ isList, ...item }: Column, value: Value | undefined): unknown {
   if (value === undefined || value === null) return null;
   if (isList) {
     return {
       items: (value as readonly Value[]).map((element) =>
-        cell({ ...item, isList: false }, element),
+        cellOfEngine({ ...item, isList: false }, element),
       ),
     };
   }
@@ -265,10 +271,10 @@ function cell({ isList, ...item }: Column, value: Value | undefined): unknown {
     const givenMembers = value as Readonly<Record<string, Value>>;
     const members = (item.children ?? []).map((child) => [
       child.physical,
-      cell(child, valueOf(givenMembers, child.name)),
+      cellOfEngine(child, memberValue(givenMembers, child.name)),
     ]);
     return { entries: Object.fromEntries(members) as unknown };
   }
-  if (item.type === 'date') return { micros: momentOf(value).start };
+  if (item.type === 'date') return { micros: readDateInterval(value).start };
   return item.type === 'long' ? BigInt(value as number | bigint) : value;
 }

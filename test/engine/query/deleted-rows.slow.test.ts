@@ -1,9 +1,9 @@
 import './ranks-alike.test.js';
 import './terms.test.js';
-import { otherRowsFlag } from './dataset.js';
-import { fewSeeds } from './property-run.js';
-import { testSeeds } from './property-tests.js';
+import { deletedOrReplacedRowsFlag } from './dataset.js';
+import { fastTierSeeds } from './property-run.js';
+import { declareSeedTests } from './property-tests.js';
 
-// The same random queries, weights and pages, over segments that hold deleted rows among their records.
-process.env[otherRowsFlag] = 'deleted';
-testSeeds(fewSeeds());
+// Repeats the tests with the same random queries, weights and pages, over segments that have deleted rows among their records.
+process.env[deletedOrReplacedRowsFlag] = 'deleted';
+declareSeedTests(fastTierSeeds());

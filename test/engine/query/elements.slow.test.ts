@@ -5,29 +5,33 @@ import type { Columns } from '../../../engine/core/types.js';
 import { pruneSegments } from '../../../engine/query/predicate/prune.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
-import { column, engines, listOf, openBench, type Bench, type Dataset, type TestRow } from './dataset.js'; // prettier-ignore
+import { column, enginesUnderTest, listColumn, openEngineFixture, type EngineFixture, type TestDataset, type TestRow } from './dataset.js'; // prettier-ignore
 import { importSource } from '../../readers/import-source.js';
-import { confirm, explainQuery } from './explained.js';
+import { confirmCauses, explainQuery } from './explained.js';
 
-/* Conditions on one element of a list of objects: `any` in filters, braces in query strings. */
+/* Tests conditions on one element of a list of objects: `any` in filters, braces in query strings. */
 
-const transcripts = listOf(
+const transcriptsColumn = listColumn(
   column('transcripts', 'object', [
     column('gene', 'string'),
-    listOf(column('consequence', 'string')),
+    listColumn(column('consequence', 'string')),
     column('note', 'text'),
-    listOf(column('exons', 'object', [column('number', 'integer'), column('start', 'long')])),
+    listColumn(column('exons', 'object', [column('number', 'integer'), column('start', 'long')])),
   ]),
 );
-const sample = listOf(column('sample', 'object', [column('name', 'string'), column('GT', 'string'), column('DP', 'integer')])); // prettier-ignore
-const columns: Columns = [column('gene', 'string'), sample, transcripts];
-const call = (name: string, GT: string | null, DP: number | null = null) => ({ name, GT, DP });
+const sampleColumn = listColumn(column('sample', 'object', [column('name', 'string'), column('GT', 'string'), column('DP', 'integer')])); // prettier-ignore
+const columns: Columns = [column('gene', 'string'), sampleColumn, transcriptsColumn];
+const genotypeCall = (name: string, GT: string | null, DP: number | null = null) => ({
+  name,
+  GT,
+  DP,
+});
 
-const first: readonly TestRow[] = [
+const firstRecords: readonly TestRow[] = [
   {
     _id: 'a',
     gene: 'G1',
-    sample: [call('HG02024', '0/1', 30), call('HG02025', '1/1', 9)],
+    sample: [genotypeCall('HG02024', '0/1', 30), genotypeCall('HG02025', '1/1', 9)],
     transcripts: [
       { gene: 'BRCA2', consequence: ['missense', 'splice'], note: 'breast cancer', exons: [{ number: 1, start: 10n }, { number: 2, start: 20n }] },
       { gene: 'TTN', consequence: ['stop'], note: 'muscle', exons: [{ number: 1, start: 20n }] },
@@ -36,72 +40,78 @@ const first: readonly TestRow[] = [
   {
     _id: 'b',
     gene: 'G2',
-    sample: [call('HG02024', '1/1', 12), null, call('HG02025', null)],
+    sample: [genotypeCall('HG02024', '1/1', 12), null, genotypeCall('HG02025', null)],
     transcripts: [{ gene: 'BRCA2', consequence: ['stop'], note: 'cancer of the breast', exons: [] }, { gene: 'TTN', consequence: [] }],
   },
   { _id: 'c', gene: 'G3', sample: [], transcripts: null },
   { _id: 'd', gene: 'G4' },
 ] as unknown as readonly TestRow[]; // prettier-ignore
-/** A record from before transcripts. */
+/** Records that were stored before the dataset had the column `transcripts`. */
 const secondRecords: readonly TestRow[] = [
-  { _id: 'e', gene: 'G5', sample: [call('HG02026', '1/1', 40), call('HG02024', '1/1')] },
+  {
+    _id: 'e',
+    gene: 'G5',
+    sample: [genotypeCall('HG02026', '1/1', 40), genotypeCall('HG02024', '1/1')],
+  },
   { _id: 'f', gene: 'G6', sample: [null] },
 ] as unknown as readonly TestRow[];
 
-const inSample = (...filters: readonly unknown[]) => ({ any: { path: 'sample', filters } });
-const inTranscripts = (...filters: readonly unknown[]) => ({ any: { path: 'transcripts', filters } }); // prettier-ignore
+const sampleElementFilter = (...filters: readonly unknown[]) => ({
+  any: { path: 'sample', filters },
+});
+const transcriptElementFilter = (...filters: readonly unknown[]) => ({ any: { path: 'transcripts', filters } }); // prettier-ignore
 const manyAlleles = Array.from({ length: 200 }, (_, i) => `X${i}`);
 
-const foundIds = async (bench: Bench, { snapshot, fields }: Dataset, body: object): Promise<string> => {
+const queryIds = async (bench: EngineFixture, { snapshot, fields }: TestDataset, body: object): Promise<string> => {
   const { results } = await runQuery(bench.engine, snapshot, fields, parseQuery(body, fields));
   return (JSON.parse(results) as readonly { _id: string }[]).map(({ _id }) => _id).join('');
 }; // prettier-ignore
 
-describe.each(engines)('by %s', (_, threads) => {
-  let bench: Bench;
-  let madeDataset: Dataset;
+describe.each(enginesUnderTest)('by %s', (_, threads) => {
+  let bench: EngineFixture;
+  let madeDataset: TestDataset;
   beforeAll(async () => {
-    bench = await openBench(threads);
-    madeDataset = await bench.dataset(columns, [first, secondRecords], { stored: [columns, columns.slice(0, 2)] });
+    bench = await openEngineFixture(threads);
+    madeDataset = await bench.dataset(columns, [firstRecords, secondRecords], { stored: [columns, columns.slice(0, 2)] });
   }); // prettier-ignore
   afterAll(() => bench.close());
 
   test.each<readonly [unknown, string]>([
-    // Two conditions by themselves may hold for different elements.
+    // Two separate conditions on a list may hold for different elements.
     [[['sample.name', 'HG02024'], ['sample.GT', '1/1']], 'abe'],
-    [[inSample(['name', 'HG02024'], ['GT', '1/1'])], 'be'],
-    [[inSample(['name', 'HG02025'], ['GT', '1/1'])], 'a'],
-    [inSample(['name', 'HG02024'], ['GT', '1/1'], ['DP__gte', 12]), 'b'],
-    [[inSample(['name', 'hg02024'], { or: [['GT', '0/1'], ['DP', null]] })], 'ae'],
-    // A negation inside is one of the element, a negation outside one of the record.
-    [[inSample(['name', 'HG02025'], { not: ['GT', '1/1'] })], 'b'],
-    [[{ not: inSample(['GT', '1/1']) }], 'cdf'],
-    [[inSample({ not: ['GT', '1/1'] })], 'ab'],
-    [[{ not: inSample({ not: ['GT', '1/1'] }) }], 'cdef'],
-    [[inSample(['GT', null])], 'b'],
-    // Nulls do not count as elements.
-    [[inSample()], 'abe'],
-    [[{ not: inSample() }], 'cdf'],
-    [[inSample({ or: [] })], ''],
-    [[['gene__in', ['G1', 'G5']], inSample(['DP__range', [10, 30]])], 'a'],
+    [[sampleElementFilter(['name', 'HG02024'], ['GT', '1/1'])], 'be'],
+    [[sampleElementFilter(['name', 'HG02025'], ['GT', '1/1'])], 'a'],
+    [sampleElementFilter(['name', 'HG02024'], ['GT', '1/1'], ['DP__gte', 12]), 'b'],
+    [[sampleElementFilter(['name', 'hg02024'], { or: [['GT', '0/1'], ['DP', null]] })], 'ae'],
+    // A negation inside `any` applies to the element, a negation outside to the record.
+    [[sampleElementFilter(['name', 'HG02025'], { not: ['GT', '1/1'] })], 'b'],
+    [[{ not: sampleElementFilter(['GT', '1/1']) }], 'cdf'],
+    [[sampleElementFilter({ not: ['GT', '1/1'] })], 'ab'],
+    [[{ not: sampleElementFilter({ not: ['GT', '1/1'] }) }], 'cdef'],
+    [[sampleElementFilter(['GT', null])], 'b'],
+    // A null is not an element.
+    [[sampleElementFilter()], 'abe'],
+    [[{ not: sampleElementFilter() }], 'cdf'],
+    [[sampleElementFilter({ or: [] })], ''],
+    [[['gene__in', ['G1', 'G5']], sampleElementFilter(['DP__range', [10, 30]])], 'a'],
     [[{ ANY: { path: 'sample', filters: ['DP__lt', 10] } }], 'a'],
-    // Conditions on lists inside the elements.
-    [[inTranscripts(['gene', 'BRCA2'], ['consequence', 'stop'])], 'b'],
-    [[inTranscripts(['gene', 'BRCA2'], ['consequence__length', 2], ['consequence', 'splice'])], 'a'],
-    [[inTranscripts(['gene', 'TTN'], ['consequence', null])], 'b'],
-    [[inTranscripts(['exons.number', 1], ['exons.start', 20])], 'a'],
-    [[inTranscripts(['gene', 'BRCA2'], { any: { path: 'exons', filters: [['number', 1], ['start', 20]] } })], ''],
-    [[inTranscripts(['gene', 'TTN'], { any: { path: 'exons', filters: [['number', 1], ['start', 20]] } })], 'a'],
+    // The elements of the list contain lists themselves, on which conditions are possible.
+    [[transcriptElementFilter(['gene', 'BRCA2'], ['consequence', 'stop'])], 'b'],
+    [[transcriptElementFilter(['gene', 'BRCA2'], ['consequence__length', 2], ['consequence', 'splice'])], 'a'],
+    [[transcriptElementFilter(['gene', 'TTN'], ['consequence', null])], 'b'],
+    [[transcriptElementFilter(['exons.number', 1], ['exons.start', 20])], 'a'],
+    [[transcriptElementFilter(['gene', 'BRCA2'], { any: { path: 'exons', filters: [['number', 1], ['start', 20]] } })], ''],
+    [[transcriptElementFilter(['gene', 'TTN'], { any: { path: 'exons', filters: [['number', 1], ['start', 20]] } })], 'a'],
     [[{ any: { path: 'transcripts.exons', filters: [['number', 2], ['start', 20]] } }], 'a'],
-    [[inTranscripts({ not: { any: { path: 'exons', filters: [] } } })], 'b'],
-    // Words of texts, and lists of values that are longer than a statement names one by one.
-    [[inTranscripts(['gene', 'TTN'], ['note__contains', 'breast'])], ''],
-    [[inTranscripts(['gene', 'BRCA2'], ['note__contains', 'breast'])], 'ab'],
-    [[inSample(['name__in', [...manyAlleles, 'hg02024']], ['GT__in', [...manyAlleles, '0/1']])], 'a'],
-    [[inTranscripts(['consequence__in', [...manyAlleles, 'STOP']], ['gene__in', ['TTN']])], 'a'],
-    [[inTranscripts({ any: { path: 'exons', filters: [['number__in', [...manyAlleles.keys()].slice(2)]] } })], 'a'],
+    [[transcriptElementFilter({ not: { any: { path: 'exons', filters: [] } } })], 'b'],
+    // Conditions on words of texts, and on lists of values too long for a statement to name each value.
+    [[transcriptElementFilter(['gene', 'TTN'], ['note__contains', 'breast'])], ''],
+    [[transcriptElementFilter(['gene', 'BRCA2'], ['note__contains', 'breast'])], 'ab'],
+    [[sampleElementFilter(['name__in', [...manyAlleles, 'hg02024']], ['GT__in', [...manyAlleles, '0/1']])], 'a'],
+    [[transcriptElementFilter(['consequence__in', [...manyAlleles, 'STOP']], ['gene__in', ['TTN']])], 'a'],
+    [[transcriptElementFilter({ any: { path: 'exons', filters: [['number__in', [...manyAlleles.keys()].slice(2)]] } })], 'a'],
   ])('%j', async (filters, expected) => {
-    expect(await foundIds(bench, madeDataset, { filters })).toBe(expected);
+    expect(await queryIds(bench, madeDataset, { filters })).toBe(expected);
   }); // prettier-ignore
 
   test.each([
@@ -120,7 +130,7 @@ describe.each(engines)('by %s', (_, threads) => {
     ['bogus:{name:HG02024}', ''],
     ['gene:{name:HG02024}', ''],
   ])('%s', async (query, expected) => {
-    expect(await foundIds(bench, madeDataset, { query })).toBe(expected);
+    expect(await queryIds(bench, madeDataset, { query })).toBe(expected);
   });
 
   test('explain leads from conditions on any elements to those on one', async () => {
@@ -137,14 +147,14 @@ describe.each(engines)('by %s', (_, threads) => {
       },
     ]); // prettier-ignore
     const instead = [filters[0], JSON.parse(explain.hints![0]!.instead) as object];
-    expect(await foundIds(bench, madeDataset, { filters: instead })).toBe('be');
+    expect(await queryIds(bench, madeDataset, { filters: instead })).toBe('be');
     const query =
       'transcripts.gene:TTN AND (transcripts.exons.number:2 AND transcripts.exons.start:20)';
     const explanation = await explainQuery(bench, madeDataset, { query });
     expect(explanation.explain.hints).toMatchObject([
       { paths: ['query.and[1].and[0]', 'query.and[1].and[1]'], instead: 'transcripts.exons:{number:2 AND start:20}', apart: 1, matches: 1, left: 1 },
     ]); // prettier-ignore
-    const namedGenotype = inSample(['name', 'HG02024'], ['GT', '1/1']);
+    const namedGenotype = sampleElementFilter(['name', 'HG02024'], ['GT', '1/1']);
     for (const other of [
       [filters[1]],
       [{ or: filters }],
@@ -157,8 +167,8 @@ describe.each(engines)('by %s', (_, threads) => {
   });
 
   test('explain tells that no single element satisfies the conditions where different ones do', async () => {
-    const filters = [inSample(['name', 'HG02026'], ['DP__lt', 30])];
-    const widerFilter = [inSample(['name', 'HG02025'], ['GT', '0/1'])];
+    const filters = [sampleElementFilter(['name', 'HG02026'], ['DP__lt', 30])];
+    const widerFilter = [sampleElementFilter(['name', 'HG02025'], ['GT', '0/1'])];
     const { explain } = await explainQuery(bench, madeDataset, { filters: widerFilter });
     expect(explain.causes).toMatchObject([{ path: 'filters[0]', cause: 'different_elements', matches: 1, left: 1 }]); // prettier-ignore
     expect(explain.nodes).toMatchObject([{ condition: expect.stringMatching(/"any"/), matches: 0 }]); // prettier-ignore
@@ -166,7 +176,7 @@ describe.each(engines)('by %s', (_, threads) => {
     expect(noExplanation.explain.causes?.map(({ cause }) => cause)).not.toContain(
       'different_elements',
     );
-    await confirm(bench, madeDataset, noExplanation.explain);
+    await confirmCauses(bench, madeDataset, noExplanation.explain);
   });
 
   test('a segment without the list, or without a field that is needed, is left out', () => {
@@ -174,32 +184,32 @@ describe.each(engines)('by %s', (_, threads) => {
       const { predicate } = parseQuery({ filters }, madeDataset.fields);
       return pruneSegments(madeDataset.snapshot, predicate, new Map()).segments.length;
     };
-    expect(touchedSegmentCount([inSample(['GT', '1/1'])])).toBe(2);
-    expect(touchedSegmentCount([inTranscripts(['gene', 'TTN'])])).toBe(1);
-    expect(touchedSegmentCount([inTranscripts({ not: ['gene', 'TTN'] })])).toBe(1);
-    expect(touchedSegmentCount([{ not: inTranscripts(['gene', 'TTN']) }])).toBe(2);
+    expect(touchedSegmentCount([sampleElementFilter(['GT', '1/1'])])).toBe(2);
+    expect(touchedSegmentCount([transcriptElementFilter(['gene', 'TTN'])])).toBe(1);
+    expect(touchedSegmentCount([transcriptElementFilter({ not: ['gene', 'TTN'] })])).toBe(1);
+    expect(touchedSegmentCount([{ not: transcriptElementFilter(['gene', 'TTN']) }])).toBe(2);
   });
 });
 
-/** A dataset of a real file, in two segments. */
-async function fromFile(bench: Bench, path: string): Promise<Dataset> {
+/** Returns a dataset with the records of a real file, in two segments. */
+async function datasetFromFile(bench: EngineFixture, path: string): Promise<TestDataset> {
   const { rows, columns: found } = await importSource(readFileSync(path), 'vcf', { name: path });
   const halfLength = Math.floor(rows.length / 2);
   return bench.dataset(found, [rows.slice(0, halfLength), rows.slice(halfLength)]);
 } // prettier-ignore
 
-describe.each(engines)('real files, by %s', (_, threads) => {
-  let bench: Bench;
+describe.each(enginesUnderTest)('real files, by %s', (_, threads) => {
+  let bench: EngineFixture;
   beforeAll(async () => {
-    bench = await openBench(threads);
+    bench = await openEngineFixture(threads);
   });
   afterAll(() => bench.close());
 
   test('genotypes and depths of one sample, of some sample, and of different ones, as bcftools finds them', async () => {
-    const calls = await fromFile(bench, 'test/fixtures/vcf/hail_100_samples.vcf.gz');
+    const calls = await datasetFromFile(bench, 'test/fixtures/vcf/hail_100_samples.vcf.gz');
     const header = gunzipSync(readFileSync('test/fixtures/vcf/hail_100_samples.vcf.gz')).toString();
     const names = /^#CHROM\t.*$/m.exec(header)![0].split('\t').slice(9);
-    const sampleFilter = (i: number, ...more: readonly unknown[]) => inSample(['name', names[i]], ...more);
+    const sampleFilter = (i: number, ...more: readonly unknown[]) => sampleElementFilter(['name', names[i]], ...more);
     const inBraces = (i: number, rest: string) => `sample:{name:"${names[i]!}" AND ${rest}}`;
     const askedConditions: Readonly<Record<string, readonly [filters: unknown, query: string]>> = {
       'GT[0]="1/1"': [[sampleFilter(0, ['GT', '1/1'])], inBraces(0, 'GT:"1/1"')],
@@ -209,11 +219,11 @@ describe.each(engines)('real files, by %s', (_, threads) => {
       'GT[0]="0/1" && GT[1]="1/1"': [[sampleFilter(0, ['GT', '0/1']), sampleFilter(1, ['GT', '1/1'])], `${inBraces(0, 'GT:"0/1"')} AND ${inBraces(1, 'GT:"1/1"')}`],
       'GT[0]="1/1" && GT[1]="1/1"': [{ and: [sampleFilter(0, ['GT', '1/1']), sampleFilter(1, ['GT', '1/1'])] }, `+${inBraces(0, 'GT:"1/1"')} +${inBraces(1, 'GT:"1/1"')}`],
       'GT[0]="mis"': [[sampleFilter(0, ['GT', './.'])], inBraces(0, 'GT:"./."')],
-      'GT="1/1" & FMT/DP>=60': [[inSample(['GT', '1/1'], ['DP__gte', 60])], 'sample:{GT:"1/1" AND DP:[60 TO *]}'],
+      'GT="1/1" & FMT/DP>=60': [[sampleElementFilter(['GT', '1/1'], ['DP__gte', 60])], 'sample:{GT:"1/1" AND DP:[60 TO *]}'],
       'GT="1/1" && FMT/DP>=60': [[['sample.GT', '1/1'], ['sample.DP__gte', 60]], 'sample.GT:"1/1" AND sample.DP:>=60'],
-      'GT="1/1" & FMT/GQ<30': [[inSample({ and: [['GT', '1/1'], { not: ['GQ__gte', 30] }] })], 'sample:{GT:"1/1" AND NOT GQ:>=30}'],
-      'N_PASS(GT="1/1" & FMT/DP>=60)=0': [[{ not: inSample(['GT', '1/1'], ['DP__gte', 60]) }], 'NOT sample:{GT:"1/1" AND DP:>=60}'],
-      'N_PASS(GT="1/1")=0': [[{ not: [inSample(['GT', '1/1'])] }], '-sample:{GT:"1/1"}'],
+      'GT="1/1" & FMT/GQ<30': [[sampleElementFilter({ and: [['GT', '1/1'], { not: ['GQ__gte', 30] }] })], 'sample:{GT:"1/1" AND NOT GQ:>=30}'],
+      'N_PASS(GT="1/1" & FMT/DP>=60)=0': [[{ not: sampleElementFilter(['GT', '1/1'], ['DP__gte', 60]) }], 'NOT sample:{GT:"1/1" AND DP:>=60}'],
+      'N_PASS(GT="1/1")=0': [[{ not: [sampleElementFilter(['GT', '1/1'])] }], '-sample:{GT:"1/1"}'],
       'GT[2]="0/1" & FMT/DP[2]<30 || GT[3]="1/1"': [[{ or: [sampleFilter(2, ['GT', '0/1'], ['DP__lt', 30]), sampleFilter(3, ['GT', '1/1'])] }], `${inBraces(2, 'GT:"0/1" AND DP:<30')} OR ${inBraces(3, 'GT:"1/1"')}`],
     };
     const bcftoolsLines = readFileSync('test/fixtures/vcf/genotypes.bcftools.tsv', 'utf8').trim().split('\n').map((line) => line.split('\t')); // prettier-ignore
@@ -231,11 +241,11 @@ describe.each(engines)('real files, by %s', (_, threads) => {
 
   test('the gene and the consequence of one transcript, with facets, and never those of different ones', async () => {
     const path = 'test/fixtures/vcf/vep_csq_split.vcf.gz';
-    const madeDataset = await fromFile(bench, path);
+    const madeDataset = await datasetFromFile(bench, path);
     const text = gunzipSync(readFileSync(path)).toString();
     const parts = /Format: ([^"]*)"/.exec(text)![1]!.split('|');
     const part = (name: string): number => parts.indexOf(name);
-    // One record for each alternate allele; a transcript has its own consequences, joined with &.
+    // Each alternate allele gives one record; each transcript has its own consequences, joined with &.
     const records = text.split('\n').filter((line) => line !== '' && !line.startsWith('#')).flatMap((line) => {
       const [, start, , , alternate = '', , , info = ''] = line.split('\t');
       const csq = /(?:^|;)CSQ=([^;]*)/.exec(info)?.[1]?.split(',').map((one) => one.split('|')) ?? [];

@@ -5,16 +5,22 @@ import { openQueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
 import type { AppError } from '../../../engine/core/errors.js';
-import { column, engines, listOf, openBench, type Bench } from './dataset.js';
+import {
+  column,
+  enginesUnderTest,
+  listColumn,
+  openEngineFixture,
+  type EngineFixture,
+} from './dataset.js';
 import { sixRecords } from './six-records.js';
 
-let bench: Bench;
+let engineFixture: EngineFixture;
 beforeAll(async () => {
-  bench = await openBench();
+  engineFixture = await openEngineFixture();
 });
-afterAll(() => bench.close());
+afterAll(() => engineFixture.close());
 
-const slow = 'SELECT sum(hash(a.range) % 7) FROM range(100000000) a, range(1000) b';
+const slowStatement = 'SELECT sum(hash(a.range) % 7) FROM range(100000000) a, range(1000) b';
 
 describe('the engine (Q1b)', () => {
   test.each([
@@ -53,30 +59,32 @@ describe('the engine (Q1b)', () => {
     `SELECT 1; SELECT 2`,
     `SELECT 1; COPY (SELECT 1) TO '/tmp/strandlake-planted'`,
   ])('refuses %s', async (sql) => {
-    await expect(bench.engine.sql.engine.run(sql, [])).rejects.toThrow();
+    await expect(engineFixture.engine.sql.engine.run(sql, [])).rejects.toThrow();
   });
 
   test('opens nothing beside the datasets, not even in its own data folder', async () => {
-    writeFileSync(join(bench.folder, 'catalog.sqlite'), 'secret');
-    mkdirSync(join(bench.folder, 'datasets-not'), { recursive: true });
-    writeFileSync(join(bench.folder, 'datasets-not', 'x.txt'), 'secret');
+    writeFileSync(join(engineFixture.folder, 'catalog.sqlite'), 'secret');
+    mkdirSync(join(engineFixture.folder, 'datasets-not'), { recursive: true });
+    writeFileSync(join(engineFixture.folder, 'datasets-not', 'x.txt'), 'secret');
     for (const path of ['catalog.sqlite', 'datasets/../catalog.sqlite', 'datasets-not/x.txt']) {
       const file = {
         type: 'string',
-        value: join(bench.folder, 'datasets') + `/../${path}`,
+        value: join(engineFixture.folder, 'datasets') + `/../${path}`,
       } as const;
       await expect(
-        bench.engine.sql.engine.run('SELECT * FROM read_text($1)', [file]),
+        engineFixture.engine.sql.engine.run('SELECT * FROM read_text($1)', [file]),
       ).rejects.toThrow(/[Pp]ermission/);
-      const plainPath = { type: 'string', value: join(bench.folder, path) } as const;
+      const plainPath = { type: 'string', value: join(engineFixture.folder, path) } as const;
       await expect(
-        bench.engine.sql.engine.run('SELECT * FROM read_text($1)', [plainPath]),
+        engineFixture.engine.sql.engine.run('SELECT * FROM read_text($1)', [plainPath]),
       ).rejects.toThrow(/[Pp]ermission/);
     }
   });
 
   test('ends a statement when its time is up, and names the budget (Q9, T0: queryMs)', async () => {
-    await expect(bench.engine.sql.engine.run(slow, [], { timeoutMs: 200 })).rejects.toMatchObject({
+    await expect(
+      engineFixture.engine.sql.engine.run(slowStatement, [], { timeoutMs: 200 }),
+    ).rejects.toMatchObject({
       code: 'budget',
       message: expect.stringMatching(/^The query took longer than 0.2 s, .*: narrow it/),
     });
@@ -85,19 +93,21 @@ describe('the engine (Q1b)', () => {
   test('ends a statement when its client leaves, waiting ones too (Q9)', async () => {
     const leaving = new AbortController();
     const runningStatements = Array.from({ length: 12 }, () =>
-      bench.engine.sql.engine.run(slow, [], { signal: leaving.signal }),
+      engineFixture.engine.sql.engine.run(slowStatement, [], { signal: leaving.signal }),
     );
     const allEnded = Promise.allSettled(runningStatements);
     leaving.abort();
     for (const outcome of await allEnded) {
       expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'canceled' } });
     }
-    expect(await bench.engine.sql.engine.run('SELECT 1', [])).toEqual([[1]]);
+    expect(await engineFixture.engine.sql.engine.run('SELECT 1', [])).toEqual([[1]]);
   });
 
   test('does not start what was given up before', async () => {
     const signal = AbortSignal.abort();
-    await expect(bench.engine.sql.engine.run(slow, [], { signal })).rejects.toMatchObject({
+    await expect(
+      engineFixture.engine.sql.engine.run(slowStatement, [], { signal }),
+    ).rejects.toMatchObject({
       code: 'canceled',
     });
   });
@@ -105,7 +115,7 @@ describe('the engine (Q1b)', () => {
   test('answers more requests at once than it has connections', async () => {
     const answers = await Promise.all(
       Array.from({ length: 40 }, (_, index) =>
-        bench.engine.sql.engine.run('SELECT $1', [{ type: 'long', value: BigInt(index) }]),
+        engineFixture.engine.sql.engine.run('SELECT $1', [{ type: 'long', value: BigInt(index) }]),
       ),
     );
     expect(answers.map(([row]) => Number(row![0]))).toEqual(
@@ -116,28 +126,34 @@ describe('the engine (Q1b)', () => {
   test('answers light statements while heavy ones are queued (Q9)', async () => {
     const leaving = new AbortController();
     const heavy = Array.from({ length: 20 }, () =>
-      bench.engine.sql.engine.run(slow, [], { isHeavy: true, signal: leaving.signal }),
+      engineFixture.engine.sql.engine.run(slowStatement, [], {
+        isHeavy: true,
+        signal: leaving.signal,
+      }),
     );
     const allEnded = Promise.allSettled(heavy);
-    // If all waited in one line, these would wait for the heavy ones, which take minutes.
+    // If all queries shared one queue, these would wait for the heavy ones, which take minutes.
     for (let round = 0; round < 20; round += 1)
-      expect(await bench.engine.sql.engine.run('SELECT 1', [])).toEqual([[1]]);
+      expect(await engineFixture.engine.sql.engine.run('SELECT 1', [])).toEqual([[1]]);
     leaving.abort();
     expect((await allEnded).every(({ status }) => status === 'rejected')).toBe(true);
   });
 
   test('gives its connection back when a stream is left early', async () => {
     for (let round = 0; round < 10; round += 1) {
-      for await (const rows of bench.engine.sql.engine.stream('SELECT * FROM range(1000000)', [])) {
+      for await (const rows of engineFixture.engine.sql.engine.stream(
+        'SELECT * FROM range(1000000)',
+        [],
+      )) {
         expect(rows.length).toBeGreaterThan(0);
         break;
       }
     }
-    expect(await bench.engine.sql.engine.run('SELECT 1', [])).toEqual([[1]]);
+    expect(await engineFixture.engine.sql.engine.run('SELECT 1', [])).toEqual([[1]]);
   });
 
   test('answers a query that needs too much memory with the budget (Q9, T0)', async () => {
-    const folder = join(bench.folder, 'small');
+    const folder = join(engineFixture.folder, 'small');
     const engine = await openQueryEngine({
       dataFolder: folder,
       memoryMb: 64,
@@ -158,13 +174,13 @@ describe('the engine (Q1b)', () => {
 
   test('interrupts what runs when it is closed', async () => {
     const engine = await openQueryEngine({
-      dataFolder: bench.folder,
+      dataFolder: engineFixture.folder,
       memoryMb: 64,
       threads: 1,
-      spillFolder: join(bench.folder, 'spill-2'),
+      spillFolder: join(engineFixture.folder, 'spill-2'),
       spillMb: 8,
     });
-    const runningQuery = expect(engine.sql.engine.run(slow, [])).rejects.toThrow();
+    const runningQuery = expect(engine.sql.engine.run(slowStatement, [])).rejects.toThrow();
     await engine.close();
     await runningQuery;
     await expect(engine.sql.engine.run('SELECT 1', [])).rejects.toThrow('closed');
@@ -181,23 +197,23 @@ describe('a damaged dataset (R7)', () => {
   ]; // prettier-ignore
 
   test.each(breakIt)('whose file %s is named in the error', async (_, damage) => {
-    const { snapshot, fields } = await sixRecords(bench);
+    const { snapshot, fields } = await sixRecords(engineFixture);
     damage(snapshot.files[1]!);
-    const pendingQuery = runQuery(bench.engine, snapshot, fields, parseQuery({}, fields));
+    const pendingQuery = runQuery(engineFixture.engine, snapshot, fields, parseQuery({}, fields));
     await expect(pendingQuery).rejects.toMatchObject({
       code: 'damaged',
       message: expect.stringContaining(`dataset ${snapshot.datasetId}`),
     });
   });
 
-  test.each(engines)(
+  test.each(enginesUnderTest)(
     'of which any bit is flipped gives no wrong answer by %s',
     async (__, threads) => {
       const columns = [
         column('gene', 'string'),
         column('depth', 'long'),
         column('note', 'text'),
-        listOf(column('tags', 'string')),
+        listColumn(column('tags', 'string')),
       ];
       const rows = Array.from({ length: 3_000 }, (_row, i) => ({
         gene: `gene${i % 7}`,
@@ -213,7 +229,7 @@ describe('a damaged dataset (R7)', () => {
         { ordering: ['-depth'], limit: 3 },
       ];
       const answersOf = async (flip?: (file: string) => void): Promise<readonly unknown[]> => {
-        const ownBench = await openBench(threads);
+        const ownBench = await openEngineFixture(threads);
         try {
           const { snapshot, fields } = await ownBench.dataset(columns, [rows]);
           flip?.(snapshot.files[1]!);
@@ -261,8 +277,8 @@ describe('a damaged dataset (R7)', () => {
   );
 
   test('leaves the others alone', async () => {
-    const { snapshot, fields } = await bench.dataset([column('a', 'long')], [[{ a: 1 }]]);
-    const answer = await runQuery(bench.engine, snapshot, fields, parseQuery({}, fields));
+    const { snapshot, fields } = await engineFixture.dataset([column('a', 'long')], [[{ a: 1 }]]);
+    const answer = await runQuery(engineFixture.engine, snapshot, fields, parseQuery({}, fields));
     expect(answer.total).toBe(1);
   });
 });

@@ -6,24 +6,24 @@ import { runQuery } from '../../../engine/query/plan/query.js';
 import {
   column,
   fieldRows,
-  listOf,
-  openBench,
-  type Bench,
+  listColumn,
+  openEngineFixture,
+  type EngineFixture,
   type TestRow,
-  engines,
+  enginesUnderTest,
 } from './dataset.js';
 import { Random } from './random.js';
 import { sixRecords } from './six-records.js';
 import { seed } from '../../seed.js';
 
-describe.each(engines)('by %s', (_, threads) => {
-  let bench: Bench;
+describe.each(enginesUnderTest)('by %s', (_, threads) => {
+  let bench: EngineFixture;
   beforeAll(async () => {
-    bench = await openBench(threads);
+    bench = await openEngineFixture(threads);
   });
   afterAll(() => bench.close());
 
-  /** A type and no interface, so that it is a value of a row too. */
+  /** This is a type alias and not an interface, so that TypeScript also accepts it as a value of a row. */
   type Place = {
     readonly build: string;
     readonly chromosome: string;
@@ -32,12 +32,12 @@ describe.each(engines)('by %s', (_, threads) => {
   };
 
   function randomPlace(random: Random): Place {
-    const start = 1 + random.below(60);
+    const start = 1 + random.integerBelow(60);
     return {
       build: random.pick(['GRCh37', 'GRCH38', 'T2T-CHM13']),
       chromosome: random.pick(['1', '7', 'X', 'chr7', 'Chr1']),
       start,
-      stop: start + random.below(12),
+      stop: start + random.integerBelow(12),
     };
   }
 
@@ -46,9 +46,9 @@ describe.each(engines)('by %s', (_, threads) => {
 
   test(`regions overlap the text of regions and variants as intervals do (STRANDLAKE_SEED=${seed}) (Q10)`, async () => {
     const random = new Random(seed);
-    const columns = [column('region', 'string'), listOf(column('variants', 'string'))];
+    const columns = [column('region', 'string'), listColumn(column('variants', 'string'))];
     const rows = random.list(300, (): TestRow & { places: readonly Place[] } => {
-      const places = random.list(random.below(4), () => randomPlace(random));
+      const places = random.list(random.integerBelow(4), () => randomPlace(random));
       const [first, ...more] = places;
       const variants = more.map((place) => placeText(place, random.pick(['-A', '-<DEL>', '-G-T'])));
       return {
@@ -114,7 +114,7 @@ describe.each(engines)('by %s', (_, threads) => {
     };
 
     test.each([
-      // Regions, whatever the type, in the builds that the dataset has.
+      // Regions match whatever their type, in the builds that the dataset has.
       ['genomic_region', '13:32316000-32317000', 'ac'],
       ['genomic_region', 'chr13:32,316,461-32,316,465', 'a'],
       ['variant', 'chr13:32316461', 'a'],
@@ -124,7 +124,7 @@ describe.each(engines)('by %s', (_, threads) => {
       ['genomic_region', 'chrM:90-110', 'd'],
       ['genomic_region', 'GRCH38-M-90-110', 'd'],
       ['genomic_region', 'GRCH38-13-32316461-32316470', 'ac'],
-      // Variants: a deletion covers the bases of its reference.
+      // Variants match by their bases: a deletion covers the bases of its reference allele.
       ['variant', '13-32316461-A-G', 'a'],
       ['variant', 'chr13:32316461:A:G', 'a'],
       ['variant', '13:g.32316461A>G', 'a'],
@@ -135,7 +135,7 @@ describe.each(engines)('by %s', (_, threads) => {
       ['variant', 'M-100-T-C', 'd'],
       ['variant', 'GRCH38-13-32316461-32316461-G', 'a'],
       ['genomic_region', '13-32890598-AT-A', 'b'],
-      // A build whose name has a hyphen.
+      // The name of this build contains a hyphen.
       ['variant', '21-50-A-T', 'e'],
       ['variant', 'chm13:21-50-A-T', 'e'],
       ['variant', 'HS1-21-50-A-T', 'e'],
@@ -147,12 +147,12 @@ describe.each(engines)('by %s', (_, threads) => {
       ['genomic_region', 'GRCh38:21:1-100', ''],
       ['genomic_region', { build: 't2t-chm13', chromosome: '21', start: 55, stop: 70 }, 'f'],
       ['genomic_region', { chromosome: 'CHM13', start: 9, stop: 9 }, 'g'],
-      // Ids of dbSNP: in lists, as numbers, never as a part of another one.
+      // Ids of dbSNP match in lists and as numbers, but not as a part of another id.
       ['variant', 'rs80359550', 'ab'],
       ['gene', 'RS80359550', 'ab'],
       ['genomic_region', 'rs42', 'c'],
       ['variant', 'rs8035955', ''],
-      // Names of genes, one of which looks like an rs id.
+      // Names of genes, one of which looks like an id of dbSNP.
       ['genomic_region', 'FANCD1', 'a'],
       ['variant', 'brca2', 'a'],
       ['gene', 'RS1', 'd'],
@@ -186,7 +186,7 @@ describe.each(engines)('by %s', (_, threads) => {
       expect(message(['genomic_region', 'somewhere'])).toMatch(/Expected a region like 7:55000000-56000000/); // prettier-ignore
       expect(message(['variant', 'rs42'], fieldRows([column('x', 'string')], []))).toMatch(/none whose name tells rs ids/); // prettier-ignore
       expect(message(['genomic_region', 'BRCA2'], fieldRows(columns, []))).toMatch(/no field of the entity type gene/); // prettier-ignore
-      // No positions of genes are known, only their names.
+      // The test has only names of genes, not their positions.
       const places = fieldRows(columns, [], { variant: 'variant' });
       for (const type of ['gene', 'genomic_region', 'variant'])
         expect(message([type, 'BRCA2'], places)).toMatch(/where a gene lies is not known: give the region of "BRCA2" by its positions/); // prettier-ignore

@@ -3,27 +3,32 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parseJson } from '../../../engine/core/json.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
-import { openBench, type Bench, type Dataset, engines } from './dataset.js';
+import {
+  openEngineFixture,
+  type EngineFixture,
+  type TestDataset,
+  enginesUnderTest,
+} from './dataset.js';
 import { sixRecords } from './six-records.js';
 
 /*
- * examples.txt holds one case to a line, `request ==> result`. A request that is a list is `filters`. A result is a list of ids
- * in order (`r1 r3`), the same in braces as a set, `none`, `400 key` with a part of the message, or the parts of the answer as
- * JSON (`results`, `total`, `offset`, `facets`).
+ * Each line of examples.txt is a case: `request ==> result`. A request that is a list stands for `filters`. A result is a list of ids in
+ * order (`r1 r3`), a set of ids in braces, `none`, `400 key` with a part of the message, or JSON with parts of the answer (`results`,
+ * `total`, `offset`, `facets`).
  */
-const lines = readFileSync('test/engine/query/examples.txt', 'utf8').split('\n');
-const cases = lines.filter((line) => line.trim() !== '' && !line.startsWith('#'));
+const exampleLines = readFileSync('test/engine/query/examples.txt', 'utf8').split('\n');
+const exampleCases = exampleLines.filter((line) => line.trim() !== '' && !line.startsWith('#'));
 
-describe.each(engines)('by %s', (_, threads) => {
-  let bench: Bench;
-  let dataset: Dataset;
+describe.each(enginesUnderTest)('by %s', (_, threads) => {
+  let bench: EngineFixture;
+  let dataset: TestDataset;
   beforeAll(async () => {
-    bench = await openBench(threads);
+    bench = await openEngineFixture(threads);
     dataset = await sixRecords(bench);
   });
   afterAll(() => bench.close());
 
-  test.each(cases)('%s', async (line) => {
+  test.each(exampleCases)('%s', async (line) => {
     const arrowAt = line.indexOf('==>');
     const input = parseJson(line.slice(0, arrowAt));
     const expected = line.slice(arrowAt + 3).trim();
@@ -70,7 +75,7 @@ describe.each(engines)('by %s', (_, threads) => {
     throw new Error('expected an error');
   }
 
-  /** Numbers to ten digits: the engine and the examples add up in different orders. */
+  /** Rounds numbers to ten digits, because the engine and the examples add numbers in different orders. */
   function roundedNumbers(value: unknown): unknown {
     return JSON.parse(
       JSON.stringify(value, (_, part: unknown) =>

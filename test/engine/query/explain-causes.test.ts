@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { humanGenes, type Genes } from '../../../engine/ingest/entities/genes.js';
+import { humanGenes, type GeneTable } from '../../../engine/ingest/entities/genes.js';
 import { AppError } from '../../../engine/core/errors.js';
 import { causesOf } from '../../../engine/query/explain/causes.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
 import { newStatement } from '../../../engine/query/sql/statement.js';
 import type { Columns } from '../../../engine/core/types.js';
-import { column, fieldRows, listOf, openBench, type Bench, type Dataset, type TestRow } from './dataset.js'; // prettier-ignore
-import { confirm, explainQuery, type Cause } from './explained.js';
+import { column, fieldRows, listColumn, openEngineFixture, type EngineFixture, type TestDataset, type TestRow } from './dataset.js'; // prettier-ignore
+import { confirmCauses, explainQuery, type Cause } from './explained.js';
 import { sixRecords } from './six-records.js';
 
-let bench: Bench;
-let genes: Genes;
-let randomDataset: Dataset;
-let sixDataset: Dataset;
+let engineFixture: EngineFixture;
+let genes: GeneTable;
+let randomDataset: TestDataset;
+let sixRecordDataset: TestDataset;
 
 const columns: Columns = [
   column('gene', 'string'),
@@ -22,12 +22,12 @@ const columns: Columns = [
   column('build', 'string'),
   column('variant', 'string'),
   column('significance', 'string'),
-  listOf(column('tags', 'string')),
+  listColumn(column('tags', 'string')),
   column('code', 'string'),
   column('dose', 'string'),
   column('pos', 'long'),
   column('af', 'double'),
-  listOf(column('depths', 'integer')),
+  listColumn(column('depths', 'integer')),
   column('seen', 'date'),
   column('note', 'text'),
   column('nothing', 'string'),
@@ -39,36 +39,39 @@ const columns: Columns = [
   ]),
 ];
 
-const placeAt = (chromosome: string, start: number, stop: number): TestRow => ({ build: 'GRCh37', chromosome, start, stop }) as TestRow; // prettier-ignore
+const coordinatesAt = (chromosome: string, start: number, stop: number): TestRow => ({ build: 'GRCh37', chromosome, start, stop }) as TestRow; // prettier-ignore
 const records: readonly TestRow[] = [
   { gene: 'ERBB2', chrom: '12', contig: 'chr12', build: 'GRCh37', variant: 'GRCH37-12-100-100-T', significance: 'Likely_pathogenic', tags: ['Red', 'dark blue'], code: ' A12', dose: '1.50', pos: 100, af: 0.1, depths: [10, 20], seen: '2016-05-01', note: 'Diabetes and muscle' },
   { gene: 'KMT2A', chrom: '12', contig: 'chr12', build: 'GRCh37', variant: 'GRCH37-12-205-210-A', significance: 'Benign', tags: ['green'], code: 'B7', dose: '1000', pos: 205, af: 0.2, depths: [40], seen: '2017-05-01', note: 'cystic fibrosis' },
   { gene: 'BRCA1', chrom: 'MT', contig: 'chrM', build: 'GRCh37', variant: 'GRCH37-MT-7-7-A', significance: 'Benign', tags: [], code: 'C9', dose: '7', pos: 7, af: 0.9, depths: [], seen: '2018-05-01', note: 'cystic fibrosis' },
-].map((row, i) => ({ ...row, genomic_coordinates: [placeAt('12', 100, 100), placeAt('12', 205, 210), placeAt('MT', 7, 7)][i]! }) as unknown as TestRow); // prettier-ignore
+].map((row, i) => ({ ...row, genomic_coordinates: [coordinatesAt('12', 100, 100), coordinatesAt('12', 205, 210), coordinatesAt('MT', 7, 7)][i]! }) as unknown as TestRow); // prettier-ignore
 
 beforeAll(async () => {
-  bench = await openBench();
+  engineFixture = await openEngineFixture();
   genes = await humanGenes();
-  sixDataset = await sixRecords(bench);
-  const { snapshot } = await bench.dataset(columns, [records.slice(0, 1), records.slice(1)]);
+  sixRecordDataset = await sixRecords(engineFixture);
+  const { snapshot } = await engineFixture.dataset(columns, [
+    records.slice(0, 1),
+    records.slice(1),
+  ]);
   const entities = { gene: 'gene', variant: 'variant' } as const;
   randomDataset = { snapshot, fields: fieldRows(columns, [], entities) };
 });
-afterAll(() => bench.close());
+afterAll(() => engineFixture.close());
 
-async function causes(body: object, dataset = randomDataset): Promise<readonly Cause[]> {
-  const { explain, total } = await explainQuery(bench, dataset, body, genes);
+async function explainCauses(body: object, dataset = randomDataset): Promise<readonly Cause[]> {
+  const { explain, total } = await explainQuery(engineFixture, dataset, body, genes);
   expect(total).toBe(0);
-  await confirm(bench, dataset, explain, genes);
+  await confirmCauses(engineFixture, dataset, explain, genes);
   return explain.causes!;
 }
 
-const filter = (...pair: readonly [string, unknown]): object => ({ filters: [pair] });
+const filterRequest = (...pair: readonly [string, unknown]): object => ({ filters: [pair] });
 
 describe('an empty answer has a cause that the records confirm:', () => {
   test.each<[string, object, Partial<Cause>]>([
     ['the build of the request', { genome_build: 'GRCh38', filters: [['pos__gt', 50]] }, { path: 'genome_build', cause: 'wrong_build', instead: 'GRCh37', matches: 3, left: 2, hint: 'The records are of another genome build: GRCh37 has 3 records.' }],
-    ['the build in a filter', filter('genomic_coordinates.build', 'GRCh38'), { cause: 'wrong_build', instead: '["genomic_coordinates.build","GRCh37"]', matches: 3 }],
+    ['the build in a filter', filterRequest('genomic_coordinates.build', 'GRCh38'), { cause: 'wrong_build', instead: '["genomic_coordinates.build","GRCh37"]', matches: 3 }],
     ['the build of a variant', { entities: [['variant', 'GRCh38-chr12-100-100-T']] }, { path: 'entities[0]', cause: 'wrong_build', instead: '["variant","GRCh37-chr12-100-100-T"]', matches: 1, left: 1 }],
     ['the build of a region', { entities: [['genomic_region', 'GRCH38-12-1-1000']] }, { cause: 'wrong_build', instead: '["genomic_region","GRCH37-12-1-1000"]', matches: 2 }],
     ['the build of a region as an object', { entities: [['genomic_region', { build: 'GRCh38', chromosome: '12', start: 1, stop: 1000 }]] }, { cause: 'wrong_build', matches: 2 }],
@@ -77,46 +80,46 @@ describe('an empty answer has a cause that the records confirm:', () => {
     ['a place in a build that no record has', { entities: [['genomic_region', 'GRCh38:12:900000-900001']] }, { path: 'entities[0]', cause: 'wrong_build', hint: 'The records are of GRCh37, and this asks for GRCH38.', values: ['GRCh37'] }],
     ['a variant in a build that no record has', { entities: [['variant', 'T2T-CHM13-12-900000-A-G']] }, { path: 'entities[0]', cause: 'wrong_build', values: ['GRCh37'] }],
     ['the build in a query string', { query: 'variant:"GRCH38-12-100-100-T"' }, { path: 'query', cause: 'wrong_build', instead: 'variant:"GRCH37-12-100-100-T"', matches: 1 }],
-    ['another name of the build', filter('build', 'hg19'), { cause: 'build_name', instead: '["build","GRCh37"]', matches: 3 }],
-    ['chr where there is none', filter('chrom', 'chr12'), { cause: 'chr_prefix', instead: '["chrom","12"]', matches: 2, left: 2 }],
-    ['chr missing where there is one', filter('contig__in', ['12', 'X']), { cause: 'chr_prefix', instead: '["contig__in",["chr12","chrX"]]', matches: 2 }],
-    ['chr missing in a number', filter('contig', 12), { cause: 'chr_prefix', instead: '["contig","chr12"]', matches: 2 }],
-    ['M and MT', filter('chrom', 'chrM'), { cause: 'chr_prefix', instead: '["chrom","MT"]', matches: 1 }],
-    ['MT and M', filter('contig', 'MT'), { cause: 'chr_prefix', instead: '["contig","chrM"]', matches: 1 }],
+    ['another name of the build', filterRequest('build', 'hg19'), { cause: 'build_name', instead: '["build","GRCh37"]', matches: 3 }],
+    ['chr where there is none', filterRequest('chrom', 'chr12'), { cause: 'chr_prefix', instead: '["chrom","12"]', matches: 2, left: 2 }],
+    ['chr missing where there is one', filterRequest('contig__in', ['12', 'X']), { cause: 'chr_prefix', instead: '["contig__in",["chr12","chrX"]]', matches: 2 }],
+    ['chr missing in a number', filterRequest('contig', 12), { cause: 'chr_prefix', instead: '["contig","chr12"]', matches: 2 }],
+    ['M and MT', filterRequest('chrom', 'chrM'), { cause: 'chr_prefix', instead: '["chrom","MT"]', matches: 1 }],
+    ['MT and M', filterRequest('contig', 'MT'), { cause: 'chr_prefix', instead: '["contig","chrM"]', matches: 1 }],
     ['chr in a query string', { query: 'chrom:chr12' }, { cause: 'chr_prefix', instead: 'chrom:"12"', matches: 2 }],
-    ['letter case of an exact value', filter('significance__exact', 'benign'), { cause: 'letter_case', instead: '["significance__iexact","benign"]', matches: 2, values: ['Benign'] }],
-    ['letter case of a part', filter('significance__contains', 'PATHO'), { cause: 'letter_case', instead: '["significance__regexp","(?is).*PATHO.*"]', matches: 1, values: ['Likely_pathogenic'] }],
-    ['letter case of a beginning', filter('gene__prefix', 'erbb'), { cause: 'letter_case', matches: 1, values: ['ERBB2'] }],
-    ['letter case of a pattern', filter('gene__regexp', 'brca[12]'), { cause: 'letter_case', instead: '["gene__regexp","(?i)brca[12]"]', matches: 1 }],
-    ['a pattern of a part', filter('gene__regexp', 'RCA'), { cause: 'part_of_value', instead: '["gene__regexp","(?s).*(?:RCA).*"]', matches: 1, values: ['BRCA1'] }],
-    ['spaces around the value', filter('chrom', ' 12 '), { cause: 'spaces', instead: '["chrom","12"]', matches: 2 }],
-    ['spaces around the stored value', filter('code', 'a12'), { cause: 'spaces', matches: 1, values: [' A12'] }],
-    ['quotation marks', filter('chrom', '"12"'), { cause: 'quotes', instead: '["chrom","12"]', matches: 2 }],
-    ['words joined by other characters', filter('significance', 'likely pathogenic'), { cause: 'separators', matches: 1, values: ['Likely_pathogenic'] }],
-    ['another form of a number', filter('dose', '1.5'), { cause: 'number_format', matches: 1, values: ['1.50'] }],
-    ['a number with commas', filter('dose', '1,000'), { cause: 'number_format', instead: '["dose","1000"]', matches: 1 }],
-    ['an alias of a gene', filter('gene', 'her2'), { cause: 'gene_name', instead: '["gene","ERBB2"]', matches: 1 }],
+    ['letter case of an exact value', filterRequest('significance__exact', 'benign'), { cause: 'letter_case', instead: '["significance__iexact","benign"]', matches: 2, values: ['Benign'] }],
+    ['letter case of a part', filterRequest('significance__contains', 'PATHO'), { cause: 'letter_case', instead: '["significance__regexp","(?is).*PATHO.*"]', matches: 1, values: ['Likely_pathogenic'] }],
+    ['letter case of a beginning', filterRequest('gene__prefix', 'erbb'), { cause: 'letter_case', matches: 1, values: ['ERBB2'] }],
+    ['letter case of a pattern', filterRequest('gene__regexp', 'brca[12]'), { cause: 'letter_case', instead: '["gene__regexp","(?i)brca[12]"]', matches: 1 }],
+    ['a pattern of a part', filterRequest('gene__regexp', 'RCA'), { cause: 'part_of_value', instead: '["gene__regexp","(?s).*(?:RCA).*"]', matches: 1, values: ['BRCA1'] }],
+    ['spaces around the value', filterRequest('chrom', ' 12 '), { cause: 'spaces', instead: '["chrom","12"]', matches: 2 }],
+    ['spaces around the stored value', filterRequest('code', 'a12'), { cause: 'spaces', matches: 1, values: [' A12'] }],
+    ['quotation marks', filterRequest('chrom', '"12"'), { cause: 'quotes', instead: '["chrom","12"]', matches: 2 }],
+    ['words joined by other characters', filterRequest('significance', 'likely pathogenic'), { cause: 'separators', matches: 1, values: ['Likely_pathogenic'] }],
+    ['another form of a number', filterRequest('dose', '1.5'), { cause: 'number_format', matches: 1, values: ['1.50'] }],
+    ['a number with commas', filterRequest('dose', '1,000'), { cause: 'number_format', instead: '["dose","1000"]', matches: 1 }],
+    ['an alias of a gene', filterRequest('gene', 'her2'), { cause: 'gene_name', instead: '["gene","ERBB2"]', matches: 1 }],
     ['an alias of a gene in a query string', { query: 'gene:MLL' }, { cause: 'gene_name', instead: 'gene:"KMT2A"', matches: 1 }],
-    ['a part of a value', filter('gene', 'BRCA'), { cause: 'part_of_value', instead: '["gene__contains","BRCA"]', matches: 1, values: ['BRCA1'] }],
-    ['something inside of values, not at their beginning', filter('gene__prefix', 'RCA1'), { cause: 'part_of_value', instead: '["gene__contains","RCA1"]', matches: 1 }],
-    ['the beginning of a word', filter('note', 'diabet'), { cause: 'part_of_value', instead: '{"query":"note:diabet*"}', matches: 1 }],
+    ['a part of a value', filterRequest('gene', 'BRCA'), { cause: 'part_of_value', instead: '["gene__contains","BRCA"]', matches: 1, values: ['BRCA1'] }],
+    ['something inside of values, not at their beginning', filterRequest('gene__prefix', 'RCA1'), { cause: 'part_of_value', instead: '["gene__contains","RCA1"]', matches: 1 }],
+    ['the beginning of a word', filterRequest('note', 'diabet'), { cause: 'part_of_value', instead: '{"query":"note:diabet*"}', matches: 1 }],
     ['the beginning of a word in a query string', { query: 'diabet' }, { cause: 'part_of_value', instead: '*diabet*', matches: 1 }],
-    ['the nearest numbers', filter('pos', 150), { cause: 'nearest_values', values: [100, 205], hint: 'The nearest values of pos are 100 and 205.' }],
-    ['the nearest numbers around a range', filter('af__range', [0.3, 0.8]), { cause: 'nearest_values', values: [0.2, 0.9] }],
-    ['the nearest numbers of lists', filter('depths', 15), { cause: 'nearest_values', values: [10, 20] }],
-    ['the nearest dates', filter('seen', '2016-12-24'), { cause: 'nearest_values', values: ['2016-05-01', '2017-05-01'] }],
-    ['a number out of range', filter('pos__gte', 1000), { cause: 'out_of_range', values: [7, 205], hint: 'The values of pos range from 7 to 205.' }],
-    ['a date out of range', filter('seen__lt', '2010-01-01'), { cause: 'out_of_range', values: ['2016-05-01', '2018-05-01'] }],
-    ['a misspelled value', filter('gene', 'BCRA1'), { cause: 'similar_values', values: ['BRCA1'] }],
-    ['a misspelled value in a list', filter('tags', 'grean'), { cause: 'similar_values', values: ['green'] }],
-    ['a value similar to none', filter('code', 'completely different'), { cause: 'no_such_value', values: [' A12', 'B7', 'C9'] }],
-    ['a term similar to none', filter('note', 'tuberculosis'), { cause: 'no_such_value', hint: 'No value of note matches or is similar.' }],
+    ['the nearest numbers', filterRequest('pos', 150), { cause: 'nearest_values', values: [100, 205], hint: 'The nearest values of pos are 100 and 205.' }],
+    ['the nearest numbers around a range', filterRequest('af__range', [0.3, 0.8]), { cause: 'nearest_values', values: [0.2, 0.9] }],
+    ['the nearest numbers of lists', filterRequest('depths', 15), { cause: 'nearest_values', values: [10, 20] }],
+    ['the nearest dates', filterRequest('seen', '2016-12-24'), { cause: 'nearest_values', values: ['2016-05-01', '2017-05-01'] }],
+    ['a number out of range', filterRequest('pos__gte', 1000), { cause: 'out_of_range', values: [7, 205], hint: 'The values of pos range from 7 to 205.' }],
+    ['a date out of range', filterRequest('seen__lt', '2010-01-01'), { cause: 'out_of_range', values: ['2016-05-01', '2018-05-01'] }],
+    ['a misspelled value', filterRequest('gene', 'BCRA1'), { cause: 'similar_values', values: ['BRCA1'] }],
+    ['a misspelled value in a list', filterRequest('tags', 'grean'), { cause: 'similar_values', values: ['green'] }],
+    ['a value similar to none', filterRequest('code', 'completely different'), { cause: 'no_such_value', values: [' A12', 'B7', 'C9'] }],
+    ['a term similar to none', filterRequest('note', 'tuberculosis'), { cause: 'no_such_value', hint: 'No value of note matches or is similar.' }],
     ['a term similar to none in any field', { query: 'tuberculosis' }, { cause: 'no_such_value', hint: 'No value of gene, chrom, contig, build, variant and 8 more fields matches or is similar.' }],
     ['a misspelled value in any field', { query: 'BCRA1' }, { cause: 'similar_values', hint: 'gene has similar values.', values: ['BRCA1'] }],
-    ['a field without values', filter('nothing', 'x'), { cause: 'no_values', hint: 'No record has a value of nothing.' }],
+    ['a field without values', filterRequest('nothing', 'x'), { cause: 'no_values', hint: 'No record has a value of nothing.' }],
     ['an unknown field', { query: 'genes:BRCA1' }, { cause: 'unknown_field', values: ['gene'] }],
     ['a value that is impossible for the type of the field', { query: 'pos:many' }, { cause: 'impossible' }],
-    ['a missing value that never is', filter('gene', null), { cause: 'none_missing' }],
+    ['a missing value that never is', filterRequest('gene', null), { cause: 'none_missing' }],
     ['a negation of everything', { filters: [{ not: ['pos__gte', 0] }] }, { path: 'filters[0]', cause: 'excludes_all' }],
     ['positions that count from 0', { filters: [['genomic_coordinates.start', 99], ['genomic_coordinates.stop', 100]] }, { cause: 'off_by_one', instead: '["genomic_coordinates.start",100]', matches: 1, left: 1 }],
     ['positions that count from 0, both', { filters: [['genomic_coordinates.start', 204], ['genomic_coordinates.stop', 209]] }, { cause: 'off_by_one', instead: '["genomic_coordinates.start",205], ["genomic_coordinates.stop",210]', left: 1 }],
@@ -127,17 +130,17 @@ describe('an empty answer has a cause that the records confirm:', () => {
     ['conditions that never hold together', { filters: [['chrom', '12'], ['gene', 'BRCA1'], ['pos__gt', 0]] }, { path: 'filters[1]', cause: 'never_together', hint: 'No record satisfies both this and ["chrom","12"] (filters[0]).', values: ['filters[0]'] }],
     ['the condition that excludes the last matches', { filters: [['chrom', '12'], ['pos__lt', 50]] }, { path: 'filters[1]', cause: 'removes_last', left: 2, values: [100, 205], hint: 'Without this condition, 2 records would match. Their values of pos range from 100 to 205.' }],
   ])('%s', async (_, body, expected) => {
-    expect(await causes(body)).toContainEqual(expect.objectContaining(expected));
+    expect(await explainCauses(body)).toContainEqual(expect.objectContaining(expected));
   }); // prettier-ignore
 
   test('three conditions of which any two match together', async () => {
     const filters = [['stars__lte', 1], ['pmid', '200'], ['af__gt', 0.3]]; // prettier-ignore
-    const found = await causes({ filters: [{ or: [{ and: filters }] }] }, sixDataset);
+    const found = await explainCauses({ filters: [{ or: [{ and: filters }] }] }, sixRecordDataset);
     expect(found.map(({ cause }) => cause)).toContain('never_together');
   });
 
   test('alternatives and nested conditions: only those that match nothing are causes', async () => {
-    const found = await causes({
+    const found = await explainCauses({
       filters: [{ or: [['chrom', 'chr12'], { and: [['pos__gt', 0], ['gene', 'BRCA']] }] }, ['pos__gt', 0]],
     }); // prettier-ignore
     expect(found.map(({ path, cause }) => [path, cause])).toEqual([
@@ -147,15 +150,15 @@ describe('an empty answer has a cause that the records confirm:', () => {
   });
 
   test('a dataset without records', async () => {
-    const emptyDataset = await bench.dataset(columns, []);
-    expect(await causes(filter('gene', 'x'), emptyDataset)).toEqual([
+    const emptyDataset = await engineFixture.dataset(columns, []);
+    expect(await explainCauses(filterRequest('gene', 'x'), emptyDataset)).toEqual([
       expect.objectContaining({ cause: 'no_records' }),
     ]);
   });
 
   test('a search that takes too long ends, and one whose client has left fails (Q9)', async () => {
     const request = parseQuery(
-      { ...filter('gene', 'x'), explain: true },
+      { ...filterRequest('gene', 'x'), explain: true },
       randomDataset.fields,
       genes,
     );
@@ -180,7 +183,7 @@ describe('an empty answer has a cause that the records confirm:', () => {
     await expect(search('canceled')).rejects.toMatchObject({ code: 'canceled' });
     const options = { signal: AbortSignal.abort() };
     const run = runQuery(
-      bench.engine,
+      engineFixture.engine,
       randomDataset.snapshot,
       randomDataset.fields,
       request,
@@ -190,7 +193,9 @@ describe('an empty answer has a cause that the records confirm:', () => {
   });
 
   test('an answer that is not empty has no causes', async () => {
-    const { explain } = await explainQuery(bench, randomDataset, { filters: [['chrom', '12']] });
+    const { explain } = await explainQuery(engineFixture, randomDataset, {
+      filters: [['chrom', '12']],
+    });
     expect(explain).not.toHaveProperty('causes');
   });
 });

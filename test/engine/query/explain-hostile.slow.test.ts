@@ -4,20 +4,20 @@ import { countNodes } from '../../../engine/query/explain/counts.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
 import { newStatement } from '../../../engine/query/sql/statement.js';
-import { openBench, type Bench, type Dataset } from './dataset.js';
+import { openEngineFixture, type EngineFixture, type TestDataset } from './dataset.js';
 import { hostileTexts } from './hostile.js';
 import { sixRecords } from './six-records.js';
 
-let bench: Bench;
-let dataset: Dataset;
+let engineFixture: EngineFixture;
+let dataset: TestDataset;
 beforeAll(async () => {
-  bench = await openBench();
-  dataset = await sixRecords(bench);
+  engineFixture = await openEngineFixture();
+  dataset = await sixRecords(engineFixture);
 });
-afterAll(() => bench.close());
+afterAll(() => engineFixture.close());
 
-/** Requests with hostile text in every part that an explanation repeats. */
-const requests: Readonly<Record<string, (text: string) => object>> = {
+/** Requests with a hostile text in every part that an explanation repeats. */
+const hostileRequests: Readonly<Record<string, (text: string) => object>> = {
   value: (text) => ({ filters: [['gene', text]] }),
   'list value': (text) => ({ filters: [['significance__in', [text, `x${text}`]]] }),
   pattern: (text) => ({ filters: [['gene__regexp', text]] }),
@@ -29,20 +29,20 @@ const requests: Readonly<Record<string, (text: string) => object>> = {
   entity: (text) => ({ entities: [['variant', text]] }),
 }; // prettier-ignore
 
-test.each(Object.keys(requests))('hostile text as %s is explained as text (Q1)', async (part) => {
-  const body = requests[part]!;
-  // A quarter of the strings in each part: an empty answer is searched for its causes, which takes a dozen statements.
-  const number = Object.keys(requests).indexOf(part);
+test.each(Object.keys(hostileRequests))('hostile text as %s is explained as text (Q1)', async (part) => {
+  const body = hostileRequests[part]!;
+  // Only a quarter of the texts is used in each part: explaining an empty answer takes a dozen statements.
+  const number = Object.keys(hostileRequests).indexOf(part);
   const waitingTexts = hostileTexts.filter((_, i) => (i + number) % 4 === 0);
   await Promise.all(
     Array.from({ length: 4 }, async () => {
       for (let text = waitingTexts.pop(); text !== undefined; text = waitingTexts.pop())
-        await attack(text, body(text));
+        await explainHostileText(text, body(text));
     }),
   );
 }); // prettier-ignore
 
-async function attack(text: string, body: object): Promise<void> {
+async function explainHostileText(text: string, body: object): Promise<void> {
   try {
     const request = parseQuery({ ...body, explain: true }, dataset.fields);
     const statements: string[] = [];
@@ -50,9 +50,14 @@ async function attack(text: string, body: object): Promise<void> {
       statements.push(sql);
       return [];
     });
-    // Short words may be part of the statement anyway.
+    // A short text may occur in the statement anyway.
     if (text.length > 18) expect(statements.join('')).not.toContain(text);
-    const { explain } = await runQuery(bench.engine, dataset.snapshot, dataset.fields, request);
+    const { explain } = await runQuery(
+      engineFixture.engine,
+      dataset.snapshot,
+      dataset.fields,
+      request,
+    );
     JSON.parse(explain!);
   } catch (error) {
     if (!(error instanceof AppError))

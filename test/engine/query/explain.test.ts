@@ -3,40 +3,52 @@ import { budgets } from '../../../engine/core/budgets.js';
 import { recordTest } from '../../../engine/query/predicate/prune.js';
 import { parseExportParams, parseQuery } from '../../../engine/query/request/request.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
-import { column, engines, openBench, type Bench, type Dataset, type TestRow } from './dataset.js';
-import { confirm, explainQuery, type Explained, type ExplainedNode } from './explained.js';
+import {
+  column,
+  enginesUnderTest,
+  openEngineFixture,
+  type EngineFixture,
+  type TestDataset,
+  type TestRow,
+} from './dataset.js';
+import {
+  confirmCauses,
+  explainQuery,
+  type ExplainAnswer,
+  type ExplainedNode,
+} from './explained.js';
 import { naiveFields, naiveQuery, type NaiveField, type NaiveFilter } from './naive.js';
-import { plainFilters } from './random-filter.js';
-import { randomMade } from './random-records.js';
-import { store } from './property-check.js';
+import { randomPlainFilters } from './random-filter.js';
+import { randomDataset } from './random-records.js';
+import { storeGenerated } from './property-check.js';
 import { Random } from './random.js';
 import { sixRecords } from './six-records.js';
 import { seed } from '../../seed.js';
 
-const cases = Number(process.env['STRANDLAKE_CASES'] ?? 240);
+const caseCount = Number(process.env['STRANDLAKE_CASES'] ?? 240);
 
-let bench: Bench;
-let sixDataset: Dataset;
+let engineFixture: EngineFixture;
+let sixRecordDataset: TestDataset;
 beforeAll(async () => {
-  bench = await openBench();
-  sixDataset = await sixRecords(bench);
+  engineFixture = await openEngineFixture();
+  sixRecordDataset = await sixRecords(engineFixture);
 });
-afterAll(() => bench.close());
+afterAll(() => engineFixture.close());
 
-/** A node of the explanation, abbreviated: condition, matches, left, and child nodes. */
+/** A node of an explanation, abbreviated: condition, matches, records left, and child nodes. */
 type ShortNode = readonly [string, number, number, ...ShortNode[]];
-const shortForm = ({ condition, matches, left, nodes = [] }: ExplainedNode): ShortNode => [
+const toShortNode = ({ condition, matches, left, nodes = [] }: ExplainedNode): ShortNode => [
   condition,
   matches,
   left,
-  ...nodes.map(shortForm),
+  ...nodes.map(toShortNode),
 ];
-const tree = async (body: object): Promise<readonly ShortNode[]> =>
-  (await explainQuery(bench, sixDataset, body)).explain.nodes.map(shortForm);
+const explainTree = async (body: object): Promise<readonly ShortNode[]> =>
+  (await explainQuery(engineFixture, sixRecordDataset, body)).explain.nodes.map(toShortNode);
 
 describe('explain counts the records that each condition matches, and those that remain after it', () => {
   test('filters, in their order', async () => {
-    expect(await tree({ filters: [['stars__gte', 1], ['pmid', '100'], ['af__lt', 0.01]] })).toEqual([
+    expect(await explainTree({ filters: [['stars__gte', 1], ['pmid', '100'], ['af__lt', 0.01]] })).toEqual([
       ['["stars__gte",1]', 5, 5],
       ['["pmid","100"]', 2, 2],
       ['["af__lt",0.01]', 1, 1],
@@ -59,7 +71,7 @@ describe('explain counts the records that each condition matches, and those that
       },
       { not: ['pmid', '200'] },
     ];
-    expect(await tree({ filters })).toEqual([
+    expect(await explainTree({ filters })).toEqual([
       ['["stars__lte",3]', 5, 5],
       ['or', 2, 2,
         ['["gene","TTN"]', 1, 1],
@@ -75,7 +87,7 @@ describe('explain counts the records that each condition matches, and those that
       entities: [['gene', 'brca1'], ['gene', 'BRCA2'], ['literature', 100]],
       genome_build: 'grch37',
     }; // prettier-ignore
-    expect(await tree(body)).toEqual([
+    expect(await explainTree(body)).toEqual([
       ['["stars__gt",0]', 5, 5],
       ['and', 3, 3,
         ['or', 4, 4, ['gene:BRCA*', 3, 3], ['gene:TTN', 1, 1]],
@@ -95,16 +107,16 @@ describe('explain counts the records that each condition matches, and those that
     ['bogus:1', [['bogus:1', 0, 0]]],
     ['*', [['*', 6, 6]]],
   ])('the query string %s', async (query, expected) => {
-    expect(await tree({ query })).toEqual(expected);
+    expect(await explainTree({ query })).toEqual(expected);
   }); // prettier-ignore
 
   test('nothing asked is no node, and the answer beside it stays the same', async () => {
-    const { explain } = await explainQuery(bench, sixDataset, {});
+    const { explain } = await explainQuery(engineFixture, sixRecordDataset, {});
     expect(explain).toMatchObject({ records: 6, nodes: [] });
     for (const body of [{}, { filters: [['stars', 1]], facets: ['pmid'], limit: 1 }, { query: 'cancer' }]) {
       const run = async (more: object): Promise<object> => {
-        const request = parseQuery({ ...body, ...more }, sixDataset.fields);
-        return runQuery(bench.engine, sixDataset.snapshot, sixDataset.fields, request);
+        const request = parseQuery({ ...body, ...more }, sixRecordDataset.fields);
+        return runQuery(engineFixture.engine, sixRecordDataset.snapshot, sixRecordDataset.fields, request);
       };
       const plainAnswer = await run({});
       expect(plainAnswer).not.toHaveProperty('explain');
@@ -118,7 +130,7 @@ describe('explain counts the records that each condition matches, and those that
 
   test('a long list and a long text are shortened', async () => {
     const values = Array.from({ length: 5_000 }, (_, i) => `g${i}`);
-    const { explain } = await explainQuery(bench, sixDataset, {
+    const { explain } = await explainQuery(engineFixture, sixRecordDataset, {
       filters: [['gene__in', [...values, 'TTN']], ['abstract__contains', 'x'.repeat(9_000)]],
     }); // prettier-ignore
     expect(explain.nodes[0]).toMatchObject({ matches: 1, left: 1 });
@@ -131,8 +143,10 @@ describe('explain counts the records that each condition matches, and those that
       'stars__gte',
       i - 1,
     ]);
-    const { explain } = await explainQuery(bench, sixDataset, { filters: [{ and: wideFilter }] });
-    // The six records have 0, 1, 1, 2, 3 and 4 stars.
+    const { explain } = await explainQuery(engineFixture, sixRecordDataset, {
+      filters: [{ and: wideFilter }],
+    });
+    // The six example records have 0, 1, 1, 2, 3 and 4 stars.
     const lefts = explain.nodes[0]!.nodes!.map(({ left }) => left);
     expect([lefts.length, ...lefts.slice(0, 8)]).toEqual([
       wideFilter.length,
@@ -148,7 +162,8 @@ describe('explain counts the records that each condition matches, and those that
     let deepFilter: unknown = ['gene', 'TTN'];
     for (let i = 1; i < budgets.filterDepth; i += 1)
       deepFilter = i % 2 ? { not: [deepFilter] } : { or: [deepFilter] };
-    let [node] = (await explainQuery(bench, sixDataset, { filters: [deepFilter] })).explain.nodes;
+    let [node] = (await explainQuery(engineFixture, sixRecordDataset, { filters: [deepFilter] }))
+      .explain.nodes;
     for (let i = budgets.filterDepth - 1; i > 0; i -= 1) {
       const negations = Math.floor((i + 1) / 2);
       expect(node!.matches).toBe(negations % 2 ? 5 : 1);
@@ -159,7 +174,7 @@ describe('explain counts the records that each condition matches, and those that
 
   test('steps that were needed have their times', async () => {
     const steps = async (body: object): Promise<readonly string[]> => {
-      const { explain } = await explainQuery(bench, sixDataset, {
+      const { explain } = await explainQuery(engineFixture, sixRecordDataset, {
         filters: [['stars', 1]],
         ...body,
       });
@@ -171,25 +186,25 @@ describe('explain counts the records that each condition matches, and those that
   });
 
   test('what columns in memory answered, they count, words of texts included', async () => {
-    const columns = await openBench(0);
+    const columns = await openEngineFixture(0);
     try {
       const rows = [{ title: 'breast cancer' }, { title: 'cancer of the skin' }, { title: null }];
       const textDataset = await columns.dataset([column('title', 'text')], [rows]);
       const body = { query: 'title:cancer AND title:breast', ordering: ['_id'] };
       const { explain } = await explainQuery(columns, textDataset, body);
       expect(explain.plan.map(({ executor }) => executor)).toContain('memory');
-      expect(explain.nodes.map(shortForm)).toEqual([['and', 1, 1, ['title:cancer', 2, 2], ['title:breast', 1, 1]]]); // prettier-ignore
+      expect(explain.nodes.map(toShortNode)).toEqual([['and', 1, 1, ['title:cancer', 2, 2], ['title:breast', 1, 1]]]); // prettier-ignore
     } finally {
       await columns.close();
     }
   });
 
   test('both executors are explained alike, but for the plan', async () => {
-    const columns = await openBench(0);
+    const columns = await openEngineFixture(0);
     try {
       const body = { filters: [{ or: [['stars', 1], ['gene', 'TTN']] }], facets: ['gene'] }; // prettier-ignore
       const quickExplanation = await explainQuery(columns, await sixRecords(columns), body);
-      const slow = await explainQuery(bench, sixDataset, body);
+      const slow = await explainQuery(engineFixture, sixRecordDataset, body);
       const { steps: _, plan, access, ...rest } = quickExplanation.explain;
       expect(access).toEqual({ filters: 0, pages: 0, columns: 2 });
       const { steps: __, plan: bySql, ...others } = slow.explain;
@@ -204,13 +219,13 @@ describe('explain counts the records that each condition matches, and those that
   });
 
   test.each([true, 'true', 'True'])('asked for with %j', (explain) => {
-    expect(parseQuery({ explain }, sixDataset.fields).explain).toBeDefined();
+    expect(parseQuery({ explain }, sixRecordDataset.fields).explain).toBeDefined();
   });
   test.each([false, 'false', null, '', undefined])('not asked for with %j', (explain) => {
-    expect(parseQuery({ explain }, sixDataset.fields)).not.toHaveProperty('explain');
+    expect(parseQuery({ explain }, sixRecordDataset.fields)).not.toHaveProperty('explain');
   });
   test.each([1, 0, 'yes', {}, [], [true]])('refuses %j', (explain) => {
-    expect(() => parseQuery({ explain, limit: 'x' }, sixDataset.fields)).toThrow(
+    expect(() => parseQuery({ explain, limit: 'x' }, sixRecordDataset.fields)).toThrow(
       expect.objectContaining({
         fields: {
           explain: [expect.stringMatching(/^Expected true or false, not /)],
@@ -220,29 +235,31 @@ describe('explain counts the records that each condition matches, and those that
     );
   });
   test('an export is not explained', () => {
-    expect(() => parseExportParams({ explain: true }, sixDataset.fields)).toThrow('Not supported');
-    expect(parseExportParams({ explain: false }, sixDataset.fields)).toBeDefined();
+    expect(() => parseExportParams({ explain: true }, sixRecordDataset.fields)).toThrow(
+      'Not supported',
+    );
+    expect(parseExportParams({ explain: false }, sixRecordDataset.fields)).toBeDefined();
   });
 });
 
 describe('segments', () => {
   test('those whose statistics rule out a match are skipped', async () => {
-    const segments = async (body: object): Promise<Explained['segments']> =>
-      (await explainQuery(bench, sixDataset, body)).explain.segments;
+    const segments = async (body: object): Promise<ExplainAnswer['segments']> =>
+      (await explainQuery(engineFixture, sixRecordDataset, body)).explain.segments;
     expect(await segments({})).toEqual({
       total: 2,
       touched: 2,
       skipped: 0,
       rows: 6,
-      paths: sixDataset.snapshot.segments.map(({ path }) => path),
+      paths: sixRecordDataset.snapshot.segments.map(({ path }) => path),
       more: 0,
     });
-    // r1 and r2 are in the first, the others in the second.
+    // r1 and r2 are in the first segment, the other records in the second.
     expect(await segments({ filters: [['date_created__gte', '2017-01-01']] })).toMatchObject({
       touched: 1,
       skipped: 1,
       rows: 4,
-      paths: [sixDataset.snapshot.segments[1]!.path],
+      paths: [sixRecordDataset.snapshot.segments[1]!.path],
     });
     expect(await segments({ filters: [['gene__exact', 'ZZZ']] })).toMatchObject({ touched: 1 });
     expect(await segments({ filters: [['pmid', '99']] })).toMatchObject({ touched: 0, rows: 0 });
@@ -250,21 +267,21 @@ describe('segments', () => {
   });
 });
 
-test.each(engines)(
-  `%s: counts what a loop over the records does, and skips no segment with a match (${cases} cases, STRANDLAKE_SEED=${seed}) (Q6)`,
+test.each(enginesUnderTest)(
+  `%s: counts what a loop over the records does, and skips no segment with a match (${caseCount} cases, STRANDLAKE_SEED=${seed}) (Q6)`,
   async (_, threads) => {
     const random = new Random(seed);
-    const ownBench = await openBench(threads);
-    for (let done = 0; done < cases; done += 20) {
-      const madeData = randomMade(random);
+    const ownBench = await openEngineFixture(threads);
+    for (let done = 0; done < caseCount; done += 20) {
+      const madeData = randomDataset(random);
       const { columns } = madeData;
       const segments = madeData.segments.map(({ rows }) => rows);
-      const dataset = await store(ownBench, madeData);
+      const dataset = await storeGenerated(ownBench, madeData);
       const knownFields = naiveFields(columns);
       for (let i = 0; i < 20; i += 1) {
-        const filters = plainFilters(random, madeData);
+        const filters = randomPlainFilters(random, madeData);
         try {
-          await compare(ownBench, dataset, segments, knownFields, filters);
+          await compareWithNaive(ownBench, dataset, segments, knownFields, filters);
         } catch (error) {
           const caseText = JSON.stringify(
             { case: done + i, columns, filters },
@@ -278,9 +295,9 @@ test.each(engines)(
   },
 );
 
-async function compare(
-  own: Bench,
-  dataset: Dataset,
+async function compareWithNaive(
+  own: EngineFixture,
+  dataset: TestDataset,
   segments: readonly (readonly TestRow[])[],
   known: readonly NaiveField[],
   filters: readonly NaiveFilter[],
@@ -290,7 +307,7 @@ async function compare(
   const { explain, total } = await explainQuery(own, dataset, { filters, limit: 0 });
   expect(total).toBe(count(...filters));
   expect(explain.causes === undefined).toBe(total > 0);
-  await confirm(own, dataset, explain);
+  await confirmCauses(own, dataset, explain);
   const visit = (
     nodes: readonly ExplainedNode[],
     wanted: readonly NaiveFilter[],

@@ -5,7 +5,7 @@ import type { Hint } from '../../../engine/query/explain/hints.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
 import type { GeneNames } from '../../../engine/query/request/entities.js';
-import type { Bench, Dataset } from './dataset.js';
+import type { EngineFixture, TestDataset } from './dataset.js';
 
 /** A condition in the `explain` member of an answer. */
 export interface ExplainedNode {
@@ -28,7 +28,7 @@ export interface Cause {
 }
 
 /** The `explain` member of an answer. */
-export interface Explained {
+export interface ExplainAnswer {
   readonly records: number;
   readonly nodes: readonly ExplainedNode[];
   readonly hints?: readonly Hint[];
@@ -46,23 +46,23 @@ export interface Explained {
   readonly plan: readonly PlanStep[];
 }
 
-/** The explanation of a query. */
+/** Returns the explanation of a query. */
 export async function explainQuery(
-  bench: Bench,
-  { snapshot, fields }: Dataset,
+  bench: EngineFixture,
+  { snapshot, fields }: TestDataset,
   body: object,
   genes?: GeneNames,
-): Promise<{ readonly explain: Explained; readonly total: number }> {
+): Promise<{ readonly explain: ExplainAnswer; readonly total: number }> {
   const request = parseQuery({ ...body, explain: true }, fields, genes);
   const { explain, total } = await runQuery(bench.engine, snapshot, fields, request);
-  return { explain: JSON.parse(explain!) as Explained, total };
+  return { explain: JSON.parse(explain!) as ExplainAnswer, total };
 }
 
-/** Runs the corrected condition of every cause, and compares the count of its matches with the cause's. */
-export async function confirm(
-  bench: Bench,
-  { snapshot, fields }: Dataset,
-  explain: Explained,
+/** Runs the corrected condition of every cause, and expects as many matches as the cause says. */
+export async function confirmCauses(
+  bench: EngineFixture,
+  { snapshot, fields }: TestDataset,
+  explain: ExplainAnswer,
   genes?: GeneNames,
 ): Promise<void> {
   for (const { instead, matches, left, path } of explain.causes ?? []) {

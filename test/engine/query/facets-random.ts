@@ -1,21 +1,21 @@
 import {
   isNumeric,
-  namedFields,
+  unambiguousFields,
   valuesOf,
-  type MadeDataset,
+  type GeneratedDataset,
   type NaiveField,
 } from './naive-fields.js';
 import type { Random } from './random.js';
 
-type Options = Record<string, unknown>;
+type FacetOptions = Record<string, unknown>;
 
-/** A tree of facets: of any kind, with any options, under any that has buckets. */
-export function randomFacets(random: Random, made: MadeDataset, depth = 1): Options {
-  const fields = namedFields(made.columns).filter(({ column: { type } }) => !['text', 'blob', 'object', 'json'].includes(type)); // prettier-ignore
-  const list = random.shuffled(fields).slice(0, 1 + random.below(depth === 1 ? 4 : 2));
+/** Returns a random tree of facets: of any kind, with any options, nested under facets that have buckets. */
+export function randomFacets(random: Random, made: GeneratedDataset, depth = 1): FacetOptions {
+  const fields = unambiguousFields(made.columns).filter(({ column: { type } }) => !['text', 'blob', 'object', 'json'].includes(type)); // prettier-ignore
+  const list = random.shuffled(fields).slice(0, 1 + random.integerBelow(depth === 1 ? 4 : 2));
   return Object.fromEntries(
     list.map((field) => {
-      const options = optionsOf(random, made, field);
+      const options = randomFacetOptions(random, made, field);
       const type = options['facet_type'] ?? (isNumeric(field.column.type) ? 'stats' : 'terms');
       const hasBuckets = type === 'terms' || type === 'histogram';
       const isNested = hasBuckets && depth < 5 && random.chance(0.5);
@@ -25,30 +25,31 @@ export function randomFacets(random: Random, made: MadeDataset, depth = 1): Opti
   );
 }
 
-function optionsOf(
+function randomFacetOptions(
   random: Random,
-  made: MadeDataset,
+  made: GeneratedDataset,
   { path, column: { type } }: NaiveField,
-): Options {
+): FacetOptions {
   const limit = random.pick([{}, { limit: 0 }, { limit: 1 }, { limit: 2 }, { limit: '3' }]);
   const terms = { facet_type: 'terms', ...limit };
   const count = { facet_type: 'count' };
-  if (type === 'string' || type === 'boolean') return random.pick<Options>([limit, terms, count]);
+  if (type === 'string' || type === 'boolean')
+    return random.pick<FacetOptions>([limit, terms, count]);
   if (type === 'date') {
     const interval = random.pick(['year', 'quarter', 'month', 'week', 'day', 'hour', 'minute', 'second']); // prettier-ignore
-    return random.pick<Options>([
+    return random.pick<FacetOptions>([
       limit, terms, count, { facet_type: 'histogram', interval }, { facet_type: 'histogram' },
     ]); // prettier-ignore
   }
-  const linear = { facet_type: 'histogram', interval: random.pick(intervals) };
+  const linear = { facet_type: 'histogram', interval: random.pick(histogramIntervals) };
   const log = { facet_type: 'histogram', scale: 'log', interval: random.pick([1, '0.5', 0.1, 2, 0.3, '10', 0.01]) }; // prettier-ignore
   const plainOptions = [terms, count, linear, linear, log, { facet_type: 'histogram' }, { facet_type: 'histogram', scale: 'log' }]; // prettier-ignore
-  // Sums of the largest doubles are no doubles.
+  // Statistics are not requested for very large values, because their sums may exceed the range of doubles.
   const values = made.segments.flatMap(({ rows }) => rows.flatMap((row) => valuesOf(row, path)));
   if (values.some((value) => typeof value === 'number' && Math.abs(value) > 1e30))
-    return random.pick<Options>(plainOptions);
+    return random.pick<FacetOptions>(plainOptions);
   const percents = random.pick([[50], [0, 25, 99.9, 100], [12.5, 50], '75']);
-  return random.pick<Options>([
+  return random.pick<FacetOptions>([
     ...plainOptions,
     {},
     { facet_type: 'stats', extended: true },
@@ -58,6 +59,6 @@ function optionsOf(
   ]);
 }
 
-const intervals = [
+const histogramIntervals = [
   1, 2, 100, '1000000', 0.05, '0.05', 0.1, '0.3', 2.5, '1e-3', 1e-7, '7.25', 1.5e3, 0.000123, '1000000000.5', '1e3', 3, 9007199254740993n, '1e-15', '.5', '+4.', 4000000000000000000n,
 ]; // prettier-ignore

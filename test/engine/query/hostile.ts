@@ -1,6 +1,6 @@
-/** Texts that have broken out of statements, paths, templates and objects; for every place that takes text. */
+/** Texts that break careless handling of statements, paths, templates and objects, to be used wherever text is accepted. */
 export const hostileTexts: readonly string[] = [
-  quotes(),
+  quoteInjections(),
   ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf', '__defineGetter__'],
   ['_id', '_commit', 'file_index', 'file_row_number', 'filename', 'rowid', 'r', 'r.*', '*', 'v', 'n', 'k', '$1', '?'],
   ['%', '_', '%%', '\\', '\\\\', '\\0', '\u0000', 'a\u0000b', '\u202e', '\u200b', '\ufeff', '\ud800', '😀', '\n', '\r\n', '\t'],
@@ -11,7 +11,7 @@ export const hostileTexts: readonly string[] = [
   ['null', 'true', 'NaN', 'Infinity', '1e999', '0x10', '1_000', '-0', '9223372036854775808', '1;1'],
 ].flat(); // prettier-ignore
 
-function quotes(): string[] {
+function quoteInjections(): string[] {
   const ends = ["'", '"', '`', "''", '""', "\\'", '$$', ')', '))', ']', '}', "')", '")', '*/'];
   const then = [
     '; DROP TABLE x',

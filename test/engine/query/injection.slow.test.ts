@@ -8,20 +8,26 @@ import { duckdbDialect } from '../../../engine/query/sql/duckdb.js';
 import { parseExportParams, parseQuery } from '../../../engine/query/request/request.js';
 import { lookupRecords, runQuery, runTexts } from '../../../engine/query/plan/query.js';
 import { rowsSelect } from '../../../engine/query/sql/rows.js';
-import { column, listOf, openBench, type Bench, type Dataset } from './dataset.js';
+import {
+  column,
+  listColumn,
+  openEngineFixture,
+  type EngineFixture,
+  type TestDataset,
+} from './dataset.js';
 import { hostileTexts } from './hostile.js';
 import { sixRecords } from './six-records.js';
 
-let bench: Bench;
-let dataset: Dataset;
+let engineFixture: EngineFixture;
+let dataset: TestDataset;
 beforeAll(async () => {
-  bench = await openBench();
-  dataset = await sixRecords(bench);
+  engineFixture = await openEngineFixture();
+  dataset = await sixRecords(engineFixture);
 });
-afterAll(() => bench.close());
+afterAll(() => engineFixture.close());
 
-/** Every part of a request that takes text. */
-const injectionPlaces: Readonly<Record<string, (text: string) => object>> = {
+/** Functions that return a request with a text, one for each part of a request that takes text. */
+const requestsByTextPosition: Readonly<Record<string, (text: string) => object>> = {
   field: (text) => ({ filters: [[text, 1]] }),
   action: (text) => ({ filters: [[`gene__${text}`, 'x']] }),
   operator: (text) => ({ filters: [{ [text]: [['gene', 'x']] }] }),
@@ -61,8 +67,8 @@ const injectionPlaces: Readonly<Record<string, (text: string) => object>> = {
   key: (text) => ({ [text]: [text] }),
 };
 
-/** Further parts, which share their parsing with others: each is tested with an eighth of the texts. */
-const furtherPlaces: typeof injectionPlaces = {
+/** Further parts of a request, which are parsed by the same code as others; each is tested with an eighth of the texts. */
+const furtherRequestsByTextPosition: typeof requestsByTextPosition = {
   explain: (text) => ({ explain: text }),
   'what is explained': (text) => ({
     explain: true,
@@ -119,20 +125,20 @@ const furtherPlaces: typeof injectionPlaces = {
   }),
 };
 
-describe.each(Object.entries(furtherPlaces))('hostile text as %s', (name, body) => {
+describe.each(Object.entries(furtherRequestsByTextPosition))('hostile text as %s', (name, body) => {
   test('is an answer or a 400, and never text of the statement (Q1)', async () => {
-    const turn = Object.keys(furtherPlaces).indexOf(name) % 8;
+    const turn = Object.keys(furtherRequestsByTextPosition).indexOf(name) % 8;
     const waitingTexts = hostileTexts.filter((_, i) => i % 8 === turn);
     await Promise.all(
       Array.from({ length: 4 }, async () => {
         for (let text = waitingTexts.pop(); text !== undefined; text = waitingTexts.pop())
-          await attack(text, body(text));
+          await queryHostileText(text, body(text));
       }),
     );
   });
 });
 
-/** A text as one term of a query string, and inside quotation marks. */
+/** Returns a text escaped as one term of a query string or as a quoted phrase. */
 function escapeText(text: string): string {
   return text.replaceAll(/[+\-=&|><!(){}[\]^"~*?:\\/\s]/g, '\\$&');
 }
@@ -140,32 +146,32 @@ function quoteText(text: string): string {
   return text.replaceAll(/["\\]/g, '\\$&');
 }
 
-describe.each(Object.entries(injectionPlaces))('hostile text as %s', (_, body) => {
+describe.each(Object.entries(requestsByTextPosition))('hostile text as %s', (_, body) => {
   test('is an answer or a 400, and never text of the statement (Q1)', async () => {
-    // Several at once: the engine has as many connections.
+    // Several queries run at the same time, as many as the engine has connections.
     const waitingTexts = [...hostileTexts];
     await Promise.all(
       Array.from({ length: 4 }, async () => {
         for (let text = waitingTexts.pop(); text !== undefined; text = waitingTexts.pop())
-          await attack(text, body(text));
+          await queryHostileText(text, body(text));
       }),
     );
   });
 });
 
-const languages = [duckdbDialect, clickhouseDialect(() => '/lake')];
+const sqlDialects = [duckdbDialect, clickhouseDialect(() => '/lake')];
 
-async function attack(text: string, body: object): Promise<void> {
+async function queryHostileText(text: string, body: object): Promise<void> {
   try {
     const request = parseQuery(body, dataset.fields);
     const { snapshot } = dataset;
-    for (const language of languages) {
+    for (const language of sqlDialects) {
       const { sql } = rowsSelect(snapshot, request, new Map(), language);
-      // Short words may be part of the statement anyway.
+      // A short text may occur in the statement anyway.
       if (text.length > 18) expect(sql).not.toContain(text);
       if (text.length > 18) expect(sql).not.toContain(text.replaceAll("'", "''"));
     }
-    const answer = await runQuery(bench.engine, dataset.snapshot, dataset.fields, request);
+    const answer = await runQuery(engineFixture.engine, dataset.snapshot, dataset.fields, request);
     JSON.parse(answer.results);
     JSON.parse(answer.facets ?? '{}');
     JSON.parse(answer.explain ?? '{}');
@@ -180,8 +186,11 @@ async function attack(text: string, body: object): Promise<void> {
 test('hostile values of the sort keys go from page to page as values (Q1)', async () => {
   const texts = [...new Set(hostileTexts)].map((text) => text.toWellFormed());
   const rows = texts.map((text, n) => ({ text, list: [text, null], o: { text }, n }));
-  const columns = [column('text', 'string'), listOf(column('list', 'string')), column('o', 'object', [column('text', 'string')]), column('n', 'long')]; // prettier-ignore
-  const { snapshot, fields } = await bench.dataset(columns, [rows.slice(0, 99), rows.slice(99)]);
+  const columns = [column('text', 'string'), listColumn(column('list', 'string')), column('o', 'object', [column('text', 'string')]), column('n', 'long')]; // prettier-ignore
+  const { snapshot, fields } = await engineFixture.dataset(columns, [
+    rows.slice(0, 99),
+    rows.slice(99),
+  ]);
   const sorted = [...rows].sort((a, b) => Buffer.compare(Buffer.from(a.text), Buffer.from(b.text)) || a.n - b.n); // prettier-ignore
   const expectedOrder = sorted.map(({ n }) => n);
   for (const ordering of ['text', 'list', 'o.text', '-text']) {
@@ -189,7 +198,7 @@ test('hostile values of the sort keys go from page to page as values (Q1)', asyn
     const found: number[] = [];
     let cursor: CursorProgress = { after: null, total: null, seen: 0 };
     for (;;) {
-      const answer = await runQuery(bench.engine, snapshot, fields, { ...request, cursor });
+      const answer = await runQuery(engineFixture.engine, snapshot, fields, { ...request, cursor });
       found.push(...(JSON.parse(answer.results) as { n: number }[]).map(({ n }) => n));
       if (!answer.position) break;
       cursor = { after: answer.position, total: answer.total, seen: cursor.seen + answer.count };
@@ -202,11 +211,11 @@ test('hostile values of the sort keys go from page to page as values (Q1)', asyn
 test('hostile values are found by every way of asking for them, and nothing else is (Q1)', async () => {
   const texts = [...new Set(hostileTexts)].filter((text, i) => text.isWellFormed() && text.length < 400 && (i % 4 === 0 || text.length < 9)); // prettier-ignore
   const rows = texts.map((text) => ({ text, list: [text], long: text }));
-  const columns = [column('text', 'string'), listOf(column('list', 'string')), column('long', 'text')]; // prettier-ignore
-  const { snapshot, fields } = await bench.dataset(columns, [rows]);
+  const columns = [column('text', 'string'), listColumn(column('list', 'string')), column('long', 'text')]; // prettier-ignore
+  const { snapshot, fields } = await engineFixture.dataset(columns, [rows]);
   const found = async (body: object): Promise<unknown[]> => {
     const request = parseQuery({ ...body, fields: ['text'], limit: 1_000 }, fields);
-    const { results } = await runQuery(bench.engine, snapshot, fields, request);
+    const { results } = await runQuery(engineFixture.engine, snapshot, fields, request);
     return (JSON.parse(results) as { text: string }[]).map(({ text }) => text);
   };
   const waitingTexts = [...texts];
@@ -230,7 +239,7 @@ test('hostile values are found by every way of asking for them, and nothing else
 });
 
 test('hostile ids are looked up as text (Q1)', async () => {
-  const found = await lookupRecords(bench.engine, dataset.snapshot, dataset.fields, [
+  const found = await lookupRecords(engineFixture.engine, dataset.snapshot, dataset.fields, [
     'r2',
     ...hostileTexts,
     'r1',
@@ -240,7 +249,7 @@ test('hostile ids are looked up as text (Q1)', async () => {
 });
 
 test('hostile field names are quoted wherever they stand (Q1)', async () => {
-  // NUL and a byte order mark cannot be in a stored name, and names that differ in letter case alone are stored apart.
+  // A stored name cannot contain NUL or begin with a byte order mark. Names that differ only in letter case get distinct physical names.
   const names = [...new Set(hostileTexts)].filter((name) => name !== '' && !name.includes('\u0000') && !name.startsWith('\ufeff') && !/[\ud800-\udfff]/.test(name) && !name.startsWith('_') && !name.includes('__')); // prettier-ignore
   const columns = names
     .slice(0, 240)
@@ -248,7 +257,7 @@ test('hostile field names are quoted wherever they stand (Q1)', async () => {
   const nested = column('inside', 'object', columns.slice(0, 60));
   const row = Object.fromEntries(columns.map(({ name }) => [name, name]));
   const innerRecord = Object.fromEntries(columns.slice(0, 60).map(({ name }) => [name, name]));
-  const { snapshot, fields } = await bench.dataset(
+  const { snapshot, fields } = await engineFixture.dataset(
     [...columns, nested],
     [[{ ...row, inside: innerRecord }]],
   );
@@ -259,16 +268,21 @@ test('hostile field names are quoted wherever they stand (Q1)', async () => {
       fields: [name],
       facets: [name],
     };
-    const answer = await runQuery(bench.engine, snapshot, fields, parseQuery(body, fields));
+    const answer = await runQuery(engineFixture.engine, snapshot, fields, parseQuery(body, fields));
     expect(JSON.parse(answer.results)).toEqual([{ [name]: name }]);
     expect(JSON.parse(answer.facets!)).toEqual({ [name]: [[name, 1]] });
   }
-  const wholeAnswer = await runQuery(bench.engine, snapshot, fields, parseQuery({}, fields));
+  const wholeAnswer = await runQuery(
+    engineFixture.engine,
+    snapshot,
+    fields,
+    parseQuery({}, fields),
+  );
   expect(JSON.parse(wholeAnswer.results)).toEqual([
     { _id: expect.any(String), _commit: '4812', ...row, inside: innerRecord },
   ]);
   const all = parseExportParams({ limit: 1 }, fields);
-  const [line] = (await runTexts(bench.engine, snapshot, fields, all, ',')).results;
+  const [line] = (await runTexts(engineFixture.engine, snapshot, fields, all, ',')).results;
   expect((parse(line!) as string[][])[0]!.slice(2)).toEqual(
     [...columns, ...columns.slice(0, 60)].map(({ name }) => name),
   );

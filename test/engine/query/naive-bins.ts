@@ -1,36 +1,36 @@
 import type { StoredType } from '../../../engine/core/types.js';
-import { dateShown } from './naive-record.js';
-import { compare, type Comparable } from './naive-values.js';
+import { shownDate } from './naive-record.js';
+import { compareComparables, type Comparable } from './naive-values.js';
 
-/** A bin of a histogram: what it is shown as, and where it stands. */
+/** A bin of a histogram: the value that it is shown as, and its position in the order. */
 export interface NaiveBin {
   readonly shown: unknown;
   readonly order: Comparable;
 }
 
-/** The bin of each value of a field of this type. */
-export function binsOf(
+/** Returns a function that gives the bin of each value of a field of the given type. */
+export function naiveBinOf(
   type: StoredType,
   interval: unknown,
   scale: unknown,
 ): (value: Comparable) => NaiveBin {
   if (type === 'date') {
     return (value) => {
-      const edge = dateEdge(value as bigint, (interval ?? 'month') as string);
-      return { shown: dateShown(edge), order: edge };
+      const edge = dateBinStart(value as bigint, (interval ?? 'month') as string);
+      return { shown: shownDate(edge), order: edge };
     };
   }
   const isLog = scale === 'log';
-  const [digits, decimals] = fraction(interval ?? (isLog ? 1 : 100));
+  const [digits, decimals] = parseDecimal(interval ?? (isLog ? 1 : 100));
   if (isLog) return (value) => logBin(value, digits, decimals);
   return (value) =>
     typeof value === 'bigint'
-      ? wholeBin(value, digits, decimals)
-      : realBin(value as number, digits, decimals);
+      ? integerBin(value, digits, decimals)
+      : doubleBin(value as number, digits, decimals);
 }
 
-/** A positive decimal number as its digits and the number of digits after the point. */
-function fraction(input: unknown): readonly [bigint, number] {
+/** Returns a positive decimal number as its digits and the number of digits after the point. */
+function parseDecimal(input: unknown): readonly [bigint, number] {
   const [mantissa = '', exponent = '0'] = String(input).trim().toLowerCase().split('e');
   const [before = '', after = ''] = mantissa.split('.');
   const decimals = after.length - Number(exponent);
@@ -42,22 +42,22 @@ function floorDivide(a: bigint, b: bigint): bigint {
   return a / b - (a % b < 0n ? 1n : 0n);
 }
 
-/** The number that `digits` with so many decimals are: exact if it is whole. */
-function numberFrom(digits: bigint, decimals: number): bigint | number {
+/** Returns the number with the given digits, of which `decimals` are after the point; a bigint if it is an integer. */
+function scaledNumber(digits: bigint, decimals: number): bigint | number {
   const unit = 10n ** BigInt(decimals);
   return digits % unit === 0n ? digits / unit : Number(`${digits}e-${decimals}`);
 }
 
-function wholeBin(value: bigint, digits: bigint, decimals: number): NaiveBin {
+function integerBin(value: bigint, digits: bigint, decimals: number): NaiveBin {
   const bin = floorDivide(value * 10n ** BigInt(decimals), digits);
-  return { shown: numberFrom(bin * digits, decimals), order: bin };
+  return { shown: scaledNumber(bin * digits, decimals), order: bin };
 }
 
-/** The exact quotient finds the bins to look at; edges are doubles. */
-function realBin(value: number, digits: bigint, decimals: number): NaiveBin {
+/** Edges of bins are doubles, so the exact quotient only finds the bins whose edges must be compared. */
+function doubleBin(value: number, digits: bigint, decimals: number): NaiveBin {
   const [numerator, denominator] = [Number(digits), Number(`1e${decimals}`)];
   if (Math.abs(value) >= (2 ** 50 * numerator) / denominator) return { shown: value, order: value };
-  const [top, bottom] = ratio(value);
+  const [top, bottom] = exactFraction(value);
   const middleValue = floorDivide(top * 10n ** BigInt(decimals), bottom * digits);
   const edges = [-2n, -1n, 0n, 1n, 2n].map(
     (by) => (Number(middleValue + by) * numerator) / denominator,
@@ -66,8 +66,8 @@ function realBin(value: number, digits: bigint, decimals: number): NaiveBin {
   return { shown: edge, order: edge };
 }
 
-/** A double as a fraction of two whole numbers. */
-function ratio(value: number): readonly [bigint, bigint] {
+/** Returns a double as a fraction of two integers. */
+function exactFraction(value: number): readonly [bigint, bigint] {
   let bottom = 1n;
   let top = value;
   while (!Number.isInteger(top)) {
@@ -78,28 +78,28 @@ function ratio(value: number): readonly [bigint, bigint] {
 }
 
 function logBin(value: Comparable, digits: bigint, decimals: number): NaiveBin {
-  if (compare(value, 0) === 0) return { shown: 0, order: 0 };
-  const isBelow = compare(value, 0) < 0;
+  if (compareComparables(value, 0) === 0) return { shown: 0, order: 0 };
+  const isBelow = compareComparables(value, 0) < 0;
   const size = typeof value === 'bigint' ? (isBelow ? -value : value) : Math.abs(value as number);
   const step = Number(`${digits}e-${decimals}`);
   const smallestSize = typeof size === 'bigint' ? 1 : Number.MIN_VALUE;
   const middlePower = Math.floor(Math.log10(Number(size)) / step);
-  // Tries the powers of ten around the right one, from above.
+  // Tries powers of ten near the expected one, in descending order.
   for (let bin = middlePower + 3; ; bin--) {
-    const exponent = Number(numberFrom(BigInt(bin) * digits, decimals));
+    const exponent = Number(scaledNumber(BigInt(bin) * digits, decimals));
     const power = Number.isInteger(exponent) ? Number(`1e${exponent}`) : 10 ** exponent;
     const edge = Math.max(power, smallestSize);
     if (edge <= size) return { shown: isBelow ? -edge : edge, order: isBelow ? -edge : edge };
   }
 }
 
-const widths: Readonly<Record<string, bigint>> = { second: 1n, minute: 60n, hour: 3_600n, day: 86_400n }; // prettier-ignore
+const secondsByUnit: Readonly<Record<string, bigint>> = { second: 1n, minute: 60n, hour: 3_600n, day: 86_400n }; // prettier-ignore
 
-function dateEdge(micros: bigint, unit: string): bigint {
+function dateBinStart(micros: bigint, unit: string): bigint {
   const wholeMultiple = (width: bigint, from = 0n): bigint => micros - ((((micros - from) % width) + width) % width); // prettier-ignore
-  const width = widths[unit];
+  const width = secondsByUnit[unit];
   if (width !== undefined) return wholeMultiple(width * 1_000_000n);
-  // Weeks begin on Monday, and 1970-01-05 was one.
+  // 1970-01-05 was a Monday, on which a week begins.
   if (unit === 'week') return wholeMultiple(7n * 86_400_000_000n, 4n * 86_400_000_000n);
   const date = new Date(Number(wholeMultiple(86_400_000_000n) / 1000n));
   const month = date.getUTCMonth();

@@ -1,37 +1,47 @@
 import type { Columns, Value } from '../../../engine/core/types.js';
-import type { Test } from './naive-filter.js';
-import { fieldNamed, isWritten, naiveFields, valuesOf, type MadeDataset, type NaiveField } from './naive-fields.js'; // prettier-ignore
-import { lowerCase, numberIn, Refused, textIn } from './naive-values.js';
+import type { RowPredicate } from './naive-filter.js';
+import { resolveField, isTextType, naiveFields, valuesOf, type GeneratedDataset, type NaiveField } from './naive-fields.js'; // prettier-ignore
+import { lowerCase, numberOrRefuse, RefusedRequest, textOrRefuse } from './naive-values.js';
 
-/** The test that `entities` stand for (query language 5), without a table of genes: any entity of one type, and each of several types. */
-export function entitiesTest(input: unknown, { columns, entities }: MadeDataset): Test {
+/**
+ * Returns the test that `entities` mean (query language 5), without a table of genes: a record matches if, for each type, it has any of the
+ * entities of that type.
+ */
+export function entitiesPredicate(
+  input: unknown,
+  { columns, entities }: GeneratedDataset,
+): RowPredicate {
   if (input === null || input === undefined) return () => true;
   const list = input as readonly unknown[];
   const pairs = (typeof list[0] === 'string' ? [list] : list) as readonly (readonly [string, unknown])[]; // prettier-ignore
   const fields = naiveFields(columns).filter(({ name }) => Object.hasOwn(entities, name));
-  const byType = new Map<string, Test[]>();
+  const byType = new Map<string, RowPredicate[]>();
   for (const [type, given] of pairs) {
     const values = Array.isArray(given) ? (given as unknown[]) : [given];
     const ownFields = fields.filter(({ name }) => entities[name] === type);
-    const places = fields.filter(({ name, column }) => ['variant', 'genomic_region'].includes(entities[name]!) && isWritten(column.type)); // prettier-ignore
+    const places = fields.filter(({ name, column }) => ['variant', 'genomic_region'].includes(entities[name]!) && isTextType(column.type)); // prettier-ignore
     const tests = values.map((value) =>
       type === 'genomic_region'
-        ? overlap(value, columns, places)
-        : amongFields(type, value, ownFields),
+        ? overlapPredicate(value, columns, places)
+        : entityPredicate(type, value, ownFields),
     );
     byType.set(type, [...(byType.get(type) ?? []), ...tests]);
   }
   return (row) => [...byType.values()].every((tests) => tests.some((test) => test(row)));
 }
 
-function amongFields(type: string, value: unknown, fields: readonly NaiveField[]): Test {
-  const name = textIn(value).trim();
-  if (name === '' || fields.length === 0) throw new Refused('no such entity');
+function entityPredicate(
+  type: string,
+  value: unknown,
+  fields: readonly NaiveField[],
+): RowPredicate {
+  const name = textOrRefuse(value).trim();
+  if (name === '' || fields.length === 0) throw new RefusedRequest('no such entity');
   const spellings = new Set(spellingsOf(type, name).map(lowerCase));
   return (row) =>
     fields.some(({ path, column }) =>
       valuesOf(row, path).some((found) =>
-        isWritten(column.type)
+        isTextType(column.type)
           ? spellings.has(lowerCase(found as string))
           : [...spellings].some((each) => isNumber(each, found)),
       ),
@@ -40,7 +50,7 @@ function amongFields(type: string, value: unknown, fields: readonly NaiveField[]
 
 function isNumber(text: string, found: Value): boolean {
   try {
-    return numberIn(text) === BigInt(found as bigint);
+    return numberOrRefuse(text) === BigInt(found as bigint);
   } catch {
     return false;
   }
@@ -62,18 +72,22 @@ interface Region {
   readonly stop: bigint;
 }
 
-/** The record's coordinates, or a region or variant that it names, shares a base with the region. */
-function overlap(value: unknown, columns: Columns, places: readonly NaiveField[]): Test {
-  const wantedRegion = regionOf(value);
+/** Returns whether the coordinates of a record, or a region or variant that the record names, shares a base with a region. */
+function overlapPredicate(
+  value: unknown,
+  columns: Columns,
+  places: readonly NaiveField[],
+): RowPredicate {
+  const wantedRegion = parseRegion(value);
   const meets = ({ build, chromosome, start, stop }: Region): boolean =>
     (wantedRegion.build === null || build === null || build === wantedRegion.build) &&
     chromosome === wantedRegion.chromosome &&
     start <= wantedRegion.stop &&
     stop >= wantedRegion.start;
   const at = (name: string): NaiveField | undefined =>
-    fieldNamed(columns, `genomic_coordinates.${name}`);
+    resolveField(columns, `genomic_coordinates.${name}`);
   const hasCoordinates = ['chromosome', 'start', 'stop'].every((name) => at(name));
-  if (!hasCoordinates && places.length === 0) throw new Refused('no region');
+  if (!hasCoordinates && places.length === 0) throw new RefusedRequest('no region');
   return (row) => {
     const part = (name: string): Value | undefined => valuesOf(row, at(name)?.path ?? ['\n'])[0];
     const [chromosome, start, stop] = ['chromosome', 'start', 'stop'].map(part);
@@ -87,35 +101,35 @@ function overlap(value: unknown, columns: Columns, places: readonly NaiveField[]
         stop: BigInt(stop as number),
       });
     const texts = places.flatMap(({ path }) => valuesOf(row, path) as string[]);
-    return isHere || texts.some((text) => isRegion(text) && meets(textRegion(text, true)));
+    return isHere || texts.some((text) => isRegion(text) && meets(parseRegionText(text, true)));
   };
 }
 
-const regionText = /^(t2t-chm13|[^-]+)-(?:chr)?(.+?)-(\d+)-(\d+)(?:-.*)?$/i;
-const isRegion = (text: string): boolean => regionText.test(text);
+const variantOrRegionPattern = /^(t2t-chm13|[^-]+)-(?:chr)?(.+?)-(\d+)-(\d+)(?:-.*)?$/i;
+const isRegion = (text: string): boolean => variantOrRegionPattern.test(text);
 
-function textRegion(text: string, hasAllele: boolean): Region {
-  const match = (hasAllele ? regionText : /^(t2t-chm13|[^-]+)-(?:chr)?(.+)-(\d+)-(\d+)$/i).exec(
-    text,
-  );
-  if (!match) throw new Refused('no region');
+function parseRegionText(text: string, hasAllele: boolean): Region {
+  const match = (
+    hasAllele ? variantOrRegionPattern : /^(t2t-chm13|[^-]+)-(?:chr)?(.+)-(\d+)-(\d+)$/i
+  ).exec(text);
+  if (!match) throw new RefusedRequest('no region');
   const [, build, chromosome, start, stop] = match as unknown as [string, string, string, string, string]; // prettier-ignore
   return { build: lowerCase(build), chromosome: lowerCase(chromosome), start: BigInt(start), stop: BigInt(stop) }; // prettier-ignore
 }
 
-function regionOf(value: unknown): Region {
-  if (typeof value === 'string') return checkedRegion(textRegion(value.trim(), false));
+function parseRegion(value: unknown): Region {
+  if (typeof value === 'string') return requireValidRegion(parseRegionText(value.trim(), false));
   const { build = null, chromosome, start, stop } = value as Record<string, unknown>;
-  return checkedRegion({
-    build: build === null ? null : lowerCase(textIn(build)),
-    chromosome: lowerCase(textIn(chromosome).replace(/^chr/i, '')),
-    start: BigInt(numberIn(start)),
-    stop: BigInt(numberIn(stop)),
+  return requireValidRegion({
+    build: build === null ? null : lowerCase(textOrRefuse(build)),
+    chromosome: lowerCase(textOrRefuse(chromosome).replace(/^chr/i, '')),
+    start: BigInt(numberOrRefuse(start)),
+    stop: BigInt(numberOrRefuse(stop)),
   });
 }
 
-function checkedRegion(region: Region): Region {
-  if (region.start > region.stop) throw new Refused('stops before it starts');
-  if (region.build !== null && !['grch37', 'grch38', 't2t-chm13'].includes(region.build)) throw new Refused('no build'); // prettier-ignore
+function requireValidRegion(region: Region): Region {
+  if (region.start > region.stop) throw new RefusedRequest('stops before it starts');
+  if (region.build !== null && !['grch37', 'grch38', 't2t-chm13'].includes(region.build)) throw new RefusedRequest('no build'); // prettier-ignore
   return region;
 }

@@ -1,46 +1,55 @@
 import type { Columns, StoredType } from '../../../engine/core/types.js';
 import type { TestRow } from './dataset.js';
-import { fieldNamed, isNumeric, valuesOf, type NaiveField } from './naive-fields.js';
-import { binsOf, type NaiveBin } from './naive-bins.js';
-import { shownValue } from './naive-record.js';
-import { comparableValue, compare, Refused, type Comparable } from './naive-values.js';
+import { resolveField, isNumeric, valuesOf, type NaiveField } from './naive-fields.js';
+import { naiveBinOf, type NaiveBin } from './naive-bins.js';
+import { valueAsAnswered } from './naive-record.js';
+import {
+  comparableValue,
+  compareComparables,
+  RefusedRequest,
+  type Comparable,
+} from './naive-values.js';
 
-type Options = Readonly<Record<string, unknown>>;
+type FacetOptions = Readonly<Record<string, unknown>>;
 
-/** A number that may be off by a rounding: sums in another order. */
-export class About {
+/** An expected number that the answer may miss by rounding errors, because it is a sum in another order. */
+export class ApproximateNumber {
   constructor(
     readonly value: number,
     readonly scale: number,
   ) {}
 }
 
-/** The answers of facets over these records (query language 3, and what issue 4 adds: facets under any bucket, all kinds of bins). */
-export function facetsOf(
+/**
+ * Returns the answers to facets over some records (query language 3, and the extensions of issue 4: facets under any bucket, and all kinds
+ * of bins).
+ */
+export function naiveFacets(
   input: unknown,
   columns: Columns,
 ): (rows: readonly TestRow[]) => Record<string, unknown> {
   const entries: (readonly [string, unknown])[] =
     typeof input === 'string' ? [[input, {}]] : Array.isArray(input) ? input.map((name) => [name as string, {}]) : Object.entries(input as object); // prettier-ignore
   const answers = entries.map(([name, options]) => {
-    const field = fieldNamed(columns, name);
-    if (!field) throw new Refused('no such field');
-    return [name, answerOf(field, (options ?? {}) as Options, columns)] as const;
+    const field = resolveField(columns, name);
+    if (!field) throw new RefusedRequest('no such field');
+    return [name, facetAnswerOf(field, (options ?? {}) as FacetOptions, columns)] as const;
   });
   return (rows) => Object.fromEntries(answers.map(([name, answer]) => [name, answer(rows)]));
 }
 
-function answerOf(
+function facetAnswerOf(
   field: NaiveField,
-  options: Options,
+  options: FacetOptions,
   columns: Columns,
 ): (rows: readonly TestRow[]) => unknown {
   const { type } = field.column;
-  if (['text', 'blob', 'object', 'json'].includes(type)) throw new Refused('no facets');
+  if (['text', 'blob', 'object', 'json'].includes(type)) throw new RefusedRequest('no facets');
   const kind = options['facet_type'] ?? (isNumeric(type) ? 'stats' : 'terms');
   const item = { ...field.column, isList: false };
-  const nested = options['facets'] === undefined ? undefined : facetsOf(options['facets'], columns);
-  const shownBucket = ({ shown: key, count, rows }: Bucket): unknown =>
+  const nested =
+    options['facets'] === undefined ? undefined : naiveFacets(options['facets'], columns);
+  const shownBucket = ({ shown: key, count, rows }: NaiveBucket): unknown =>
     nested ? [key, count, nested(rows)] : [key, count];
   const every = (rows: readonly TestRow[]): Comparable[] =>
     rows.flatMap((row) => valuesOf(row, field.path).map((value) => comparableValue(item, value)));
@@ -48,32 +57,32 @@ function answerOf(
     case 'terms': {
       const limit = Number(options['limit'] ?? 10);
       return (rows) =>
-        terms(rows, field)
+        termsBuckets(rows, field)
           .slice(0, limit === 0 ? undefined : limit)
           .map(shownBucket);
     }
     case 'count':
-      return (rows) => terms(rows, field).length;
+      return (rows) => termsBuckets(rows, field).length;
     case 'stats':
-      return (rows) => stats(type, every(rows), options['extended'] === true);
+      return (rows) => naiveStats(type, every(rows), options['extended'] === true);
     case 'histogram':
-      return (rows) => histogram(rows, field, options).map(shownBucket);
+      return (rows) => histogramBuckets(rows, field, options).map(shownBucket);
     case 'percentiles':
-      return (rows) => percentiles(every(rows), percentsOf(options['percents']));
+      return (rows) => naivePercentiles(every(rows), percentsOf(options['percents']));
     default:
-      throw new Refused('no such facet');
+      throw new RefusedRequest('no such facet');
   }
 }
 
-/** A term or bin, its count, and the records in it. */
-interface Bucket {
+/** A term or bin, the number of its records, and the records. */
+interface NaiveBucket {
   readonly shown: unknown;
   readonly count: number;
   readonly rows: readonly TestRow[];
 }
 
-/** Each distinct value of a record counts once; ordered by count, then by value. */
-function terms(rows: readonly TestRow[], { path, column }: NaiveField): Bucket[] {
+/** Returns the terms of a field: each distinct value of a record counts once; ordered by count, then by value. */
+function termsBuckets(rows: readonly TestRow[], { path, column }: NaiveField): NaiveBucket[] {
   const found = new Map<Comparable, { shown: unknown; rows: TestRow[] }>();
   for (const row of rows) {
     const ownValues = new Map(
@@ -82,56 +91,65 @@ function terms(rows: readonly TestRow[], { path, column }: NaiveField): Bucket[]
     for (const [key, value] of ownValues) {
       const knownBucket = found.get(key);
       if (knownBucket) knownBucket.rows.push(row);
-      else found.set(key, { shown: shownValue({ ...column, isList: false }, value), rows: [row] });
+      else
+        found.set(key, {
+          shown: valueAsAnswered({ ...column, isList: false }, value),
+          rows: [row],
+        });
     }
   }
   return [...found]
-    .sort(([a, x], [b, y]) => y.rows.length - x.rows.length || compare(a, b))
+    .sort(([a, x], [b, y]) => y.rows.length - x.rows.length || compareComparables(a, b))
     .map(([, bucket]) => ({ ...bucket, count: bucket.rows.length }));
 }
 
-function stats(type: StoredType, values: readonly Comparable[], isExtended: boolean): unknown {
+function naiveStats(type: StoredType, values: readonly Comparable[], isExtended: boolean): unknown {
   if (values.length === 0) {
     const noStats = { count: 0, min: null, max: null, avg: null, sum: null };
     const bounds = { upper: null, lower: null };
     return isExtended ? { ...noStats, sum_of_squares: null, variance: null, std_deviation: null, std_deviation_bounds: bounds } : noStats; // prettier-ignore
   }
-  const sorted = [...values].sort(compare);
+  const sorted = [...values].sort(compareComparables);
   const isWhole = type === 'integer' || type === 'long';
-  // The values as multiples of 2^-1074, which all doubles are.
-  const units = values.map((value) => (isWhole ? (value as bigint) << 1074n : unitsOf(Number(value)))); // prettier-ignore
+  // Values are represented exactly, as multiples of 2^-1074, which every double is.
+  const units = values.map((value) => (isWhole ? (value as bigint) << 1074n : smallestUnitsOf(Number(value)))); // prettier-ignore
   const count = BigInt(values.length);
   const total = units.reduce((all, value) => all + value, 0n);
   const size = units.reduce((all, value) => all + (value < 0n ? -value : value), 0n);
-  const scale = quotient(size, 1n, 1074);
-  const mean = quotient(total, count, 1074);
+  const scale = quotientTo60Bits(size, 1n, 1074);
+  const mean = quotientTo60Bits(total, count, 1074);
   const plainStats = {
     count: values.length,
-    min: shownNumber(type, sorted[0]!),
-    max: shownNumber(type, sorted.at(-1)!),
-    avg: aboutValue(mean, quotient(size, count, 1074)),
-    sum: isWhole ? values.reduce((all, value) => (all as bigint) + (value as bigint), 0n) : aboutValue(quotient(total, 1n, 1074), scale), // prettier-ignore
+    min: shownNumberOfType(type, sorted[0]!),
+    max: shownNumberOfType(type, sorted.at(-1)!),
+    avg: approximateNumber(mean, quotientTo60Bits(size, count, 1074)),
+    sum: isWhole ? values.reduce((all, value) => (all as bigint) + (value as bigint), 0n) : approximateNumber(quotientTo60Bits(total, 1n, 1074), scale), // prettier-ignore
   };
   if (!isExtended) return plainStats;
   const squares = units.reduce((all, value) => all + value * value, 0n);
-  const variance = quotient(count * squares - total * total, count * count, 2148);
+  const variance = quotientTo60Bits(count * squares - total * total, count * count, 2148);
   const deviation = Math.sqrt(variance);
   const ends = Math.abs(mean) + 2 * deviation;
   return {
     ...plainStats,
-    sum_of_squares: aboutValue(quotient(squares, 1n, 2148)),
-    variance: aboutValue(variance),
-    std_deviation: aboutValue(deviation),
-    std_deviation_bounds: { upper: aboutValue(mean + 2 * deviation, ends), lower: aboutValue(mean - 2 * deviation, ends) }, // prettier-ignore
+    sum_of_squares: approximateNumber(quotientTo60Bits(squares, 1n, 2148)),
+    variance: approximateNumber(variance),
+    std_deviation: approximateNumber(deviation),
+    std_deviation_bounds: { upper: approximateNumber(mean + 2 * deviation, ends), lower: approximateNumber(mean - 2 * deviation, ends) }, // prettier-ignore
   };
 }
 
-/** A number to be compared to 1e-12 of `scale`; null if it is no double. Below 1e-290, doubles have too few digits for squares. */
-function aboutValue(value: number, scale = Math.abs(value)): unknown {
-  return Number.isFinite(value) ? new About(value, Math.max(scale, 1e-290) * 1e-3) : null;
+/**
+ * Returns a number that is compared with a tolerance of 1e-12 of `scale`; null if it exceeds the range of doubles. Below 1e-290, doubles
+ * are too imprecise for squares.
+ */
+function approximateNumber(value: number, scale = Math.abs(value)): unknown {
+  return Number.isFinite(value)
+    ? new ApproximateNumber(value, Math.max(scale, 1e-290) * 1e-3)
+    : null;
 }
 
-function unitsOf(value: number): bigint {
+function smallestUnitsOf(value: number): bigint {
   const bytes = new DataView(new ArrayBuffer(8));
   bytes.setFloat64(0, value);
   const [exponent, fraction] = [bytes.getUint16(0) >> 4 & 0x7ff, bytes.getBigUint64(0) & 0xfffffffffffffn]; // prettier-ignore
@@ -139,8 +157,8 @@ function unitsOf(value: number): bigint {
   return value < 0 ? -size : size;
 }
 
-/** `a / (b * 2^power)` to 60 bits. */
-function quotient(a: bigint, b: bigint, power: number): number {
+/** Returns `a / (b * 2^power)` with a precision of 60 bits. */
+function quotientTo60Bits(a: bigint, b: bigint, power: number): number {
   const size = a < 0n ? -a : a;
   const shift = BigInt(Math.max(0, b.toString(2).length + 60 - size.toString(2).length));
   const wholeQuotient = (size << shift) / b;
@@ -152,17 +170,17 @@ function quotient(a: bigint, b: bigint, power: number): number {
   return a < 0n ? -found : found;
 }
 
-function shownNumber(type: StoredType, value: Comparable): unknown {
-  return shownValue({ name: '', physical: '', type, isList: false }, value);
+function shownNumberOfType(type: StoredType, value: Comparable): unknown {
+  return valueAsAnswered({ name: '', physical: '', type, isList: false }, value);
 }
 
-/** Every element counts, but a record counts once in a bin. */
-function histogram(
+/** Returns the bins of a histogram. Every element of a list counts, but a record counts once in a bin. */
+function histogramBuckets(
   rows: readonly TestRow[],
   { path, column }: NaiveField,
-  options: Options,
-): Bucket[] {
-  const binOf = binsOf(column.type, options['interval'], options['scale']);
+  options: FacetOptions,
+): NaiveBucket[] {
+  const binOf = naiveBinOf(column.type, options['interval'], options['scale']);
   const bins = new Map<Comparable, { bin: NaiveBin; count: number; rows: Set<TestRow> }>();
   for (const row of rows) {
     for (const value of valuesOf(row, path)) {
@@ -174,7 +192,7 @@ function histogram(
     }
   }
   return [...bins.values()]
-    .sort((a, b) => compare(a.bin.order, b.bin.order))
+    .sort((a, b) => compareComparables(a.bin.order, b.bin.order))
     .map(({ bin, count, rows: own }) => ({ shown: bin.shown, count, rows: [...own] }));
 }
 
@@ -183,15 +201,15 @@ function percentsOf(given: unknown): readonly number[] {
   return (Array.isArray(given) ? given : [given]).map(Number);
 }
 
-/** Linear interpolation between the values next to the place. */
-function percentiles(values: readonly Comparable[], percents: readonly number[]): unknown {
+/** Interpolates linearly between the two values next to the percentile's position. */
+function naivePercentiles(values: readonly Comparable[], percents: readonly number[]): unknown {
   const sorted = values.map(Number).sort((a, b) => a - b);
-  const at = (percent: number): About | null => {
+  const at = (percent: number): ApproximateNumber | null => {
     if (sorted.length === 0) return null;
     const place = ((sorted.length - 1) * percent) / 100;
     const [low, high] = [sorted[Math.floor(place)]!, sorted[Math.ceil(place)]!];
     const part = place - Math.floor(place);
-    return new About(low * (1 - part) + high * part, Math.abs(low) + Math.abs(high));
+    return new ApproximateNumber(low * (1 - part) + high * part, Math.abs(low) + Math.abs(high));
   };
   return Object.fromEntries(percents.map((percent) => [Number.isInteger(percent) ? `${percent}.0` : String(percent), at(percent)])); // prettier-ignore
 }

@@ -2,18 +2,18 @@ import type { Column, Columns, EntityType, StoredType, Value } from '../../../en
 import type { TestRow } from './dataset.js';
 
 /*
- * The query language once more, written as plainly as possible from its specification: a loop over records. The naive-*.ts files
+ * A naive model of the query language, written as simply as possible from its specification: a loop over the records. The naive-*.ts files
  * read requests themselves, not the engine's parsed form, and share no code with engine/query.
  */
 
-/** A generated dataset: segments in the order of their commits, each with the columns that existed at that time. */
-export interface MadeDataset {
+/** A generated dataset: segments in the order of their commits, each with the columns that existed at its commit. */
+export interface GeneratedDataset {
   readonly columns: Columns;
   readonly entities: Readonly<Record<string, EntityType>>;
   readonly segments: readonly { readonly columns: Columns; readonly rows: readonly TestRow[] }[];
 }
 
-/** A field by its dotted name: where it is, and its type. */
+/** A field with its dotted name: the path to its values, and its column. */
 export interface NaiveField {
   readonly name: string;
   readonly path: readonly string[];
@@ -34,8 +34,11 @@ const reservedFields: readonly NaiveField[] = ['_id', '_commit'].map((name) => (
   column: { name, physical: name, type: 'string', isList: false },
 }));
 
-/** The field that a name in a request means: one whose own name holds the dots before one inside an object. Elements have no reserved ones. */
-export function fieldNamed(
+/**
+ * Returns the field that a name in a request means: a field whose own name contains the dots precedes a member of an object. Elements of
+ * lists have no reserved fields.
+ */
+export function resolveField(
   columns: Columns,
   name: string,
   isElement = false,
@@ -45,8 +48,8 @@ export function fieldNamed(
   return all.find(({ path }) => path.length === 1) ?? all[0];
 }
 
-/** The fields that a name means without doubt, for requests. */
-export function namedFields(columns: Columns): NaiveField[] {
+/** Returns the fields whose names are unambiguous, for use in random requests. */
+export function unambiguousFields(columns: Columns): NaiveField[] {
   const all = naiveFields(columns);
   return all.filter(
     (field) =>
@@ -54,42 +57,42 @@ export function namedFields(columns: Columns): NaiveField[] {
   );
 }
 
-/** True for a list of objects, whose elements can have conditions. */
+/** Whether a field is a list of objects, on whose elements conditions are possible. */
 export function hasElements({ column: { type, isList, children } }: NaiveField): boolean {
   return type === 'object' && isList && (children ?? []).length > 0;
 }
 
-/** The fields of the elements of a list, by their names there; their paths begin at the record. */
+/** Returns the fields of the elements of a list, with their names within the element and their paths from the record. */
 export function elementFields({ path, column }: NaiveField): NaiveField[] {
-  const fieldsInside = namedFields(column.children ?? []);
+  const fieldsInside = unambiguousFields(column.children ?? []);
   return fieldsInside.map((field) => ({ ...field, path: [...path, ...field.path] }));
 }
 
-/** Every value of a field in a record, in lists and lists of objects as well, without nulls. */
+/** Returns every value of a field in a record, also in lists and lists of objects, without nulls. */
 export function valuesOf(row: unknown, path: readonly string[]): Value[] {
   let reached: unknown[] = [row];
   for (const name of path) {
     reached = reached
-      .map((object) => ownValue(object, name))
+      .map((object) => memberOrNull(object, name))
       .flat()
       .filter((value) => value !== null && value !== undefined);
   }
   return reached as Value[];
 }
 
-/** The value under a key; null if there is none. */
-export function ownValue(record: unknown, name: string): Value {
+/** Returns the value of a key; null if the record lacks it. */
+export function memberOrNull(record: unknown, name: string): Value {
   return (
     (Object.hasOwn(record as object, name) ? (record as Record<string, Value>)[name] : null) ?? null
   );
 }
 
-/** The types that numbers compare with. */
+/** Whether values of a type are compared with numbers. */
 export function isNumeric(type: StoredType): boolean {
   return type === 'integer' || type === 'long' || type === 'double' || type === 'float';
 }
 
-/** The types whose values are words. */
-export function isWritten(type: StoredType): boolean {
+/** Whether values of a type are strings. */
+export function isTextType(type: StoredType): boolean {
   return type === 'string' || type === 'text';
 }

@@ -1,79 +1,91 @@
 import type { Columns, Value } from '../../../engine/core/types.js';
 import type { TestRow } from './dataset.js';
-import { fieldNamed, hasElements, isNumeric, isWritten, naiveFields, valuesOf, type NaiveField } from './naive-fields.js'; // prettier-ignore
-import { equality, foldedCase, limit, lowerCase, Refused, wordsOf } from './naive-values.js';
+import { resolveField, hasElements, isNumeric, isTextType, naiveFields, valuesOf, type NaiveField } from './naive-fields.js'; // prettier-ignore
+import {
+  equalityPredicate,
+  foldedCase,
+  boundPredicate,
+  lowerCase,
+  RefusedRequest,
+  wordsOf,
+} from './naive-values.js';
 
 /**
- * What a query string asks for, as a tree whose meaning is plain; `field` null means every string and text field. The same is
- * written in the grammar by `written` in random-query-string.ts.
+ * The meaning of a query string as a tree; `field` null means every string and text field. `written` in random-query-string.ts writes the
+ * tree in the grammar of query strings.
  */
-export type AskedClause =
-  | { readonly and: readonly AskedClause[] }
-  | { readonly or: readonly AskedClause[] }
-  | { readonly not: AskedClause }
-  | { readonly must: readonly AskedClause[]; readonly mustNot: readonly AskedClause[]; readonly may: readonly AskedClause[] } // prettier-ignore
+export type QueryTree =
+  | { readonly and: readonly QueryTree[] }
+  | { readonly or: readonly QueryTree[] }
+  | { readonly not: QueryTree }
+  | { readonly must: readonly QueryTree[]; readonly mustNot: readonly QueryTree[]; readonly may: readonly QueryTree[] } // prettier-ignore
   | { readonly field: string | null; readonly words: string }
   | { readonly field: string | null; readonly like: string }
   | { readonly field: string; readonly from: string | null; readonly to: string | null; readonly ends: string } // prettier-ignore
   | { readonly exists: string }
   | { readonly missing: string }
-  | { readonly list: string; readonly any: AskedClause };
+  | { readonly list: string; readonly any: QueryTree };
 
 /** Whether a record matches a query string (query language 4.2). */
-export function evaluate(
-  asked: AskedClause,
+export function matchesQueryTree(
+  asked: QueryTree,
   row: TestRow,
   columns: Columns,
   isElement = false,
 ): boolean {
-  const test = (item: AskedClause): boolean => evaluate(item, row, columns, isElement);
+  const test = (item: QueryTree): boolean => matchesQueryTree(item, row, columns, isElement);
   if ('any' in asked) {
-    const list = fieldNamed(columns, asked.list, isElement);
+    const list = resolveField(columns, asked.list, isElement);
     if (!list || !hasElements(list)) return false;
-    return valuesOf(row, list.path).some((element) => evaluate(asked.any, element as TestRow, list.column.children ?? [], true)); // prettier-ignore
+    return valuesOf(row, list.path).some((element) => matchesQueryTree(asked.any, element as TestRow, list.column.children ?? [], true)); // prettier-ignore
   }
   if ('and' in asked) return asked.and.every(test);
   if ('or' in asked) return asked.or.some(test);
   if ('not' in asked) return !test(asked.not);
   if ('must' in asked) return asked.must.every(test) && !asked.mustNot.some(test);
   if ('exists' in asked || 'missing' in asked) {
-    const field = fieldNamed(columns, 'exists' in asked ? asked.exists : asked.missing, isElement);
+    const field = resolveField(
+      columns,
+      'exists' in asked ? asked.exists : asked.missing,
+      isElement,
+    );
     return field !== undefined && valuesOf(row, field.path).length > 0 === 'exists' in asked;
   }
-  const namedField = asked.field === null ? undefined : fieldNamed(columns, asked.field, isElement);
+  const namedField =
+    asked.field === null ? undefined : resolveField(columns, asked.field, isElement);
   const isAny = 'like' in asked && /^\*+$/.test(asked.like);
   if (isAny && asked.field === null) return true;
   const searchedFields =
     asked.field === null
-      ? naiveFields(columns).filter(({ column }) => isWritten(column.type))
+      ? naiveFields(columns).filter(({ column }) => isTextType(column.type))
       : namedField
         ? [namedField]
         : [];
   return searchedFields.some((field) => {
     const values = valuesOf(row, field.path);
     if (isAny) return values.length > 0;
-    const holdsValue = leaf(asked, field);
+    const holdsValue = leafPredicate(asked, field);
     return values.some(holdsValue);
   });
 }
 
-type Leaf = Extract<AskedClause, { field: string | null }>;
+type QueryTreeLeaf = Extract<QueryTree, { field: string | null }>;
 
-/** A term that cannot be read as the field's type matches nothing. */
-function leaf(asked: Leaf, field: NaiveField): (value: Value) => boolean {
+/** Returns the test of a leaf. A term that cannot be parsed as the field's type matches nothing. */
+function leafPredicate(asked: QueryTreeLeaf, field: NaiveField): (value: Value) => boolean {
   const { type } = field.column;
   if ('like' in asked)
-    return isWritten(type) ? (value) => isLike(value as string, asked.like) : () => false;
+    return isTextType(type) ? (value) => matchesWildcard(value as string, asked.like) : () => false;
   try {
-    return 'words' in asked ? wordsTest(asked.words, field) : rangeTest(asked, field);
+    return 'words' in asked ? wordsPredicate(asked.words, field) : rangePredicate(asked, field);
   } catch (error) {
-    if (error instanceof Refused) return () => false;
+    if (error instanceof RefusedRequest) return () => false;
     throw error;
   }
 }
 
-function wordsTest(wanted: string, { column, path }: NaiveField): (value: Value) => boolean {
-  if (!isWritten(column.type)) return equality(column, wanted, true);
+function wordsPredicate(wanted: string, { column, path }: NaiveField): (value: Value) => boolean {
+  if (!isTextType(column.type)) return equalityPredicate(column, wanted, true);
   const isChromosome = path.join('\n') === 'genomic_coordinates\nchromosome';
   const list = wordsOf(isChromosome ? wanted.replace(/^chr/i, '') : wanted);
   if (list.length === 0)
@@ -84,23 +96,26 @@ function wordsTest(wanted: string, { column, path }: NaiveField): (value: Value)
   };
 }
 
-function rangeTest(
-  { from, to, ends }: Extract<Leaf, { ends: string }>,
+function rangePredicate(
+  { from, to, ends }: Extract<QueryTreeLeaf, { ends: string }>,
   { column }: NaiveField,
 ): (value: Value) => boolean {
-  // Fields of type `text` support no ranges, not even ranges without ends.
+  // Fields of type `text` support no ranges, not even open ones.
   if (column.type === 'text') return () => false;
   if (from === null && to === null) return () => true;
   if (!isNumeric(column.type) && column.type !== 'date' && column.type !== 'string')
     return () => false;
-  const isAboveLow = from === null ? () => true : limit(column, from, ends.startsWith('[') ? 'gte' : 'gt'); // prettier-ignore
+  const isAboveLow = from === null ? () => true : boundPredicate(column, from, ends.startsWith('[') ? 'gte' : 'gt'); // prettier-ignore
   const isBelowHigh =
-    to === null ? () => true : limit(column, to, ends.endsWith(']') ? 'lte' : 'lt');
+    to === null ? () => true : boundPredicate(column, to, ends.endsWith(']') ? 'lte' : 'lt');
   return (value) => isAboveLow(value) && isBelowHigh(value);
 }
 
-/** Whether the pattern matches the whole value, or a part between boundaries of terms, in which wildcards stand for characters of terms. */
-function isLike(value: string, pattern: string): boolean {
+/**
+ * Whether the pattern matches the whole value, or a part of it between boundaries of terms, where wildcards stand only for characters of
+ * terms.
+ */
+function matchesWildcard(value: string, pattern: string): boolean {
   const chars = [...foldedCase(value)];
   const patternCharacters = [...foldedCase(pattern)];
   const isWord = (char: string | undefined): boolean =>

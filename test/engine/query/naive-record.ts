@@ -1,68 +1,70 @@
 import { parseJson } from '../../../engine/core/json.js';
 import type { Column, Columns, Value } from '../../../engine/core/types.js';
 import type { TestRow } from './dataset.js';
-import { fieldNamed, ownValue } from './naive-fields.js';
-import { momentRange, Refused } from './naive-values.js';
+import { resolveField, memberOrNull } from './naive-fields.js';
+import { dateRangeMicros, RefusedRequest } from './naive-values.js';
 
-type Paths = readonly (readonly string[])[];
+type FieldPaths = readonly (readonly string[])[];
 
-/** How records are shown: first `fields`, then `exclude_fields` (query language 1.3). */
-export function shape(
+/** Returns records as answers show them: first `fields` is applied, then `exclude_fields` (query language 1.3). */
+export function naiveProjection(
   body: Readonly<Record<string, unknown>>,
   columns: Columns,
 ): (row: TestRow) => Record<string, unknown> {
   const all: Columns = [...['_id', '_commit'].map((name): Column => ({ name, physical: name, type: 'string', isList: false })), ...columns]; // prettier-ignore
-  const wantedPaths = names(body['fields']).map((name) => {
-    const field = fieldNamed(columns, name);
-    if (!field) throw new Refused('no such field');
+  const wantedPaths = nameListOf(body['fields']).map((name) => {
+    const field = resolveField(columns, name);
+    if (!field) throw new RefusedRequest('no such field');
     return field.path;
   });
-  // The excluded paths; unknown names are ignored.
-  const leftOutPaths = names(body['exclude_fields']).flatMap((name) => {
-    const field = fieldNamed(columns, name);
+  // Unknown names in `exclude_fields` are ignored.
+  const leftOutPaths = nameListOf(body['exclude_fields']).flatMap((name) => {
+    const field = resolveField(columns, name);
     return field ? [field.path] : [];
   });
-  const keptColumns = withoutPaths(
-    wantedPaths.length > 0 ? onlyPaths(all, wantedPaths) : all,
+  const keptColumns = excludePaths(
+    wantedPaths.length > 0 ? selectPaths(all, wantedPaths) : all,
     leftOutPaths,
   );
-  return (row) => Object.fromEntries(keptColumns.map((each) => [each.name, shownValue(each, ownValue(row, each.name))])); // prettier-ignore
+  return (row) => Object.fromEntries(keptColumns.map((each) => [each.name, valueAsAnswered(each, memberOrNull(row, each.name))])); // prettier-ignore
 }
 
-/** A list of names, or a single name; a missing value and the empty text mean no names. */
-export function names(given: unknown): readonly string[] {
+/** Returns a list of names; a single name counts as a list of one, a missing value and the empty text as none. */
+export function nameListOf(given: unknown): readonly string[] {
   if (given === undefined || given === null || given === '') return [];
   return (Array.isArray(given) ? given : [given]) as readonly string[];
 }
 
-function onlyPaths(columns: Columns, paths: Paths): Columns {
+function selectPaths(columns: Columns, paths: FieldPaths): Columns {
   return columns.flatMap((each) => {
     const pathsInside = paths.filter(([name]) => name === each.name).map(([, ...rest]) => rest);
     if (pathsInside.length === 0) return [];
     if (pathsInside.some((rest) => rest.length === 0)) return [each];
-    return [{ ...each, children: onlyPaths(each.children!, pathsInside) }];
+    return [{ ...each, children: selectPaths(each.children!, pathsInside) }];
   });
 }
 
-/** An object without remaining members is removed, too. */
-function withoutPaths(columns: Columns, paths: Paths): Columns {
+/** Returns the columns without some paths. An object without remaining members is removed too. */
+function excludePaths(columns: Columns, paths: FieldPaths): Columns {
   return columns.flatMap((each) => {
     const pathsInside = paths.filter(([name]) => name === each.name).map(([, ...rest]) => rest);
     if (pathsInside.some((rest) => rest.length === 0)) return [];
     if (pathsInside.length === 0) return [each];
-    const children = withoutPaths(each.children!, pathsInside);
+    const children = excludePaths(each.children!, pathsInside);
     return children.length === 0 ? [] : [{ ...each, children }];
   });
 }
 
-/** A value as answers show it: every key at the top, inside objects only those with a value. */
-export function shownValue(each: Column, value: Value): unknown {
+/** Returns a value as answers show it: all keys at the top level, but inside objects only keys with a value. */
+export function valueAsAnswered(each: Column, value: Value): unknown {
   if (value === null) return null;
   if (each.isList)
-    return (value as readonly Value[]).map((item) => shownValue({ ...each, isList: false }, item));
+    return (value as readonly Value[]).map((item) =>
+      valueAsAnswered({ ...each, isList: false }, item),
+    );
   switch (each.type) {
     case 'object': {
-      const members = each.children!.map((child) => [child.name, shownValue(child, ownValue(value, child.name))] as const); // prettier-ignore
+      const members = each.children!.map((child) => [child.name, valueAsAnswered(child, memberOrNull(value, child.name))] as const); // prettier-ignore
       return Object.fromEntries(members.filter(([, inside]) => inside !== null));
     }
     case 'json':
@@ -70,13 +72,13 @@ export function shownValue(each: Column, value: Value): unknown {
     case 'float':
       return shortestFloat(value as number);
     case 'date':
-      return dateShown(momentRange(value as string)![0]);
+      return shownDate(dateRangeMicros(value as string)![0]);
     default:
       return value;
   }
 }
 
-/** The fewest digits that are the same 32-bit float again. */
+/** Returns the decimal number with the fewest digits that denotes the same 32-bit float. */
 function shortestFloat(value: number): number {
   for (let digits = 1; digits < 10; digits++) {
     const number = Number(value.toPrecision(digits));
@@ -85,8 +87,8 @@ function shortestFloat(value: number): number {
   return value;
 }
 
-/** A date without the time at midnight, and with six digits of a second if it has a fraction. */
-export function dateShown(micros: bigint): string {
+/** Returns a date as text: without the time if it is midnight, and with six decimals of the second if it has a fraction. */
+export function shownDate(micros: bigint): string {
   const part = ((micros % 1_000_000n) + 1_000_000n) % 1_000_000n;
   const text = new Date(Number((micros - part) / 1000n)).toISOString().slice(0, 19);
   if (part > 0n) return `${text}.${String(part).padStart(6, '0')}`;

@@ -1,24 +1,30 @@
 import type { Columns, Value } from '../../../engine/core/types.js';
 import { recordId, type TestRow } from './dataset.js';
-import { entitiesTest } from './naive-entities.js';
-import { facetsOf } from './naive-facets.js';
-import { fieldNamed, valuesOf, type MadeDataset, type NaiveField } from './naive-fields.js';
-import { filterTest, type Test } from './naive-filter.js';
-import { evaluate } from './naive-query-string.js';
-import { names, shape } from './naive-record.js';
-import { comparableValue, compare, lowerCase, Refused, type Comparable } from './naive-values.js';
+import { entitiesPredicate } from './naive-entities.js';
+import { naiveFacets } from './naive-facets.js';
+import { resolveField, valuesOf, type GeneratedDataset, type NaiveField } from './naive-fields.js';
+import { filterPredicate, type RowPredicate } from './naive-filter.js';
+import { matchesQueryTree } from './naive-query-string.js';
+import { nameListOf, naiveProjection } from './naive-record.js';
+import {
+  comparableValue,
+  compareComparables,
+  lowerCase,
+  RefusedRequest,
+  type Comparable,
+} from './naive-values.js';
 import type { RandomRequest } from './random-request.js';
 
 export { naiveFields, type NaiveField } from './naive-fields.js';
 
-/** A filter without shorthand. */
+/** A filter in its full form, without shorthand. */
 export type NaiveFilter =
   | readonly [string, unknown]
   | { readonly and: readonly NaiveFilter[] }
   | { readonly or: readonly NaiveFilter[] }
   | { readonly not: NaiveFilter };
 
-/** The part of a request that chooses and sorts records. */
+/** The part of a request that selects and sorts records. */
 export interface NaiveRequest {
   readonly filters: readonly NaiveFilter[];
   readonly ordering: readonly string[];
@@ -26,17 +32,17 @@ export interface NaiveRequest {
   readonly offset: number;
 }
 
-/** The records that match, in order; `fields` are all fields of the dataset. */
+/** Returns the records that match, in order; `fields` are all fields of the dataset. */
 export function naiveQuery(
   rows: readonly TestRow[],
   fields: readonly NaiveField[],
   { filters, ordering }: NaiveRequest,
 ): readonly TestRow[] {
   const columns = fields.filter(({ path }) => path.length === 1).map(({ column }) => column);
-  return sortRows(rows.filter(filterTest(filters, columns)), orderKeys(ordering, columns));
+  return sortRows(rows.filter(filterPredicate(filters, columns)), sortKeysOf(ordering, columns));
 }
 
-/** The terms of a field and how many records have each, most first. */
+/** Returns the terms of a field and the number of records with each, the most frequent first. */
 export function naiveTerms(
   rows: readonly TestRow[],
   { path, column }: NaiveField,
@@ -53,7 +59,7 @@ export function naiveTerms(
     }
   }
   return [...counts]
-    .sort(([a, x], [b, y]) => y.count - x.count || compare(a, b))
+    .sort(([a, x], [b, y]) => y.count - x.count || compareComparables(a, b))
     .map(([, { value, count }]) => [value, count] as const);
 }
 
@@ -61,50 +67,54 @@ export function naiveTerms(
 export interface NaiveAnswer {
   readonly total: number;
   readonly offset: number | null;
-  /** The records of the page; all that match where their order is by relevance, which no rule tells. */
+  /** The records of the page; all matching records if they are ordered by relevance, for which the specification has no rule. */
   readonly records: readonly Record<string, unknown>[];
   readonly count: number;
   readonly isRanked: boolean;
   readonly facets: Record<string, unknown> | undefined;
-  /** The ids of all that match, in order. */
+  /** The ids of all matching records, in order. */
   readonly ids: readonly string[];
 }
 
-/** The records of a dataset in insertion order, with their reserved fields. */
-export function recordsOf({ segments }: MadeDataset): TestRow[] {
+/** Returns the records of a dataset in insertion order, with their reserved fields. */
+export function recordsInOrder({ segments }: GeneratedDataset): TestRow[] {
   return segments.flatMap(({ rows }, chunk) =>
     rows.map((row, index): TestRow => ({ _id: recordId(chunk, index), _commit: '4812', ...row })),
   );
 }
 
-/** The answer by a loop over the records; `refused` where the request must be a 400. */
-export function naiveAnswer(made: MadeDataset, request: RandomRequest): NaiveAnswer | 'refused' {
+/** Returns the answer to a request, computed by a loop over the records; `refused` if the request must be answered with a 400. */
+export function naiveAnswer(
+  made: GeneratedDataset,
+  request: RandomRequest,
+): NaiveAnswer | 'refused' {
   try {
-    return answer(made, request);
+    return naiveAnswerOrThrow(made, request);
   } catch (error) {
-    if (error instanceof Refused) return 'refused';
+    if (error instanceof RefusedRequest) return 'refused';
     throw error;
   }
 }
 
-function answer(made: MadeDataset, { body, asked }: RandomRequest): NaiveAnswer {
+function naiveAnswerOrThrow(made: GeneratedDataset, { body, asked }: RandomRequest): NaiveAnswer {
   const { columns } = made;
-  const tests: Test[] = [
-    filterTest(body['filters'], columns),
-    entitiesTest(body['entities'], made),
-    buildTest(body['genome_build'], columns),
+  const tests: RowPredicate[] = [
+    filterPredicate(body['filters'], columns),
+    entitiesPredicate(body['entities'], made),
+    genomeBuildPredicate(body['genome_build'], columns),
   ];
-  if (asked !== null) tests.push((row) => evaluate(asked, row, columns));
-  const showRecord = shape(body, columns);
-  const keys = orderKeys(body['ordering'], columns);
-  const facets = isGiven(body['facets']) ? facetsOf(body['facets'], columns) : undefined;
+  if (asked !== null) tests.push((row) => matchesQueryTree(asked, row, columns));
+  const showRecord = naiveProjection(body, columns);
+  const keys = sortKeysOf(body['ordering'], columns);
+  const facets = isNonEmpty(body['facets']) ? naiveFacets(body['facets'], columns) : undefined;
   const limit = Number(body['limit'] ?? 100);
   const offset = Number(body['offset'] ?? 0);
-  if (limit < 0 || limit > 10_000 || offset < 0) throw new Refused('no such page');
-  const found = sortRows(recordsOf(made).filter((row) => tests.every((test) => test(row))), keys); // prettier-ignore
+  if (limit < 0 || limit > 10_000 || offset < 0) throw new RefusedRequest('no such page');
+  const found = sortRows(recordsInOrder(made).filter((row) => tests.every((test) => test(row))), keys); // prettier-ignore
   const page = found.slice(offset, offset + limit);
   const next = offset + page.length;
-  const isRanked = keys.length === 0 && (asked !== null || ranks(body['filters'], columns));
+  const isRanked =
+    keys.length === 0 && (asked !== null || ranksByRelevance(body['filters'], columns));
   return {
     total: found.length,
     offset: page.length > 0 && next < found.length ? next : null,
@@ -116,16 +126,17 @@ function answer(made: MadeDataset, { body, asked }: RandomRequest): NaiveAnswer 
   };
 }
 
-function isGiven(value: unknown): boolean {
+function isNonEmpty(value: unknown): boolean {
   return value !== undefined && value !== null && Object.keys(value).length > 0;
 }
 
-/** Records without a build are not restricted, nor are datasets. */
-function buildTest(build: unknown, columns: Columns): Test {
+/** Returns the test for `build`. It restricts neither records without a build nor datasets without builds. */
+function genomeBuildPredicate(build: unknown, columns: Columns): RowPredicate {
   if (build === undefined || build === null || build === '') return () => true;
   const wantedBuild = lowerCase(build as string);
-  if (!['grch37', 'grch38', 't2t-chm13'].includes(wantedBuild)) throw new Refused('no such build');
-  const field = fieldNamed(columns, 'genomic_coordinates.build');
+  if (!['grch37', 'grch38', 't2t-chm13'].includes(wantedBuild))
+    throw new RefusedRequest('no such build');
+  const field = resolveField(columns, 'genomic_coordinates.build');
   if (!field) return () => true;
   return (row) => {
     const ownValues = valuesOf(row, field.path) as readonly string[];
@@ -133,25 +144,25 @@ function buildTest(build: unknown, columns: Columns): Test {
   };
 }
 
-interface Key {
+interface SortKey {
   readonly field: NaiveField;
   readonly descending: boolean;
 }
 
-function orderKeys(ordering: unknown, columns: Columns): readonly Key[] {
-  return names(ordering).map((name) => {
-    const descending = !fieldNamed(columns, name) && name.startsWith('-');
-    const field = fieldNamed(columns, descending ? name.slice(1) : name);
+function sortKeysOf(ordering: unknown, columns: Columns): readonly SortKey[] {
+  return nameListOf(ordering).map((name) => {
+    const descending = !resolveField(columns, name) && name.startsWith('-');
+    const field = resolveField(columns, descending ? name.slice(1) : name);
     if (!field || ['text', 'blob', 'object', 'json'].includes(field.column.type))
-      throw new Refused('cannot be sorted by');
+      throw new RefusedRequest('cannot be sorted by');
     return { field, descending };
   });
 }
 
-/** Records without a value last, ties by insertion order (query language 1.4). */
-function sortRows(rows: readonly TestRow[], keys: readonly Key[]): TestRow[] {
-  const ranked = rows.map((row) => ({ row, values: keys.map((key) => keyOf(row, key)) }));
-  // The sort is stable.
+/** Sorts records: those without a value come last, ties are in insertion order (query language 1.4). */
+function sortRows(rows: readonly TestRow[], keys: readonly SortKey[]): TestRow[] {
+  const ranked = rows.map((row) => ({ row, values: keys.map((key) => sortKeyOfRow(row, key)) }));
+  // JavaScript's sort is stable, so ties keep the insertion order.
   ranked.sort((a, b) => {
     for (const [i, { descending }] of keys.entries()) {
       const [x, y] = [a.values[i], b.values[i]];
@@ -159,7 +170,7 @@ function sortRows(rows: readonly TestRow[], keys: readonly Key[]): TestRow[] {
         if (x !== y) return x === undefined ? 1 : -1;
         continue;
       }
-      const order = descending ? compare(y, x) : compare(x, y);
+      const order = descending ? compareComparables(y, x) : compareComparables(x, y);
       if (order !== 0) return order;
     }
     return 0;
@@ -167,17 +178,20 @@ function sortRows(rows: readonly TestRow[], keys: readonly Key[]): TestRow[] {
   return ranked.map(({ row }) => row);
 }
 
-/** For a list, the smallest element in ascending and the largest in descending order. */
-function keyOf(row: TestRow, { field, descending }: Key): Comparable | undefined {
+/**
+ * Returns the value by which a record is sorted: for a list, the smallest element in ascending order and the largest in descending order.
+ */
+function sortKeyOfRow(row: TestRow, { field, descending }: SortKey): Comparable | undefined {
   const values = valuesOf(row, field.path).map((value) => comparableValue(field.column, value));
-  return values.sort(compare).at(descending ? -1 : 0);
+  return values.sort(compareComparables).at(descending ? -1 : 0);
 }
 
-/** A text filter without an ordering asks for an order by relevance. */
-function ranks(filters: unknown, columns: Columns): boolean {
-  if (!Array.isArray(filters)) return filters !== null && typeof filters === 'object' && Object.values(filters).some((inside) => ranks(inside, columns)); // prettier-ignore
-  if (typeof filters[0] !== 'string') return filters.some((item) => ranks(item, columns));
+/** Whether filters ask for an order by relevance: a filter on words does, if the request has no ordering. */
+function ranksByRelevance(filters: unknown, columns: Columns): boolean {
+  if (!Array.isArray(filters)) return filters !== null && typeof filters === 'object' && Object.values(filters).some((inside) => ranksByRelevance(inside, columns)); // prettier-ignore
+  if (typeof filters[0] !== 'string')
+    return filters.some((item) => ranksByRelevance(item, columns));
   const key = filters[0];
-  const field = fieldNamed(columns, key) ?? fieldNamed(columns, key.slice(0, key.lastIndexOf('__'))); // prettier-ignore
+  const field = resolveField(columns, key) ?? resolveField(columns, key.slice(0, key.lastIndexOf('__'))); // prettier-ignore
   return field?.column.type === 'text';
 }

@@ -2,49 +2,58 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parseJson } from '../../../engine/core/json.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
-import { column, engines, fieldRows, listOf, openBench, type Bench, type Dataset, type TestRow } from './dataset.js'; // prettier-ignore
+import { column, enginesUnderTest, fieldRows, listColumn, openEngineFixture, type EngineFixture, type TestDataset, type TestRow } from './dataset.js'; // prettier-ignore
 
-/* Values that doubles would round: filters on 64-bit integers, and statistics of values that are large or close to each other. */
+/* Tests values that doubles would round: filters on 64-bit integers, and statistics of values that are large or close to each other. */
 
-const two53 = 2n ** 53n;
-const longs = [two53 - 1n, two53, two53 + 1n, two53 + 2n, -two53 - 1n];
+const twoToThe53 = 2n ** 53n;
+const longsBeyondDoubles = [
+  twoToThe53 - 1n,
+  twoToThe53,
+  twoToThe53 + 1n,
+  twoToThe53 + 2n,
+  -twoToThe53 - 1n,
+];
 
-interface Stats {
+interface StatsFacet {
   readonly sum: number | null;
   readonly avg: number | null;
   readonly variance: number | null;
   readonly std_deviation: number | null;
 }
 
-describe.each(engines)('by %s', (_, threads) => {
-  let bench: Bench;
+describe.each(enginesUnderTest)('by %s', (_, threads) => {
+  let bench: EngineFixture;
   beforeAll(async () => {
-    bench = await openBench(threads);
+    bench = await openEngineFixture(threads);
   });
   afterAll(() => bench.close());
 
-  const ask = async ({ snapshot, fields }: Dataset, json: string) =>
+  const ask = async ({ snapshot, fields }: TestDataset, json: string) =>
     runQuery(bench.engine, snapshot, fields, parseQuery(parseJson(json), fields));
 
   describe('a filter of a long', () => {
-    let madeDataset: Dataset;
+    let madeDataset: TestDataset;
     beforeAll(async () => {
-      madeDataset = await bench.dataset([column('n', 'long')], [longs.map((n) => ({ n }))]);
+      madeDataset = await bench.dataset(
+        [column('n', 'long')],
+        [longsBeyondDoubles.map((n) => ({ n }))],
+      );
     });
     test.each([
-      ['["n", "9007199254740993.0"]', [two53 + 1n]],
-      ['["n", 9007199254740993.0]', [two53 + 1n]],
-      ['["n", 9007199254740993.000]', [two53 + 1n]],
-      ['["n", "90071992547409930e-1"]', [two53 + 1n]],
-      ['["n", "0.9007199254740993E16"]', [two53 + 1n]],
+      ['["n", "9007199254740993.0"]', [twoToThe53 + 1n]],
+      ['["n", 9007199254740993.0]', [twoToThe53 + 1n]],
+      ['["n", 9007199254740993.000]', [twoToThe53 + 1n]],
+      ['["n", "90071992547409930e-1"]', [twoToThe53 + 1n]],
+      ['["n", "0.9007199254740993E16"]', [twoToThe53 + 1n]],
       ['["n", "9007199254740993.5"]', []],
-      ['["n__in", ["-9007199254740993.0", "9007199254740991."]]', [two53 - 1n, -two53 - 1n]],
-      ['["n__gt", "9007199254740992.5"]', [two53 + 1n, two53 + 2n]],
-      ['["n__gte", "9007199254740993.5"]', [two53 + 2n]],
-      ['["n__lt", "-9007199254740992.5"]', [-two53 - 1n]],
-      ['["n__lt", "9007199254740991.5"]', [two53 - 1n, -two53 - 1n]],
+      ['["n__in", ["-9007199254740993.0", "9007199254740991."]]', [twoToThe53 - 1n, -twoToThe53 - 1n]],
+      ['["n__gt", "9007199254740992.5"]', [twoToThe53 + 1n, twoToThe53 + 2n]],
+      ['["n__gte", "9007199254740993.5"]', [twoToThe53 + 2n]],
+      ['["n__lt", "-9007199254740992.5"]', [-twoToThe53 - 1n]],
+      ['["n__lt", "9007199254740991.5"]', [twoToThe53 - 1n, -twoToThe53 - 1n]],
       ['["n__lte", "-9007199254740993.5"]', []],
-      ['["n__range", ["9007199254740992.5", "9007199254740993.5"]]', [two53 + 1n]],
+      ['["n__range", ["9007199254740992.5", "9007199254740993.5"]]', [twoToThe53 + 1n]],
     ])('%s', async (filter, expected) => {
       const { results } = await ask(madeDataset, `{"filters": [${filter}], "fields": ["n"]}`);
       const found = (parseJson(results) as readonly { n: number | bigint }[]).map(({ n }) => BigInt(n)); // prettier-ignore
@@ -53,15 +62,15 @@ describe.each(engines)('by %s', (_, threads) => {
   });
 
   describe('statistics', () => {
-    const stats = async (type: 'double' | 'long', values: readonly (number | bigint)[]): Promise<readonly Stats[]> => {
-      const columns = [column('g', 'string'), column('v', type), listOf(column('l', type))];
+    const stats = async (type: 'double' | 'long', values: readonly (number | bigint)[]): Promise<readonly StatsFacet[]> => {
+      const columns = [column('g', 'string'), column('v', type), listColumn(column('l', type))];
       const halfLength = Math.ceil(values.length / 2);
       const rows = values.map((v): TestRow => ({ g: 'one', v, l: [v] }));
       const made = await bench.dataset(columns, [rows.slice(0, halfLength), rows.slice(halfLength)]);
       const extended = { facet_type: 'stats', extended: true };
       const facets = { v: extended, l: extended, g: { facets: { v: extended } } };
       const answer = await ask(made, JSON.stringify({ limit: 0, facets }));
-      const found = JSON.parse(answer.facets!) as { v: Stats; l: Stats; g: [string, number, { v: Stats }][] };
+      const found = JSON.parse(answer.facets!) as { v: StatsFacet; l: StatsFacet; g: [string, number, { v: StatsFacet }][] };
       return [found.v, found.l, found.g[0]![2].v];
     }; // prettier-ignore
     const steps = (start: number, count: number, step = 1) => Array.from({ length: count }, (_, i) => start + step * i); // prettier-ignore

@@ -2,19 +2,19 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { duckdbDialect } from '../../../engine/query/sql/duckdb.js';
 import { rowsSelect } from '../../../engine/query/sql/rows.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
-import { openBench, type Bench, engines } from './dataset.js';
+import { openEngineFixture, type EngineFixture, enginesUnderTest } from './dataset.js';
 import { sixRecords } from './six-records.js';
 
-describe.each(engines)('by %s', (_, threads) => {
-  let bench: Bench;
+describe.each(enginesUnderTest)('by %s', (_, threads) => {
+  let bench: EngineFixture;
   beforeAll(async () => {
-    bench = await openBench(threads);
+    bench = await openEngineFixture(threads);
   });
   afterAll(() => bench.close());
 
   /*
-   * DuckDB keeps the order of the files by itself, except where it turns a list of values into a join: then a later file's
-   * records came first in 2 of 18,000 queries on a busy machine. Too rare for a test of answers, so the statement is looked at.
+   * DuckDB keeps the order of the files by itself, except if it turns a list of values into a join: then records of a later file came first
+   * in 2 of 18,000 queries on a busy machine. This is too rare to be found in answers, so the test examines the statement.
    */
   test.each([
     ['one value', [['gene__in', ['TTN']]], false],

@@ -13,7 +13,14 @@ import { materialise } from '../../../engine/query/results/materialise.js';
 import { openSegments } from '../../../engine/query/results/row-blocks.js';
 import { project } from '../../../engine/query/results/projection.js';
 import { segmentFiles } from '../../../engine/store/store.js';
-import { bytesOf, column, listOf, openBench, type Bench, type Dataset } from './dataset.js';
+import {
+  pageBytes,
+  column,
+  listColumn,
+  openEngineFixture,
+  type EngineFixture,
+  type TestDataset,
+} from './dataset.js';
 import { Random } from './random.js';
 
 const seed = Number(process.env['STRANDLAKE_SEED'] ?? 20_261_123);
@@ -23,45 +30,53 @@ const columns = [
   column('big', 'long'),
   column('flag', 'boolean'),
   column('when', 'date'),
-  column('info', 'object', [column('AF', 'double'), listOf(column('CSQ', 'string'))]),
-  listOf(column('samples', 'object', [column('GT', 'string'), listOf(column('AD', 'integer'))])),
+  column('info', 'object', [column('AF', 'double'), listColumn(column('CSQ', 'string'))]),
+  listColumn(
+    column('samples', 'object', [column('GT', 'string'), listColumn(column('AD', 'integer'))]),
+  ),
 ];
 const columnOrders = [columns, columns.slice(0, 5), [...columns].reverse()];
 
-let threads: Bench;
-let inlineBench: Bench;
-let sql: Bench;
+let threadsFixture: EngineFixture;
+let inlineFixture: EngineFixture;
+let sqlFixture: EngineFixture;
 beforeAll(async () => {
-  [threads, inlineBench, sql] = [await openBench(2), await openBench(0), await openBench()];
+  [threadsFixture, inlineFixture, sqlFixture] = [
+    await openEngineFixture(2),
+    await openEngineFixture(0),
+    await openEngineFixture(),
+  ];
 });
-afterAll(() => Promise.all([threads, inlineBench, sql].map((bench) => bench.close())));
+afterAll(() =>
+  Promise.all([threadsFixture, inlineFixture, sqlFixture].map((bench) => bench.close())),
+);
 
-/** Nine segments of up to 600 records, some of which lack columns. */
-function writeDataset(bench: Bench): Promise<Dataset> {
+/** Writes a dataset of nine segments with up to 600 records each; some segments lack columns. */
+function writeDataset(bench: EngineFixture): Promise<TestDataset> {
   const random = new Random(seed);
   const maybeNull = <T>(value: T): T | null => (random.chance(0.2) ? null : value);
   const sample = (): object => ({
     GT: maybeNull(random.pick(['0/1', '1/1'])),
-    AD: maybeNull(random.list(random.below(3), () => maybeNull(random.below(100)))),
+    AD: maybeNull(random.list(random.integerBelow(3), () => maybeNull(random.integerBelow(100)))),
   });
   const segments = Array.from({ length: 9 }, () =>
-    random.list(1 + random.below(600), () => ({
+    random.list(1 + random.integerBelow(600), () => ({
       gene: maybeNull(
-        random.pick(['', 'BRCA2', 'a,"b"\r\n', '=1+1', 'é\t😀', `G${random.below(9)}`]),
+        random.pick(['', 'BRCA2', 'a,"b"\r\n', '=1+1', 'é\t😀', `G${random.integerBelow(9)}`]),
       ),
-      pos: maybeNull(random.below(1000)),
-      big: maybeNull(BigInt(random.below(2 ** 30)) ** 2n),
+      pos: maybeNull(random.integerBelow(1000)),
+      big: maybeNull(BigInt(random.integerBelow(2 ** 30)) ** 2n),
       flag: maybeNull(random.chance(0.5)),
       when: maybeNull(
         random.pick(['2016-05-01T12:30:00.500', '0099-12-31', '1969-12-31T23:59:59']),
       ),
       info: maybeNull({
-        AF: maybeNull(random.below(1 << 20) / 7),
+        AF: maybeNull(random.integerBelow(1 << 20) / 7),
         CSQ: maybeNull(
-          random.list(random.below(4), () => maybeNull(random.pick(['stop', 'none']))),
+          random.list(random.integerBelow(4), () => maybeNull(random.pick(['stop', 'none']))),
         ),
       }),
-      samples: maybeNull(random.list(random.below(3), () => maybeNull(sample()))),
+      samples: maybeNull(random.list(random.integerBelow(3), () => maybeNull(sample()))),
     })),
   );
   const ownColumns = segments.map((_, i) => columnOrders[i % columnOrders.length]!);
@@ -75,14 +90,14 @@ function writeDataset(bench: Bench): Promise<Dataset> {
   return bench.dataset(columns, rows as never, { stored: ownColumns });
 }
 
-type Format = 'array' | 'json' | 'csv' | 'arrow';
-const formats: readonly Format[] = ['array', 'json', 'csv', 'arrow'];
+type PageFormat = 'array' | 'json' | 'csv' | 'arrow';
+const pageFormats: readonly PageFormat[] = ['array', 'json', 'csv', 'arrow'];
 
-async function pageOf(
+async function readPageOf(
   engine: QueryEngine,
-  { snapshot, fields }: Dataset,
+  { snapshot, fields }: TestDataset,
   request: QueryRequest,
-  format: Format,
+  format: PageFormat,
   signal?: AbortSignal,
 ): Promise<Uint8Array | AsyncIterable<Uint8Array>> {
   const options = { signal };
@@ -92,8 +107,8 @@ async function pageOf(
   return typeof results === 'string' ? Buffer.from(results) : results;
 }
 
-/** A page made record by record, and Arrow batch by batch of 500 records. */
-function expectedPage({ snapshot, fields }: Dataset, request: QueryRequest, rows: readonly RowRef[], format: Format): Buffer {
+/** Returns a page written record by record; for Arrow, in batches of 500 records. */
+function expectedPage({ snapshot, fields }: TestDataset, request: QueryRequest, rows: readonly RowRef[], format: PageFormat): Buffer {
   const source = openSegments(segmentFiles(snapshot));
   const projection = project(snapshot.columns, fields, request);
   try {
@@ -115,8 +130,8 @@ function expectedPage({ snapshot, fields }: Dataset, request: QueryRequest, rows
   }
 } // prettier-ignore
 
-async function rowsOf(
-  { snapshot }: Dataset,
+async function rowRefsOf(
+  { snapshot }: TestDataset,
   engine: QueryEngine,
   request: QueryRequest,
 ): Promise<readonly RowRef[]> {
@@ -125,81 +140,91 @@ async function rowsOf(
   return selectedRows.rows;
 }
 
-const wholePage = { limit: 10_000 };
-const byGene = { limit: 10_000, ordering: ['gene', '-pos'] };
-/** About nine records in all segments: threads return so few records together with their rows. */
-const fewRecords = { limit: 100, filters: [['pos__range', [500, 503]]] };
-const lists = [
-  wholePage,
-  byGene,
-  fewRecords,
-  { ...fewRecords, ordering: ['-gene'] },
-  { ...fewRecords, offset: 2, limit: 3 },
+const wholePageRequest = { limit: 10_000 };
+const pageOrderedByGene = { limit: 10_000, ordering: ['gene', '-pos'] };
+/** Matches about nine records in all segments; threads return so few records together with their rows. */
+const fewRecordsRequest = { limit: 100, filters: [['pos__range', [500, 503]]] };
+const pageRequests = [
+  wholePageRequest,
+  pageOrderedByGene,
+  fewRecordsRequest,
+  { ...fewRecordsRequest, ordering: ['-gene'] },
+  { ...fewRecordsRequest, offset: 2, limit: 3 },
 ];
 
 describe('pages', () => {
   test(`of every format are the same bytes, whichever threads make them (STRANDLAKE_SEED=${seed})`, async () => {
     const random = new Random(seed);
-    const benches = [threads, inlineBench, sql] as const;
+    const benches = [threadsFixture, inlineFixture, sqlFixture] as const;
     const datasets = await Promise.all(benches.map(writeDataset));
     const maxRecords = datasets[0]!.snapshot.rows;
     expect(maxRecords).toBeGreaterThan(1_500);
     const bodies = Array.from({ length: 6 }, () => ({
-      limit: random.pick([0, 1, 20, 499, 500, 501, 1_000, 1 + random.below(maxRecords), 10_000]),
-      offset: random.pick([0, 0, 0, random.below(maxRecords)]),
+      limit: random.pick([
+        0,
+        1,
+        20,
+        499,
+        500,
+        501,
+        1_000,
+        1 + random.integerBelow(maxRecords),
+        10_000,
+      ]),
+      offset: random.pick([0, 0, 0, random.integerBelow(maxRecords)]),
       ...(random.chance(0.5) && { ordering: [random.pick(['gene', '-pos', 'info.AF', '-when'])] }),
-      ...(random.chance(0.4) && { filters: [['pos__gt', random.below(1000)]] }),
+      ...(random.chance(0.4) && { filters: [['pos__gt', random.integerBelow(1000)]] }),
       ...(random.chance(0.3) && { fields: ['samples.AD', 'pos', 'info.CSQ'] }),
     }));
-    for (const body of [...lists, ...bodies]) {
+    for (const body of [...pageRequests, ...bodies]) {
       const request = parseQuery(body, datasets[0]!.fields);
-      const rows = await rowsOf(datasets[0]!, threads.engine, request);
-      for (const format of formats) {
+      const rows = await rowRefsOf(datasets[0]!, threadsFixture.engine, request);
+      for (const format of pageFormats) {
         const expectedBytes = expectedPage(datasets[0]!, request, rows, format);
         for (const [i, { engine }] of benches.entries()) {
-          const page = await bytesOf(await pageOf(engine, datasets[i]!, request, format));
+          const page = await pageBytes(await readPageOf(engine, datasets[i]!, request, format));
           expect([body, format, i, page.equals(expectedBytes)]).toEqual([body, format, i, true]);
         }
       }
       const titledPage = expectedPage(datasets[0]!, request, rows, 'csv').toString();
       const { snapshot, fields } = datasets[0]!;
-      const lines = await runTexts(threads.engine, snapshot, fields, request, ',');
+      const lines = await runTexts(threadsFixture.engine, snapshot, fields, request, ',');
       const head = titledPage.slice(0, titledPage.indexOf('\r\n'));
       expect([head, ...lines.results, ''].join('\r\n')).toBe(titledPage);
     }
   });
 
   test('are complete when the thread that makes them is killed, and when it forgets', async () => {
-    const dataset = await writeDataset(threads);
-    const request = parseQuery(byGene, dataset.fields);
-    const rows = await rowsOf(dataset, threads.engine, request);
+    const dataset = await writeDataset(threadsFixture);
+    const request = parseQuery(pageOrderedByGene, dataset.fields);
+    const rows = await rowRefsOf(dataset, threadsFixture.engine, request);
     const entry = new URL('./memory/mortal-shard.js', import.meta.url).href;
     const openedThreads: ShardThread[] = [];
     const shards = new Shards(2, async (events) => {
       openedThreads.push(await openShardThread(1 << 20, events, undefined, entry));
       return openedThreads.at(-1)!;
     });
-    for (const format of formats) {
+    for (const format of pageFormats) {
       let refusals = 0;
-      const engine = withRecords(threads.engine, async (...[snapshot, some, layout, isContinued, options]) => {
+      const engine = withRecordMaker(threadsFixture.engine, async (...[snapshot, some, layout, isContinued, options]) => {
         const found = await recordsOfShards(shards, snapshot, some, layout, isContinued, options);
         if ('unsupported' in found) refusals++;
         return found;
       }); // prettier-ignore
-      const page = await pageOf(engine, dataset, request, format);
+      const page = await readPageOf(engine, dataset, request, format);
       const pieces: Uint8Array[] = [];
       for await (const piece of page as AsyncIterable<Uint8Array>) {
         pieces.push(piece);
-        // The thread exits while it has pieces to make; another takes its place.
+        // The thread exits while it still has parts of the page to write; another thread replaces it.
         if (pieces.length === 2) await openedThreads[1]!.run({ kind: 'cancel', id: 0 }).catch(() => undefined); // prettier-ignore
       }
       const expectedBytes = expectedPage(dataset, request, rows, format);
       expect([format, Buffer.concat(pieces).equals(expectedBytes)]).toEqual([format, true]);
-      const refusing = withRecords(threads.engine, async () => {
+      const refusing = withRecordMaker(threadsFixture.engine, async () => {
         refusals++;
         return { unsupported: 'a test' };
       });
-      const otherBytes = await bytesOf(await pageOf(refusing, dataset, request, format));
+      const otherBytes = await pageBytes(await readPageOf(refusing, dataset, request, format));
       expect([format, otherBytes.equals(expectedBytes), refusals > 0]).toEqual([
         format,
         true,
@@ -210,28 +235,28 @@ describe('pages', () => {
   });
 
   test('fail if one piece does, and are not made further than they are taken', async () => {
-    const dataset = await writeDataset(threads);
-    const request = parseQuery(byGene, dataset.fields);
+    const dataset = await writeDataset(threadsFixture);
+    const request = parseQuery(pageOrderedByGene, dataset.fields);
     const total = Math.ceil(dataset.snapshot.rows / 500);
-    for (const format of formats) {
+    for (const format of pageFormats) {
       let askedCount = 0;
-      const { records } = threads.engine.memory!;
-      const failing = withRecords(threads.engine, (...args) => {
+      const { records } = threadsFixture.engine.memory!;
+      const failing = withRecordMaker(threadsFixture.engine, (...args) => {
         if (++askedCount === 3) throw new Error('for a test');
         return records(...args);
       });
-      await expect(pageOf(failing, dataset, request, format).then(bytesOf)).rejects.toThrow('for a test'); // prettier-ignore
+      await expect(readPageOf(failing, dataset, request, format).then(pageBytes)).rejects.toThrow('for a test'); // prettier-ignore
 
       askedCount = 0;
       const endedReads: Promise<unknown>[] = [];
-      const countingEngine = withRecords(threads.engine, (...args) => {
+      const countingEngine = withRecordMaker(threadsFixture.engine, (...args) => {
         askedCount++;
         const recordsRead = records(...args);
         endedReads.push(recordsRead.catch(() => undefined));
         return recordsRead;
       });
       const leaving = new AbortController();
-      const page = await pageOf(countingEngine, dataset, request, format, leaving.signal);
+      const page = await readPageOf(countingEngine, dataset, request, format, leaving.signal);
       await Promise.all(endedReads);
       expect([format, askedCount < total]).toEqual([format, true]);
       const before = askedCount;
@@ -248,7 +273,7 @@ async function readToEnd(iterator: AsyncIterator<Uint8Array>): Promise<void> {
   while (!(await iterator.next()).done);
 }
 
-/** The engine with another way to make records in threads. */
-function withRecords(engine: QueryEngine, records: MemoryExecutor['records']): QueryEngine {
+/** Returns the engine with another function that writes records in threads. */
+function withRecordMaker(engine: QueryEngine, records: MemoryExecutor['records']): QueryEngine {
   return { ...engine, memory: { ...engine.memory!, records } };
 }

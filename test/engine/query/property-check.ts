@@ -3,28 +3,28 @@ import { parseJson } from '../../../engine/core/json.js';
 import type { CursorProgress } from '../../../engine/query/plan/position.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
-import type { Bench, Dataset } from './dataset.js';
-import { About } from './naive-facets.js';
-import type { MadeDataset } from './naive-fields.js';
+import type { EngineFixture, TestDataset } from './dataset.js';
+import { ApproximateNumber } from './naive-facets.js';
+import type { GeneratedDataset } from './naive-fields.js';
 import { naiveAnswer, type NaiveAnswer } from './naive.js';
 import type { RandomRequest } from './random-request.js';
 
-/** The answer of an engine; `read` has the ids of all pages of a cursor. */
+/** The answer of an engine; `read` has the ids on all pages that were read with a cursor. */
 export interface EngineAnswer {
   readonly total: number;
   readonly offset: number | null;
   readonly count: number;
-  /** The records as JSON texts. */
+  /** The records in the answer, as JSON text. */
   readonly results: string;
   readonly facets?: string;
   readonly read?: readonly string[];
-  /** The ids of all records, from one request without a cursor. */
+  /** The ids of all matching records, from one request without a cursor. */
   readonly whole?: readonly string[];
 }
 
-/** The difference between the answer to a request and the naive one; null if there is none. */
-export async function difference(
-  made: MadeDataset,
+/** Returns the difference between the engine's and the naive answer to a request; null if there is none. */
+export async function answerDifference(
+  made: GeneratedDataset,
   request: RandomRequest,
   ask: (request: RandomRequest) => Promise<EngineAnswer>,
 ): Promise<string | null> {
@@ -46,8 +46,8 @@ export async function difference(
 function firstDifference(wanted: NaiveAnswer, found: EngineAnswer): string | null {
   for (const key of ['total', 'count', 'offset'] as const)
     if (wanted[key] !== found[key]) return `${key}: ${found[key]}, should be ${wanted[key]}`;
-  const records = (parseJson(found.results) as readonly unknown[]).map(canonical);
-  const expected = wanted.records.map(canonical);
+  const records = (parseJson(found.results) as readonly unknown[]).map(canonicalText);
+  const expected = wanted.records.map(canonicalText);
   if (wanted.isRanked) {
     const recordsLeft = [...expected];
     for (const record of records) {
@@ -60,7 +60,7 @@ function firstDifference(wanted: NaiveAnswer, found: EngineAnswer): string | nul
   }
   if (wanted.facets !== undefined) {
     const facets = found.facets === undefined ? undefined : parseJson(found.facets);
-    if (!isAlike(wanted.facets, facets)) return `facets: ${canonical(facets)}, should be ${canonical(wanted.facets)}`; // prettier-ignore
+    if (!agreesWithNaive(wanted.facets, facets)) return `facets: ${canonicalText(facets)}, should be ${canonicalText(wanted.facets)}`; // prettier-ignore
   } else if (found.facets !== undefined) {
     return 'facets that nobody asked for';
   }
@@ -72,53 +72,59 @@ function firstDifference(wanted: NaiveAnswer, found: EngineAnswer): string | nul
   return read.join() === all.join() ? null : `in pages: ${read.join()}, should be ${all.join()}`;
 }
 
-/** Text in which equal values are equal: keys sorted, numbers by value. */
-export function canonical(value: unknown): string {
+/** Returns a text that is the same for equal values: keys are sorted, and numbers are written by value. */
+export function canonicalText(value: unknown): string {
   if (typeof value === 'bigint') return String(value);
-  // A double without a part reads as a whole number, maybe a large one: of the digits that ECMAScript writes.
+  // A double without a fraction is written like an integer, even if it is large, with the digits that ECMAScript writes.
   if (typeof value === 'number') return String(value);
-  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
-  if (value instanceof About) return `about ${value.value}`;
+  if (Array.isArray(value)) return `[${value.map(canonicalText).join()}]`;
+  if (value instanceof ApproximateNumber) return `about ${value.value}`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'undefined';
-  const entries = Object.entries(value).map(([key, inside]) => `${JSON.stringify(key)}:${canonical(inside)}`); // prettier-ignore
+  const entries = Object.entries(value).map(([key, inside]) => `${JSON.stringify(key)}:${canonicalText(inside)}`); // prettier-ignore
   return `{${entries.sort().join()}}`;
 }
 
-/** Whether an answer is a naive one, sums but for roundings. */
-export function isAlike(wanted: unknown, found: unknown): boolean {
-  if (wanted instanceof About) {
+/** Whether an answer equals the naive one, except for rounding errors of sums. */
+export function agreesWithNaive(wanted: unknown, found: unknown): boolean {
+  if (wanted instanceof ApproximateNumber) {
     const number = typeof found === 'bigint' ? Number(found) : found;
-    // Numbers beyond the largest double have no JSON; whether a sum exceeds it depends on the order.
+    // A number beyond the largest double is null in JSON; whether a sum exceeds that limit depends on the order of addition.
     if (number === null) return wanted.scale > 1e306;
     return typeof number === 'number' && Math.abs(number - wanted.value) <= 1e-9 * wanted.scale;
   }
   if (Array.isArray(wanted)) {
-    return Array.isArray(found) && found.length === wanted.length && wanted.every((item, i) => isAlike(item, found[i])); // prettier-ignore
+    return Array.isArray(found) && found.length === wanted.length && wanted.every((item, i) => agreesWithNaive(item, found[i])); // prettier-ignore
   }
   if (typeof wanted === 'object' && wanted !== null) {
     if (typeof found !== 'object' || found === null) return false;
     const keys = Object.keys(wanted);
     return (
-      canonical(keys.sort()) === canonical(Object.keys(found).sort()) &&
+      canonicalText(keys.sort()) === canonicalText(Object.keys(found).sort()) &&
       keys.every((key) =>
-        isAlike((wanted as Record<string, unknown>)[key], (found as Record<string, unknown>)[key]),
+        agreesWithNaive(
+          (wanted as Record<string, unknown>)[key],
+          (found as Record<string, unknown>)[key],
+        ),
       )
     );
   }
-  return canonical(wanted) === canonical(found);
+  return canonicalText(wanted) === canonicalText(found);
 }
 
-/** Writes the records to the store that the engine of `bench` reads. */
-export async function store(bench: Bench, made: MadeDataset): Promise<Dataset> {
+/** Writes the records to the store of the engine of `bench`. */
+export async function storeGenerated(
+  bench: EngineFixture,
+  made: GeneratedDataset,
+): Promise<TestDataset> {
   const rows = made.segments.map((segment) => segment.rows);
   const stored = made.segments.map((segment) => segment.columns);
   return bench.dataset(made.columns, rows, { stored, entities: made.entities });
 }
 
-/** Asks the engine of `bench`, in one page or with a cursor. */
-export function askEngine(
-  { engine }: Bench,
-  { snapshot, fields }: Dataset,
+/** Sends a request to the engine of `bench`, and reads the answer as one page or with a cursor. */
+export function engineAnswerer(
+  { engine }: EngineFixture,
+  { snapshot, fields }: TestDataset,
 ): (request: RandomRequest) => Promise<EngineAnswer> {
   return async ({ body, cursor }) => {
     const request = parseQuery(body, fields);

@@ -1,21 +1,21 @@
 import type { Column, Columns, Value } from '../../../engine/core/types.js';
 import type { TestRow } from './dataset.js';
-import type { MadeDataset } from './naive-fields.js';
-import type { AskedClause } from './naive-query-string.js';
+import type { GeneratedDataset } from './naive-fields.js';
+import type { QueryTree } from './naive-query-string.js';
 import { rewriteQuery, type RandomRequest } from './random-request.js';
 
-/** A case that can be made smaller. */
-export interface Case {
-  readonly made: MadeDataset;
+/** A failing case that can be made smaller. */
+export interface PropertyCase {
+  readonly made: GeneratedDataset;
   readonly request: RandomRequest;
 }
 
-/** The smallest failing case that is reached by removing parts of this one. */
-export async function minimise(
-  first: Case,
-  fails: (one: Case) => Promise<boolean>,
+/** Returns the smallest failing case that can be reached by removing parts of the given one. */
+export async function minimiseCase(
+  first: PropertyCase,
+  fails: (one: PropertyCase) => Promise<boolean>,
   most = 600,
-): Promise<Case> {
+): Promise<PropertyCase> {
   let best = first;
   let tries = 0;
   for (let isSmaller = true; isSmaller;) {
@@ -32,20 +32,20 @@ export async function minimise(
   return best;
 }
 
-function* smallerCases({ made, request }: Case): Generator<Case> {
+function* smallerCases({ made, request }: PropertyCase): Generator<PropertyCase> {
   for (const body of smallerBodies(request.body)) {
     const isAsked = Object.hasOwn(body, 'query');
     yield { made, request: { ...request, body, asked: isAsked ? request.asked : null } };
   }
   if (request.cursor) yield { made, request: { ...request, cursor: null } };
-  if (request.asked) for (const asked of smallerAsked(request.asked)) yield { made, request: rewriteQuery(request, asked) }; // prettier-ignore
-  for (const smaller of smallerMade(made)) yield { made: smaller, request };
+  if (request.asked) for (const asked of smallerQueryTrees(request.asked)) yield { made, request: rewriteQuery(request, asked) }; // prettier-ignore
+  for (const smaller of smallerDatasets(made)) yield { made: smaller, request };
 }
 
-type Body = RandomRequest['body'];
+type RequestBody = RandomRequest['body'];
 
-/** Bodies without one part, or with one part made smaller. */
-function* smallerBodies(body: Body): Generator<Body> {
+/** Yields request bodies in which one part is removed or made smaller. */
+function* smallerBodies(body: RequestBody): Generator<RequestBody> {
   for (const [key, value] of Object.entries(body)) {
     yield Object.fromEntries(Object.entries(body).filter(([name]) => name !== key));
     if (key === 'query') continue;
@@ -63,9 +63,9 @@ function* smallerValues(value: unknown): Generator<unknown> {
       for (const smaller of smallerValues(item)) yield list.with(i, smaller);
   } else if (typeof value === 'object' && value !== null) {
     const entries = Object.entries(value);
-    // An operator is replaced by its operand.
+    // An operator can be replaced by its operand.
     if (entries.length === 1 && /^(and|or|not)$/i.test(entries[0]![0])) yield entries[0]![1];
-    // The conditions on an element need both of their keys.
+    // An `any` condition needs both of its keys, so none of them is removed.
     const isElement = Object.hasOwn(value, 'path');
     for (const [key, inside] of entries) {
       if (entries.length > 1 && !isElement)
@@ -75,14 +75,14 @@ function* smallerValues(value: unknown): Generator<unknown> {
   }
 }
 
-function* smallerAsked(asked: AskedClause): Generator<AskedClause> {
+function* smallerQueryTrees(asked: QueryTree): Generator<QueryTree> {
   if ('and' in asked || 'or' in asked) {
     const items = 'and' in asked ? asked.and : asked.or;
     yield* items;
     for (const list of smallerLists(items)) yield 'and' in asked ? { and: list } : { or: list };
   } else if ('not' in asked) {
     yield asked.not;
-    for (const not of smallerAsked(asked.not)) yield { not };
+    for (const not of smallerQueryTrees(asked.not)) yield { not };
   } else if ('must' in asked) {
     yield* [...asked.must, ...asked.mustNot, ...asked.may];
     for (const may of smallerLists(asked.may, 0)) yield { ...asked, may };
@@ -91,22 +91,19 @@ function* smallerAsked(asked: AskedClause): Generator<AskedClause> {
   }
 }
 
-function* smallerLists(
-  items: readonly AskedClause[],
-  least = 1,
-): Generator<readonly AskedClause[]> {
+function* smallerLists(items: readonly QueryTree[], least = 1): Generator<readonly QueryTree[]> {
   for (const [i, item] of items.entries()) {
     if (items.length > least) yield [...items.slice(0, i), ...items.slice(i + 1)];
-    for (const smaller of smallerAsked(item)) yield items.with(i, smaller);
+    for (const smaller of smallerQueryTrees(item)) yield items.with(i, smaller);
   }
 }
 
-function* smallerMade(made: MadeDataset): Generator<MadeDataset> {
+function* smallerDatasets(made: GeneratedDataset): Generator<GeneratedDataset> {
   const { columns, segments } = made;
   for (const i of segments.keys())
     yield { ...made, segments: [...segments.slice(0, i), ...segments.slice(i + 1)] };
   for (const [i, segment] of segments.entries()) {
-    const having = (rows: readonly TestRow[]): MadeDataset => ({ ...made, segments: segments.with(i, { ...segment, rows }) }); // prettier-ignore
+    const having = (rows: readonly TestRow[]): GeneratedDataset => ({ ...made, segments: segments.with(i, { ...segment, rows }) }); // prettier-ignore
     const { rows } = segment;
     if (rows.length > 3) {
       yield having(rows.slice(rows.length / 2));
@@ -124,9 +121,9 @@ function* smallerMade(made: MadeDataset): Generator<MadeDataset> {
         yield { ...made, segments: segments.with(i, { ...segment, rows: segment.rows.with(k, smaller as TestRow) }) }; // prettier-ignore
 }
 
-type Members = Readonly<Record<string, Value | undefined>>;
+type MemberValues = Readonly<Record<string, Value | undefined>>;
 
-function* smallerObjects(row: Members, columns: Columns): Generator<Members> {
+function* smallerObjects(row: MemberValues, columns: Columns): Generator<MemberValues> {
   const entries = Object.entries(row);
   for (const [key, value] of entries) {
     yield Object.fromEntries(entries.filter(([name]) => name !== key));
@@ -145,6 +142,6 @@ function* smallerCells(value: Value, column: Column): Generator<Value> {
     for (const [i, item] of list.entries())
       for (const smaller of smallerCells(item, { ...column, isList: false })) yield list.with(i, smaller); // prettier-ignore
   } else if (column.type === 'object') {
-    for (const smaller of smallerObjects(value as Members, column.children!)) yield smaller as Value; // prettier-ignore
+    for (const smaller of smallerObjects(value as MemberValues, column.children!)) yield smaller as Value; // prettier-ignore
   }
 }

@@ -1,5 +1,5 @@
-import { halfOfSeeds } from './property-run.js';
-import { testSeeds } from './property-tests.js';
+import { slowTierSeeds } from './property-run.js';
+import { declareSeedTests } from './property-tests.js';
 
-// The second half of 10,000 random cases: two files, so that two workers share them.
-testSeeds(halfOfSeeds(1));
+// Runs the second half of 10,000 random cases; there are two files, so that two Jest workers share the cases.
+declareSeedTests(slowTierSeeds(1));

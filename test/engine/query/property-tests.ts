@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { openBench, type Bench } from './dataset.js';
+import { openEngineFixture, type EngineFixture } from './dataset.js';
 import { casesPerSeed, runSeed } from './property-run.js';
 
-/** Declares a test per seed: random schemas, records and requests, compared with a loop over the records (naive.ts). */
-export function testSeeds(seeds: readonly number[]): void {
-  let columns: Bench;
-  let sql: Bench;
+/** Declares a test for each seed that compares random schemas, records and requests with a loop over the records (naive.ts). */
+export function declareSeedTests(seeds: readonly number[]): void {
+  let columns: EngineFixture;
+  let sql: EngineFixture;
   beforeAll(async () => {
-    [columns, sql] = [await openBench(0), await openBench()];
+    [columns, sql] = [await openEngineFixture(0), await openEngineFixture()];
   });
   afterAll(async () => {
     await columns.close();

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
-  node,
+  freezePredicate,
   not,
   type Predicate,
   type Scalar,
@@ -13,16 +13,23 @@ import { readFooter } from '../../../engine/store/footer.js';
 import { writeSegment } from '../store/write-segment.js';
 import type { StoredType, Value } from '../../../engine/core/types.js';
 import { batchOf } from '../store/random.js';
-import { column, listOf, openBench, type Bench, type Dataset, type TestRow } from './dataset.js';
+import {
+  column,
+  listColumn,
+  openEngineFixture,
+  type EngineFixture,
+  type TestDataset,
+  type TestRow,
+} from './dataset.js';
 
-let bench: Bench;
+let engineFixture: EngineFixture;
 beforeAll(async () => {
-  bench = await openBench();
+  engineFixture = await openEngineFixture();
 });
-afterAll(() => bench.close());
+afterAll(() => engineFixture.close());
 
-/** The segments of a dataset that pruning leaves. */
-const segmentsLeft = ({ snapshot }: Dataset, predicate: Predicate): number[] => {
+/** Returns the segments of a dataset that remain after pruning. */
+const unprunedSegments = ({ snapshot }: TestDataset, predicate: Predicate): number[] => {
   const keptSegments = pruneSegments(snapshot, predicate, new Map());
   expect(keptSegments.files[0]).toBe(snapshot.files[0]);
   const paths = keptSegments.segments.map(({ path }) => path);
@@ -30,21 +37,27 @@ const segmentsLeft = ({ snapshot }: Dataset, predicate: Predicate): number[] => 
   expect(keptSegments.rows).toBe(keptSegments.segments.reduce((sum, { rows }) => sum + rows, 0));
   return snapshot.segments.flatMap(({ path }, i) => (paths.includes(path) ? [i] : []));
 };
-const oneColumn = (type: StoredType, ...segments: readonly (readonly TestRow['v'][])[]) =>
-  bench.dataset(
+const datasetOfOneColumn = (type: StoredType, ...segments: readonly (readonly TestRow['v'][])[]) =>
+  engineFixture.dataset(
     [column('v', type)],
     segments.map((values) => values.map((v) => ({ v }))),
   );
-const field = (type: StoredType) => ({ name: 'v', path: ['v'], type }) as const;
-const equal = (type: StoredType, ...values: readonly Scalar[]): Predicate =>
-  node({ kind: 'in', field: field(type), values, ignoreCase: false });
-const foldedEquality = (...values: readonly string[]): Predicate =>
-  node({ kind: 'in', field: field('string'), values, ignoreCase: true });
-const prefix = (text: string): Predicate => node({ kind: 'prefix', field: field('string'), text });
-const range = (type: StoredType, low: Scalar | null, high: Scalar | null, inclusive = true) =>
-  node({
+const fieldOfType = (type: StoredType) => ({ name: 'v', path: ['v'], type }) as const;
+const equalityPredicate = (type: StoredType, ...values: readonly Scalar[]): Predicate =>
+  freezePredicate({ kind: 'in', field: fieldOfType(type), values, ignoreCase: false });
+const foldedEqualityPredicate = (...values: readonly string[]): Predicate =>
+  freezePredicate({ kind: 'in', field: fieldOfType('string'), values, ignoreCase: true });
+const prefixPredicate = (text: string): Predicate =>
+  freezePredicate({ kind: 'prefix', field: fieldOfType('string'), text });
+const rangePredicate = (
+  type: StoredType,
+  low: Scalar | null,
+  high: Scalar | null,
+  inclusive = true,
+) =>
+  freezePredicate({
     kind: 'range',
-    field: field(type),
+    field: fieldOfType(type),
     low: low === null ? null : { value: low, inclusive },
     high: high === null ? null : { value: high, inclusive },
   });
@@ -52,103 +65,122 @@ const range = (type: StoredType, low: Scalar | null, high: Scalar | null, inclus
 describe('segments are left out', () => {
   test('by whole numbers, beyond 2^53 too', async () => {
     const big = 2n ** 60n;
-    const longs = await oneColumn('long', [1n, 5n], [7n, 9n], [big, big + 2n], [null, null]);
-    expect(segmentsLeft(longs, equal('long', 5n))).toEqual([0]);
-    expect(segmentsLeft(longs, equal('long', 6n))).toEqual([]);
-    expect(segmentsLeft(longs, equal('long', 5n, 8n))).toEqual([0, 1]);
-    expect(segmentsLeft(longs, equal('long', big + 1n))).toEqual([2]);
-    expect(segmentsLeft(longs, equal('long', big + 3n))).toEqual([]);
-    expect(segmentsLeft(longs, range('long', 5n, 7n))).toEqual([0, 1]);
-    expect(segmentsLeft(longs, range('long', 5n, 7n, false))).toEqual([]);
-    expect(segmentsLeft(longs, range('long', 9n, null))).toEqual([1, 2]);
-    expect(segmentsLeft(longs, range('long', null, 0n))).toEqual([]);
+    const longs = await datasetOfOneColumn(
+      'long',
+      [1n, 5n],
+      [7n, 9n],
+      [big, big + 2n],
+      [null, null],
+    );
+    expect(unprunedSegments(longs, equalityPredicate('long', 5n))).toEqual([0]);
+    expect(unprunedSegments(longs, equalityPredicate('long', 6n))).toEqual([]);
+    expect(unprunedSegments(longs, equalityPredicate('long', 5n, 8n))).toEqual([0, 1]);
+    expect(unprunedSegments(longs, equalityPredicate('long', big + 1n))).toEqual([2]);
+    expect(unprunedSegments(longs, equalityPredicate('long', big + 3n))).toEqual([]);
+    expect(unprunedSegments(longs, rangePredicate('long', 5n, 7n))).toEqual([0, 1]);
+    expect(unprunedSegments(longs, rangePredicate('long', 5n, 7n, false))).toEqual([]);
+    expect(unprunedSegments(longs, rangePredicate('long', 9n, null))).toEqual([1, 2]);
+    expect(unprunedSegments(longs, rangePredicate('long', null, 0n))).toEqual([]);
     const manyValues = Array.from({ length: 200 }, (_, i) => BigInt(6 + 2 * i));
-    expect(segmentsLeft(longs, equal('long', ...manyValues))).toEqual([1]);
+    expect(unprunedSegments(longs, equalityPredicate('long', ...manyValues))).toEqual([1]);
   });
 
   test('by missing values, and not by their negation where some have one', async () => {
-    const longs = await oneColumn('long', [1n], [null], [null, 2n]);
-    const missing = node({ kind: 'missing', field: field('long') });
-    expect(segmentsLeft(longs, missing)).toEqual([1, 2]);
-    expect(segmentsLeft(longs, not(missing))).toEqual([0, 2]);
-    expect(segmentsLeft(longs, not(equal('long', 1n)))).toEqual([0, 1, 2]);
+    const longs = await datasetOfOneColumn('long', [1n], [null], [null, 2n]);
+    const missing = freezePredicate({ kind: 'missing', field: fieldOfType('long') });
+    expect(unprunedSegments(longs, missing)).toEqual([1, 2]);
+    expect(unprunedSegments(longs, not(missing))).toEqual([0, 2]);
+    expect(unprunedSegments(longs, not(equalityPredicate('long', 1n)))).toEqual([0, 1, 2]);
   });
 
   test('by the number of values: of a list only where all are null', async () => {
     const length = (from: number, to: number | null): Predicate =>
-      node({ kind: 'length', field: field('long'), from, to });
-    const longs = await oneColumn('long', [1n], [null], [null, 2n]);
-    expect(segmentsLeft(longs, length(1, null))).toEqual([0, 2]);
-    expect(segmentsLeft(longs, length(0, 0))).toEqual([1, 2]);
-    expect(segmentsLeft(longs, length(2, null))).toEqual([]);
-    expect(segmentsLeft(longs, not(length(1, 1)))).toEqual([1, 2]);
-    expect(segmentsLeft(longs, not(length(0, 1)))).toEqual([]);
-    const lists = await bench.dataset(
-      [listOf(column('v', 'long'))],
+      freezePredicate({ kind: 'length', field: fieldOfType('long'), from, to });
+    const longs = await datasetOfOneColumn('long', [1n], [null], [null, 2n]);
+    expect(unprunedSegments(longs, length(1, null))).toEqual([0, 2]);
+    expect(unprunedSegments(longs, length(0, 0))).toEqual([1, 2]);
+    expect(unprunedSegments(longs, length(2, null))).toEqual([]);
+    expect(unprunedSegments(longs, not(length(1, 1)))).toEqual([1, 2]);
+    expect(unprunedSegments(longs, not(length(0, 1)))).toEqual([]);
+    const lists = await engineFixture.dataset(
+      [listColumn(column('v', 'long'))],
       [[{ v: [1n, 2n] }], [{ v: null }], [{ v: [] }, { v: null }]],
     );
-    expect(segmentsLeft(lists, length(2, null))).toEqual([0, 2]);
-    expect(segmentsLeft(lists, length(0, 0))).toEqual([0, 1, 2]);
-    expect(segmentsLeft(lists, not(length(0, 0)))).toEqual([0, 2]);
-    expect(segmentsLeft(lists, not(length(0, null)))).toEqual([]);
+    expect(unprunedSegments(lists, length(2, null))).toEqual([0, 2]);
+    expect(unprunedSegments(lists, length(0, 0))).toEqual([0, 1, 2]);
+    expect(unprunedSegments(lists, not(length(0, 0)))).toEqual([0, 2]);
+    expect(unprunedSegments(lists, not(length(0, null)))).toEqual([]);
   });
 
   test('by texts in the order of their bytes, cut ones too', async () => {
     const longText = 'x'.repeat(40);
-    const texts = await oneColumn(
+    const texts = await datasetOfOneColumn(
       'string',
       ['a', 'c'],
       ['\u{10000}', '\uFFFF'],
       [longText, `${longText}z`],
     );
-    expect(segmentsLeft(texts, equal('string', 'b'))).toEqual([0]);
-    expect(segmentsLeft(texts, equal('string', 'd'))).toEqual([]);
-    expect(segmentsLeft(texts, equal('string', '\uFFFF', '\u{10000}'))).toEqual([1]);
-    expect(segmentsLeft(texts, equal('string', `${longText}zz`))).toEqual([2]);
-    expect(segmentsLeft(texts, equal('string', `${'x'.repeat(32)}\u{10FFFF}\u{10FFFF}`))).toEqual([
-      2,
+    expect(unprunedSegments(texts, equalityPredicate('string', 'b'))).toEqual([0]);
+    expect(unprunedSegments(texts, equalityPredicate('string', 'd'))).toEqual([]);
+    expect(unprunedSegments(texts, equalityPredicate('string', '\uFFFF', '\u{10000}'))).toEqual([
+      1,
     ]);
-    expect(segmentsLeft(texts, prefix('xxx'))).toEqual([2]);
-    expect(segmentsLeft(texts, prefix(longText))).toEqual([2]);
-    expect(segmentsLeft(texts, prefix('c'))).toEqual([0]);
-    expect(segmentsLeft(texts, prefix('ca'))).toEqual([]);
-    expect(segmentsLeft(texts, range('string', 'd', null, true))).toEqual([1, 2]);
-    const end = await oneColumn('string', [`ab\u{10FFFF}c`], ['ab']);
-    expect(segmentsLeft(end, prefix('ab'))).toEqual([0, 1]);
-    expect(segmentsLeft(end, prefix('ab\u{10FFFF}'))).toEqual([0]);
+    expect(unprunedSegments(texts, equalityPredicate('string', `${longText}zz`))).toEqual([2]);
+    expect(
+      unprunedSegments(texts, equalityPredicate('string', `${'x'.repeat(32)}\u{10FFFF}\u{10FFFF}`)),
+    ).toEqual([2]);
+    expect(unprunedSegments(texts, prefixPredicate('xxx'))).toEqual([2]);
+    expect(unprunedSegments(texts, prefixPredicate(longText))).toEqual([2]);
+    expect(unprunedSegments(texts, prefixPredicate('c'))).toEqual([0]);
+    expect(unprunedSegments(texts, prefixPredicate('ca'))).toEqual([]);
+    expect(unprunedSegments(texts, rangePredicate('string', 'd', null, true))).toEqual([1, 2]);
+    const end = await datasetOfOneColumn('string', [`ab\u{10FFFF}c`], ['ab']);
+    expect(unprunedSegments(end, prefixPredicate('ab'))).toEqual([0, 1]);
+    expect(unprunedSegments(end, prefixPredicate('ab\u{10FFFF}'))).toEqual([0]);
   });
 
   test('by texts ignoring case only where no case variant can occur', async () => {
-    const texts = await oneColumn('string', ['TP53'], ['tp53'], ['tP53'], ['zz'], ['\u212Aras'], ['5']); // prettier-ignore
-    expect(segmentsLeft(texts, foldedEquality('tp53'))).toEqual([0, 1, 2]);
-    expect(segmentsLeft(texts, foldedEquality('5'))).toEqual([5]);
-    expect(segmentsLeft(texts, foldedEquality('kras'))).toContain(4);
-    expect(segmentsLeft(texts, foldedEquality('ÄB'))).toEqual([0, 1, 2, 3, 4, 5]);
+    const texts = await datasetOfOneColumn('string', ['TP53'], ['tp53'], ['tP53'], ['zz'], ['\u212Aras'], ['5']); // prettier-ignore
+    expect(unprunedSegments(texts, foldedEqualityPredicate('tp53'))).toEqual([0, 1, 2]);
+    expect(unprunedSegments(texts, foldedEqualityPredicate('5'))).toEqual([5]);
+    expect(unprunedSegments(texts, foldedEqualityPredicate('kras'))).toContain(4);
+    expect(unprunedSegments(texts, foldedEqualityPredicate('ÄB'))).toEqual([0, 1, 2, 3, 4, 5]);
   });
 
   test('by numbers as the engine rounds them, and never where one is not a number', async () => {
     const tenth = Math.fround(0.1);
-    const floats = await oneColumn('float', [tenth], [0.5], [NaN, 0.25]);
-    expect(segmentsLeft(floats, equal('float', 0.1))).toEqual([0, 2]);
-    const doubles = await oneColumn('double', [-0, 1], [1.5, Infinity], [2.5, 3]);
-    expect(segmentsLeft(doubles, equal('double', 0))).toEqual([0, 1]);
-    expect(segmentsLeft(doubles, range('double', 2, null))).toEqual([1, 2]);
+    const floats = await datasetOfOneColumn('float', [tenth], [0.5], [NaN, 0.25]);
+    expect(unprunedSegments(floats, equalityPredicate('float', 0.1))).toEqual([0, 2]);
+    const doubles = await datasetOfOneColumn('double', [-0, 1], [1.5, Infinity], [2.5, 3]);
+    expect(unprunedSegments(doubles, equalityPredicate('double', 0))).toEqual([0, 1]);
+    expect(unprunedSegments(doubles, rangePredicate('double', 2, null))).toEqual([1, 2]);
   });
 
   test('by dates between milliseconds', async () => {
-    const dates = await oneColumn('date', ['2020-01-01T00:00:00Z'], ['2021-01-01T00:00:00Z']);
+    const dates = await datasetOfOneColumn(
+      'date',
+      ['2020-01-01T00:00:00Z'],
+      ['2021-01-01T00:00:00Z'],
+    );
     const micros = BigInt(Date.parse('2021-01-01T00:00:00Z')) * 1000n;
-    expect(segmentsLeft(dates, equal('date', micros))).toEqual([1]);
-    expect(segmentsLeft(dates, range('date', micros + 1n, null))).toEqual([]);
+    expect(unprunedSegments(dates, equalityPredicate('date', micros))).toEqual([1]);
+    expect(unprunedSegments(dates, rangePredicate('date', micros + 1n, null))).toEqual([]);
   });
 
   test('never by the bounds of another type, of a list, or of numbers written in texts', async () => {
-    const texts = await oneColumn('string', ['1'], ['20']);
-    expect(segmentsLeft(texts, equal('long', 7n))).toEqual([0, 1]);
-    const writtenField = { ...field('double'), isNumberInText: true as const };
-    const inText = node({ kind: 'in', field: writtenField, values: [7], ignoreCase: false });
-    expect(segmentsLeft(texts, inText)).toEqual([0, 1]);
-    expect(segmentTest(equal('string', '1\uD800'))(texts.snapshot.segments[1]!)).toBe(true);
+    const texts = await datasetOfOneColumn('string', ['1'], ['20']);
+    expect(unprunedSegments(texts, equalityPredicate('long', 7n))).toEqual([0, 1]);
+    const writtenField = { ...fieldOfType('double'), isNumberInText: true as const };
+    const inText = freezePredicate({
+      kind: 'in',
+      field: writtenField,
+      values: [7],
+      ignoreCase: false,
+    });
+    expect(unprunedSegments(texts, inText)).toEqual([0, 1]);
+    expect(segmentTest(equalityPredicate('string', '1\uD800'))(texts.snapshot.segments[1]!)).toBe(
+      true,
+    );
   });
 });
 
@@ -176,11 +208,11 @@ describe('a region of a file sorted by coordinates', () => {
     const segments = Array.from({ length: 40 }, (_, s) =>
       Array.from({ length: 50 }, (_one, i) => place(50 * s + i, 500, 100)),
     );
-    const dataset = await bench.dataset([coordinates], segments);
+    const dataset = await engineFixture.dataset([coordinates], segments);
     const request = parseQuery({ ...region('2', 20_000, 21_000), limit: 100 }, dataset.fields);
-    expect(segmentsLeft(dataset, request.predicate)).toEqual([14]);
+    expect(unprunedSegments(dataset, request.predicate)).toEqual([14]);
     const { total, results } = await runQuery(
-      bench.engine,
+      engineFixture.engine,
       dataset.snapshot,
       dataset.fields,
       request,
@@ -191,8 +223,13 @@ describe('a region of a file sorted by coordinates', () => {
     );
     expect(starts).toEqual(Array.from({ length: 10 }, (_, i) => 20_001 + 100 * i));
     const emptyRegion = parseQuery({ ...region('9', 1, 2), limit: 100 }, dataset.fields);
-    expect(segmentsLeft(dataset, emptyRegion.predicate)).toEqual([]);
-    const empty = await runQuery(bench.engine, dataset.snapshot, dataset.fields, emptyRegion);
+    expect(unprunedSegments(dataset, emptyRegion.predicate)).toEqual([]);
+    const empty = await runQuery(
+      engineFixture.engine,
+      dataset.snapshot,
+      dataset.fields,
+      emptyRegion,
+    );
     expect(empty).toMatchObject({ total: 0, results: '[]' });
   });
 
@@ -203,7 +240,7 @@ describe('a region of a file sorted by coordinates', () => {
       return cell as Value;
     });
     const data = batchOf([coordinates], [cells], rows, 1n);
-    const file = join(bench.folder, 'sorted.parquet');
+    const file = join(engineFixture.folder, 'sorted.parquet');
     await writeSegment({ columns: [coordinates], data, rows }, file);
     const { row_groups: groups } = await readFooter(file);
     expect(groups).toHaveLength(3);
@@ -225,7 +262,7 @@ describe('a region of a file sorted by coordinates', () => {
       bounds.flatMap(({ chromosomes: [first, last], starts: [from, to] }, i) =>
         chromosome >= first && chromosome <= last && low <= to && high >= from ? [i] : [],
       );
-    // A row group has 122,880 records: the first two hold the end of a chromosome and the beginning of the next.
+    // A row group has 122,880 records, so some row groups contain the end of one chromosome and the beginning of the next.
     expect(touchedSegmentsOf('1', 500_000, 501_000)).toEqual([0]);
     expect(touchedSegmentsOf('2', 900_000, 901_000)).toEqual([0, 1]);
     expect(touchedSegmentsOf('3', 900_000, 901_000)).toEqual([1, 2]);

@@ -17,16 +17,16 @@ beforeEach(async () => {
 });
 afterEach(() => rm(data.root, { recursive: true }));
 
-/** A process that begins queries (each a word) and is killed in the middle of them. */
-async function diedUnder(...queries: string[]): Promise<void> {
+/** Runs a process that begins some queries (each a word) and is killed before they end. */
+async function dieDuringQueries(...queries: string[]): Promise<void> {
   const module = (name: string): string =>
     JSON.stringify(new URL(`../../../engine/${name}.js`, import.meta.url).href);
   const script = `
     const { QueryQuarantine } = await import(${module('query/sql/query-quarantine')});
     const { DataFolder } = await import(${module('core/data-folder')});
     const quarantine = await QueryQuarantine.open(new DataFolder(${JSON.stringify(data.root)}), 4);
-    quarantine.begin('SELECT finished', [])();
-    for (const sql of ${JSON.stringify(queries)}) quarantine.begin(sql, []);
+    quarantine.recordRunningQuery('SELECT finished', [])();
+    for (const sql of ${JSON.stringify(queries)}) quarantine.recordRunningQuery(sql, []);
     process.kill(process.pid, 'SIGKILL');`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', script]);
   const [, signal] = (await once(child, 'exit')) as [number | null, string | null];
@@ -35,11 +35,11 @@ async function diedUnder(...queries: string[]): Promise<void> {
 
 test('R2b: a query that killed the process twice is refused with its hash for an hour, others are not', async () => {
   const badStatement = "SELECT 'bad'";
-  await diedUnder(badStatement, 'SELECT 1');
+  await dieDuringQueries(badStatement, 'SELECT 1');
   const firstQuarantine = await QueryQuarantine.open(data, 4);
-  firstQuarantine.begin(badStatement, [])();
+  firstQuarantine.recordRunningQuery(badStatement, [])();
   firstQuarantine.close();
-  await diedUnder(badStatement);
+  await dieDuringQueries(badStatement);
   const quarantine = await QueryQuarantine.open(data, 4);
   const engine = await openQueryEngine({
     dataFolder: data.root,
@@ -58,14 +58,14 @@ test('R2b: a query that killed the process twice is refused with its hash for an
   await engine.close();
   quarantine.close();
   const laterQuarantine = await QueryQuarantine.open(data, 4, () => Date.now() + 3_600_000);
-  laterQuarantine.begin(badStatement, [])();
+  laterQuarantine.recordRunningQuery(badStatement, [])();
   laterQuarantine.close();
 });
 
 test('R2b: what a damaged file of crashes says is ignored', async () => {
   await writeFile(data.path('queries.json'), '{"torn');
   const quarantine = await QueryQuarantine.open(data, 4);
-  quarantine.begin('SELECT 1', [])();
+  quarantine.recordRunningQuery('SELECT 1', [])();
   quarantine.close();
 });
 

@@ -2,30 +2,30 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { DatasetField } from '../../../engine/core/dataset-field.js';
 import { AppError } from '../../../engine/core/errors.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
-import { casesByTier } from '../../tier.js';
-import { openBench, type Bench } from './dataset.js';
+import { caseCountByTier } from '../../tier.js';
+import { openEngineFixture, type EngineFixture } from './dataset.js';
 import { Random } from './random.js';
 import { sixRecords } from './six-records.js';
 import { seed } from '../../seed.js';
 
-let bench: Bench;
+let engineFixture: EngineFixture;
 beforeAll(async () => {
-  bench = await openBench();
+  engineFixture = await openEngineFixture();
 });
-afterAll(() => bench.close());
+afterAll(() => engineFixture.close());
 
-const grammarCases = casesByTier(10_000, 50_000);
+const grammarCaseCount = caseCountByTier(10_000, 50_000);
 
-test(`any text is a query or a 400 with a position (${grammarCases} texts, STRANDLAKE_SEED=${seed}) (Q11)`, async () => {
-  const { fields } = await sixRecords(bench);
+test(`any text is a query or a 400 with a position (${grammarCaseCount} texts, STRANDLAKE_SEED=${seed}) (Q11)`, async () => {
+  const { fields } = await sixRecords(engineFixture);
   const random = new Random(seed);
   const pieces = [
     'gene', 'stars', ':', '(', ')', '[', ']', '{', '}', '"', '^', '~', '*', '?', '\\', '/', '+', '-', '!', '&&', '||', '<', '>', '=',
     ' ', ' ', 'AND', 'OR', 'NOT', 'TO', '1', '2.5', 'brca1', '_exists_', '_missing_', '2016-05-01', 'é', '\u0000', '\ud800', '\n',
   ]; // prettier-ignore
   let accepted = 0;
-  for (let i = 0; i < grammarCases; i++) {
-    const query = random.list(random.below(12), () => random.pick(pieces)).join('');
+  for (let i = 0; i < grammarCaseCount; i++) {
+    const query = random.list(random.integerBelow(12), () => random.pick(pieces)).join('');
     try {
       parseQuery({ query }, fields);
       accepted += 1;
@@ -35,11 +35,11 @@ test(`any text is a query or a 400 with a position (${grammarCases} texts, STRAN
       expect(error.message).toMatch(/, at character \d+/);
     }
   }
-  expect(accepted).toBeGreaterThan(grammarCases / 50);
+  expect(accepted).toBeGreaterThan(grammarCaseCount / 50);
 });
 
 test('budgets of a query string are named, with what to change: queryTerms, queryBytes, queryWildcards, queryConditions (Q11, T0)', async () => {
-  const { fields } = await sixRecords(bench);
+  const { fields } = await sixRecords(engineFixture);
   const refusalOf = (query: string, known: readonly DatasetField[] = fields): unknown => {
     try {
       parseQuery({ query }, known);

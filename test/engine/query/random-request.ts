@@ -1,37 +1,37 @@
 import {
   naiveFields,
-  namedFields,
+  unambiguousFields,
   valuesOf,
-  type MadeDataset,
+  type GeneratedDataset,
   type NaiveField,
 } from './naive-fields.js';
-import type { AskedClause } from './naive-query-string.js';
+import type { QueryTree } from './naive-query-string.js';
 import { randomFilters } from './random-filter.js';
-import { randomAsked, queryText } from './random-query-string.js';
+import { randomQueryTree, queryTreeText } from './random-query-string.js';
 import { Random } from './random.js';
 
 /** A request as a client would send it. */
 export interface RandomRequest {
   readonly body: Readonly<Record<string, unknown>>;
   /** The parsed form of `body.query`, if there is one. */
-  readonly asked: AskedClause | null;
-  /** The sizes of the pages in which the whole answer is read with a cursor; null: the answer is one page. */
+  readonly asked: QueryTree | null;
+  /** The sizes of the pages in which the answer is read with a cursor; null if it is read as one page. */
   readonly cursor: readonly number[] | null;
 }
 
-/** A request that may use every part of the language but nested facets. */
-export function randomRequest(random: Random, made: MadeDataset): RandomRequest {
-  const askedText = random.chance(0.4) ? randomAsked(random, made) : null;
+/** Returns a request that may use every part of the query language except nested facets. */
+export function randomRequest(random: Random, made: GeneratedDataset): RandomRequest {
+  const askedText = random.chance(0.4) ? randomQueryTree(random, made) : null;
   const body: Record<string, unknown> = {};
   if (askedText === null || random.chance(0.4)) body['filters'] = randomFilters(random, made);
-  if (askedText !== null) body['query'] = queryOf(random, askedText);
-  if (random.chance(0.15)) body['entities'] = entitiesOf(random, made);
+  if (askedText !== null) body['query'] = randomQueryText(random, askedText);
+  if (random.chance(0.15)) body['entities'] = randomEntities(random, made);
   const hasPlaces = made.columns.some(({ name }) => name === 'genomic_coordinates');
   if (random.chance(hasPlaces ? 0.4 : 0.05)) body['genome_build'] = random.pick(['GRCh37', 'grch38', 'GRCH37', 'hg19', 'T2T-CHM13', '']); // prettier-ignore
-  if (hasPlaces && random.chance(0.3)) body['filters'] = placeFilter(random);
-  if (random.chance(0.4)) Object.assign(body, shapeOf(random, made));
-  if (random.chance(0.6)) body['ordering'] = orderingOf(random, made);
-  if (random.chance(0.15)) body['facets'] = facetsOf(random, made);
+  if (hasPlaces && random.chance(0.3)) body['filters'] = randomCoordinateFilter(random);
+  if (random.chance(0.4)) Object.assign(body, randomFieldSelection(random, made));
+  if (random.chance(0.6)) body['ordering'] = randomOrdering(random, made);
+  if (random.chance(0.15)) body['facets'] = randomFacets(random, made);
   const isCursor = random.chance(0.04);
   if (!isCursor && random.chance(0.5)) body['limit'] = random.pick([0, 1, 3, 10, '3', 10_000, random.chance(0.05) ? -1 : 2]); // prettier-ignore
   if (!isCursor && random.chance(0.3)) body['offset'] = random.pick([0, 1, 2, 5, 20, '4', 10_000]);
@@ -40,17 +40,21 @@ export function randomRequest(random: Random, made: MadeDataset): RandomRequest 
   return {
     body,
     asked: askedText,
-    cursor: isCursor ? random.list(60, () => 1 + random.below(9)) : null,
+    cursor: isCursor ? random.list(60, () => 1 + random.integerBelow(9)) : null,
   };
 }
 
-/** The query string written again from its tree, in a different form. */
-export function rewriteQuery(request: RandomRequest, asked: AskedClause): RandomRequest {
-  return { ...request, asked, body: { ...request.body, query: queryOf(new Random(1), asked) } };
+/** Returns the request with the query string written from its tree again, in a different form. */
+export function rewriteQuery(request: RandomRequest, asked: QueryTree): RandomRequest {
+  return {
+    ...request,
+    asked,
+    body: { ...request.body, query: randomQueryText(new Random(1), asked) },
+  };
 }
 
-function queryOf(random: Random, asked: AskedClause): string {
-  return `${random.pick(['', '', ' '])}${queryText(random, asked)}`;
+function randomQueryText(random: Random, asked: QueryTree): string {
+  return `${random.pick(['', '', ' '])}${queryTreeText(random, asked)}`;
 }
 
 const entityValues: Readonly<Record<string, readonly unknown[]>> = {
@@ -65,9 +69,9 @@ const entityValues: Readonly<Record<string, readonly unknown[]>> = {
   ],
 }; // prettier-ignore
 
-function entitiesOf(random: Random, made: MadeDataset): unknown {
+function randomEntities(random: Random, made: GeneratedDataset): unknown {
   const entitiesPresent = Object.values(made.entities);
-  const pairs = random.list(1 + random.below(3), () => {
+  const pairs = random.list(1 + random.integerBelow(3), () => {
     const all = Object.keys(entityValues);
     const type =
       entitiesPresent.length > 0 && random.chance(0.9)
@@ -80,13 +84,16 @@ function entitiesOf(random: Random, made: MadeDataset): unknown {
       const isOwn = type !== 'genomic_region' && knownValues.length > 0 && random.chance(0.4);
       return random.pick(isOwn ? knownValues : entityValues[type]!);
     };
-    return [type, random.chance(0.2) ? random.list(1 + random.below(3), value) : value()] as const;
+    return [
+      type,
+      random.chance(0.2) ? random.list(1 + random.integerBelow(3), value) : value(),
+    ] as const;
   });
   return pairs.length === 1 && random.chance(0.3) ? pairs[0] : pairs;
 }
 
-/** The filters that clients build for coordinates (query language 6). */
-function placeFilter(random: Random): unknown {
+/** Returns a filter on coordinates as clients write it (query language 6). */
+function randomCoordinateFilter(random: Random): unknown {
   const [C, S, E] = ['chromosome', 'start', 'stop'].map((name) => `genomic_coordinates.${name}`) as [string, string, string]; // prettier-ignore
   const chromosome = [C, random.pick(['1', 1, 'chr2', 'CHRX', 'mt', 'GL000220.1'])];
   const [start, stop] = [1, 5, 10, 20, 100].filter((_, i) => i === 1 || random.chance(0.4)).slice(-2) as [number, number?]; // prettier-ignore
@@ -101,11 +108,11 @@ function placeFilter(random: Random): unknown {
   ]; // prettier-ignore
 }
 
-/** `fields` and `exclude_fields`: names at the top, paths into objects, one name alone, some unknown. */
-function shapeOf(random: Random, made: MadeDataset): Record<string, unknown> {
-  const knownNames = ['_id', '_commit', ...namedFields(made.columns).map(({ name }) => name)];
+/** Returns `fields` and `exclude_fields` with names of fields, paths into objects, single names instead of lists, and unknown names. */
+function randomFieldSelection(random: Random, made: GeneratedDataset): Record<string, unknown> {
+  const knownNames = ['_id', '_commit', ...unambiguousFields(made.columns).map(({ name }) => name)];
   const names = (unknown: number): unknown => {
-    const list = random.list(random.below(4), () => random.pick(knownNames));
+    const list = random.list(random.integerBelow(4), () => random.pick(knownNames));
     if (random.chance(unknown)) list.push('bogus.x');
     return list.length === 1 && random.chance(0.3) ? list[0] : list;
   };
@@ -115,29 +122,32 @@ function shapeOf(random: Random, made: MadeDataset): Record<string, unknown> {
   };
 }
 
-function orderingOf(random: Random, made: MadeDataset): unknown {
-  const fields = namedFields(made.columns);
+function randomOrdering(random: Random, made: GeneratedDataset): unknown {
+  const fields = unambiguousFields(made.columns);
   const sorted = fields.filter(({ column: { type } }) => !['text', 'blob', 'object', 'json'].includes(type)); // prettier-ignore
   const names = (sorted.length > 0 && random.chance(0.98) ? sorted : fields).map(
     ({ name }) => name,
   );
-  const list = random.list(random.below(4), () => {
+  const list = random.list(random.integerBelow(4), () => {
     const name = random.pick([...names, '_id']);
     return random.chance(0.5) ? `-${name}` : name;
   });
   return list.length === 1 && random.chance(0.3) ? list[0] : list;
 }
 
-/** The facets of one level. */
-function facetsOf(random: Random, made: MadeDataset): unknown {
-  const fields = namedFields(made.columns).filter(({ column: { type } }) => !['text', 'blob', 'object', 'json'].includes(type)); // prettier-ignore
+/** Returns random facets of one level. */
+function randomFacets(random: Random, made: GeneratedDataset): unknown {
+  const fields = unambiguousFields(made.columns).filter(({ column: { type } }) => !['text', 'blob', 'object', 'json'].includes(type)); // prettier-ignore
   if (fields.length === 0) return [];
-  const list = random.shuffled(fields).slice(0, 1 + random.below(2));
+  const list = random.shuffled(fields).slice(0, 1 + random.integerBelow(2));
   if (random.chance(0.1)) return list.map(({ name }) => name);
-  return Object.fromEntries(list.map((field) => [field.name, optionsOf(random, field)]));
+  return Object.fromEntries(list.map((field) => [field.name, randomFacetOptions(random, field)]));
 }
 
-function optionsOf(random: Random, { column: { type } }: NaiveField): Record<string, unknown> {
+function randomFacetOptions(
+  random: Random,
+  { column: { type } }: NaiveField,
+): Record<string, unknown> {
   const limit = random.pick([{}, { limit: 0 }, { limit: 2 }]);
   if (type === 'string' || type === 'boolean')
     return random.pick([{}, limit, { facet_type: 'terms', ...limit }, { facet_type: 'count' }]);

@@ -1,11 +1,14 @@
 import { PhysicalNames } from '../../../engine/ingest/physical-names.js';
 import type { Column, Columns, EntityType, StoredType } from '../../../engine/core/types.js';
-import { column, listOf } from './dataset.js';
+import { column, listColumn } from './dataset.js';
 import { naiveFields } from './naive-fields.js';
 import type { Random } from './random.js';
 
-/** Names that have broken engines: keywords, quotes, our own aliases, virtual columns, prototype keys, signs of the grammars. */
-const names = [
+/**
+ * Names that have caused errors in engines: keywords, quotes, Strandlake's SQL aliases, virtual columns, prototype keys, and characters of
+ * the grammars.
+ */
+const fieldNames = [
   'gene', 'Sepal.Length', 'a b', 'quo"te', "it's", 'select', 'ünï', 'x;--', '__proto__', 'constructor', 'toString',
   'file_row_number', 'file_index', 'r', '_e1', '__e_0', 'v', 'n', 'k', 'x0', '$1', '?', 'POS', '名前', 'a__gt', 'x__', '-gene',
   'o.a', 'o', 'a', 'a.b', 'x~2', 'e\u0301', '\u00e9', 'AND', 'a:b', 'a(b)', 'back\\slash', 'new\nline', 'tab\t', '%s', '😀', '\u202e',
@@ -15,17 +18,17 @@ const scalarTypes: readonly StoredType[] = [
   'string', 'string', 'string', 'long', 'double', 'date', 'boolean', 'integer', 'text', 'float', 'blob',
 ]; // prettier-ignore
 
-/** The shape of a dataset: its columns, and the fields that are entities. */
-export interface Schema {
+/** The columns of a dataset, and which fields are entities. */
+export interface GeneratedSchema {
   readonly columns: Columns;
   readonly entities: Readonly<Record<string, EntityType>>;
 }
 
-/** Between two and seven columns, now and then with coordinates, and some of the strings entities. */
-export function randomSchema(random: Random): Schema {
+/** Returns a schema of two to seven columns, sometimes with coordinates; some strings are entities. */
+export function randomSchema(random: Random): GeneratedSchema {
   const ownColumns = randomColumns(random, 0);
   const columns = random.chance(0.3)
-    ? random.shuffled([...ownColumns, coordinates(random)])
+    ? random.shuffled([...ownColumns, randomCoordinatesColumn(random)])
     : ownColumns;
   const types: readonly EntityType[] = ['gene', 'variant', 'literature', 'sample', 'dataset', 'genomic_region']; // prettier-ignore
   const entities = naiveFields(columns)
@@ -35,10 +38,10 @@ export function randomSchema(random: Random): Schema {
   return { columns, entities: Object.fromEntries(entities) };
 }
 
-/** Scalars, lists, objects, lists of objects, irregular JSON; at each level no name twice. */
+/** Returns random columns: scalars, lists, objects, lists of objects, and irregular JSON; names are unique at each level. */
 export function randomColumns(random: Random, depth: number): Columns {
-  const pool = random.shuffled(names).slice(0, 2 + random.below(depth === 0 ? 5 : 2));
-  // A name that differs from another by letter case alone, and so has another physical name.
+  const pool = random.shuffled(fieldNames).slice(0, 2 + random.integerBelow(depth === 0 ? 5 : 2));
+  // Another name that differs only in letter case; it gets another physical name.
   const otherCase =
     pool[0] === pool[0]!.toUpperCase() ? pool[0]!.toLowerCase() : pool[0]!.toUpperCase();
   if (random.chance(0.15) && !pool.includes(otherCase)) pool.push(otherCase);
@@ -46,7 +49,7 @@ export function randomColumns(random: Random, depth: number): Columns {
   return pool.map((name) => {
     const ownColumn = randomColumn(random, name, depth);
     const stored = { ...ownColumn, physical: physical.add(name) };
-    return random.chance(0.25) && ownColumn.type !== 'json' ? listOf(stored) : stored;
+    return random.chance(0.25) && ownColumn.type !== 'json' ? listColumn(stored) : stored;
   });
 }
 
@@ -57,7 +60,7 @@ function randomColumn(random: Random, name: string, depth: number): Column {
   return column(name, random.pick(scalarTypes));
 }
 
-function coordinates(random: Random): Column {
+function randomCoordinatesColumn(random: Random): Column {
   const wholeType = random.pick(['long', 'integer'] as const);
   const members = [
     column('chromosome', 'string'),

@@ -5,7 +5,7 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** A number from 0 to before 1. */
+  /** Returns a number from 0 to (not including) 1. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let t = this.#state;
@@ -14,8 +14,8 @@ export class Random {
     return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
   }
 
-  /** A whole number from 0 below `end`. */
-  below(end: number): number {
+  /** Returns an integer from 0 to (not including) `end`. */
+  integerBelow(end: number): number {
     return Math.floor(this.next() * end);
   }
 
@@ -24,18 +24,18 @@ export class Random {
   }
 
   pick<T>(list: readonly T[]): T {
-    return list[this.below(list.length)]!;
+    return list[this.integerBelow(list.length)]!;
   }
 
   list<T>(length: number, make: () => T): T[] {
     return Array.from({ length }, make);
   }
 
-  /** The same in another order. */
+  /** Returns the elements of a list in random order. */
   shuffled<T>(list: readonly T[]): T[] {
     const result = [...list];
     for (let i = result.length - 1; i > 0; i--) {
-      const k = this.below(i + 1);
+      const k = this.integerBelow(i + 1);
       [result[i], result[k]] = [result[k]!, result[i]!];
     }
     return result;

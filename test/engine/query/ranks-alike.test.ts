@@ -1,24 +1,32 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { ranksAlike } from '../../../engine/query/text/relevance.js';
+import { haveAllEqualScores } from '../../../engine/query/text/relevance.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
-import { column, listOf, openBench, type Bench, type Dataset } from './dataset.js';
+import {
+  column,
+  listColumn,
+  openEngineFixture,
+  type EngineFixture,
+  type TestDataset,
+} from './dataset.js';
 import { Random } from './random.js';
 
-const columns = [column('gene', 'string'), column('note', 'text'), column('depth', 'integer'), listOf(column('tags', 'string'))]; // prettier-ignore
+const columns = [column('gene', 'string'), column('note', 'text'), column('depth', 'integer'), listColumn(column('tags', 'string'))]; // prettier-ignore
 
-let benches: readonly [memory: Bench, sql: Bench];
-let datasets: readonly [memory: Dataset, sql: Dataset];
+let engineFixtures: readonly [memory: EngineFixture, sql: EngineFixture];
+let datasets: readonly [memory: TestDataset, sql: TestDataset];
 beforeAll(async () => {
-  benches = [await openBench(0), await openBench()];
+  engineFixtures = [await openEngineFixture(0), await openEngineFixture()];
   const random = new Random(20_261_121);
   const word = (): string => random.pick(['TTN', 'ttn', 'BRCA1', 'TTN AS1', 'x']);
-  const segments = [300, 1, 200].map((rows) => random.list(rows, () => ({ gene: word(), note: random.list(random.below(4), word).join(' '), depth: random.below(9), tags: random.list(random.below(3), word) }))); // prettier-ignore
-  const madeDatasets = await Promise.all(benches.map((bench) => bench.dataset(columns, segments)));
-  datasets = madeDatasets as [Dataset, Dataset];
+  const segments = [300, 1, 200].map((rows) => random.list(rows, () => ({ gene: word(), note: random.list(random.integerBelow(4), word).join(' '), depth: random.integerBelow(9), tags: random.list(random.integerBelow(3), word) }))); // prettier-ignore
+  const madeDatasets = await Promise.all(
+    engineFixtures.map((bench) => bench.dataset(columns, segments)),
+  );
+  datasets = madeDatasets as [TestDataset, TestDataset];
 });
 afterAll(async () => {
-  for (const bench of benches) await bench.close();
+  for (const bench of engineFixtures) await bench.close();
 });
 
 test.each([
@@ -37,15 +45,15 @@ test.each([
   const body = { query, filters: [['depth__gt', 0]], limit: 70, offset: 3, facets: { gene: {} } };
   const [memory, sql] = await Promise.all(
     datasets.map(async ({ snapshot, fields }, i) => {
-      const { took: _, ...answer } = await runQuery(benches[i]!.engine, snapshot, fields, parseQuery(body, fields)); // prettier-ignore
+      const { took: _, ...answer } = await runQuery(engineFixtures[i]!.engine, snapshot, fields, parseQuery(body, fields)); // prettier-ignore
       return answer;
     }),
   );
   expect(memory).toEqual(sql);
   const parsedRequest = parseQuery(body, datasets[0].fields);
-  expect(ranksAlike(parsedRequest.predicate, parsedRequest.scores)).toBe(isAlike);
+  expect(haveAllEqualScores(parsedRequest.predicate, parsedRequest.scores)).toBe(isAlike);
   if (!isAlike) return;
-  // The insertion order is the order of ids.
+  // The ids are ascending in insertion order.
   const ids = (JSON.parse(sql!.results) as { _id: string }[]).map(({ _id: id }) => id);
   expect(ids).toEqual(ids.toSorted());
   expect(ids.length).toBeGreaterThan(10);

@@ -1,39 +1,45 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
-import { column, openBench, type Bench, type Dataset, engines } from './dataset.js';
+import {
+  column,
+  openEngineFixture,
+  type EngineFixture,
+  type TestDataset,
+  enginesUnderTest,
+} from './dataset.js';
 import { Random } from './random.js';
 import { seed } from '../../seed.js';
 
-/** A record's place; an insertion of zero width stops before it starts. */
-interface Place {
+/** The position of a record; an insertion of zero width has a stop before its start. */
+interface RecordRegion {
   readonly build?: string;
   readonly chromosome: string;
   readonly start: number;
   readonly stop: number;
 }
 
-const regions = 1_000;
+const regionCount = 1_000;
 
-describe.each(engines)('by %s', (_, threads) => {
-  let bench: Bench;
-  let dataset: Dataset;
-  let places: readonly (Place | null)[];
+describe.each(enginesUnderTest)('by %s', (_, threads) => {
+  let bench: EngineFixture;
+  let dataset: TestDataset;
+  let places: readonly (RecordRegion | null)[];
   beforeAll(async () => {
-    bench = await openBench(threads);
+    bench = await openEngineFixture(threads);
     const random = new Random(seed);
     places = random.list(600, () => {
       if (random.chance(0.05)) return null;
       const start = random.chance(0.05)
         ? random.pick([0, 1, 2 ** 31, 2 ** 40])
-        : random.below(1_000);
+        : random.integerBelow(1_000);
       const build = random.pick([
         { build: 'GRCh37' },
         { build: 'GRCh38' },
         { build: 'grch37' },
         {},
       ]);
-      const width = random.chance(0.1) ? -1 : random.below(random.pick([1, 20, 500]));
+      const width = random.chance(0.1) ? -1 : random.integerBelow(random.pick([1, 20, 500]));
       return {
         ...build,
         chromosome: random.pick(['1', '2', 'X', 'MT', 'M']),
@@ -56,7 +62,7 @@ describe.each(engines)('by %s', (_, threads) => {
   const S = 'genomic_coordinates.start';
   const E = 'genomic_coordinates.stop';
 
-  /** The filters as clients build them (query language, section 6), and what they mean. */
+  /** The filters as clients write them (query language, section 6), each with a function that says which records match. */
   const kinds = {
   position: (c: string, s: number) => ({ and: [[`${S}__lte`, s], [`${E}__gte`, s], [C, c]] }),
   'exact range': (c: string, s: number, e: number) => ({ and: [[S, s], [E, e], [C, c]] }),
@@ -65,11 +71,11 @@ describe.each(engines)('by %s', (_, threads) => {
   }),
 }; // prettier-ignore
   const meaning: Readonly<
-    Record<keyof typeof kinds, (place: Place, s: number, e: number) => boolean>
+    Record<keyof typeof kinds, (place: RecordRegion, s: number, e: number) => boolean>
   > = {
     position: ({ start, stop }, s) => start <= s && s <= stop,
     'exact range': ({ start, stop }, s, e) => start === s && stop === e,
-    // Overlap of closed intervals; one of zero width overlaps where either of its ends lies in the range.
+    // Closed intervals overlap if they share a position; one of zero width overlaps if either of its ends is in the range.
     range: ({ start, stop }, s, e) =>
       start <= stop
         ? start <= e && stop >= s
@@ -79,16 +85,16 @@ describe.each(engines)('by %s', (_, threads) => {
   describe.each(Object.keys(kinds) as (keyof typeof kinds)[])('%s', (kind) => {
     test(`finds what the plain interval test finds (STRANDLAKE_SEED=${seed}) (Q10)`, async () => {
       const random = new Random(seed + 1);
-      for (let done = 0; done < regions / 3; done += 1) {
+      for (let done = 0; done < regionCount / 3; done += 1) {
         const knownPlace = random.pick(places.filter((place) => place !== null));
         const isExact = random.chance(0.3);
         const chromosome = isExact
           ? knownPlace.chromosome
           : random.pick(['1', '2', 'X', 'MT', 'M', 'Y']);
-        const s = isExact ? knownPlace.start : random.below(1_000) - 5;
+        const s = isExact ? knownPlace.start : random.integerBelow(1_000) - 5;
         const e = isExact
           ? Math.max(knownPlace.stop, s)
-          : s + random.below(random.pick([1, 50, 2_000]));
+          : s + random.integerBelow(random.pick([1, 50, 2_000]));
         const spelled =
           random.pick(['', 'chr', 'CHR', 'Chr']) +
           (random.chance(0.5) ? chromosome : chromosome.toLowerCase());

@@ -1,9 +1,10 @@
 import './pages.slow.test.js';
 import './terms.test.js';
-import { otherRowsFlag } from './dataset.js';
-import { fewSeeds } from './property-run.js';
-import { testSeeds } from './property-tests.js';
+import { deletedOrReplacedRowsFlag } from './dataset.js';
+import { fastTierSeeds } from './property-run.js';
+import { declareSeedTests } from './property-tests.js';
 
-// The same random queries, orders and pages, over segments some of whose records were replaced by rows of later segments.
-process.env[otherRowsFlag] = 'replaced';
-testSeeds(fewSeeds());
+// Repeats the tests with the same random queries, orders and pages, over segments some of whose records have been replaced by rows of later
+// segments.
+process.env[deletedOrReplacedRowsFlag] = 'replaced';
+declareSeedTests(fastTierSeeds());

@@ -1,12 +1,19 @@
 import type { Columns } from '../../../engine/core/types.js';
-import { column, fieldRows, listOf, type Bench, type Dataset, type TestRow } from './dataset.js';
+import {
+  column,
+  fieldRows,
+  listColumn,
+  type EngineFixture,
+  type TestDataset,
+  type TestRow,
+} from './dataset.js';
 
 /** The columns of the worked examples (query language, section 7). */
 export const sixColumns: Columns = [
   column('gene', 'string'),
   column('variant', 'string'),
   column('pmid', 'string'),
-  listOf(column('significance', 'string')),
+  listColumn(column('significance', 'string')),
   column('stars', 'integer'),
   column('af', 'double'),
   column('date_created', 'date'),
@@ -20,14 +27,14 @@ export const sixColumns: Columns = [
   ]),
 ];
 
-const placeAt = (chromosome: string, start: number, stop: number) => ({
+const coordinatesAt = (chromosome: string, start: number, stop: number) => ({
   build: 'GRCh37',
   chromosome,
   start,
   stop,
 });
 
-/** The records of the examples, with the ids that the specification gives them. */
+/** The records of the worked examples, with the ids that the specification gives them. */
 export const sixRows: readonly TestRow[] = [
   {
     _id: 'r1',
@@ -39,7 +46,7 @@ export const sixRows: readonly TestRow[] = [
     abstract: 'BRCA1 loss in breast cancer',
     reported: true,
     pmid: '100',
-    genomic_coordinates: placeAt('17', 41244429, 41244429),
+    genomic_coordinates: coordinatesAt('17', 41244429, 41244429),
     variant: 'GRCH37-17-41244429-41244429-T',
   },
   {
@@ -52,7 +59,7 @@ export const sixRows: readonly TestRow[] = [
     abstract: 'A breast cancer family study of cancer risk',
     reported: false,
     pmid: '200',
-    genomic_coordinates: placeAt('13', 32890599, 32890599),
+    genomic_coordinates: coordinatesAt('13', 32890599, 32890599),
     variant: 'GRCH37-13-32890599-32890599-C',
   },
   {
@@ -64,7 +71,7 @@ export const sixRows: readonly TestRow[] = [
     date_created: '2016-05-01T12:30:00',
     reported: true,
     pmid: '100',
-    genomic_coordinates: placeAt('17', 41276045, 41276048),
+    genomic_coordinates: coordinatesAt('17', 41276045, 41276048),
     variant: 'GRCH37-17-41276045-41276048-A',
   },
   {
@@ -74,7 +81,7 @@ export const sixRows: readonly TestRow[] = [
     stars: 1,
     date_created: '2017-03-29',
     abstract: 'Diabetes and muscle',
-    genomic_coordinates: placeAt('2', 179390716, 179672150),
+    genomic_coordinates: coordinatesAt('2', 179390716, 179672150),
   },
   {
     _id: 'r5',
@@ -86,7 +93,7 @@ export const sixRows: readonly TestRow[] = [
     abstract: 'Cystic fibrosis',
     reported: false,
     pmid: '300',
-    genomic_coordinates: placeAt('7', 117559590, 117559593),
+    genomic_coordinates: coordinatesAt('7', 117559590, 117559593),
     variant: 'GRCH37-7-117559590-117559593-A',
   },
   {
@@ -99,12 +106,12 @@ export const sixRows: readonly TestRow[] = [
     abstract: 'Diabetes therapy; diabetes outcomes',
     reported: true,
     pmid: '200',
-    genomic_coordinates: placeAt('7', 55019017, 55211628),
+    genomic_coordinates: coordinatesAt('7', 55019017, 55211628),
   },
 ];
 
-/** The dataset of the worked examples, in two segments. */
-export async function sixRecords(bench: Bench): Promise<Dataset> {
+/** Writes the dataset of the worked examples, in two segments. */
+export async function sixRecords(bench: EngineFixture): Promise<TestDataset> {
   const { snapshot } = await bench.dataset(sixColumns, [sixRows.slice(0, 2), sixRows.slice(2)]);
   const entities = { gene: 'gene', variant: 'variant', pmid: 'literature' } as const;
   return { snapshot, fields: fieldRows(sixColumns, [], entities) };

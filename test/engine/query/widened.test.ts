@@ -2,10 +2,17 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { runQuery } from '../../../engine/query/plan/query.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import type { Column, StoredType } from '../../../engine/core/types.js';
-import { column, engines, listOf, openBench, type Bench, type Dataset } from './dataset.js';
+import {
+  column,
+  enginesUnderTest,
+  listColumn,
+  openEngineFixture,
+  type EngineFixture,
+  type TestDataset,
+} from './dataset.js';
 
-/** Columns that a later import has widened: each is stored as `from` in the first segment and as `to` in the second. */
-const widenings: readonly (readonly [StoredType, StoredType])[] = [
+/** Types that a later import widens: each column is stored as the first type in one segment and as the second in the next. */
+const typeWidenings: readonly (readonly [StoredType, StoredType])[] = [
   ['long', 'double'],
   ['integer', 'double'],
   ['integer', 'long'],
@@ -14,21 +21,21 @@ const widenings: readonly (readonly [StoredType, StoredType])[] = [
 const oldValues = [0, 5, -7, null, 40];
 const recentValues = { double: [0.5, 5, -7.25, null], long: [2 ** 33, 5, -7, null] };
 
-describe.each(engines)('segments older than a wider type, by %s', (_, threads) => {
-  let bench: Bench;
+describe.each(enginesUnderTest)('segments older than a wider type, by %s', (_, threads) => {
+  let bench: EngineFixture;
   beforeAll(async () => {
-    bench = await openBench(threads);
+    bench = await openEngineFixture(threads);
   });
   afterAll(() => bench.close());
 
   const columnsOf = (type: StoredType): readonly Column[] => [
     column('n', type),
     column('v', type),
-    listOf(column('l', type)),
+    listColumn(column('l', type)),
     column('o', 'object', [column('x', type)]),
   ];
 
-  const datasetOf = async (from: StoredType, to: 'double' | 'long'): Promise<Dataset> => {
+  const datasetOf = async (from: StoredType, to: 'double' | 'long'): Promise<TestDataset> => {
     const rows = (values: readonly (number | null)[], first: number) =>
       values.map((v, i) => ({ n: first + i, v, l: v === null ? [] : [v, 1], o: { x: v } }));
     return bench.dataset(
@@ -40,7 +47,7 @@ describe.each(engines)('segments older than a wider type, by %s', (_, threads) =
     );
   };
 
-  const ask = async ({ snapshot, fields }: Dataset, body: object) => {
+  const ask = async ({ snapshot, fields }: TestDataset, body: object) => {
     const request = parseQuery({ limit: 100, ...body }, fields);
     const answer = await runQuery(bench.engine, snapshot, fields, request);
     return {
@@ -50,7 +57,7 @@ describe.each(engines)('segments older than a wider type, by %s', (_, threads) =
     };
   };
 
-  test.each(widenings)('%s as %s', async (from, to) => {
+  test.each(typeWidenings)('%s as %s', async (from, to) => {
     const dataset = await datasetOf(from, to as 'double' | 'long');
     const values = [...oldValues, ...recentValues[to as 'double' | 'long']];
     const knownValues = values.filter((v) => v !== null);

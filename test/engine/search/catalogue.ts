@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { openCatalog } from '../../../engine/catalog/catalog.js';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
 import type { Viewer } from '../../../engine/catalog/permission.js';
-import { CatalogWorld } from '../catalog/world.js';
+import { CatalogFixture } from '../catalog/world.js';
 import type { Random } from '../query/random.js';
 
-/** A vault or an object as a search should show it, recorded by the test when it creates them. */
+/** A vault or an object as a search must show it, recorded by the test when it is created. */
 export interface ModelDocument {
   readonly _id: string;
   readonly id: number;
@@ -24,69 +24,78 @@ export interface ModelDocument {
   readonly tags: readonly string[];
   readonly storage_class: string | null;
   readonly description: string | null;
-  /** The time in ISO 8601 without a zone, in UTC. */
+  /** The time of creation in ISO 8601, in UTC without a zone. */
   readonly created_at: string;
   readonly updated_at: string;
   readonly indexed_at: string;
 }
 
-/** Somebody who searches, and what they may read: vaults by id, and whether that is a right of their own. */
-export interface Searcher {
+/** A user who searches, and the ids of the vaults that the user may read: by a permission of their own, or because the vault is public. */
+export interface SearchingUser {
   readonly name: string;
   readonly viewer: Viewer;
   readonly readable: ReadonlyMap<number, 'own' | 'public'>;
 }
 
-/** A catalogue of random vaults, rights and objects. */
+/** A catalogue of random vaults, permissions and objects. */
 export interface RandomCatalogue {
-  readonly world: CatalogWorld;
-  /** The documents in the order of a search: vaults, then objects, oldest first. */
+  readonly world: CatalogFixture;
+  /** The documents in the order of a search: vaults first, then objects, each from the oldest to the newest. */
   readonly documents: readonly ModelDocument[];
-  readonly searchers: readonly Searcher[];
+  readonly searchers: readonly SearchingUser[];
   close(): Promise<void>;
 }
 
-/** Names that are equal after case folding or tokenizing, or contain LIKE wildcards, quotes or letters with unusual case mappings. */
-export const names = [
+/** Names that are equal after case folding or tokenizing, or that contain LIKE wildcards, quotes or letters with unusual case mappings. */
+export const objectNames = [
   'runs', 'RUNS 2', 'Straße', 'STRASSE', 'sample-1.vcf.gz', 'sample_1', 'Sample 1', 'a%b_c', '%', '_', 'x: y', "it's", 'q"uote',
   'back\\slash', 'Élan', 'élan vital', 'ΣΑΣ', '\u212aelvin', 'kelvin', 'İzmir', '😀 smile', 'smile', '名前', 'null', 'true', '12', 'tp53',
 ]; // prettier-ignore
-export const tags = ['cancer', 'Cancer', 'breast cancer', 'rare "one"', 'a', 'B', 'ünï', '😀'];
+export const objectTags = [
+  'cancer',
+  'Cancer',
+  'breast cancer',
+  'rare "one"',
+  'a',
+  'B',
+  'ünï',
+  '😀',
+];
 export const descriptions = [
   null, null, 'Variants of the cohort', 'the COHORT, again: cohort', 'nul\u0000 behind cohort', 'Ünïcode words', 'x', '',
 ]; // prettier-ignore
 export const timeTexts = ['2015-01-10T00:00:00.000', '2016-05-01T12:30:00.125', '2016-05-01T23:59:59.999', '2016-05-02T00:00:00.000', '2020-02-29T05:00:00.000']; // prettier-ignore
 
-/** Makes one: three accounts' worth of people, and up to `objects` objects. */
+/** Creates a random catalogue with the users of three accounts and up to `objects` objects. */
 export async function randomCatalogue(random: Random, objects: number): Promise<RandomCatalogue> {
   const folder = mkdtempSync(join(tmpdir(), 'strandlake-search-'));
   const file = join(folder, 'catalog.sqlite');
-  const newWorld = new CatalogWorld(await openCatalog(file));
+  const newWorld = new CatalogFixture(await openCatalog(file));
   const newPeople = [
-    await newWorld.user('ann@acme.org', 'acme', 'primary_owner'),
-    await newWorld.user('bob@acme.org', 'acme'),
-    await newWorld.user('cy@acme.org', 'acme'),
-    await newWorld.user('dee@other.org', 'other'),
+    await newWorld.createUserOf('ann@acme.org', 'acme', 'primary_owner'),
+    await newWorld.createUserOf('bob@acme.org', 'acme'),
+    await newWorld.createUserOf('cy@acme.org', 'acme'),
+    await newWorld.createUserOf('dee@other.org', 'other'),
   ];
   const vaults = await randomVaults(newWorld, random, newPeople);
-  const documents: Writable[] = vaults.map(({ document }) => document);
+  const documents: WritableDocument[] = vaults.map(({ document }) => document);
   for (let i = 0; i < objects; i++) documents.push(await randomObject(newWorld, random, vaults, documents, newPeople)); // prettier-ignore
   await randomDeletions(newWorld, random, documents);
-  setTimes(file, random, documents);
+  setRandomTimes(file, random, documents);
   const closeAll = async (): Promise<void> => {
     await newWorld.catalog.close();
     rmSync(folder, { recursive: true, force: true });
   };
   const searchers = await Promise.all(
-    newPeople.map((person) => searcherOf(newWorld, person, vaults)),
+    newPeople.map((person) => searchingUserOf(newWorld, person, vaults)),
   );
   return { world: newWorld, documents: sortDocuments(documents), searchers, close: closeAll };
 }
 
-type Writable = { -readonly [K in keyof ModelDocument]: ModelDocument[K] };
+type WritableDocument = { -readonly [K in keyof ModelDocument]: ModelDocument[K] };
 
 interface ModelVault {
-  readonly document: Writable;
+  readonly document: WritableDocument;
   readonly owner: CreatedUser;
   readonly isPersonal: boolean;
   readonly isPublic: boolean;
@@ -94,7 +103,7 @@ interface ModelVault {
 }
 
 async function randomVaults(
-  world: CatalogWorld,
+  world: CatalogFixture,
   random: Random,
   people: readonly CreatedUser[],
 ): Promise<readonly ModelVault[]> {
@@ -112,11 +121,13 @@ async function randomVaults(
   }
   for (let i = 0; i < 6; i++) {
     const owner = random.pick(people);
-    const name = `${random.pick(names).replaceAll(/[/:*?]/g, '-')} ${i}`;
+    const name = `${random.pick(objectNames).replaceAll(/[/:*?]/g, '-')} ${i}`;
     const description = random.pick(descriptions);
     const isPublic = random.chance(0.3);
     const storage = random.chance(0.5) ? 'Archive' : null;
-    const ownTags = [...new Set(random.list(random.below(3), () => random.pick(tags)))];
+    const ownTags = [
+      ...new Set(random.list(random.integerBelow(3), () => random.pick(objectTags))),
+    ];
     const { id } = await vaults.create({
       accountId: owner.user.accountId,
       userId: owner.user.id,
@@ -149,7 +160,7 @@ function vaultDocument(
   description: string | null,
   own: readonly string[],
   storage: string | null,
-): Writable {
+): WritableDocument {
   const path = `${owner.account.domain}:${name}`;
   return {
     _id: `vault-${id}`,
@@ -173,12 +184,12 @@ function vaultDocument(
 }
 
 async function randomObject(
-  world: CatalogWorld,
+  world: CatalogFixture,
   random: Random,
   vaults: readonly ModelVault[],
-  documents: readonly Writable[],
+  documents: readonly WritableDocument[],
   people: readonly CreatedUser[],
-): Promise<Writable> {
+): Promise<WritableDocument> {
   const { document: vault } = random.pick(vaults);
   const folders = documents.filter(
     (one) => one.type === 'folder' && one.vault_id === vault.id && one.full_path.length < 100,
@@ -187,12 +198,12 @@ async function randomObject(
   const type = random.pick(['folder', 'folder', 'file', 'dataset'] as const);
   const { user } = random.pick(people);
   const description = random.pick(descriptions);
-  const ownTags = [...new Set(random.list(random.below(3), () => random.pick(tags)))];
+  const ownTags = [...new Set(random.list(random.integerBelow(3), () => random.pick(objectTags)))];
   const storage = type === 'dataset' ? random.pick(['Standard', 'Archive', 'Temporary']) : null;
   const givenObject = {
     vaultId: vault.id,
     parentId: parent?.id ?? null,
-    filename: random.pick(names),
+    filename: random.pick(objectNames),
     userId: user.id,
     tags: ownTags,
     ...(description !== null && { description }),
@@ -224,23 +235,27 @@ async function randomObject(
   };
 }
 
-/** Deletes a few objects with all below them. */
+/** Deletes a few objects with everything below them. */
 async function randomDeletions(
-  world: CatalogWorld,
+  world: CatalogFixture,
   random: Random,
-  documents: Writable[],
+  documents: WritableDocument[],
 ): Promise<void> {
   for (let i = 0; i < 3; i++) {
     const objects = documents.filter(({ type }) => type !== 'vault');
     if (objects.length === 0) return;
     const { id, full_path: path } = random.pick(objects);
     await world.catalog.objects.delete(id);
-    const isGone = (one: Writable): boolean => one.id === id || one.full_path.startsWith(`${path}/`); // prettier-ignore
+    const isGone = (one: WritableDocument): boolean => one.id === id || one.full_path.startsWith(`${path}/`); // prettier-ignore
     documents.splice(0, documents.length, ...documents.filter((one) => !isGone(one)));
   }
 }
 
-function setTimes(file: string, random: Random, documents: readonly Writable[]): void {
+function setRandomTimes(
+  file: string,
+  random: Random,
+  documents: readonly WritableDocument[],
+): void {
   const db = new DatabaseSync(file);
   const update = (table: string): ReturnType<DatabaseSync['prepare']> =>
     db.prepare(`UPDATE ${table} SET created_at = ?, updated_at = ? WHERE id = ?`);
@@ -256,17 +271,17 @@ function setTimes(file: string, random: Random, documents: readonly Writable[]):
   db.close();
 }
 
-function sortDocuments(documents: readonly Writable[]): readonly ModelDocument[] {
-  const place = ({ type, id }: Writable): number => (type === 'vault' ? id : id + 1e15);
+function sortDocuments(documents: readonly WritableDocument[]): readonly ModelDocument[] {
+  const place = ({ type, id }: WritableDocument): number => (type === 'vault' ? id : id + 1e15);
   return documents.toSorted((a, b) => place(a) - place(b));
 }
 
-/** The rules of contract 5.2 and of the specification's accesses, told once more. */
-async function searcherOf(
-  world: CatalogWorld,
+/** Returns a searcher; implements the rules of contract 5.2 and of the access rules in the specification independently of the code. */
+async function searchingUserOf(
+  world: CatalogFixture,
   { user }: CreatedUser,
   vaults: readonly ModelVault[],
-): Promise<Searcher> {
+): Promise<SearchingUser> {
   const readable = new Map<number, 'own' | 'public'>();
   for (const { document, owner, isPersonal, isPublic, granted } of vaults) {
     const isAdmin = user.role !== 'member' && !isPersonal && owner.user.accountId === user.accountId; // prettier-ignore
@@ -274,5 +289,5 @@ async function searcherOf(
       readable.set(document.id, 'own'); // prettier-ignore
     else if (isPublic) readable.set(document.id, 'public');
   }
-  return { name: user.email, viewer: await world.viewer(user.id), readable };
+  return { name: user.email, viewer: await world.viewerFor(user.id), readable };
 }

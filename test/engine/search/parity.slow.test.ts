@@ -4,50 +4,65 @@ import { parseQuery } from '../../../engine/query/request/request.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
 import { parseSearch } from '../../../engine/search/request.js';
 import { searchCatalog } from '../../../engine/search/search.js';
-import { column, listOf, openBench, type Bench, type Dataset, type TestRow } from '../query/dataset.js'; // prettier-ignore
+import { column, listColumn, openEngineFixture, type EngineFixture, type TestDataset, type TestRow } from '../query/dataset.js'; // prettier-ignore
 import { Random } from '../query/random.js';
-import { names, randomCatalogue, tags, timeTexts, type RandomCatalogue } from './catalogue.js';
+import {
+  objectNames,
+  randomCatalogue,
+  objectTags,
+  timeTexts,
+  type RandomCatalogue,
+} from './catalogue.js';
 
 /*
- * The same request of the same documents by both evaluators of the language: a search of a catalogue, and the SQL engine over
- * a dataset of what the catalogue holds. What the naive model does not speak, wildcards and regular expressions, is here.
+ * Compares the same request on the same documents in both evaluators of the query language: a search of a catalogue, and the SQL engine
+ * over a dataset of the catalogue's content. This test covers what the naive model does not: wildcards and regular expressions.
  */
 
 const givenSeed = process.env.STRANDLAKE_SEED;
 const seed = givenSeed === undefined ? 7 : Number(givenSeed);
 
-const texts = ['type', 'name', 'full_path', 'path', 'parent', 'vault', 'user', 'storage_class'];
+const textFieldNames = [
+  'type',
+  'name',
+  'full_path',
+  'path',
+  'parent',
+  'vault',
+  'user',
+  'storage_class',
+];
 const columns = [
-  ...texts.map((name) => column(name, 'string')),
+  ...textFieldNames.map((name) => column(name, 'string')),
   ...['id', 'parent_id', 'vault_id'].map((name) => column(name, 'long')),
-  listOf(column('tags', 'string')),
+  listColumn(column('tags', 'string')),
   column('description', 'text'),
   ...['created_at', 'updated_at', 'indexed_at'].map((name) => column(name, 'date')),
 ];
 
-let bench: Bench;
+let engineFixture: EngineFixture;
 let catalogue: RandomCatalogue;
-let dataset: Dataset;
+let dataset: TestDataset;
 const random = new Random(seed);
 beforeAll(async () => {
-  bench = await openBench();
+  engineFixture = await openEngineFixture();
   catalogue = await randomCatalogue(random, 80);
   const [{ readable }] = catalogue.searchers as [(typeof catalogue.searchers)[0]];
   const rows = catalogue.documents
     .filter((one) => readable.has(one.vault_id))
     .map(({ _id, ...row }): TestRow => row as unknown as TestRow);
-  dataset = await bench.dataset(columns, [rows]);
+  dataset = await engineFixture.dataset(columns, [rows]);
 });
 afterAll(async () => {
-  await bench.close();
+  await engineFixture.close();
   await catalogue.close();
 });
 
-function wildcard(text: string): string {
+function randomWildcardPattern(text: string): string {
   const escapedCharacters = Array.from(text, (char) =>
     /[\w\u0080-\uffff]/.test(char) ? char : `\\${char}`,
   );
-  const at = random.below(escapedCharacters.length);
+  const at = random.integerBelow(escapedCharacters.length);
   const cutCharacters = random.chance(0.5) ? escapedCharacters.slice(0, at + 1) : escapedCharacters;
   return (
     cutCharacters.toSpliced(at, 1, random.pick(['*', '?', '??', '*'])).join('') +
@@ -56,10 +71,10 @@ function wildcard(text: string): string {
 }
 
 function randomBody(): object {
-  const field = random.pick([...texts, 'tags', 'description']);
+  const field = random.pick([...textFieldNames, 'tags', 'description']);
   const text = random.pick([
-    ...names,
-    ...tags,
+    ...objectNames,
+    ...objectTags,
     'acme',
     'cohort',
     'folder',
@@ -67,14 +82,18 @@ function randomBody(): object {
     'ann@acme.org',
   ]);
   const negated = random.chance(0.3) ? 'NOT ' : '';
-  const kind = random.below(6);
-  if (kind === 0) return { query: `${negated}${field}:${wildcard(text)}` };
+  const kind = random.integerBelow(6);
+  if (kind === 0) return { query: `${negated}${field}:${randomWildcardPattern(text)}` };
   if (kind === 1) {
     const quotedText = `"${text.replaceAll(/["\\]/g, '\\$&')}"`;
-    return { query: `(${negated}${field}:${quotedText}) OR tags:${wildcard(random.pick(tags))}` };
+    return {
+      query: `(${negated}${field}:${quotedText}) OR tags:${randomWildcardPattern(random.pick(objectTags))}`,
+    };
   }
   if (kind === 2) {
-    const [from, to] = [random.pick(names), random.pick(names)].map((one) => JSON.stringify(one));
+    const [from, to] = [random.pick(objectNames), random.pick(objectNames)].map((one) =>
+      JSON.stringify(one),
+    );
     return { query: `${negated}name:${random.pick(['[', '{'])}${from} TO ${to}${random.pick([']', '}'])}` }; // prettier-ignore
   }
   if (kind === 3) {
@@ -91,13 +110,13 @@ function randomBody(): object {
       'folder|file',
       '(?s).*',
     ];
-    return { filters: [{ [negated ? 'not' : 'and']: [[`${random.pick([...texts, 'tags'])}__regexp`, random.pick(patterns)]] }] }; // prettier-ignore
+    return { filters: [{ [negated ? 'not' : 'and']: [[`${random.pick([...textFieldNames, 'tags'])}__regexp`, random.pick(patterns)]] }] }; // prettier-ignore
   }
   if (kind === 4) {
     const time = random.pick(timeTexts);
     return { query: `${random.pick(['_exists_:', '_missing_:'])}${field} OR created_at:>=${time.replaceAll(':', '\\:')}` }; // prettier-ignore
   }
-  return { filters: [[`${field}__contains`, text.slice(random.below(2))], { not: ['tags', random.pick(tags)] }] }; // prettier-ignore
+  return { filters: [[`${field}__contains`, text.slice(random.integerBelow(2))], { not: ['tags', random.pick(objectTags)] }] }; // prettier-ignore
 }
 
 test(`both evaluators find the same, and count it the same (seed ${seed})`, async () => {
@@ -105,7 +124,7 @@ test(`both evaluators find the same, and count it the same (seed ${seed})`, asyn
   let found = 0;
   for (let i = 0; i < 200; i++) {
     const facets = Object.fromEntries([
-      [random.pick(texts), { limit: random.pick([0, 2]), facets: { type: {} } }],
+      [random.pick(textFieldNames), { limit: random.pick([0, 2]), facets: { type: {} } }],
       ['tags', { limit: 0 }],
       ['vault_id', { facet_type: 'stats' }],
       ['id', { facet_type: 'histogram', interval: 1_000_000 }],
@@ -122,7 +141,12 @@ test(`both evaluators find the same, and count it the same (seed ${seed})`, asyn
     ]);
     const body = { ...randomBody(), facets, ordering: [sort, 'id', '-type'], limit: 20, offset: random.pick([0, 3]) }; // prettier-ignore
     const { snapshot, fields } = dataset;
-    const theirAnswer = await runQuery(bench.engine, snapshot, fields, parseQuery(body, fields));
+    const theirAnswer = await runQuery(
+      engineFixture.engine,
+      snapshot,
+      fields,
+      parseQuery(body, fields),
+    );
     const answer = await searchCatalog(
       catalogue.world.catalog.search,
       searcher!.viewer,
@@ -135,14 +159,16 @@ test(`both evaluators find the same, and count it the same (seed ${seed})`, asyn
       body,
       total: theirAnswer.total,
       ids: (parseJson(theirAnswer.results) as { id: number }[]).map(({ id }) => id),
-      facets: withBigSum(parseJson(theirAnswer.facets!) as Record<string, { sum?: number | null }>),
+      facets: withBigintSum(
+        parseJson(theirAnswer.facets!) as Record<string, { sum?: number | null }>,
+      ),
     });
   }
   expect(found).toBeGreaterThan(200);
 });
 
-/** A search computes exact sums as bigints; their JSON is the same. */
-function withBigSum(facets: Record<string, { sum?: number | null }>): object {
+/** Returns facets with the sum as a bigint, as a search computes it; the JSON is the same. */
+function withBigintSum(facets: Record<string, { sum?: number | null }>): object {
   const { sum } = facets['vault_id']!;
   return { ...facets, vault_id: { ...facets['vault_id'], sum: typeof sum === 'number' ? BigInt(sum) : sum } }; // prettier-ignore
 }

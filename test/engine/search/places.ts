@@ -1,4 +1,4 @@
-/** Search bodies that contain a text, each in another key. */
+/** Search bodies that contain a text, each under another key. */
 export const bodiesWithText: readonly ((text: string) => object)[] = [
   (text) => ({ filters: [[text, 'x']] }),
   (text) => ({ filters: [['name', text]] }),

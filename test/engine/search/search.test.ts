@@ -7,9 +7,9 @@ import type { TestRow } from '../query/dataset.js';
 import { hostileTexts } from '../query/hostile.js';
 import { naiveQuery, naiveTerms } from '../query/naive.js';
 import { Random } from '../query/random.js';
-import { randomCatalogue, type ModelDocument, type RandomCatalogue, type Searcher } from './catalogue.js'; // prettier-ignore
+import { randomCatalogue, type ModelDocument, type RandomCatalogue, type SearchingUser } from './catalogue.js'; // prettier-ignore
 import { bodiesWithText } from './places.js';
-import { fields, randomFilters, randomOrdering, randomQuery } from './random-search.js';
+import { documentFields, randomFilters, randomOrdering, randomQuery } from './random-search.js';
 import { freshSeed } from '../../seed.js';
 
 const givenSeed = process.env.STRANDLAKE_SEED;
@@ -21,18 +21,18 @@ afterEach(async () => {
   catalogue = undefined;
 });
 
-async function ask(searcher: Searcher, body: object): Promise<SearchAnswer> {
+async function searchAs(searcher: SearchingUser, body: object): Promise<SearchAnswer> {
   return searchCatalog(catalogue!.world.catalog.search, searcher.viewer, parseSearch(body));
 }
 
-function idsOf({ documents }: SearchAnswer): readonly string[] {
+function idsOfAnswer({ documents }: SearchAnswer): readonly string[] {
   return documents.map(({ vault, object }) =>
     object ? `${object.objectType}-${object.id}` : `vault-${vault.id}`,
   );
 }
 
-/** The documents that this user may find, according to the model alone. */
-function readable(searcher: Searcher, scope: string): readonly ModelDocument[] {
+/** Returns the documents that a user may find, according to the test's own model. */
+function readableDocuments(searcher: SearchingUser, scope: string): readonly ModelDocument[] {
   const rights = scope === 'access' ? ['own'] : ['own', 'public'];
   return catalogue!.documents.filter((one) =>
     rights.includes(searcher.readable.get(one.vault_id) ?? 'none'),
@@ -48,16 +48,16 @@ test.each(seeds)(
     for (let i = 0; i < 120; i++) {
       const searcher = random.pick(catalogue.searchers);
       const scope = random.pick(['all', 'any', 'access']);
-      const rows = readable(searcher, scope) as unknown as readonly TestRow[];
+      const rows = readableDocuments(searcher, scope) as unknown as readonly TestRow[];
       const filters = randomFilters(random, catalogue.documents);
       const ordering = randomOrdering(random);
       const query = random.chance(0.3) ? randomQuery(random) : null;
       const limit = random.pick([0, 1, 3, 10, 100]);
       const offset = random.pick([0, 0, 1, 5, 1000]);
-      // Without an ordering, a search for words would sort by relevance.
+      // Without an ordering, a search for words is sorted by relevance, which the model lacks.
       const isRanked = query !== null || JSON.stringify(filters).includes('"description__');
       const sorted = isRanked && ordering.length === 0 ? ['id', '_id'] : ordering;
-      const facet = random.pick(fields.filter(({ column }) => column.type === 'string' && column.name !== '_id')); // prettier-ignore
+      const facet = random.pick(documentFields.filter(({ column }) => column.type === 'string' && column.name !== '_id')); // prettier-ignore
       const body = {
         filters,
         ordering: sorted,
@@ -68,12 +68,15 @@ test.each(seeds)(
         facets: { [facet.name]: { limit: 0 }, id: { facet_type: 'count' } },
         ...(query && { query: query.text }),
       };
-      const all = naiveQuery(rows, fields, { filters, ordering: sorted, limit, offset }).filter(
-        (row) => query?.has(row) ?? true,
-      );
+      const all = naiveQuery(rows, documentFields, {
+        filters,
+        ordering: sorted,
+        limit,
+        offset,
+      }).filter((row) => query?.has(row) ?? true);
       const page = all.slice(offset, offset + limit);
       found += all.length;
-      const answer = await ask(searcher, body);
+      const answer = await searchAs(searcher, body);
       const vaults = Object.fromEntries(
         answer.vaults!.map(({ vault, count }) => [vault.id, count]),
       );
@@ -85,7 +88,7 @@ test.each(seeds)(
         who: searcher.name,
         body,
         total: answer.total,
-        ids: idsOf(answer),
+        ids: idsOfAnswer(answer),
         offset: answer.offset,
         facets: answer.facets,
         vaults,
@@ -101,7 +104,7 @@ test.each(seeds)(
         vaults: counts,
       });
     }
-    // The requests are not all in vain.
+    // Enough requests must find something.
     expect(found).toBeGreaterThan(100);
   },
 );
@@ -109,15 +112,15 @@ test.each(seeds)(
 test('hostile texts are values or mistakes, in every place (Q1, Q2)', async () => {
   catalogue = await randomCatalogue(new Random(1), 20);
   const [searcher] = catalogue.searchers;
-  const allIds = idsOf(await ask(searcher!, {}));
+  const allIds = idsOfAnswer(await searchAs(searcher!, {}));
   for (const place of bodiesWithText) {
     for (const text of hostileTexts) {
-      const failure = await ask(searcher!, place(text)).catch((error: unknown) => error);
+      const failure = await searchAs(searcher!, place(text)).catch((error: unknown) => error);
       const code = failure instanceof AppError ? failure.code : failure instanceof Error ? failure : 'answered'; // prettier-ignore
       expect([text.slice(0, 40), ['answered', 'invalid', 'budget'].includes(String(code))]).toEqual([text.slice(0, 40), true]); // prettier-ignore
     }
   }
-  expect(idsOf(await ask(searcher!, {}))).toEqual(allIds);
+  expect(idsOfAnswer(await searchAs(searcher!, {}))).toEqual(allIds);
 });
 
 test('a search ends when its client leaves, and when its time is up (Q9, W6)', async () => {
@@ -129,7 +132,7 @@ test('a search ends when its client leaves, and when its time is up (Q9, W6)', a
     signal: AbortSignal.abort(),
   });
   await expect(abortedSearch).rejects.toMatchObject({ code: 'canceled' });
-  // A query over a table that never ends.
+  // A table that never ends, over which a search runs until it is stopped.
   let slices = 0;
   const endless: SearchTable<unknown> = {
     ...table,
@@ -144,7 +147,7 @@ test('a search ends when its client leaves, and when its time is up (Q9, W6)', a
     searchCatalog(endless, searcher!.viewer, request, { timeoutMs: 50 }),
     searchCatalog(endless, searcher!.viewer, request, { signal: leaving.signal }),
   ];
-  // The third waits for a place: two at once are enough for one thread.
+  // The third search waits for a slot: one thread runs at most two searches at once.
   const waitingSearch = searchCatalog(endless, searcher!.viewer, request, { timeoutMs: 20 });
   await expect(waitingSearch).rejects.toMatchObject({ code: 'budget', message: expect.stringMatching(/^The search took longer than 0.02 s, .*: narrow it/) }); // prettier-ignore
   await expect(twoSearches[0]).rejects.toMatchObject({ code: 'budget' });
@@ -169,16 +172,16 @@ test('what is deleted while a search goes on is left out of its page, and change
       return catalog.search.byIds(ids);
     },
   };
-  const all = idsOf(await ask(searcher!, {}));
+  const all = idsOfAnswer(await searchAs(searcher!, {}));
   const answer = await searchCatalog(table, searcher!.viewer, parseSearch({}));
-  expect(idsOf(answer)).toEqual(all.filter((id) => id !== goneFile['_id']));
+  expect(idsOfAnswer(answer)).toEqual(all.filter((id) => id !== goneFile['_id']));
 });
 
 test('facets of every kind, nested too, are what a count by hand says', async () => {
   catalogue = await randomCatalogue(new Random(4), 40);
   const [searcher] = catalogue.searchers;
-  const rows = readable(searcher!, 'all');
-  const answer = await ask(searcher!, {
+  const rows = readableDocuments(searcher!, 'all');
+  const answer = await searchAs(searcher!, {
     limit: 0,
     facets: {
       created_at: { facet_type: 'histogram', interval: 'day' },

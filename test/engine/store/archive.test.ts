@@ -5,20 +5,20 @@ import { join } from 'node:path';
 import { zstdCompressSync } from 'node:zlib';
 import { checkArchive, unpackArchive, writeArchive } from '../../../engine/store/archive.js';
 import { openStore } from '../../../engine/store/open.js';
-import { tarEnd, tarHeader, tarPadding } from '../../../engine/store/tar.js';
+import { tarEndBlocks, tarHeader, tarPadding } from '../../../engine/store/tar.js';
 import { Lake } from '../../scheduler/lake.js';
-import { hostInProcess } from '../../faults/in-process.js';
-import { until } from '../../until.js';
+import { startHostInProcess } from '../../faults/in-process.js';
+import { pollUntil } from '../../until.js';
 
 let lake: Lake;
-let ids: readonly number[];
+let datasetIds: readonly number[];
 beforeAll(async () => {
   lake = await Lake.make();
-  ids = [await lake.dataset('a'), await lake.dataset('b'), await lake.dataset('c')];
-  const scheduler = await lake.schedule({ startHost: hostInProcess });
-  for (const id of ids) {
+  datasetIds = [await lake.dataset('a'), await lake.dataset('b'), await lake.dataset('c')];
+  const scheduler = await lake.startScheduler({ startHost: startHostInProcess });
+  for (const id of datasetIds) {
     for (const record of ['{"n":1}', '{"n":2}']) {
-      const task = await lake.inline(id, record);
+      const task = await lake.queueInlineImport(id, record);
       scheduler.wake();
       expect((await scheduler.wait(task.id)).status).toBe('completed');
     }
@@ -27,35 +27,39 @@ beforeAll(async () => {
 });
 afterAll(() => lake.remove());
 
-async function folder(name: string): Promise<string> {
+async function newScratchFolder(name: string): Promise<string> {
   const path = lake.data.path('scratch', name);
   await mkdir(path, { recursive: true });
   return path;
 }
 
 test('files of a retired dataset stay for snapshots that exist, until they have ended or the dataset is restored (Q12)', async () => {
-  const [id = 0, other = 0] = ids;
+  const [id = 0, other = 0] = datasetIds;
   const store = openStore(lake.data, { dropAfterMs: 20 });
   const before = await store.snapshot(id);
   const paths = await readdir(lake.data.dataset(id), { recursive: true });
   await writeArchive(lake.data, id, lake.data.archive(id));
   await writeArchive(lake.data, other, lake.data.archive(other));
-  const { folder: unpacked } = await unpackArchive(lake.data.archive(id), id, await folder('1-1'));
+  const { folder: unpacked } = await unpackArchive(
+    lake.data.archive(id),
+    id,
+    await newScratchFolder('1-1'),
+  );
   await store.retire(id);
-  await store.retire(id); // retiring again changes nothing
+  await store.retire(id); // a second retirement changes nothing
   for (const path of before.files) expect((await stat(path)).isFile()).toBe(true);
   expect(await store.version(id)).toBe(-1);
   await store.restore(id, unpacked);
-  // The folder that was retired later has been removed, so the earlier one must have been, too.
+  // Folders are removed in order: when a folder that was retired later has been removed, the earlier one must have been removed too.
   await store.retire(other);
-  await until(async () => !(await readdir(lake.data.datasets)).includes(String(other)));
+  await pollUntil(async () => !(await readdir(lake.data.datasets)).includes(String(other)));
   expect((await readdir(lake.data.dataset(id), { recursive: true })).toSorted()).toEqual(paths.toSorted()); // prettier-ignore
   expect(await store.snapshot(id)).toEqual(before);
   expect(await store.verify(id)).toEqual([]);
 });
 
 test('a dataset without an archive is not retired', async () => {
-  const [, , id = 0] = ids;
+  const [, , id = 0] = datasetIds;
   const before = await readdir(lake.data.dataset(id), { recursive: true });
   await expect(openStore(lake.data).retire(id)).rejects.toThrow(`${id}.tar.zst is missing`);
   expect(await readdir(lake.data.dataset(id), { recursive: true })).toEqual(before);
@@ -66,14 +70,14 @@ test('a dataset that was deleted is not restored, and loses its archive', async 
   const store = openStore(lake.data, { dropAfterMs: 0 });
   const path = lake.data.archive(id);
   expect((await writeArchive(lake.data, id, path)).version).toBe(-1);
-  const { folder: unpacked } = await unpackArchive(path, id, await folder('2-1'));
+  const { folder: unpacked } = await unpackArchive(path, id, await newScratchFolder('2-1'));
   await store.drop(id);
   await expect(store.restore(id, unpacked)).rejects.toThrow('was deleted meanwhile');
   expect(await readdir(lake.data.archives)).not.toContain(`${id}.tar.zst`);
   expect(await readdir(lake.data.datasets)).not.toContain(String(id));
 });
 
-/** An archive with one file and a manifest that fits it. */
+/** Writes an archive with one file and a matching manifest. */
 async function forgeArchive(path: string, bytes: Buffer, manifest: object = {}): Promise<string> {
   const sha256 = createHash('sha256').update(bytes).digest('hex');
   const files = [{ path, bytes: bytes.length, sha256 }];
@@ -85,20 +89,20 @@ async function forgeArchive(path: string, bytes: Buffer, manifest: object = {}):
     tarHeader('manifest.json', text.length, 0),
     text,
     tarPadding(text.length),
-    tarEnd,
+    tarEndBlocks,
   ];
-  const file = join(await folder('forged'), 'forged.tar.zst');
+  const file = join(await newScratchFolder('forged'), 'forged.tar.zst');
   await writeFile(file, zstdCompressSync(Buffer.concat(pieces)));
   return file;
 }
 
-const schema = `_schema/${'0'.repeat(32)}.parquet`;
+const schemaPath = `_schema/${'0'.repeat(32)}.parquet`;
 
 test.each(['../out.parquet', '/tmp/out.parquet', '_delta_log/../../x.json', 'a.parquet', '_schema/x'])(
   'an archive that holds %s writes nothing',
   async (path) => {
     const file = await forgeArchive(path, Buffer.from('out'));
-    const targetFolder = await folder('3-1');
+    const targetFolder = await newScratchFolder('3-1');
     await expect(unpackArchive(file, 7, targetFolder)).rejects.toThrow('no file of a dataset');
     const entries = await readdir(targetFolder, { recursive: true, withFileTypes: true });
     expect(entries.filter((entry) => entry.isFile())).toEqual([]);
@@ -107,20 +111,20 @@ test.each(['../out.parquet', '/tmp/out.parquet', '_delta_log/../../x.json', 'a.p
 
 test('an archive of another dataset, of a newer format, or with another manifest is refused', async () => {
   const bytes = Buffer.from('schema');
-  await expect(checkArchive(await forgeArchive(schema, bytes), 7)).resolves.toMatchObject({
+  await expect(checkArchive(await forgeArchive(schemaPath, bytes), 7)).resolves.toMatchObject({
     version: -1,
   });
   for (const [manifest, message] of [
     [{ dataset_id: 8 }, 'is the archive of dataset 8'],
     [{ format: 2 }, 'has a format that this release does not know'],
     [{ files: [] }, 'has other files than its manifest.json'],
-    [{ files: [{ path: schema, bytes: 6, sha256: 'x' }] }, 'does not match its checksum'],
+    [{ files: [{ path: schemaPath, bytes: 6, sha256: 'x' }] }, 'does not match its checksum'],
   ] as const) {
-    await expect(checkArchive(await forgeArchive(schema, bytes, manifest), 7)).rejects.toThrow(
+    await expect(checkArchive(await forgeArchive(schemaPath, bytes, manifest), 7)).rejects.toThrow(
       message,
     );
   }
-  const plainArchive = await forgeArchive(schema, bytes);
+  const plainArchive = await forgeArchive(schemaPath, bytes);
   const all = await readFile(plainArchive);
   for (const length of [0, 5, all.length - 5]) {
     await writeFile(plainArchive, all.subarray(0, length));
@@ -129,10 +133,12 @@ test('an archive of another dataset, of a newer format, or with another manifest
 });
 
 test('an archive whose log names a file that it does not have is refused', async () => {
-  const [id = 0] = ids;
+  const [id = 0] = datasetIds;
   const path = lake.data.dataset(id);
   const [entry] = await readdir(join(path, '_delta_log'));
   const bytes = await readFile(join(path, '_delta_log', entry!));
   const file = await forgeArchive(`_delta_log/${entry}`, bytes, { dataset_id: id, version: 0 });
-  await expect(unpackArchive(file, id, await folder('4-1'))).rejects.toThrow('as its log says');
+  await expect(unpackArchive(file, id, await newScratchFolder('4-1'))).rejects.toThrow(
+    'as its log says',
+  );
 });

@@ -7,12 +7,12 @@ const scalarTypes = [
   'boolean', 'date', 'double', 'float', 'integer', 'long', 'string', 'text', 'blob', 'json',
 ] as const satisfies readonly StoredType[]; // prettier-ignore
 
-const scalars: Columns = scalarTypes.flatMap((type): Column[] => [
+const scalarColumns: Columns = scalarTypes.flatMap((type): Column[] => [
   { name: type, physical: type, type, isList: false },
   { name: `${type} list`, physical: `${type} list`, type, isList: true },
 ]);
 const columns: Columns = [
-  ...scalars,
+  ...scalarColumns,
   { name: 'A', physical: 'A~2', type: 'string', isList: false },
   { name: '', physical: '~2', type: 'long', isList: false },
   {
@@ -22,13 +22,13 @@ const columns: Columns = [
     isList: false,
     children: [
       { name: 'a.b', physical: 'a.b', type: 'date', isList: true },
-      { name: 'deep', physical: 'deep', type: 'object', isList: true, children: scalars },
+      { name: 'deep', physical: 'deep', type: 'object', isList: true, children: scalarColumns },
     ],
   },
 ];
 
-/** The columns that the metadata of Arrow fields describes. */
-function columnsOf(fields: readonly Field[]): Columns {
+/** Returns the columns that the metadata of Arrow fields describes. */
+function columnsOfFields(fields: readonly Field[]): Columns {
   return fields.map((field) => {
     const isList = DataType.isList(field.type);
     const item = isList ? (field.type as List).children[0]!.type : field.type;
@@ -39,7 +39,7 @@ function columnsOf(fields: readonly Field[]): Columns {
       isList,
     };
     return DataType.isStruct(item)
-      ? { ...column, children: columnsOf((item as Struct).children) }
+      ? { ...column, children: columnsOfFields((item as Struct).children) }
       : column;
   });
 }
@@ -48,9 +48,9 @@ describe('columns', () => {
   test('survive as an Arrow schema, also through IPC', () => {
     const schema = arrowSchema(columns);
     expect(schema.fields.slice(0, 2).map((field) => field.name)).toEqual(['_id', '_commit']);
-    expect(columnsOf(schema.fields.slice(2))).toEqual(columns);
+    expect(columnsOfFields(schema.fields.slice(2))).toEqual(columns);
     const read = tableFromIPC(tableToIPC(new Table(schema))).schema;
-    expect(columnsOf(read.fields.slice(2))).toEqual(columns);
+    expect(columnsOfFields(read.fields.slice(2))).toEqual(columns);
   });
 
   test('survive as a Delta schema', () => {

@@ -10,16 +10,16 @@ import { emptyState, type LogState } from '../../../engine/store/log-state.js';
 import { openStore } from '../../../engine/store/open.js';
 import { replayLog } from '../../../engine/store/snapshot.js';
 import type { Store } from '../../../engine/store/store.js';
-import { random } from '../../random.js';
+import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
-import { Numbers } from './numbers.js';
+import { NumbersDataset } from './numbers.js';
 
-const rounds = Number(process.env['STRANDLAKE_CASES'] ?? 4);
-const noNeeds = { since: undefined, versions: [] };
+const roundCount = Number(process.env['STRANDLAKE_CASES'] ?? 4);
+const noVacuumNeeds = { since: undefined, versions: [] };
 
 let root: string;
 let folder: DataFolder;
-let clock = 1_000_000;
+let clockMs = 1_000_000;
 const warnings: string[] = [];
 const { emitWarning } = process;
 beforeAll(async () => {
@@ -33,9 +33,9 @@ afterAll(async () => {
 });
 
 const newStore = (): Store =>
-  openStore(folder, { checkEveryMs: 0, keepVersionsMs: 0, pinMs: 0, now: () => clock });
+  openStore(folder, { checkEveryMs: 0, keepVersionsMs: 0, pinMs: 0, now: () => clockMs });
 
-async function writeFor(store: Store, id: number, version: number): Promise<void> {
+async function writeCheckpointFor(store: Store, id: number, version: number): Promise<void> {
   await makeFolder(folder.taskScratch(id, 999));
   const file = join(folder.taskScratch(id, 999), 'checkpoint.parquet');
   const checkpoint = await writeCheckpoint(folder, id, version, file);
@@ -43,56 +43,64 @@ async function writeFor(store: Store, id: number, version: number): Promise<void
   await removeFile(file);
 }
 
-/** A whole log state, including the order of its segments. */
-function shownState(state: LogState): unknown {
+/** Returns a whole log state, including the order of its segments, in comparable form. */
+function comparableState(state: LogState): unknown {
   return { ...state, live: [...state.live], removed: [...state.removed] };
 }
 
 test(`a replay from a checkpoint gives the state of the whole log (STRANDLAKE_SEED=${seed})`, async () => {
-  for (let round = 0; round < rounds; round++) {
-    const next = random(seed + round);
+  for (let round = 0; round < roundCount; round++) {
+    const next = seededRandom(seed + round);
     const id = 1_000 + round;
     const store = newStore();
-    const numbers = new Numbers(folder, store, id, next);
+    const numbers = new NumbersDataset(folder, store, id, next);
     for (let step = 0; step < 40; step++) {
-      clock += 10;
-      await numbers.change();
+      clockMs += 10;
+      await numbers.changeRandomly();
       if (next() < 0.2) {
-        const plan = await store.beginVacuum(id, noNeeds);
+        const plan = await store.beginVacuum(id, noVacuumNeeds);
         if (plan !== undefined && next() < 0.8) {
           for (const { path } of plan.files) await removeFile(folder.datasetFile(id, path));
           await store.endVacuum(id);
         }
-        numbers.noteSame(await newStore().snapshot(id));
+        numbers.noteUnchangedVersions(await newStore().snapshot(id));
       }
       if (next() < 0.2) {
         const { version } = await newStore().snapshot(id);
-        await writeFor(store, id, version);
+        await writeCheckpointFor(store, id, version);
         const wholeState = await replayLog(folder, id, Infinity, emptyState);
         const read = await readCheckpoint(folder, id, version);
-        expect([round, step, shownState(read)]).toEqual([round, step, shownState(wholeState)]);
+        expect([round, step, comparableState(read)]).toEqual([
+          round,
+          step,
+          comparableState(wholeState),
+        ]);
         expect(stateChecksum(id, read)).toBe(stateChecksum(id, wholeState));
       }
     }
     const last = numbers.versions.length - 1;
     for (let version = 0; version <= last; version++) {
       const [short, whole] = [await replayLog(folder, id, version), await replayLog(folder, id, version, emptyState)]; // prettier-ignore
-      expect([round, version, shownState(short)]).toEqual([round, version, shownState(whole)]);
+      expect([round, version, comparableState(short)]).toEqual([
+        round,
+        version,
+        comparableState(whole),
+      ]);
     }
     expect(await store.verify(id)).toEqual([]);
-    const names = await readdir(folder.log(id));
+    const names = await readdir(folder.deltaLog(id));
     expect(names.filter((name) => name.includes('checkpoint.')).length).toBeLessThanOrEqual(2);
   }
   expect(warnings).toEqual([]);
 });
 
 test(`a damaged checkpoint is ignored with a warning, and verification names it (STRANDLAKE_SEED=${seed})`, async () => {
-  const [id, next, store] = [2_000, random(seed), newStore()];
-  const numbers = new Numbers(folder, store, id, random(5));
-  while (numbers.versions.length < 12) await numbers.change();
-  await writeFor(store, id, 4);
-  await writeFor(store, id, 9);
-  const wholeState = shownState(await replayLog(folder, id, Infinity, emptyState));
+  const [id, next, store] = [2_000, seededRandom(seed), newStore()];
+  const numbers = new NumbersDataset(folder, store, id, seededRandom(5));
+  while (numbers.versions.length < 12) await numbers.changeRandomly();
+  await writeCheckpointFor(store, id, 4);
+  await writeCheckpointFor(store, id, 9);
+  const wholeState = comparableState(await replayLog(folder, id, Infinity, emptyState));
   const path = folder.checkpoint(id, 9);
   const bytes = await readFile(path);
   let noticed = 0;
@@ -101,14 +109,15 @@ test(`a damaged checkpoint is ignored with a warning, and verification names it 
     const at = Math.floor(next() * badBytes.length);
     badBytes[at] = badBytes[at]! ^ (1 << Math.floor(next() * 8));
     await writeFile(path, next() < 0.1 ? badBytes.subarray(0, at) : badBytes);
-    expect([i, at, shownState(await replayLog(folder, id))]).toEqual([i, at, wholeState]);
+    expect([i, at, comparableState(await replayLog(folder, id))]).toEqual([i, at, wholeState]);
     if ((await store.verify(id)).length > 0) noticed++;
   }
-  // Statistics and indexes, which nothing reads, make up about half of the file; the limit is seven standard deviations below that.
+  // Damage of statistics and indexes, which nothing reads and which make up about half of the file, goes unnoticed; the limit is seven
+  // standard deviations below the expected number.
   expect(noticed).toBeGreaterThan(40);
-  // A checkpoint of another version, and one of another dataset.
+  // The checkpoint is replaced by one of another version, then by one of another dataset.
   await writeFile(path, await readFile(folder.checkpoint(id, 4)));
-  expect(shownState(await replayLog(folder, id))).toEqual(wholeState);
+  expect(comparableState(await replayLog(folder, id))).toEqual(wholeState);
   const name = basename(path);
   expect(await store.verify(id)).toEqual([{ path: `_delta_log/${name}`, problem: expect.stringMatching(/^cannot be read: does not match its checksum$/) }]); // prettier-ignore
   expect(warnings[0]).toMatch(/^dataset 2000: the checkpoint of version 9 is not used \(/);
@@ -117,13 +126,13 @@ test(`a damaged checkpoint is ignored with a warning, and verification names it 
 
 test('a checkpoint is due after a hundred entries, and names the newest one for other readers', async () => {
   const [id, store] = [3_000, newStore()];
-  const numbers = new Numbers(folder, store, id, random(1));
+  const numbers = new NumbersDataset(folder, store, id, seededRandom(1));
   while (numbers.versions.length < 100) {
     expect(await store.isCheckpointDue(id)).toBe(false);
-    await numbers.change();
+    await numbers.changeRandomly();
   }
   for (const due of [store, newStore()]) expect(await due.isCheckpointDue(id)).toBe(true);
-  await writeFor(store, id, 99);
+  await writeCheckpointFor(store, id, 99);
   for (const due of [store, newStore()]) expect(await due.isCheckpointDue(id)).toBe(false);
   const last: unknown = JSON.parse(await readFile(folder.lastCheckpoint(id), 'utf8'));
   const { segments } = await store.snapshot(id);

@@ -6,9 +6,9 @@ import type { Columns } from '../../../engine/core/types.js';
 import { random } from './random.js';
 
 const columns: Columns = [{ name: 'n', physical: 'n', type: 'long', isList: false }];
-let names = 0;
-const segment = (rows: number, bytes = rows * 10): Segment => ({
-  path: `${names++}.parquet`,
+let nextSegmentNumber = 0;
+const segmentOf = (rows: number, bytes = rows * 10): Segment => ({
+  path: `${nextSegmentNumber++}.parquet`,
   format: segmentFormat,
   rows,
   bytes,
@@ -17,8 +17,11 @@ const segment = (rows: number, bytes = rows * 10): Segment => ({
   stats: {},
 });
 
-/** Commits of these sizes, each followed by the merges that are due; returns the remaining segments, and how often records were rewritten. */
-function commitSizes(
+/**
+ * Makes commits of the given sizes, each followed by the merges that are due; returns the remaining segments, and how often records were
+ * rewritten.
+ */
+function compactAfterCommits(
   sizes: readonly number[],
   isQuiet = false,
 ): { left: Segment[]; rewritten: number; most: number } {
@@ -26,14 +29,14 @@ function commitSizes(
   let rewrittenRows = 0;
   let mostSegments = 0;
   for (const rows of sizes) {
-    segmentsLeft.push(segment(rows));
+    segmentsLeft.push(segmentOf(rows));
     for (
       let due = planMerge(segmentsLeft, isQuiet);
       due !== undefined;
       due = planMerge(segmentsLeft, isQuiet)
     ) {
       const at = segmentsLeft.indexOf(due[0]!);
-      // The merged segments are neighbours, in order.
+      // The segments that a merge combines are neighbours, in order.
       expect(segmentsLeft.slice(at, at + due.length)).toEqual(due);
       expect(due.length).toBeGreaterThan(1);
       const total = due.reduce((sum, one) => sum + one.rows, 0);
@@ -41,7 +44,7 @@ function commitSizes(
       rewrittenRows += total;
       segmentsLeft = [
         ...segmentsLeft.slice(0, at),
-        segment(total),
+        segmentOf(total),
         ...segmentsLeft.slice(at + due.length),
       ];
     }
@@ -52,23 +55,23 @@ function commitSizes(
 
 describe('the choice of segments to merge', () => {
   test('falls on segments of an earlier format, one by one, when nothing else is due and the dataset is quiet', () => {
-    const oldSegment = { ...segment(122_880), format: 2 };
-    const smallSegments = [segment(1), segment(1), segment(1), segment(1)];
+    const oldSegment = { ...segmentOf(122_880), format: 2 };
+    const smallSegments = [segmentOf(1), segmentOf(1), segmentOf(1), segmentOf(1)];
     const all = [
-      segment(122_880),
+      segmentOf(122_880),
       oldSegment,
-      segment(100_000),
+      segmentOf(100_000),
       { ...oldSegment, path: 'b' },
       ...smallSegments,
     ];
     expect(planMerge(all)).toBeUndefined();
     expect(planMerge(all, true)).toEqual(smallSegments);
     expect(planMerge(all.slice(0, 4), true)).toEqual([oldSegment]);
-    expect(planMerge([segment(122_880)], true)).toBeUndefined();
+    expect(planMerge([segmentOf(122_880)], true)).toBeUndefined();
   });
 
   test('falls on segments of format 3 only if they have texts in lists, which get an index', () => {
-    const olderSegment = { ...segment(122_880), format: 3 };
+    const olderSegment = { ...segmentOf(122_880), format: 3 };
     const text = { name: 't', physical: 't', type: 'text', isList: false } as const;
     const listColumn = { ...text, isList: true };
     const objectWith = (...children: Columns): Columns => [{ ...text, type: 'object', children }];
@@ -89,19 +92,19 @@ describe('the choice of segments to merge', () => {
 
   test('contains neither a few segments nor large ones', () => {
     expect(planMerge([])).toBeUndefined();
-    expect(planMerge(Array.from({ length: 15 }, () => segment(1)))).toBeUndefined();
-    expect(planMerge(Array.from({ length: 500 }, () => segment(61_440)))).toBeUndefined();
-    expect(planMerge(Array.from({ length: 500 }, () => segment(1, 9 << 20)))).toBeUndefined();
-    const alternating = Array.from({ length: 100 }, (_, i) => segment(i % 2 === 0 ? 1 : 100_000));
+    expect(planMerge(Array.from({ length: 15 }, () => segmentOf(1)))).toBeUndefined();
+    expect(planMerge(Array.from({ length: 500 }, () => segmentOf(61_440)))).toBeUndefined();
+    expect(planMerge(Array.from({ length: 500 }, () => segmentOf(1, 9 << 20)))).toBeUndefined();
+    const alternating = Array.from({ length: 100 }, (_, i) => segmentOf(i % 2 === 0 ? 1 : 100_000));
     expect(planMerge(alternating)).toBeUndefined();
   });
 
   test('contains all of many small segments, up to a full segment', () => {
-    const tiny = Array.from({ length: 1_000 }, () => segment(100));
+    const tiny = Array.from({ length: 1_000 }, () => segmentOf(100));
     expect(planMerge(tiny)).toEqual(tiny.slice(0, 256));
-    const medium = Array.from({ length: 100 }, () => segment(10_000));
+    const medium = Array.from({ length: 100 }, () => segmentOf(10_000));
     expect(planMerge(medium)).toEqual(medium.slice(0, 12));
-    const segmentsBehind = [segment(100_000), ...tiny, segment(100_000)];
+    const segmentsBehind = [segmentOf(100_000), ...tiny, segmentOf(100_000)];
     expect(planMerge(segmentsBehind)).toEqual(tiny.slice(0, 256));
   });
 
@@ -115,7 +118,7 @@ describe('the choice of segments to merge', () => {
     const next = random(seed);
     const sizes = Array.from({ length: count }, (_one, i) => size(next, i));
     const rows = sizes.reduce((sum, one) => sum + one, 0);
-    const { left, rewritten, most } = commitSizes(sizes);
+    const { left, rewritten, most } = compactAfterCommits(sizes);
     expect(left.reduce((sum, one) => sum + one.rows, 0)).toBe(rows);
     const largeCount = left.filter((one) => one.rows >= 61_440).length;
     expect(most).toBeLessThan(64 * (largeCount + 1));
@@ -124,7 +127,7 @@ describe('the choice of segments to merge', () => {
   });
 
   test('merges a few segments only in quiet times, even after each commit', () => {
-    const { left, rewritten, most } = commitSizes(Array.from({ length: 20_000 }, () => 1), true); // prettier-ignore
+    const { left, rewritten, most } = compactAfterCommits(Array.from({ length: 20_000 }, () => 1), true); // prettier-ignore
     expect(left.reduce((sum, one) => sum + one.rows, 0)).toBe(20_000);
     expect(most).toBeLessThan(20);
     expect(left.length).toBeLessThan(20);

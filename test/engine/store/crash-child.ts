@@ -6,8 +6,8 @@ import type { Columns } from '../../../engine/core/types.js';
 import { batchOf } from './random.js';
 
 /*
- * A process for crash tests: commits to one dataset, two segments and ten rows a time, until it is killed. It prints a line
- * for each commit that it was told is durable.
+ * A process for crash tests: it makes commits of two segments and ten rows to one dataset until it is killed, and prints a line for each
+ * commit that the store reports as durable.
  */
 const [root, id, commits] = process.argv.slice(2);
 const folder = await openDataFolder(root!);

@@ -1,2 +1,2 @@
-// A kill at every crash point of a commit, and more kills at random moments.
+// Repeats the tests of `crash.test.js` with a kill at every crash point of a commit, and with more kills at random moments.
 import './crash.test.js';

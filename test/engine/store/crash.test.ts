@@ -10,8 +10,8 @@ import { readWithDuckdb } from './duckdb.js';
 import { byTier } from '../../tier.js';
 
 const childScript = fileURLToPath(new URL('./crash-child.js', import.meta.url));
-const id = 7;
-/** The version in the catalogue: unknown, so that the log alone counts. */
+const datasetId = 7;
+/** The version that the catalogue knows; -1 means none, so that the log alone counts. */
 const committedVersion = async (): Promise<number> => -1;
 let root: string;
 beforeEach(async () => {
@@ -19,17 +19,21 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true }));
 
-/** Runs the child until it ends or is killed; returns the last version that it was told is durable, -1 for none. */
-async function commits(
+/** Runs the child process until it ends or is killed; returns the last version that was reported as durable, -1 for none. */
+async function runCommittingChild(
   count: number,
   crashpoint?: string,
   killAfterMs?: number,
 ): Promise<{ acknowledged: number; signal: string | null }> {
   const env = { ...process.env, STRANDLAKE_CRASH_POINT: crashpoint };
-  const runningChild = spawn(process.execPath, [childScript, root, String(id), String(count)], {
-    env,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const runningChild = spawn(
+    process.execPath,
+    [childScript, root, String(datasetId), String(count)],
+    {
+      env,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
   let acknowledged = -1;
   let timer: NodeJS.Timeout | undefined;
   runningChild.stdout.setEncoding('utf8').on('data', (lines: string) => {
@@ -44,24 +48,24 @@ async function commits(
   return { acknowledged, signal };
 }
 
-/** Opens the folder after a crash: it must hold one of the versions completely, and no other files. Returns the version. */
+/** Opens the folder after a crash: it must hold exactly one complete version and no other files. Returns the version. */
 async function recoverVersion(acknowledged: number): Promise<number> {
   const folder = await openDataFolder(root);
   const store = openStore(folder);
   await store.sweep(committedVersion);
   await sweepFolder(folder.scratch);
-  const { version, files, segments } = await store.snapshot(id);
+  const { version, files, segments } = await store.snapshot(datasetId);
   const found = (await readWithDuckdb(files, '*')).columns[2] ?? [];
   expect(found).toEqual(Array.from({ length: (version + 1) * 10 }, (_, i) => BigInt(i)));
-  // All acknowledged commits are there, and at most the one in progress besides.
+  // The recovered version has all commits reported as durable, and at most the one in progress in addition.
   expect([acknowledged, acknowledged + 1]).toContain(version);
-  expect(await store.verify(id)).toEqual([]);
+  expect(await store.verify(datasetId)).toEqual([]);
   expect(await readdir(folder.scratch)).toEqual([]);
   if (version >= 0) {
-    const names = await readdir(folder.dataset(id));
+    const names = await readdir(folder.dataset(datasetId));
     const expected = ['_delta_log', '_schema', ...segments.map((segment) => segment.path)];
     expect(names.sort()).toEqual(expected.sort());
-    expect(await readdir(folder.log(id))).toHaveLength(version + 1);
+    expect(await readdir(folder.deltaLog(datasetId))).toHaveLength(version + 1);
   }
   return version;
 }
@@ -86,12 +90,12 @@ describe('a kill -9', () => {
   test.each(testedPoints)(
     'at %s leaves the version before or after it (C1)',
     async (point, after) => {
-      const { acknowledged, signal } = await commits(5, point);
+      const { acknowledged, signal } = await runCommittingChild(5, point);
       expect(signal).toBe('SIGKILL');
       const version = await recoverVersion(acknowledged);
       if (point !== 'segment.partial:3') expect(version).toBe(after);
-      // The dataset takes further commits.
-      expect((await commits(2)).acknowledged).toBe(version + 2);
+      // The recovered dataset accepts further commits.
+      expect((await runCommittingChild(2)).acknowledged).toBe(version + 2);
       await recoverVersion(version + 2);
     },
   );
@@ -99,7 +103,7 @@ describe('a kill -9', () => {
   test('at random moments leaves a version, again and again', async () => {
     let before = -1;
     for (let round = 0; round < byTier(2, 12); round++) {
-      const { acknowledged } = await commits(1_000, undefined, Math.random() * 60);
+      const { acknowledged } = await runCommittingChild(1_000, undefined, Math.random() * 60);
       expect(acknowledged).toBeGreaterThan(before);
       before = await recoverVersion(acknowledged);
     }

@@ -4,10 +4,10 @@ import {
   deletionVector,
   rowsOfRecords,
 } from '../../../engine/store/deletion-vector.js';
-import { random } from '../../random.js';
+import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
 
-/** Sets of rows of every form: lists, bitmaps, runs, several containers of different forms. */
+/** Returns sets of rows that need every form of bitmap: lists, bitmaps, runs, and several containers of different forms. */
 function randomRows(next: () => number): Int32Array {
   const rows: number[] = [];
   for (let key = 0; key < 4; key++) {
@@ -28,27 +28,27 @@ function randomRows(next: () => number): Int32Array {
 }
 
 describe('a deletion vector', () => {
-  // What the 32-bit bitmap of rows 3, 4, 7, 11, 18 and 29 looks like: the example of an inline vector in the Delta protocol
-  // (delta-io/delta, PROTOCOL.md, "Deletion Vectors", Apache 2.0), without what stands before the bitmap, which there has an older form.
+  // The 32-bit bitmap of the rows 3, 4, 7, 11, 18 and 29, from the example of an inline vector in the Delta protocol (delta-io/delta,
+  // PROTOCOL.md, "Deletion Vectors", Apache 2.0), without the bytes before the bitmap, which have an older form in the example.
   const example = '3a3000000100000000000500100000000300040007000b0012001d00';
 
   test('holds a Roaring bitmap in the portable format, in Z85', () => {
     const { encoded, bytes, rows } = deletionVector(Int32Array.of(3, 4, 7, 11, 18, 29));
-    const decodedBytes = z85(encoded).subarray(0, bytes);
-    // The magic number, one bitmap, its key.
+    const decodedBytes = decodeZ85(encoded).subarray(0, bytes);
+    // The bytes before the bitmap: the magic number, the number of bitmaps (one), and the key of the bitmap.
     expect(decodedBytes.subarray(0, 16).toString('hex')).toBe('d1d33964010000000000000000000000');
     expect(decodedBytes.subarray(16).toString('hex')).toBe(example);
     expect(rows).toBe(6);
-    // The test vector of ZeroMQ RFC 32.
-    expect(z85('HelloWorld').toString('hex')).toBe('864fd26fb559f75b');
+    // The test vector of ZeroMQ RFC 32, which defines Z85.
+    expect(decodeZ85('HelloWorld').toString('hex')).toBe('864fd26fb559f75b');
   });
 
   test(`gives back the rows that it was made of (STRANDLAKE_SEED=${seed})`, () => {
-    const next = random(seed);
+    const next = seededRandom(seed);
     for (let i = 0; i < 10; i++) {
       const rows = randomRows(next);
       const { encoded, bytes, rows: count } = deletionVector(rows);
-      // A copy, so that the rows are read from the text.
+      // A copy of the vector is passed, so that the rows are decoded from its text and not taken from a cache.
       expect(deletedRows({ encoded, bytes, rows: count })).toEqual(rows);
       const goneRows = new Set(rows);
       const liveRowList = Array.from({ length: 262_144 }, (_, row) => row).filter(
@@ -76,8 +76,8 @@ describe('a deletion vector', () => {
   });
 });
 
-/** A decoder of Z85 of its own. */
-function z85(text: string): Buffer {
+/** An independent decoder of Z85. */
+function decodeZ85(text: string): Buffer {
   const alphabet =
     '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#';
   const out = Buffer.alloc((text.length / 5) * 4);

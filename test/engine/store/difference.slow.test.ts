@@ -6,11 +6,11 @@ import { openDataFolder } from '../../../engine/core/files.js';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
 import { openStore } from '../../../engine/store/open.js';
 import type { Store } from '../../../engine/store/store.js';
-import { random } from '../../random.js';
+import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
-import { Numbers } from './numbers.js';
+import { NumbersDataset } from './numbers.js';
 
-const rounds = Number(process.env['STRANDLAKE_CASES'] ?? 4);
+const roundCount = Number(process.env['STRANDLAKE_CASES'] ?? 4);
 
 let root: string;
 let folder: DataFolder;
@@ -24,11 +24,11 @@ afterAll(() => rm(root, { recursive: true }));
 
 describe('the difference of two versions', () => {
   test(`is that of the lists of their records, wherever merges have moved them (STRANDLAKE_SEED=${seed})`, async () => {
-    for (let round = 0; round < rounds; round++) {
+    for (let round = 0; round < roundCount; round++) {
       const id = 1_000 + round;
-      const next = random(seed + round);
-      const numbers = new Numbers(folder, store, id, next);
-      for (let step = 0; step < 25; step++) await numbers.change();
+      const next = seededRandom(seed + round);
+      const numbers = new NumbersDataset(folder, store, id, next);
+      for (let step = 0; step < 25; step++) await numbers.changeRandomly();
       const liveByVersion = [[], ...numbers.versions.map((version) => version.live)];
       for (let pair = 0; pair < 120; pair++) {
         const [i, k] = [
@@ -38,8 +38,8 @@ describe('the difference of two versions', () => {
         const [before, after] = [liveByVersion[i]!, liveByVersion[k]!];
         const { added, removed } = await store.difference(id, i - 1, k - 1);
         const [old, young] = [new Set(before), new Set(after)];
-        expect([round, i, k, numbers.numbersIn(k - 1, added)]).toEqual([round, i, k, after.filter((n) => !old.has(n))]); // prettier-ignore
-        expect([round, i, k, numbers.numbersIn(i - 1, removed)]).toEqual([round, i, k, before.filter((n) => !young.has(n))]); // prettier-ignore
+        expect([round, i, k, numbers.numbersInRows(k - 1, added)]).toEqual([round, i, k, after.filter((n) => !old.has(n))]); // prettier-ignore
+        expect([round, i, k, numbers.numbersInRows(i - 1, removed)]).toEqual([round, i, k, before.filter((n) => !young.has(n))]); // prettier-ignore
       }
     }
   });

@@ -11,9 +11,9 @@ import { writeSegment } from './write-segment.js';
 import type { Segment } from '../../../engine/store/store.js';
 import type { Column, Columns, Value } from '../../../engine/core/types.js';
 import { readWithDuckdb } from './duckdb.js';
-import { readByHyparquet, difference } from '../parquet/oracles.js';
-import { batchOf, random, randomColumns, randomStyle, randomValue } from './random.js';
-import { checkBuffers } from '../../buffers.js';
+import { readByHyparquet, firstValueDifference } from '../parquet/oracles.js';
+import { batchOf, random, randomColumns, randomDistribution, randomValue } from './random.js';
+import { checkBuffersReleased } from '../../buffers.js';
 
 let folder: string;
 beforeAll(async () => {
@@ -21,20 +21,20 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-let files = 0;
-/** A segment of these values, column by column. */
+let fileCount = 0;
+/** Writes a segment with the given values, column by column. */
 async function writeRecords(
   columns: Columns,
   values: readonly (readonly Value[])[],
   commit: number,
 ) {
-  const file = join(folder, `${files++}.parquet`);
+  const file = join(folder, `${fileCount++}.parquet`);
   const rows = values[0]!.length;
   const data = batchOf(columns, values, rows, BigInt(commit));
   return { file, segment: await writeSegment({ columns, data, rows }, file) };
 }
 
-const column = (name: string, more: Partial<Column> = {}): Column => ({
+const columnOf = (name: string, more: Partial<Column> = {}): Column => ({
   name,
   physical: name,
   type: 'long',
@@ -42,15 +42,15 @@ const column = (name: string, more: Partial<Column> = {}): Column => ({
   ...more,
 });
 
-/** A random part of the columns and of their members; at least one. */
-function someColumns(next: () => number, columns: Columns): Columns {
+/** Returns a random part of the columns and of their members; at least one column. */
+function randomColumnSubset(next: () => number, columns: Columns): Columns {
   const keptColumns = columns.filter(() => next() < 0.7);
   return (keptColumns.length === 0 ? columns.slice(0, 1) : keptColumns).map((one) =>
-    one.children === undefined ? one : { ...one, children: someColumns(next, one.children) },
+    one.children === undefined ? one : { ...one, children: randomColumnSubset(next, one.children) },
   );
 }
 
-/** The value of a narrower column as one of the wide column: members that it lacks are null. */
+/** Returns a value of a narrower column as a value of the wide column: members that it lacks are null. */
 function widenValue(wide: Column, value: Value): Value {
   if (value === null) return null;
   if (wide.isList) {
@@ -67,8 +67,8 @@ function widenValue(wide: Column, value: Value): Value {
   );
 }
 
-/** The bytes between the page index and the footer. */
-async function indexOf(file: string): Promise<Uint8Array> {
+/** Returns the bytes between the page index and the footer of a file. */
+async function readPageIndexBytes(file: string): Promise<Uint8Array> {
   const { row_groups: groups, dataBytes } = await readFooter(file);
   const chunks = groups.flatMap((group) => group.columns);
   const { offset_index_offset: offset, offset_index_length: length } = chunks.at(-1)!;
@@ -76,7 +76,7 @@ async function indexOf(file: string): Promise<Uint8Array> {
   return (await readFile(file)).subarray(begin, dataBytes);
 }
 
-checkBuffers();
+checkBuffersReleased();
 
 describe('merging', () => {
   const seed = Number(process.env['STRANDLAKE_SEED'] ?? 20_261_121);
@@ -95,14 +95,14 @@ describe('merging', () => {
       const rowIds: number[] = [];
       let baseRowId = 0;
       for (let i = 0; i < count; i++) {
-        const ownColumns = someColumns(next, wideColumns);
+        const ownColumns = randomColumnSubset(next, wideColumns);
         const rows = 1 + Math.floor(next() * (next() < 0.1 ? 3_000 : 40));
         const values = ownColumns.map((one) => {
-          const style = randomStyle(next);
+          const style = randomDistribution(next);
           return Array.from({ length: rows }, (_, row) => randomValue(next, one, style, row));
         });
         const { file, segment } = await writeRecords(ownColumns, values, i + 1);
-        // The first row of the first segment stays, since a merged segment has rows.
+        // The first row of the first segment is not deleted, because a merged segment must have rows.
         const goneRows = [...Array(rows).keys()].filter((row) => next() < share && i + row > 0);
         const deletion =
           goneRows.length > 0 ? deletionVector(Int32Array.from(goneRows)) : undefined;
@@ -124,7 +124,7 @@ describe('merging', () => {
           }
         }
       }
-      const file = join(folder, `${files++}.parquet`);
+      const file = join(folder, `${fileCount++}.parquet`);
       const mergedSegment = await mergeSegments(sources, wideColumns, file, dropsDeleted);
       expect(mergedSegment.deletion ? [...deletedRows(mergedSegment.deletion)] : []).toEqual(
         deletedMergedRows,
@@ -151,7 +151,10 @@ describe('merging', () => {
       for (const [at, one] of columnsPresent.entries()) {
         const all = expected[wideColumns.findIndex(({ name }) => name === one.name)]!;
         const expectedValues = all.map((value) => widenValue(one, value));
-        const differenceAt = difference(expectedValues, read[at + 2 + (isStored ? 1 : 0)]);
+        const differenceAt = firstValueDifference(
+          expectedValues,
+          read[at + 2 + (isStored ? 1 : 0)],
+        );
         if (differenceAt !== undefined)
           throw new Error(`seed ${seed + round}, ${one.name}: ${String(differenceAt)}`);
       }
@@ -162,9 +165,9 @@ describe('merging', () => {
 
   test('widens the numbers of segments that are older than their type', async () => {
     const columns = (type: Column['type']): Columns => [
-      column('n', { type }),
-      column('l', { type, isList: true }),
-      column('o', { type: 'object', children: [column('x', { type })] }),
+      columnOf('n', { type }),
+      columnOf('l', { type, isList: true }),
+      columnOf('o', { type: 'object', children: [columnOf('x', { type })] }),
     ];
     const rows = (values: readonly Value[]): Value[][] => [
       [...values],
@@ -177,7 +180,7 @@ describe('merging', () => {
       await writeRecords(columns('float'), rows([0.5, null]), 3),
       await writeRecords(columns('double'), rows([0.1, 1e300]), 4),
     ];
-    const file = join(folder, `${files++}.parquet`);
+    const file = join(folder, `${fileCount++}.parquet`);
     await mergeSegments(sources, columns('double'), file);
     const all = [5, null, -(2 ** 53), 2 ** 40, 7, -8, null, 0.5, null, 0.1, 1e300];
     const read = await readByHyparquet(await readFile(file), [
@@ -190,7 +193,7 @@ describe('merging', () => {
   test('writes the segment that a single import of the same records writes', async () => {
     const next = random(7);
     const columns = randomColumns(next, 8, 2);
-    const styles = columns.map(() => randomStyle(next));
+    const styles = columns.map(() => randomDistribution(next));
     const values = columns.map((one, i) =>
       Array.from({ length: 900 }, (_, row) => randomValue(next, one, styles[i]!, row)),
     );
@@ -201,7 +204,11 @@ describe('merging', () => {
       sources.push(await writeRecords(columns, piece, 1));
     }
     const wholeSegment = await writeRecords(columns, values, 1);
-    const mergedSegment = await mergeSegments(sources, columns, join(folder, `${files++}.parquet`));
+    const mergedSegment = await mergeSegments(
+      sources,
+      columns,
+      join(folder, `${fileCount++}.parquet`),
+    );
     const { _id, ...stats } = mergedSegment.stats;
     const { _id: __, ...others } = wholeSegment.segment.stats;
     expect(stats).toEqual(others);
@@ -209,7 +216,7 @@ describe('merging', () => {
   });
 
   test('indexes the terms of all strings as a single import does', async () => {
-    const columns = [column('t', { type: 'text' }), column('n')];
+    const columns = [columnOf('t', { type: 'text' }), columnOf('n')];
     const texts = Array.from({ length: 300 }, (_, i) =>
       i % 7 === 0 ? null : `variant ${i % 11} of gene G${i % 5}, ${'benign '.repeat(i % 3)}`,
     );
@@ -224,17 +231,17 @@ describe('merging', () => {
       sources.push(await writeRecords(columns, piece, 1));
     }
     const wholeSegment = await writeRecords(columns, [texts, numbers], 1);
-    const file = join(folder, `${files++}.parquet`);
+    const file = join(folder, `${fileCount++}.parquet`);
     await mergeSegments(sources, columns, file);
-    const index = await indexOf(file);
+    const index = await readPageIndexBytes(file);
     expect(index.byteLength).toBeGreaterThan(100);
-    expect(Buffer.compare(index, await indexOf(wholeSegment.file))).toBe(0);
+    expect(Buffer.compare(index, await readPageIndexBytes(wholeSegment.file))).toBe(0);
   });
 
   test('keeps names with a meaning in JavaScript, and dots', async () => {
-    const children = [column('__proto__'), column('a.b', { type: 'string' })];
-    const object = column('constructor', { type: 'object', children });
-    const columns = [object, column('constructor.a.b', { type: 'string' })];
+    const children = [columnOf('__proto__'), columnOf('a.b', { type: 'string' })];
+    const object = columnOf('constructor', { type: 'object', children });
+    const columns = [object, columnOf('constructor.a.b', { type: 'string' })];
     const record = (n: bigint) => JSON.parse(`{"__proto__": ${n}, "a.b": "x${n}"}`) as Value;
     const recordValue = (n: bigint): Value => {
       const value = record(n) as Record<string, Value>;
@@ -252,7 +259,7 @@ describe('merging', () => {
         2,
       ),
     ];
-    const file = join(folder, `${files++}.parquet`);
+    const file = join(folder, `${fileCount++}.parquet`);
     await mergeSegments(sources, columns, file);
     const select = `constructor."__proto__", constructor."a.b", "constructor.a.b"`;
     const before = await readWithDuckdb(
@@ -269,12 +276,12 @@ describe('merging', () => {
   });
 
   test('stops at a source that was altered', async () => {
-    const n = [column('n')];
+    const n = [columnOf('n')];
     const sources = [await writeRecords(n, [[1n, 2n]], 1), await writeRecords(n, [[3n]], 2)];
     const bytes = await readFile(sources[1]!.file);
     bytes[20]! ^= 1;
     await writeFile(sources[1]!.file, bytes);
-    const merge = mergeSegments(sources, n, join(folder, `${files++}.parquet`));
+    const merge = mergeSegments(sources, n, join(folder, `${fileCount++}.parquet`));
     await expect(merge).rejects.toMatchObject({ code: 'damaged' });
     await expect(merge).rejects.toThrow(`${sources[1]!.segment.path} does not match its checksum`);
   });

@@ -4,7 +4,7 @@ import type { DataFolder } from '../../../engine/core/data-folder.js';
 import { makeFolder } from '../../../engine/core/files.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { deletedRows, deletionVector } from '../../../engine/store/deletion-vector.js';
-import { encodedOrigins } from '../../../engine/store/origins.js';
+import { encodeOrigins } from '../../../engine/store/origins.js';
 import {
   liveRows,
   type Segment,
@@ -18,8 +18,8 @@ import { writeSegment } from './write-segment.js';
 
 const columns: Columns = [{ name: 'n', physical: 'n', type: 'long', isList: false }];
 
-/** A dataset whose records are numbers, with what each of its files and versions has. */
-export class Numbers {
+/** A dataset whose records are numbers, and a model of the content of each of its files and versions. */
+export class NumbersDataset {
   readonly #folder: DataFolder;
   readonly #store: Store;
   readonly #id: number;
@@ -44,7 +44,7 @@ export class Numbers {
     return Math.floor(this.#next() * count);
   }
 
-  async change(): Promise<void> {
+  async changeRandomly(): Promise<void> {
     const changeDraw = this.#next();
     if (changeDraw < 0.3 || this.#segments.length === 0) await this.#append();
     else if (changeDraw < 0.7) await this.#update();
@@ -61,7 +61,7 @@ export class Numbers {
     await this.#commit({ add }, scratch, files);
   }
 
-  /** Deletes rows and restores others, in several segments. */
+  /** Deletes some rows and restores others, in several segments. */
   async #update(): Promise<void> {
     const update = this.#segments.flatMap((segment): Segment[] => {
       if (this.#next() < 0.5) return [];
@@ -93,7 +93,7 @@ export class Numbers {
     this.#note(await this.#store.rewrite(this.#id, mergeChange, scratch), [keptNumbers]);
   }
 
-  /** Distributes the records of segments over others, in any order, and their deleted rows over one more. */
+  /** Distributes the records of some segments over new segments, in any order, and their deleted rows over one more segment. */
   async #sort(): Promise<void> {
     const first = this.#below(this.#segments.length);
     const replace = this.#segments
@@ -119,7 +119,7 @@ export class Numbers {
     const files = parts.map((part) => part.map(({ n }) => n));
     const { add, scratch } = await this.#staged(files);
     const origins = parts.map((part) =>
-      encodedOrigins({
+      encodeOrigins({
         sources: Uint16Array.from(part, ({ source }) => source),
         rows: Int32Array.from(part, ({ row }) => row),
       }),
@@ -158,8 +158,8 @@ export class Numbers {
     this.#note(await this.#store.commit(this.#id, wholeChange, scratch), files);
   }
 
-  /** Notes the versions that other operations have made, which have the records of the last one. */
-  noteSame(snapshot: Snapshot): void {
+  /** Notes versions that other operations have created without changing the records. */
+  noteUnchangedVersions(snapshot: Snapshot): void {
     while (this.versions.length <= snapshot.version) this.#note(snapshot, []);
   }
 
@@ -173,8 +173,8 @@ export class Numbers {
     this.versions.push({ snapshot, live: liveNumbers });
   }
 
-  /** The numbers in rows of a version, in insertion order. */
-  numbersIn(version: number, rows: ReadonlyMap<string, TracedRows>): readonly number[] {
+  /** Returns the numbers in some rows of a version, in insertion order. */
+  numbersInRows(version: number, rows: ReadonlyMap<string, TracedRows>): readonly number[] {
     const segments = this.versions[version]?.snapshot.segments ?? [];
     const paths = segments.map(({ path }) => path);
     expect([...rows.keys()].filter((path) => !paths.includes(path))).toEqual([]);

@@ -17,7 +17,7 @@ import {
 import { reservedColumns } from '../../../engine/store/arrow.js';
 import type { Column, Columns, StoredType, Value } from '../../../engine/core/types.js';
 
-/** Random numbers from a seed, so that a failing case can be run again. */
+/** Returns a generator of random numbers from a seed, so that a failing case can be repeated. */
 export function random(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -30,12 +30,13 @@ export function random(seed: number): () => number {
 
 type Random = () => number;
 const randomBelow = (next: Random, n: number) => Math.floor(next() * n);
-const pick = <T>(next: Random, from: readonly T[]): T => from[randomBelow(next, from.length)]!;
+const pickRandom = <T>(next: Random, from: readonly T[]): T =>
+  from[randomBelow(next, from.length)]!;
 
 const scalarTypes: readonly Exclude<StoredType, 'object'>[] = [
   'boolean', 'date', 'double', 'float', 'integer', 'long', 'string', 'text', 'blob', 'json',
 ]; // prettier-ignore
-const names = [
+const columnNames = [
   'a',
   'b.c',
   'Größe',
@@ -49,18 +50,18 @@ const names = [
   'element',
 ];
 
-/** Up to `most` columns of all kinds, nested to the given depth. */
+/** Returns up to `most` columns of all kinds, nested to the given depth. */
 export function randomColumns(next: Random, most = 8, depth = 2): Columns {
   const columns: Column[] = [];
   const count = 1 + randomBelow(next, most);
   for (let i = 0; i < count; i++) {
-    const name = `${pick(next, names)}${i}`;
+    const name = `${pickRandom(next, columnNames)}${i}`;
     const isObject = depth > 0 && next() < 0.3;
     const column = { name, physical: name, isList: next() < 0.3 };
     columns.push(
       isObject
         ? { ...column, type: 'object', children: randomColumns(next, 4, depth - 1) }
-        : { ...column, type: pick(next, scalarTypes) },
+        : { ...column, type: pickRandom(next, scalarTypes) },
     );
   }
   return columns;
@@ -77,23 +78,37 @@ const sampleWords = [
   '\u{10FFFF}',
   '漢字'.repeat(40),
 ];
-const longs = [0n, 1n, -1n, 2n ** 63n - 1n, -(2n ** 63n), 2n ** 53n + 1n, 1n << 32n, -(1n << 32n)];
-const doubles = [0, 1.5, -1e308, 5e-324, Infinity, -Infinity, 0.1, 1e22, NaN];
+const testLongs = [
+  0n,
+  1n,
+  -1n,
+  2n ** 63n - 1n,
+  -(2n ** 63n),
+  2n ** 53n + 1n,
+  1n << 32n,
+  -(1n << 32n),
+];
+const testDoubles = [0, 1.5, -1e308, 5e-324, Infinity, -Infinity, 0.1, 1e22, NaN];
 
-/** How the values of a column are drawn: constant, few, rising or wild, so that every encoding occurs. */
-export interface ValueStyle {
+/** How random values of a column are chosen: constant, few, rising or arbitrary, so that every encoding occurs. */
+export interface ValueDistribution {
   readonly nulls: number;
   readonly kind: 'constant' | 'few' | 'rising' | 'wild';
 }
-export function randomStyle(next: Random): ValueStyle {
+export function randomDistribution(next: Random): ValueDistribution {
   return {
-    nulls: pick(next, [0, 0, 0.1, 0.9, 1]),
-    kind: pick(next, ['constant', 'few', 'rising', 'wild']),
+    nulls: pickRandom(next, [0, 0, 0.1, 0.9, 1]),
+    kind: pickRandom(next, ['constant', 'few', 'rising', 'wild']),
   };
 }
 
-/** A value for the column; dates are microseconds as bigints. */
-export function randomValue(next: Random, column: Column, style: ValueStyle, row: number): Value {
+/** Returns a random value for a column; dates are microseconds as bigints. */
+export function randomValue(
+  next: Random,
+  column: Column,
+  style: ValueDistribution,
+  row: number,
+): Value {
   if (next() < style.nulls) return null;
   if (column.isList) {
     const item = { ...column, isList: false };
@@ -114,38 +129,40 @@ export function randomValue(next: Random, column: Column, style: ValueStyle, row
     case 'boolean':
       return n % 2 === 1;
     case 'integer':
-      return style.kind === 'wild' && next() < 0.1 ? pick(next, [2147483647, -2147483648]) : n | 0;
+      return style.kind === 'wild' && next() < 0.1
+        ? pickRandom(next, [2147483647, -2147483648])
+        : n | 0;
     case 'long':
-      return style.kind === 'wild' && next() < 0.3 ? pick(next, longs) : BigInt(n);
+      return style.kind === 'wild' && next() < 0.3 ? pickRandom(next, testLongs) : BigInt(n);
     case 'date':
       return BigInt(n) * (style.kind === 'wild' ? 1_000_001n : 86_400_000_000n);
     case 'float':
       return Math.fround(
-        style.kind === 'wild' && next() < 0.1 ? pick(next, [Infinity, NaN]) : n / 3,
+        style.kind === 'wild' && next() < 0.1 ? pickRandom(next, [Infinity, NaN]) : n / 3,
       );
     case 'double':
-      return style.kind === 'wild' && next() < 0.3 ? pick(next, doubles) : n / 7;
+      return style.kind === 'wild' && next() < 0.3 ? pickRandom(next, testDoubles) : n / 7;
     default: {
       const text =
-        style.kind === 'wild' && next() < 0.5 ? pick(next, sampleWords) : `GRCh38-1-${n}`;
+        style.kind === 'wild' && next() < 0.5 ? pickRandom(next, sampleWords) : `GRCh38-1-${n}`;
       return column.type === 'json' ? JSON.stringify(text) : text;
     }
   }
 }
 
-/** Arrow data of values, built the plain way. */
-export function dataOf(column: Column, values: readonly Value[]): Data {
+/** Returns Arrow data of values, built in the simplest way. */
+export function arrowDataOf(column: Column, values: readonly Value[]): Data {
   const length = values.length;
   const nullCount = values.filter((value) => value === null).length;
-  const nullBitmap = nullCount === 0 ? null : bits(values.map((value) => value !== null));
+  const nullBitmap = nullCount === 0 ? null : packBits(values.map((value) => value !== null));
   const common = { length, nullCount, nullBitmap };
   if (column.isList) {
     const lists = values as readonly (readonly Value[] | null)[];
-    const child = dataOf(
+    const child = arrowDataOf(
       { ...column, isList: false },
       lists.flatMap((list) => list ?? []),
     );
-    const valueOffsets = offsets(lists.map((list) => list?.length ?? 0));
+    const valueOffsets = offsetsOfLengths(lists.map((list) => list?.length ?? 0));
     const type = new List(new Field('element', child.type, true));
     return makeData({ type, ...common, valueOffsets, child });
   }
@@ -153,7 +170,7 @@ export function dataOf(column: Column, values: readonly Value[]): Data {
     case 'object': {
       const records = values as readonly (Record<string, Value> | null)[];
       const children = column.children!.map((child) =>
-        dataOf(
+        arrowDataOf(
           child,
           records.map((record) => record?.[child.physical] ?? null),
         ),
@@ -162,42 +179,63 @@ export function dataOf(column: Column, values: readonly Value[]): Data {
       return makeData({ type: new Struct(fields), ...common, children });
     }
     case 'boolean':
-      return makeData({ type: new Bool(), ...common, data: bits(values.map((v) => v === true)) });
+      return makeData({
+        type: new Bool(),
+        ...common,
+        data: packBits(values.map((v) => v === true)),
+      });
     case 'integer':
-      return makeData({ type: new Int32(), ...common, data: Int32Array.from(numbers(values)) });
+      return makeData({
+        type: new Int32(),
+        ...common,
+        data: Int32Array.from(numbersOrZero(values)),
+      });
     case 'float':
-      return makeData({ type: new Float32(), ...common, data: Float32Array.from(numbers(values)) });
+      return makeData({
+        type: new Float32(),
+        ...common,
+        data: Float32Array.from(numbersOrZero(values)),
+      });
     case 'double':
-      return makeData({ type: new Float64(), ...common, data: Float64Array.from(numbers(values)) });
+      return makeData({
+        type: new Float64(),
+        ...common,
+        data: Float64Array.from(numbersOrZero(values)),
+      });
     case 'long':
-      return makeData({ type: new Int64(), ...common, data: longsOf(values) });
+      return makeData({ type: new Int64(), ...common, data: longsOrZero(values) });
     case 'date':
-      return makeData({ type: new TimestampMicrosecond('UTC'), ...common, data: longsOf(values) });
+      return makeData({
+        type: new TimestampMicrosecond('UTC'),
+        ...common,
+        data: longsOrZero(values),
+      });
     default: {
       const texts = values.map((value) => Buffer.from((value as string | null) ?? ''));
-      const valueOffsets = offsets(texts.map((bytes) => bytes.byteLength));
+      const valueOffsets = offsetsOfLengths(texts.map((bytes) => bytes.byteLength));
       return makeData({ type: new Utf8(), ...common, valueOffsets, data: Buffer.concat(texts) });
     }
   }
 }
 
-const numbers = (values: readonly Value[]) => values.map((value) => (value as number | null) ?? 0);
-const longsOf = (values: readonly Value[]) =>
+const numbersOrZero = (values: readonly Value[]) =>
+  values.map((value) => (value as number | null) ?? 0);
+const longsOrZero = (values: readonly Value[]) =>
   BigInt64Array.from(values.map((value) => (value as bigint | null) ?? 0n));
 
-function bits(flags: readonly boolean[]): Uint8Array {
+function packBits(flags: readonly boolean[]): Uint8Array {
   const bytes = new Uint8Array((flags.length + 7) >> 3);
   for (const [i, flag] of flags.entries()) if (flag) bytes[i >> 3]! |= 1 << (i & 7);
   return bytes;
 }
 
-function offsets(lengths: readonly number[]): Int32Array {
+function offsetsOfLengths(lengths: readonly number[]): Int32Array {
   const ends = new Int32Array(lengths.length + 1);
   for (const [i, length] of lengths.entries()) ends[i + 1] = ends[i]! + length;
   return ends;
 }
 
-/** The input of `writeSegment`: records with their ids. */
+/** Returns the input of `writeSegment`: records with their ids. */
 export function batchOf(
   columns: Columns,
   values: readonly (readonly Value[])[],
@@ -209,7 +247,7 @@ export function batchOf(
   const ids = Array.from({ length: rows }, (_, i) => prefix + i.toString(36).padStart(5, '0'));
   const commits = Array.from({ length: rows }, () => String(commit));
   const all = [...reservedColumns, ...columns];
-  const data = [ids, commits, ...values].map((column, i) => dataOf(all[i]!, column));
+  const data = [ids, commits, ...values].map((column, i) => arrowDataOf(all[i]!, column));
   const fields = all.map((column, i) => new Field(column.physical, data[i]!.type, true));
   const struct = makeData({ type: new Struct(fields), length: rows, nullCount: 0, children: data });
   return new RecordBatch(new Schema(fields), struct);

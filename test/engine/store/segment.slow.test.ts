@@ -5,15 +5,15 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { checkFooter } from '../../../engine/store/footer.js';
-import { schemaFile } from '../../../engine/store/schema-file.js';
+import { encodeSchemaFile } from '../../../engine/store/schema-file.js';
 import { parquetColumns } from '../../../engine/store/arrow.js';
 import { writeSegment } from './write-segment.js';
 import { ParquetEncoder } from '../../../engine/parquet/file-encoder.js';
 import type { Column, Columns, Value } from '../../../engine/core/types.js';
 import { readWithDuckdb } from './duckdb.js';
-import { batchOf, random, randomColumns, randomStyle, randomValue } from './random.js';
+import { batchOf, random, randomColumns, randomDistribution, randomValue } from './random.js';
 import { freshSeed } from '../../seed.js';
-import { checkBuffers } from '../../buffers.js';
+import { checkBuffersReleased } from '../../buffers.js';
 
 let folder: string;
 beforeAll(async () => {
@@ -21,14 +21,14 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-const simpleColumn = (name: string, type: Column['type'], isList = false): Column => ({
+const columnOf = (name: string, type: Column['type'], isList = false): Column => ({
   name,
   physical: name,
   type,
   isList,
 });
 
-/** Statistics the plain way, from the values. */
+/** Computes statistics from the values in the simplest way. */
 function naiveStats(columns: Columns, values: readonly (readonly Value[])[]) {
   const stats: Record<string, { nulls: number; size: number }> = {};
   const walk = (column: Column, cells: readonly Value[], path: readonly string[]) => {
@@ -53,17 +53,17 @@ function naiveStats(columns: Columns, values: readonly (readonly Value[])[]) {
   return stats;
 }
 
-checkBuffers();
+checkBuffersReleased();
 
 describe('a segment', () => {
-  // A fixed seed and a random one; a failure prints it (threats R2d).
+  // Fixed seeds and a new one; a failure prints its seed (threats R2d).
   const seeds = [...Array.from({ length: 60 }, (_, i) => i), freshSeed];
   test.each(seeds)('returns every value when DuckDB reads it (seed %i)', async (seed) => {
     const next = random(seed);
     const columns = randomColumns(next);
     const rows = [0, 1, 7, 100, 2049, 20_000][Math.floor(next() * 6)]!;
     const values = columns.map((column) => {
-      const style = randomStyle(next);
+      const style = randomDistribution(next);
       return Array.from({ length: rows }, (_, row) => randomValue(next, column, style, row));
     });
     const wholeBatch = batchOf(columns, values, rows, 123456789012345n);
@@ -98,11 +98,11 @@ describe('a segment', () => {
 
   test('has the smallest and largest values in the form of Delta', async () => {
     const columns = [
-      simpleColumn('n', 'long'),
-      simpleColumn('t', 'string'),
-      simpleColumn('d', 'date'),
-      simpleColumn('x', 'double'),
-      simpleColumn('f', 'double'),
+      columnOf('n', 'long'),
+      columnOf('t', 'string'),
+      columnOf('d', 'date'),
+      columnOf('x', 'double'),
+      columnOf('f', 'double'),
     ];
     const longText = 'x'.repeat(32);
     const values: Value[][] = [
@@ -127,7 +127,7 @@ describe('a segment', () => {
   });
 
   test('is refused when its footer disagrees with the batch (R2d)', async () => {
-    const columns = [simpleColumn('n', 'long'), simpleColumn('t', 'string', true)];
+    const columns = [columnOf('n', 'long'), columnOf('t', 'string', true)];
     const write = async (name: string, values: Value[][]) => {
       const data = batchOf(columns, values, values[0]!.length, 1n);
       const path = join(folder, name);
@@ -151,7 +151,7 @@ describe('a segment', () => {
     for (const [message, values] of otherCases) {
       const otherBatch = batchOf(columns, values, values[0]!.length, 1n);
       const encoder = new ParquetEncoder(parquetColumns(columns), 'test');
-      Array.from(encoder.pieces([otherBatch]));
+      Array.from(encoder.encodeBatches([otherBatch]));
       const check = checkFooter(path, otherBatch.numRows, encoder.leaves);
       await expect(check).rejects.toMatchObject({ code: 'damaged' });
       await expect(check).rejects.toThrow(message);
@@ -175,13 +175,13 @@ describe('a segment', () => {
   });
 
   test('is not written, and leaves no file, when batch and columns differ', async () => {
-    const data = batchOf([simpleColumn('n', 'long')], [[1n]], 1, 1n);
+    const data = batchOf([columnOf('n', 'long')], [[1n]], 1, 1n);
     const path = join(folder, 'wrong', 'x.parquet');
-    const columns = [simpleColumn('n', 'double')];
+    const columns = [columnOf('n', 'double')];
     await expect(writeSegment({ columns, data, rows: 1 }, path)).rejects.toThrow(
       'column 2 of a batch should be n: Float64, and is n: Int64',
     );
-    const counts = writeSegment({ columns: [simpleColumn('n', 'long')], data, rows: 2 }, path);
+    const counts = writeSegment({ columns: [columnOf('n', 'long')], data, rows: 2 }, path);
     await expect(counts).rejects.toThrow('says 2 rows and holds 1');
     expect(await readdir(folder)).not.toContain('wrong');
   });
@@ -191,7 +191,7 @@ describe('a segment', () => {
     const path = join(folder, 'empty.parquet');
     const noValues = columns.map(() => []);
     await writeSegment({ columns, data: batchOf(columns, noValues, 0, 1n), rows: 0 }, path);
-    await writeFile(join(folder, 'schema.parquet'), schemaFile(columns));
+    await writeFile(join(folder, 'schema.parquet'), encodeSchemaFile(columns));
     const segment = await readWithDuckdb([path]);
     const schema = await readWithDuckdb([join(folder, 'schema.parquet')]);
     expect(segment.names.slice(2)).toEqual(columns.map((column) => column.physical));
@@ -200,11 +200,11 @@ describe('a segment', () => {
   });
 
   test('can have very many columns (R2c)', async () => {
-    const kinds = ['GT', 'DP', 'AD', 'PL', 'GQ'].map((name) => simpleColumn(name, 'integer'));
+    const kinds = ['GT', 'DP', 'AD', 'PL', 'GQ'].map((name) => columnOf(name, 'integer'));
     const samples = Array.from({ length: 1_200 }, (_, i): Column => {
-      return { ...simpleColumn(`sample ${i}`, 'object'), children: kinds };
+      return { ...columnOf(`sample ${i}`, 'object'), children: kinds };
     });
-    const columns: Columns = [{ ...simpleColumn('samples', 'object'), children: samples }];
+    const columns: Columns = [{ ...columnOf('samples', 'object'), children: samples }];
     const call = Object.fromEntries(kinds.map(({ name }, i) => [name, i]));
     const record = Object.fromEntries(samples.map(({ name }) => [name, call]));
     const data = batchOf(columns, [[record, null]], 2, 1n);

@@ -6,12 +6,12 @@ import type { DataFolder } from '../../../engine/core/data-folder.js';
 import { makeFolder, moveFile, openDataFolder, removeFile } from '../../../engine/core/files.js';
 import { writeCheckpoint } from '../../../engine/store/checkpoints.js';
 import { openStore } from '../../../engine/store/open.js';
-import { SettledLogs } from '../../../engine/store/settled-logs.js';
+import { DurableLogStates } from '../../../engine/store/settled-logs.js';
 import { replayLog } from '../../../engine/store/snapshot.js';
 import type { Snapshot } from '../../../engine/store/store.js';
-import { random } from '../../random.js';
+import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
-import { Numbers } from './numbers.js';
+import { NumbersDataset } from './numbers.js';
 
 let folder: DataFolder;
 beforeAll(async () => {
@@ -21,42 +21,43 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder.root, { recursive: true }));
 
-/** The newest version, read by a store without cached state. */
-const freshSnapshot = (id: number): Promise<Snapshot> => openStore(folder).snapshot(id);
+/** Returns the newest version, read by a store without cached state. */
+const uncachedSnapshot = (id: number): Promise<Snapshot> => openStore(folder).snapshot(id);
 
 test(`a log is read on as from its beginning (STRANDLAKE_SEED=${seed})`, async () => {
-  const next = random(seed);
+  const next = seededRandom(seed);
   const id = 1_001;
-  const logs = new SettledLogs(folder);
+  const logs = new DurableLogStates(folder);
   const store = openStore(folder);
-  const numbers = new Numbers(folder, store, id, next);
+  const numbers = new NumbersDataset(folder, store, id, next);
   const read = (): Promise<Snapshot> => openStore(folder, { logs }).snapshot(id);
   expect((await read()).version).toBe(-1);
   for (let step = 0; step < 60; step++) {
-    await numbers.change();
-    if (next() < 0.5) await logs.settle(id, (await freshSnapshot(id)).version);
+    await numbers.changeRandomly();
+    if (next() < 0.5) await logs.advanceTo(id, (await uncachedSnapshot(id)).version);
     if (next() < 0.1) {
-      const { version } = await freshSnapshot(id);
+      const { version } = await uncachedSnapshot(id);
       await makeFolder(folder.taskScratch(id, 999));
       const file = join(folder.taskScratch(id, 999), 'checkpoint.parquet');
       await store.publishCheckpoint(id, file, await writeCheckpoint(folder, id, version, file));
       await removeFile(file);
     }
-    if (next() < 0.6) expect([step, await read()]).toEqual([step, await freshSnapshot(id)]);
+    if (next() < 0.6) expect([step, await read()]).toEqual([step, await uncachedSnapshot(id)]);
   }
   expect(await logs.replay(id)).toEqual(await replayLog(folder, id));
-  // A dataset without its folder, as while it is archived, and with it again.
+  // The folder of the dataset is missing, as while the dataset is archived, and is then put back.
   await moveFile(folder.dataset(id), join(folder.scratch, 'aside'));
   expect((await read()).version).toBe(-1);
   await moveFile(join(folder.scratch, 'aside'), folder.dataset(id));
-  expect(await read()).toEqual(await freshSnapshot(id));
+  expect(await read()).toEqual(await uncachedSnapshot(id));
 });
 
 test(`an entry that was taken back is forgotten (STRANDLAKE_SEED=${seed})`, async () => {
   const id = 1_002;
-  const logs = new SettledLogs(folder);
-  const numbers = new Numbers(folder, openStore(folder), id, random(seed));
-  while ((numbers.versions.at(-1)?.snapshot.segments.length ?? 0) < 2) await numbers.change();
+  const logs = new DurableLogStates(folder);
+  const numbers = new NumbersDataset(folder, openStore(folder), id, seededRandom(seed));
+  while ((numbers.versions.at(-1)?.snapshot.segments.length ?? 0) < 2)
+    await numbers.changeRandomly();
   const { version, columns, segments } = await openStore(folder, { logs }).snapshot(id);
   const paths = segments.map(({ path }) => path);
   const removing = async (path: string): Promise<readonly string[]> => {
@@ -73,18 +74,18 @@ test(`an entry that was taken back is forgotten (STRANDLAKE_SEED=${seed})`, asyn
 
 test(`an entry that is known to be durable is read once (STRANDLAKE_SEED=${seed})`, async () => {
   const id = 1_003;
-  const logs = new SettledLogs(folder);
+  const logs = new DurableLogStates(folder);
   const store = openStore(folder);
   const committed: (readonly [number, number])[] = [];
   store.onCommit((datasetId, version) => committed.push([datasetId, version]));
-  const numbers = new Numbers(folder, store, id, random(seed));
-  await numbers.change();
-  await numbers.change();
-  await logs.settle(id, 1); // of a log that no job has asked for, nothing is read
+  const numbers = new NumbersDataset(folder, store, id, seededRandom(seed));
+  await numbers.changeRandomly();
+  await numbers.changeRandomly();
+  await logs.advanceTo(id, 1); // the log is not read, because no job has asked for it
   expect((await logs.replay(id)).version).toBe(1);
-  await numbers.change();
+  await numbers.changeRandomly();
   expect(committed).toEqual([0, 1, 2].map((version) => [id, version]));
-  await logs.settle(id, 2);
+  await logs.advanceTo(id, 2);
   const whole = await replayLog(folder, id);
   await writeFile(folder.logEntry(id, 2), 'is not read');
   expect(await logs.replay(id)).toEqual(whole);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { deletionVector } from '../../../engine/store/deletion-vector.js';
-import { areInterleaved, rowIdColumn } from '../../../engine/store/row-ids.js';
+import { areRowIdsInterleaved, rowIdColumn } from '../../../engine/store/row-ids.js';
 import { segmentFormat } from '../../../engine/store/segment.js';
 import { planSort } from '../../../engine/store/sort-plan.js';
 import { leafKey } from '../../../engine/store/stats.js';
@@ -8,14 +8,14 @@ import { liveRows, type Segment } from '../../../engine/store/store.js';
 import { seed } from '../../seed.js';
 import { random } from './random.js';
 
-let names = 0;
+let nextSegmentNumber = 0;
 
-/** A segment with the row ids `ids`, of which the first `deleted` rows are deleted. */
-function segment(ids: readonly number[], deleted = 0): Segment {
+/** Returns a segment with the row ids `ids`, the first `deleted` of which are deleted rows. */
+function segmentOfRowIds(ids: readonly number[], deleted = 0): Segment {
   const [first, last] = [ids[0]!, ids.at(-1)!];
   const isConsecutive = last - first === ids.length - 1;
   return {
-    path: `${names++}.parquet`,
+    path: `${nextSegmentNumber++}.parquet`,
     format: segmentFormat,
     rows: ids.length,
     bytes: 10 * ids.length,
@@ -27,45 +27,56 @@ function segment(ids: readonly number[], deleted = 0): Segment {
   };
 }
 
-const span = (from: number, to: number, step = 1): number[] =>
+const rowIdRange = (from: number, to: number, step = 1): number[] =>
   Array.from({ length: Math.ceil((to - from) / step) }, (_, i) => from + step * i);
-const isSmall = ({ rows }: Segment): boolean => rows < 500;
-const planned = (segments: readonly Segment[], isQuiet: boolean): number[] | undefined =>
-  planSort(segments, isQuiet, isSmall)?.map((one) => segments.indexOf(one));
+const isSmallSegment = ({ rows }: Segment): boolean => rows < 500;
+const plannedSegments = (segments: readonly Segment[], isQuiet: boolean): number[] | undefined =>
+  planSort(segments, isQuiet, isSmallSegment)?.map((one) => segments.indexOf(one));
 
 describe('the choice of segments to sort', () => {
   test('waits until a share of the rows is deleted or out of order', () => {
-    const base = span(0, 50_000);
+    const base = rowIdRange(0, 50_000);
     const changedSegments = (count: number): Segment[] => [
-      segment(base, count),
-      segment(span(0, 2 * count, 2)),
+      segmentOfRowIds(base, count),
+      segmentOfRowIds(rowIdRange(0, 2 * count, 2)),
     ];
-    expect(planned([segment(base), segment(span(50_000, 60_000))], true)).toBeUndefined();
-    expect(planned(changedSegments(4_999), true)).toBeUndefined();
-    expect(planned(changedSegments(5_000), true)).toEqual([0, 1]);
-    expect(planned(changedSegments(12_499), false)).toBeUndefined();
-    expect(planned(changedSegments(12_500), false)).toEqual([0, 1]);
-    // Records that were deleted without a replacement are not out of order.
-    expect(planned([segment(base, 8_333)], true)).toBeUndefined();
-    expect(planned([segment(base, 8_334)], true)).toEqual([0]);
+    expect(
+      plannedSegments([segmentOfRowIds(base), segmentOfRowIds(rowIdRange(50_000, 60_000))], true),
+    ).toBeUndefined();
+    expect(plannedSegments(changedSegments(4_999), true)).toBeUndefined();
+    expect(plannedSegments(changedSegments(5_000), true)).toEqual([0, 1]);
+    expect(plannedSegments(changedSegments(12_499), false)).toBeUndefined();
+    expect(plannedSegments(changedSegments(12_500), false)).toEqual([0, 1]);
+    // Records that were deleted without being replaced are not out of order.
+    expect(plannedSegments([segmentOfRowIds(base, 8_333)], true)).toBeUndefined();
+    expect(plannedSegments([segmentOfRowIds(base, 8_334)], true)).toEqual([0]);
   });
 
   test('waits in a small dataset for many segments, or for a time without commits', () => {
-    const smallSegmentsList = [segment(span(0, 10), 5), segment([0, 2, 4, 6, 8])];
-    expect(planned(smallSegmentsList, false)).toBeUndefined();
-    expect(planned(smallSegmentsList, true)).toEqual([0, 1]);
-    const manySegments = [segment(span(0, 100), 15), ...span(0, 15).map((id) => segment([id]))];
-    expect(planned(manySegments, false)).toBeUndefined();
-    manySegments[0] = segment(span(0, 100), 50);
-    expect(planned(manySegments, false)).toEqual(span(0, 16));
+    const smallSegmentsList = [
+      segmentOfRowIds(rowIdRange(0, 10), 5),
+      segmentOfRowIds([0, 2, 4, 6, 8]),
+    ];
+    expect(plannedSegments(smallSegmentsList, false)).toBeUndefined();
+    expect(plannedSegments(smallSegmentsList, true)).toEqual([0, 1]);
+    const manySegments = [
+      segmentOfRowIds(rowIdRange(0, 100), 15),
+      ...rowIdRange(0, 15).map((id) => segmentOfRowIds([id])),
+    ];
+    expect(plannedSegments(manySegments, false)).toBeUndefined();
+    manySegments[0] = segmentOfRowIds(rowIdRange(0, 100), 50);
+    expect(plannedSegments(manySegments, false)).toEqual(rowIdRange(0, 16));
   });
 
   test('falls on segments that overlap, on those between them, and on small ones without records', () => {
-    const lonelySegment = segment(span(0, 1_000));
-    const base = segment(span(1_000, 2_000), 500);
-    const segmentBetween = segment(span(3_000, 4_000));
-    const [smallDead, largeDead] = [segment(span(0, 10), 10), segment(span(0, 900), 900)];
-    const overlay = segment(span(1_000, 2_000, 2));
+    const lonelySegment = segmentOfRowIds(rowIdRange(0, 1_000));
+    const base = segmentOfRowIds(rowIdRange(1_000, 2_000), 500);
+    const segmentBetween = segmentOfRowIds(rowIdRange(3_000, 4_000));
+    const [smallDead, largeDead] = [
+      segmentOfRowIds(rowIdRange(0, 10), 10),
+      segmentOfRowIds(rowIdRange(0, 900), 900),
+    ];
+    const overlay = segmentOfRowIds(rowIdRange(1_000, 2_000, 2));
     const all = [
       lonelySegment,
       base,
@@ -76,34 +87,38 @@ describe('the choice of segments to sort', () => {
       smallDead,
       lonelySegment,
     ];
-    expect(planned([lonelySegment, base, largeDead, segmentBetween, smallDead, overlay], true)).toEqual([1, 3, 4, 5]); // prettier-ignore
-    expect(planSort(all.slice(0, 7), true, isSmall)?.length).toBe(5);
+    expect(plannedSegments([lonelySegment, base, largeDead, segmentBetween, smallDead, overlay], true)).toEqual([1, 3, 4, 5]); // prettier-ignore
+    expect(planSort(all.slice(0, 7), true, isSmallSegment)?.length).toBe(5);
   });
 
   test('falls on rows that do not ascend', () => {
-    const { isAscending, ...unsorted } = segment(span(0, 100, 2));
+    const { isAscending, ...unsorted } = segmentOfRowIds(rowIdRange(0, 100, 2));
     expect(isAscending).toBe(true);
-    expect(planned([segment([1]), unsorted], true)).toEqual([0, 1]);
-    expect(planned([unsorted], true)).toEqual([0]);
+    expect(plannedSegments([segmentOfRowIds([1]), unsorted], true)).toEqual([0, 1]);
+    expect(plannedSegments([unsorted], true)).toEqual([0]);
   });
 
   test('takes neighbours without overlaps together, up to 64', () => {
-    const all = span(0, 100).map((i) => segment(span(1_000 * i, 1_000 * (i + 1)), 300));
-    expect(planned(all, true)).toEqual(span(0, 64));
-    all[3] = segment(span(3_000, 4_000));
-    expect(planned(all, true)).toEqual([0, 1, 2]);
+    const all = rowIdRange(0, 100).map((i) =>
+      segmentOfRowIds(rowIdRange(1_000 * i, 1_000 * (i + 1)), 300),
+    );
+    expect(plannedSegments(all, true)).toEqual(rowIdRange(0, 64));
+    all[3] = segmentOfRowIds(rowIdRange(3_000, 4_000));
+    expect(plannedSegments(all, true)).toEqual([0, 1, 2]);
   });
 });
 
 test(`ends, and moves each record few times (STRANDLAKE_SEED=${seed})`, () => {
   const next = random(seed);
   const total = 20_000;
-  let segments: Segment[] = span(0, 4).map((i) => segment(span(5_000 * i, 5_000 * (i + 1))));
+  let segments: Segment[] = rowIdRange(0, 4).map((i) =>
+    segmentOfRowIds(rowIdRange(5_000 * i, 5_000 * (i + 1))),
+  );
   /** For each row id, the path of the segment that has its record. */
   const owners = new Map<number, string>();
   const rowsOf = new Map<string, readonly number[]>();
   for (const [i, one] of segments.entries()) {
-    rowsOf.set(one.path, span(5_000 * i, 5_000 * (i + 1)));
+    rowsOf.set(one.path, rowIdRange(5_000 * i, 5_000 * (i + 1)));
     for (const id of rowsOf.get(one.path)!) owners.set(id, one.path);
   }
   let [replaced, moved, most] = [0, 0, 0];
@@ -116,9 +131,9 @@ test(`ends, and moves each record few times (STRANDLAKE_SEED=${seed})`, () => {
     refresh();
     const isQuiet = next() < 0.3;
     for (
-      let due = planSort(segments, isQuiet, isSmall);
+      let due = planSort(segments, isQuiet, isSmallSegment);
       due !== undefined;
-      due = planSort(segments, isQuiet, isSmall)
+      due = planSort(segments, isQuiet, isSmallSegment)
     ) {
       // prettier-ignore
       moved += due.reduce((sum, one) => sum + liveRows(one), 0);
@@ -129,26 +144,28 @@ test(`ends, and moves each record few times (STRANDLAKE_SEED=${seed})`, () => {
       for (const id of sorted) owners.set(id, 'gone');
       sorted.sort((a, b) => a - b);
       for (let i = 0; i < sorted.length; i += 5_000) add(sorted.slice(i, i + 5_000));
-      if (dead > 0) segments.push(segment(span(0, dead), dead));
+      if (dead > 0) segments.push(segmentOfRowIds(rowIdRange(0, dead), dead));
       refresh();
     }
     const liveSegments = segments.filter((one) => liveRows(one) > 0);
     most = Math.max(most, liveSegments.length);
     expect(owners.size).toBe(total);
   }
-  // A fifth of the rows, deleted or out of order, makes a sort due.
+  // A sort becomes due when a fifth of the rows is deleted or out of order, which bounds the number of rows that are moved.
   expect(moved).toBeLessThan(10 * replaced + 2 * total);
   expect(most).toBeLessThan(4 + 60);
-  expect(planSort(segments, true, isSmall) === undefined || areInterleaved(segments)).toBe(true);
+  expect(
+    planSort(segments, true, isSmallSegment) === undefined || areRowIdsInterleaved(segments),
+  ).toBe(true);
 
   function add(ids: readonly number[]): void {
-    const mergedSegment = segment(ids);
+    const mergedSegment = segmentOfRowIds(ids);
     rowsOf.set(mergedSegment.path, ids);
     segments.push(mergedSegment);
     for (const id of ids) owners.set(id, mergedSegment.path);
   }
 
-  /** Names the rows of which another segment has the record. */
+  /** Marks the rows as deleted whose record another segment has. */
   function refresh(): void {
     segments = segments.map((one) => {
       const ids = rowsOf.get(one.path);

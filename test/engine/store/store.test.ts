@@ -14,8 +14,8 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
-import { list, makeFolder, openDataFolder } from '../../../engine/core/files.js';
-import { Integrity, VerifiedFiles } from '../../../engine/store/integrity.js';
+import { listFolder, makeFolder, openDataFolder } from '../../../engine/core/files.js';
+import { SegmentIntegrity, VerifiedFiles } from '../../../engine/store/integrity.js';
 import { deletionVector, type DeletionVector } from '../../../engine/store/deletion-vector.js';
 import { openStore } from '../../../engine/store/open.js';
 import { writeSegment } from './write-segment.js';
@@ -24,8 +24,8 @@ import type { Column, Columns, Value } from '../../../engine/core/types.js';
 import { readWithDuckdb } from './duckdb.js';
 import { batchOf } from './random.js';
 
-const id = 123456789012341;
-/** The version in the catalogue: unknown, so that the log alone counts. */
+const datasetId = 123456789012341;
+/** The version that the catalogue knows; -1 means none, so that the log alone counts. */
 const committedVersion = async (): Promise<number> => -1;
 let root: string;
 let folder: DataFolder;
@@ -37,129 +37,136 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true }));
 
-const column = (name: string, type: Column['type'] = 'long'): Column => ({
+const columnOf = (name: string, type: Column['type'] = 'long'): Column => ({
   name,
   physical: name,
   type,
   isList: false,
 });
-const numberColumns: Columns = [column('n')];
+const numberColumns: Columns = [columnOf('n')];
 
-let task = 0;
-/** Segments of the given values of one column, in a scratch folder of their own. */
+let taskCount = 0;
+/** Writes segments with the given values of one column, to a scratch folder of their own. */
 async function stageSegments(
   columns: Columns,
   ...chunks: readonly (readonly (readonly Value[])[])[]
 ) {
-  task += 1;
-  const scratch = folder.taskScratch(task, 1);
+  taskCount += 1;
+  const scratch = folder.taskScratch(taskCount, 1);
   await makeFolder(scratch);
   const add: Segment[] = [];
   for (const [i, values] of chunks.entries()) {
     const rows = values[0]!.length;
-    const data = batchOf(columns, values, rows, BigInt(task), i);
+    const data = batchOf(columns, values, rows, BigInt(taskCount), i);
     add.push(await writeSegment({ columns, data, rows }, join(scratch, `${i}.parquet`)));
   }
   return { scratch, add };
 }
 
-async function append(columns: Columns, ...chunks: readonly (readonly (readonly Value[])[])[]) {
+async function commitAppend(
+  columns: Columns,
+  ...chunks: readonly (readonly (readonly Value[])[])[]
+) {
   const { scratch, add } = await stageSegments(columns, ...chunks);
-  return store.commit(id, { columns, add, remove: [], info: { task } }, scratch);
+  return store.commit(datasetId, { columns, add, remove: [], info: { task: taskCount } }, scratch);
 }
 
-function asReplaced(paths: readonly string[]): readonly { readonly path: string }[] {
+function asReplacedFiles(paths: readonly string[]): readonly { readonly path: string }[] {
   return paths.map((path) => ({ path }));
 }
 
-const values = async (select = 'n') =>
-  (await readWithDuckdb((await store.snapshot(id)).files, select)).columns[0];
+const readColumnByDuckdb = async (select = 'n') =>
+  (await readWithDuckdb((await store.snapshot(datasetId)).files, select)).columns[0];
 
 describe('a dataset', () => {
   test('has no rows, and a schema file, before its first commit', async () => {
-    const snapshot = await store.snapshot(id);
+    const snapshot = await store.snapshot(datasetId);
     expect(snapshot).toMatchObject({ version: -1, columns: [], segments: [], rows: 0, bytes: 0 });
     expect((await readWithDuckdb(snapshot.files)).names).toEqual(['_id', '_commit']);
     expect(await readdir(folder.datasets)).toEqual(['_empty.parquet']);
   });
 
   test('has the committed records in order, also after a restart', async () => {
-    const first = await append(numberColumns, [[1n, 2n]], [[3n]]);
+    const first = await commitAppend(numberColumns, [[1n, 2n]], [[3n]]);
     expect(first).toMatchObject({ version: 0, rows: 3, columns: numberColumns });
-    await append(numberColumns, [[4n]]);
-    expect(await values()).toEqual([1n, 2n, 3n, 4n]);
-    expect(await readdir(folder.taskScratch(task, 1))).toEqual([]);
+    await commitAppend(numberColumns, [[4n]]);
+    expect(await readColumnByDuckdb()).toEqual([1n, 2n, 3n, 4n]);
+    expect(await readdir(folder.taskScratch(taskCount, 1))).toEqual([]);
     const reopenedStore = openStore(folder);
-    expect(await reopenedStore.snapshot(id)).toEqual(await store.snapshot(id));
-    expect(await reopenedStore.snapshot(id, 0)).toEqual(first);
-    expect(await reopenedStore.datasets()).toEqual([id]);
-    expect(await reopenedStore.verify(id)).toEqual([]);
+    expect(await reopenedStore.snapshot(datasetId)).toEqual(await store.snapshot(datasetId));
+    expect(await reopenedStore.snapshot(datasetId, 0)).toEqual(first);
+    expect(await reopenedStore.datasets()).toEqual([datasetId]);
+    expect(await reopenedStore.verify(datasetId)).toEqual([]);
   });
 
   test('has its newer columns in older segments', async () => {
-    await append(numberColumns, [[1n]]);
-    const widerColumns = [...numberColumns, column('t', 'string')];
-    await append(widerColumns, [[2n], ['x']]);
-    expect(await values("coalesce(t, '-') || n")).toEqual(['-1', 'x2']);
-    const { segments, columns } = await openStore(folder).snapshot(id);
+    await commitAppend(numberColumns, [[1n]]);
+    const widerColumns = [...numberColumns, columnOf('t', 'string')];
+    await commitAppend(widerColumns, [[2n], ['x']]);
+    expect(await readColumnByDuckdb("coalesce(t, '-') || n")).toEqual(['-1', 'x2']);
+    const { segments, columns } = await openStore(folder).snapshot(datasetId);
     expect(columns).toEqual(widerColumns);
     expect(segments.map((segment) => segment.columns)).toEqual([numberColumns, widerColumns]);
   });
 
   test('removes segments and keeps them for earlier versions', async () => {
-    const { segments } = await append(numberColumns, [[1n]], [[2n]]);
+    const { segments } = await commitAppend(numberColumns, [[1n]], [[2n]]);
     const remove = [segments[0]!.path];
-    await store.commit(id, { columns: numberColumns, add: [], remove, info: {} }, folder.scratch);
-    expect(await values()).toEqual([2n]);
-    const before = await store.snapshot(id, 0);
+    await store.commit(
+      datasetId,
+      { columns: numberColumns, add: [], remove, info: {} },
+      folder.scratch,
+    );
+    expect(await readColumnByDuckdb()).toEqual([2n]);
+    const before = await store.snapshot(datasetId, 0);
     expect((await readWithDuckdb(before.files, 'n')).columns[0]).toEqual([1n, 2n]);
     expect(await store.sweep(committedVersion)).toEqual({ removed: [], quarantined: [] });
-    expect(await store.verify(id)).toEqual([]);
+    expect(await store.verify(datasetId)).toEqual([]);
   });
 
   test('returns its history, for a catalogue that fell behind', async () => {
-    for (const value of [1n, 2n, 3n]) await append(numberColumns, [[value]]);
+    for (const value of [1n, 2n, 3n]) await commitAppend(numberColumns, [[value]]);
     const seenEntries = [];
-    for await (const entry of openStore(folder).history(id, 1)) seenEntries.push(entry);
+    for await (const entry of openStore(folder).history(datasetId, 1)) seenEntries.push(entry);
     expect(seenEntries).toEqual([
-      { version: 1, info: { task: task - 1 } },
-      { version: 2, info: { task } },
+      { version: 1, info: { task: taskCount - 1 } },
+      { version: 2, info: { task: taskCount } },
     ]);
   });
 
   test('keeps its statistics through the log', async () => {
     const columns: Columns = [
-      { ...column('o', 'object'), children: [column('a.b'), column('__proto__', 'double')] },
-      { ...column('l', 'string'), isList: true },
+      { ...columnOf('o', 'object'), children: [columnOf('a.b'), columnOf('__proto__', 'double')] },
+      { ...columnOf('l', 'string'), isList: true },
     ];
     const record = JSON.parse('{"a.b": null, "__proto__": 0.5}') as Value;
     const { scratch, add } = await stageSegments(columns, [
       [record, null],
       [['x'], null],
     ]);
-    await store.commit(id, { columns, add, remove: [], info: {} }, scratch);
-    const [segment] = (await openStore(folder).snapshot(id)).segments;
+    await store.commit(datasetId, { columns, add, remove: [], info: {} }, scratch);
+    const [segment] = (await openStore(folder).snapshot(datasetId)).segments;
     expect(segment!.stats).toEqual({ ...add[0]!.stats });
     expect(segment!.stats['o.a\\.b']).toEqual({ nulls: 2 });
     expect(segment!.stats['l']).toEqual({ nulls: 1 });
   });
 
   test('does not exist after it was dropped, and refuses later commits', async () => {
-    const slow = openStore(folder); // keeps files for running queries
-    await append(numberColumns, [[1n]]);
-    const { files } = await slow.snapshot(id);
-    await slow.drop(id);
-    expect(await slow.snapshot(id)).toMatchObject({ version: -1 });
+    const slow = openStore(folder); // keeps removed files for a while, for running queries
+    await commitAppend(numberColumns, [[1n]]);
+    const { files } = await slow.snapshot(datasetId);
+    await slow.drop(datasetId);
+    expect(await slow.snapshot(datasetId)).toMatchObject({ version: -1 });
     expect((await readWithDuckdb(files, 'n')).columns[0]).toEqual([1n]);
-    await expect(append(numberColumns, [[2n]])).rejects.toThrow('was deleted meanwhile');
+    await expect(commitAppend(numberColumns, [[2n]])).rejects.toThrow('was deleted meanwhile');
     await store.sweep(async () => undefined);
     await store.sweep(committedVersion);
-    expect(await readdir(folder.dataset(id))).toContain('_dropped'); // a catalogue that has the dataset is an older one
+    expect(await readdir(folder.dataset(datasetId))).toContain('_dropped'); // the catalogue that still has the dataset is an older backup
     await store.sweep(async () => 'deleted');
     expect(await readdir(folder.datasets)).toEqual(['_empty.parquet']);
     store = openStore(folder, { dropAfterMs: 0 });
-    await append(numberColumns, [[1n]]);
-    await store.drop(id);
+    await commitAppend(numberColumns, [[1n]]);
+    await store.drop(datasetId);
     expect(await readdir(folder.datasets)).toEqual(['_empty.parquet']);
     expect(await store.datasets()).toEqual([]);
   });
@@ -167,146 +174,158 @@ describe('a dataset', () => {
 
 describe('commits', () => {
   test('that are simultaneous all become versions (C5)', async () => {
-    const otherStore = openStore(folder); // as another process
+    const otherStore = openStore(folder); // stands for another process
     const work = Array.from({ length: 12 }, async (_, i) => {
       const { scratch, add } = await stageSegments(numberColumns, [[BigInt(i)]]);
       const change = { columns: numberColumns, add, remove: [], info: { i } };
-      await (i % 2 === 0 ? store : otherStore).commit(id, change, scratch);
+      await (i % 2 === 0 ? store : otherStore).commit(datasetId, change, scratch);
     });
     await Promise.all(work);
-    const { version, rows } = await store.snapshot(id);
+    const { version, rows } = await store.snapshot(datasetId);
     expect({ version, rows }).toEqual({ version: 11, rows: 12 });
-    expect(new Set(await values()).size).toBe(12);
-    expect(await openStore(folder).snapshot(id)).toEqual(await otherStore.snapshot(id));
-    expect(await store.verify(id)).toEqual([]);
+    expect(new Set(await readColumnByDuckdb()).size).toBe(12);
+    expect(await openStore(folder).snapshot(datasetId)).toEqual(
+      await otherStore.snapshot(datasetId),
+    );
+    expect(await store.verify(datasetId)).toEqual([]);
   });
 
   test('based on a version that is no longer the last are refused and keep their files', async () => {
     const { scratch, add } = await stageSegments(numberColumns, [[1n]]);
     const change = { columns: numberColumns, add, remove: [], info: {}, base: -1 };
-    await append(numberColumns, [[2n]]);
-    const lateCommit = store.commit(id, change, scratch);
+    await commitAppend(numberColumns, [[2n]]);
+    const lateCommit = store.commit(datasetId, change, scratch);
     await expect(lateCommit).rejects.toMatchObject({ code: 'conflict' });
     expect(await readdir(scratch)).toEqual(['0.parquet']);
-    await store.commit(id, { ...change, base: 0 }, scratch);
-    expect(await values()).toEqual([2n, 1n]);
+    await store.commit(datasetId, { ...change, base: 0 }, scratch);
+    expect(await readColumnByDuckdb()).toEqual([2n, 1n]);
   });
 
   test('that would change a field of another commit are refused', async () => {
-    await append([...numberColumns, column('x')], [[1n], [1n]]);
+    await commitAppend([...numberColumns, columnOf('x')], [[1n], [1n]]);
     const forget = await stageSegments(numberColumns, [[2n]]);
     const change = { columns: numberColumns, add: forget.add, remove: [], info: {} };
-    await expect(store.commit(id, change, forget.scratch)).rejects.toThrow('field x was changed');
-    const retype = [...numberColumns, column('x', 'string')];
+    await expect(store.commit(datasetId, change, forget.scratch)).rejects.toThrow(
+      'field x was changed',
+    );
+    const retype = [...numberColumns, columnOf('x', 'string')];
     const otherStage = await stageSegments(retype, [[2n], ['a']]);
     const retyped = { columns: retype, add: otherStage.add, remove: [], info: {} };
-    await expect(store.commit(id, retyped, otherStage.scratch)).rejects.toThrow(
+    await expect(store.commit(datasetId, retyped, otherStage.scratch)).rejects.toThrow(
       'field x was changed',
     );
     const staleChange = {
-      columns: [...numberColumns, column('x')],
+      columns: [...numberColumns, columnOf('x')],
       add: [],
       remove: ['x.parquet'],
       info: {},
     };
-    await expect(store.commit(id, staleChange, folder.scratch)).rejects.toMatchObject({
+    await expect(store.commit(datasetId, staleChange, folder.scratch)).rejects.toMatchObject({
       code: 'conflict',
     });
-    expect(await openStore(folder).verify(id)).toEqual([]);
-    expect((await store.snapshot(id)).version).toBe(0);
+    expect(await openStore(folder).verify(datasetId)).toEqual([]);
+    expect((await store.snapshot(datasetId)).version).toBe(0);
   });
 
   test('whose segment is missing change nothing and leave the others where they were', async () => {
     const { scratch, add } = await stageSegments(numberColumns, [[1n]], [[2n]]);
     await unlink(join(scratch, '1.parquet'));
-    const commit = store.commit(id, { columns: numberColumns, add, remove: [], info: {} }, scratch);
+    const commit = store.commit(
+      datasetId,
+      { columns: numberColumns, add, remove: [], info: {} },
+      scratch,
+    );
     await expect(commit).rejects.toThrow('1.parquet is missing');
-    expect((await openStore(folder).snapshot(id)).version).toBe(-1);
+    expect((await openStore(folder).snapshot(datasetId)).version).toBe(-1);
     expect(await readdir(scratch)).toEqual(['0.parquet']);
     await store.sweep(committedVersion);
-    expect((await list(folder.datasets)).filter((entry) => entry.kind === 'folder')).toEqual([]);
+    expect((await listFolder(folder.datasets)).filter((entry) => entry.kind === 'folder')).toEqual(
+      [],
+    );
   });
 
   test('are refused when the last log entry has disappeared: its number is not given again', async () => {
-    await append(numberColumns, [[1n]]);
-    await append(numberColumns, [[2n]]);
-    const entry = folder.logEntry(id, 1);
+    await commitAppend(numberColumns, [[1n]]);
+    await commitAppend(numberColumns, [[2n]]);
+    const entry = folder.logEntry(datasetId, 1);
     const wholeEntry = await readFile(entry);
     await unlink(entry);
     const { scratch, add } = await stageSegments(numberColumns, [[3n]]);
     const change = { columns: numberColumns, add, remove: [], info: {} };
-    await expect(store.commit(id, change, scratch)).rejects.toThrow(
+    await expect(store.commit(datasetId, change, scratch)).rejects.toThrow(
       `${basename(entry)} is missing`,
     );
-    expect(await readdir(folder.log(id))).toHaveLength(1);
+    expect(await readdir(folder.deltaLog(datasetId))).toHaveLength(1);
     await writeFile(entry, wholeEntry);
-    await store.commit(id, change, scratch);
-    expect(await values()).toEqual([1n, 2n, 3n]);
+    await store.commit(datasetId, change, scratch);
+    expect(await readColumnByDuckdb()).toEqual([1n, 2n, 3n]);
   });
 
   test('from outside the data folder are refused', async () => {
     const { add } = await stageSegments(numberColumns, [[1n]]);
     const change = { columns: numberColumns, add, remove: [], info: {} };
-    await expect(store.commit(id, change, tmpdir())).rejects.toThrow('not in the data folder');
+    await expect(store.commit(datasetId, change, tmpdir())).rejects.toThrow(
+      'not in the data folder',
+    );
     const climbing = { ...change, add: [{ ...add[0]!, path: '../../keys/signing.key' }] };
-    await expect(store.commit(id, climbing, folder.scratch)).rejects.toThrow();
+    await expect(store.commit(datasetId, climbing, folder.scratch)).rejects.toThrow();
   });
 });
 
 describe('a rewrite', () => {
-  /** Appends one record a commit, and returns the paths. */
+  /** Makes commits of one record each; returns the paths of the segments. */
   async function many(count: number): Promise<readonly string[]> {
-    for (let i = 0; i < count; i++) await append(numberColumns, [[BigInt(i)]]);
-    return (await store.snapshot(id)).segments.map(({ path }) => path);
+    for (let i = 0; i < count; i++) await commitAppend(numberColumns, [[BigInt(i)]]);
+    return (await store.snapshot(datasetId)).segments.map(({ path }) => path);
   }
 
   test('replaces segments, and leaves earlier versions unchanged', async () => {
     const paths = await many(5);
     const { scratch, add } = await stageSegments(numberColumns, [[1n, 2n, 3n]]);
-    const rewrite = { replace: asReplaced(paths.slice(1, 4)), add, info: { x: 1 } };
-    const after = await store.rewrite(id, rewrite, scratch);
+    const rewrite = { replace: asReplacedFiles(paths.slice(1, 4)), add, info: { x: 1 } };
+    const after = await store.rewrite(datasetId, rewrite, scratch);
     expect(after).toMatchObject({ version: 5, rows: 5, columns: numberColumns });
     expect(after.segments).toHaveLength(3);
-    expect(await values()).toEqual([0n, 1n, 2n, 3n, 4n]);
+    expect(await readColumnByDuckdb()).toEqual([0n, 1n, 2n, 3n, 4n]);
     const reopenedStore = openStore(folder);
-    expect(await reopenedStore.snapshot(id)).toEqual(after);
-    expect(await reopenedStore.verify(id)).toEqual([]);
+    expect(await reopenedStore.snapshot(datasetId)).toEqual(after);
+    expect(await reopenedStore.verify(datasetId)).toEqual([]);
     expect(await reopenedStore.sweep(committedVersion)).toEqual({ removed: [], quarantined: [] });
     for (const one of [store, reopenedStore]) {
-      const before = await one.snapshot(id, 4);
+      const before = await one.snapshot(datasetId, 4);
       expect(before.segments.map(({ path }) => path)).toEqual(paths);
       expect((await readWithDuckdb(before.files, 'n')).columns[0]).toHaveLength(5);
     }
-    const text = await readFile(folder.logEntry(id, 5), 'utf8');
+    const text = await readFile(folder.logEntry(datasetId, 5), 'utf8');
     expect(text.match(/"dataChange":false/g)).toHaveLength(4);
     expect(text).not.toContain('"dataChange":true');
-    await append(numberColumns, [[5n]]);
-    expect(await values()).toEqual([0n, 1n, 2n, 3n, 4n, 5n]);
+    await commitAppend(numberColumns, [[5n]]);
+    expect(await readColumnByDuckdb()).toEqual([0n, 1n, 2n, 3n, 4n, 5n]);
   });
 
   test('can follow commits that came meanwhile, also those with new columns', async () => {
     const paths = await many(3);
     const { scratch, add } = await stageSegments(numberColumns, [[0n, 1n, 2n]]);
-    await append([...numberColumns, column('t', 'string')], [[3n], ['x']]);
-    await store.rewrite(id, { replace: asReplaced(paths), add, info: {} }, scratch);
-    expect(await values("coalesce(t, '-') || n")).toEqual(['-0', '-1', '-2', 'x3']);
-    expect((await openStore(folder).snapshot(id)).columns).toHaveLength(2);
+    await commitAppend([...numberColumns, columnOf('t', 'string')], [[3n], ['x']]);
+    await store.rewrite(datasetId, { replace: asReplacedFiles(paths), add, info: {} }, scratch);
+    expect(await readColumnByDuckdb("coalesce(t, '-') || n")).toEqual(['-0', '-1', '-2', 'x3']);
+    expect((await openStore(folder).snapshot(datasetId)).columns).toHaveLength(2);
   });
 
   test('is refused when a segment no longer exists, and moves its own segments back', async () => {
     const paths = await many(3);
     const first = await stageSegments(numberColumns, [[0n, 1n]]);
     const second = await stageSegments(numberColumns, [[1n, 2n]]);
-    const rewrite = { replace: asReplaced(paths.slice(0, 2)), add: first.add, info: {} };
-    await store.rewrite(id, rewrite, first.scratch);
-    const lateMerge = { replace: asReplaced(paths.slice(1)), add: second.add, info: {} };
-    await expect(store.rewrite(id, lateMerge, second.scratch)).rejects.toMatchObject({
+    const rewrite = { replace: asReplacedFiles(paths.slice(0, 2)), add: first.add, info: {} };
+    await store.rewrite(datasetId, rewrite, first.scratch);
+    const lateMerge = { replace: asReplacedFiles(paths.slice(1)), add: second.add, info: {} };
+    await expect(store.rewrite(datasetId, lateMerge, second.scratch)).rejects.toMatchObject({
       code: 'conflict',
     });
     expect(await readdir(second.scratch)).toEqual(['0.parquet']);
-    await store.drop(id);
-    const staleMerge = { replace: asReplaced(paths.slice(2)), add: second.add, info: {} };
-    await expect(store.rewrite(id, staleMerge, second.scratch)).rejects.toMatchObject({
+    await store.drop(datasetId);
+    const staleMerge = { replace: asReplacedFiles(paths.slice(2)), add: second.add, info: {} };
+    await expect(store.rewrite(datasetId, staleMerge, second.scratch)).rejects.toMatchObject({
       code: 'conflict',
     });
   });
@@ -315,38 +334,44 @@ describe('a rewrite', () => {
     const paths = await many(3);
     const { scratch, add } = await stageSegments(numberColumns, [[0n, 2n]]);
     const commitBetween = async (deletion: DeletionVector | undefined): Promise<void> => {
-      const { version, segments } = await store.snapshot(id);
+      const { version, segments } = await store.snapshot(datasetId);
       const update = [{ ...segments[1]!, deletion }];
       await store.commit(
-        id,
+        datasetId,
         { base: version, columns: numberColumns, add: [], remove: [], update, info: {} },
         '',
       );
     };
-    const rewrite = { replace: asReplaced([paths[0]!, paths[2]!]), add, info: {} };
+    const rewrite = { replace: asReplacedFiles([paths[0]!, paths[2]!]), add, info: {} };
     const deletion = deletionVector(Int32Array.of(0));
     await commitBetween(deletion);
     await commitBetween(undefined);
-    await expect(store.rewrite(id, rewrite, scratch)).rejects.toMatchObject({ code: 'conflict' });
+    await expect(store.rewrite(datasetId, rewrite, scratch)).rejects.toMatchObject({
+      code: 'conflict',
+    });
     await commitBetween(deletion);
-    const { segments } = await store.rewrite(id, rewrite, scratch);
+    const { segments } = await store.rewrite(datasetId, rewrite, scratch);
     expect(segments.map(({ rows }) => rows)).toEqual([2, 1]);
-    expect(await openStore(folder).verify(id)).toEqual([]);
+    expect(await openStore(folder).verify(datasetId)).toEqual([]);
   });
 
   test('of segments that are not neighbours, or with other records, is refused', async () => {
     const paths = await many(4);
     const { scratch, add } = await stageSegments(numberColumns, [[0n, 2n]]);
-    const apartMerge = { replace: asReplaced([paths[0]!, paths[2]!]), add, info: {} };
-    await expect(store.rewrite(id, apartMerge, scratch)).rejects.toMatchObject({
+    const apartMerge = { replace: asReplacedFiles([paths[0]!, paths[2]!]), add, info: {} };
+    await expect(store.rewrite(datasetId, apartMerge, scratch)).rejects.toMatchObject({
       code: 'conflict',
     });
-    const swappedMerge = { replace: asReplaced([paths[1]!, paths[0]!]), add, info: {} };
-    await expect(store.rewrite(id, swappedMerge, scratch)).rejects.toThrow('are not neighbours');
-    const fewer = { replace: asReplaced(paths.slice(0, 3)), add, info: {} };
-    await expect(store.rewrite(id, fewer, scratch)).rejects.toThrow('replaces 3 records by 2');
-    expect(await openStore(folder).verify(id)).toEqual([]);
-    expect(await values()).toEqual([0n, 1n, 2n, 3n]);
+    const swappedMerge = { replace: asReplacedFiles([paths[1]!, paths[0]!]), add, info: {} };
+    await expect(store.rewrite(datasetId, swappedMerge, scratch)).rejects.toThrow(
+      'are not neighbours',
+    );
+    const fewer = { replace: asReplacedFiles(paths.slice(0, 3)), add, info: {} };
+    await expect(store.rewrite(datasetId, fewer, scratch)).rejects.toThrow(
+      'replaces 3 records by 2',
+    );
+    expect(await openStore(folder).verify(datasetId)).toEqual([]);
+    expect(await readColumnByDuckdb()).toEqual([0n, 1n, 2n, 3n]);
     expect(await readdir(scratch)).toEqual(['0.parquet']);
   });
 
@@ -356,38 +381,44 @@ describe('a rewrite', () => {
     const work = [0, 2, 4].map(async (at) => {
       const { scratch, add } = await stageSegments(numberColumns, [[BigInt(at), BigInt(at + 1)]]);
       await store.rewrite(
-        id,
-        { replace: asReplaced(paths.slice(at, at + 2)), add, info: {} },
+        datasetId,
+        { replace: asReplacedFiles(paths.slice(at, at + 2)), add, info: {} },
         scratch,
       );
     });
     const commits = [6n, 7n, 8n].map(async (value) => {
       const { scratch, add } = await stageSegments(numberColumns, [[value]]);
-      await otherStore.commit(id, { columns: numberColumns, add, remove: [], info: {} }, scratch);
+      await otherStore.commit(
+        datasetId,
+        { columns: numberColumns, add, remove: [], info: {} },
+        scratch,
+      );
     });
     await Promise.all([...work, ...commits]);
-    const found = await values();
+    const found = await readColumnByDuckdb();
     expect(found?.slice(0, 6)).toEqual([0n, 1n, 2n, 3n, 4n, 5n]);
     expect(new Set(found?.slice(6))).toEqual(new Set([6n, 7n, 8n]));
-    expect(await openStore(folder).snapshot(id)).toEqual(await otherStore.snapshot(id));
-    expect(await store.verify(id)).toEqual([]);
+    expect(await openStore(folder).snapshot(datasetId)).toEqual(
+      await otherStore.snapshot(datasetId),
+    );
+    expect(await store.verify(datasetId)).toEqual([]);
   });
 });
 
 describe('damage in the log (C2b)', () => {
-  const entry = (version: number) => folder.logEntry(id, version);
+  const entry = (version: number) => folder.logEntry(datasetId, version);
   const damagedNow = async (message: RegExp) => {
-    const openedSnapshot = openStore(folder).snapshot(id);
+    const openedSnapshot = openStore(folder).snapshot(datasetId);
     await expect(openedSnapshot).rejects.toMatchObject({ code: 'damaged' });
     await expect(openedSnapshot).rejects.toThrow(message);
-    await expect(openedSnapshot).rejects.toThrow(`dataset ${id}`);
-    expect(await store.verify(id)).toMatchObject([{ path: '_delta_log' }]);
-    const before = await readdir(folder.dataset(id));
+    await expect(openedSnapshot).rejects.toThrow(`dataset ${datasetId}`);
+    expect(await store.verify(datasetId)).toMatchObject([{ path: '_delta_log' }]);
+    const before = await readdir(folder.dataset(datasetId));
     await openStore(folder).sweep(committedVersion);
-    expect(await readdir(folder.dataset(id))).toEqual(before);
+    expect(await readdir(folder.dataset(datasetId))).toEqual(before);
   };
   beforeEach(async () => {
-    for (const value of [1n, 2n, 3n]) await append(numberColumns, [[value]]);
+    for (const value of [1n, 2n, 3n]) await commitAppend(numberColumns, [[value]]);
   });
 
   test('an empty entry', async () => {
@@ -434,61 +465,67 @@ describe('damage in the log (C2b)', () => {
 
 describe('damage in a segment (R7)', () => {
   test('is found before a wrong row is returned, and named', async () => {
-    await append(numberColumns, [Array.from({ length: 3000 }, (_, i) => BigInt(i * i))]);
-    const snapshot = await store.snapshot(id);
+    await commitAppend(numberColumns, [Array.from({ length: 3000 }, (_, i) => BigInt(i * i))]);
+    const snapshot = await store.snapshot(datasetId);
     const path = snapshot.files[1]!;
     const wholeFile = await readFile(path);
     for (let at = 100; at < wholeFile.length; at += 4096) {
       const flipped = Buffer.from(wholeFile);
       flipped[at]! ^= 1;
       await writeFile(path, flipped);
-      await expect(store.snapshot(id)).rejects.toMatchObject({ code: 'damaged' });
-      const freshSnapshot = await openStore(folder).snapshot(id);
-      // A reader of the damaged file notices it; a file of an earlier format is read at its first use.
+      await expect(store.snapshot(datasetId)).rejects.toMatchObject({ code: 'damaged' });
+      const freshSnapshot = await openStore(folder).snapshot(datasetId);
+      // A reader of the damaged file notices the damage; a file of an earlier format is read in full at its first use.
       await expect(new VerifiedFiles().check(freshSnapshot)).rejects.toThrow('match its checksum');
       const segments = freshSnapshot.segments.map((one) => ({ ...one, blockChecksums: undefined }));
-      const earlierCheck = new Integrity(folder, 0).check({ ...freshSnapshot, segments });
+      const earlierCheck = new SegmentIntegrity(folder, 0).check({ ...freshSnapshot, segments });
       await expect(earlierCheck).rejects.toThrow('match its checksum');
-      await expect(store.verify(id)).resolves.toHaveLength(1);
+      await expect(store.verify(datasetId)).resolves.toHaveLength(1);
     }
     await truncate(path, 10);
-    await expect(store.snapshot(id)).rejects.toThrow(`has 10 bytes, should be ${wholeFile.length}`);
+    await expect(store.snapshot(datasetId)).rejects.toThrow(
+      `has 10 bytes, should be ${wholeFile.length}`,
+    );
     await unlink(path);
-    await expect(store.snapshot(id)).rejects.toThrow(`dataset ${id}: segment ${basename(path)}`);
-    expect(await store.verify(id)).toEqual([{ path: basename(path), problem: 'is missing' }]);
+    await expect(store.snapshot(datasetId)).rejects.toThrow(
+      `dataset ${datasetId}: segment ${basename(path)}`,
+    );
+    expect(await store.verify(datasetId)).toEqual([
+      { path: basename(path), problem: 'is missing' },
+    ]);
     await writeFile(path, wholeFile);
-    expect((await store.snapshot(id)).rows).toBe(3000);
+    expect((await store.snapshot(datasetId)).rows).toBe(3000);
   });
 
   test('is looked for at intervals, and at once when a file was added or removed', async () => {
-    await append(numberColumns, [[1n, 2n]]);
+    await commitAppend(numberColumns, [[1n, 2n]]);
     const seldom = openStore(folder, { checkEveryMs: Infinity });
-    const path = (await seldom.snapshot(id)).files[1]!;
+    const path = (await seldom.snapshot(datasetId)).files[1]!;
     const wholeFile = await readFile(path);
     await truncate(path, 10);
-    expect((await seldom.snapshot(id)).rows).toBe(2); // in place: not yet
-    await expect(store.snapshot(id)).rejects.toMatchObject({ code: 'damaged' });
+    expect((await seldom.snapshot(datasetId)).rows).toBe(2); // files changed in place are not noticed yet
+    await expect(store.snapshot(datasetId)).rejects.toMatchObject({ code: 'damaged' });
     await unlink(path);
-    await expect(seldom.snapshot(id)).rejects.toMatchObject({ code: 'damaged' });
+    await expect(seldom.snapshot(datasetId)).rejects.toMatchObject({ code: 'damaged' });
     await writeFile(path, wholeFile);
-    expect((await seldom.snapshot(id)).rows).toBe(2);
+    expect((await seldom.snapshot(datasetId)).rows).toBe(2);
   });
 
   test('and unreferenced files are listed; scratch is removed, other segments are kept aside, files of others stay', async () => {
-    await append(numberColumns, [[1n]]);
+    await commitAppend(numberColumns, [[1n]]);
     const [lost, unknown] = ['abc-0123456789ab-00000.parquet', 'abc-0123456789ab-00001.parquet'];
     await writeFile(join(folder.scratch, 'x.parquet'), 'x');
-    await link(join(folder.scratch, 'x.parquet'), folder.datasetFile(id, lost));
-    await writeFile(folder.datasetFile(id, unknown), 'all that is left of a version');
-    await writeFile(join(folder.dataset(id), 'notes of the owner.txt'), 'x');
-    await writeFile(join(folder.log(id), '_aside-1-1-x.json'), 'x');
-    expect(await store.verify(id)).toHaveLength(4);
+    await link(join(folder.scratch, 'x.parquet'), folder.datasetFile(datasetId, lost));
+    await writeFile(folder.datasetFile(datasetId, unknown), 'all that is left of a version');
+    await writeFile(join(folder.dataset(datasetId), 'notes of the owner.txt'), 'x');
+    await writeFile(join(folder.deltaLog(datasetId), '_aside-1-1-x.json'), 'x');
+    expect(await store.verify(datasetId)).toHaveLength(4);
     expect(await store.sweep(committedVersion)).toEqual({
-      removed: [`${id}/${lost}`, `${id}/_delta_log/_aside-1-1-x.json`],
-      quarantined: [`${id}/${unknown}`],
+      removed: [`${datasetId}/${lost}`, `${datasetId}/_delta_log/_aside-1-1-x.json`],
+      quarantined: [`${datasetId}/${unknown}`],
     });
-    const keptFile = join(folder.quarantine, 'datasets', String(id), unknown);
+    const keptFile = join(folder.quarantine, 'datasets', String(datasetId), unknown);
     expect(await readFile(keptFile, 'utf8')).toBe('all that is left of a version');
-    expect(await store.verify(id)).toHaveLength(1);
+    expect(await store.verify(datasetId)).toHaveLength(1);
   });
 });

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { tarEnd, tarEntries, tarHeader, tarPadding } from '../../../engine/store/tar.js';
+import { tarEndBlocks, tarEntries, tarHeader, tarPadding } from '../../../engine/store/tar.js';
 
 let folder: string;
 beforeAll(async () => {
@@ -11,70 +11,76 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-const files: readonly (readonly [string, string])[] = [
+const tarFiles: readonly (readonly [string, string])[] = [
   ['_delta_log/00000000000000000000.json', '{"a":1}\n'],
   ['empty', ''],
   ['x'.repeat(100), 'y'.repeat(512)],
   ['z.parquet', 'z'.repeat(1_000)],
 ];
 
-function tarOf(): Buffer {
+function createTar(): Buffer {
   const time = Date.UTC(2026, 1, 3, 4, 5, 6);
-  const pieces = files.flatMap(([path, text]) => {
+  const pieces = tarFiles.flatMap(([path, text]) => {
     const bytes = Buffer.from(text);
     return [tarHeader(path, bytes.length, time), bytes, tarPadding(bytes.length)];
   });
-  return Buffer.concat([...pieces, tarEnd]);
+  return Buffer.concat([...pieces, tarEndBlocks]);
 }
 
-/** The bytes in pieces of some length, so that every header is cut somewhere. */
-async function* inPieces(bytes: Uint8Array, length = 300): AsyncGenerator<Uint8Array> {
+/** Yields the bytes in pieces of a fixed length, so that headers are cut at many positions. */
+async function* splitIntoPieces(bytes: Uint8Array, length = 300): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += length) yield bytes.subarray(at, at + length);
 }
 
-async function entriesOf(bytes: Uint8Array): Promise<readonly (readonly [string, number])[]> {
+async function readTarEntries(bytes: Uint8Array): Promise<readonly (readonly [string, number])[]> {
   const found: [string, number][] = [];
-  for await (const { path, bytes: size, content } of tarEntries(inPieces(bytes), 'read.tar')) {
+  for await (const { path, bytes: size, content } of tarEntries(
+    splitIntoPieces(bytes),
+    'read.tar',
+  )) {
     if (found.length % 2 === 0) {
       const pieces: Uint8Array[] = [];
       for await (const piece of content) pieces.push(piece);
       expect(Buffer.concat(pieces).length).toBe(size);
     }
-    found.push([path, size]); // the content of every other one is skipped
+    found.push([path, size]); // the content of every other entry is skipped
   }
   return found;
 }
 
 test('what it writes, it reads', async () => {
-  expect(await entriesOf(tarOf())).toEqual(files.map(([path, text]) => [path, text.length]));
+  expect(await readTarEntries(createTar())).toEqual(
+    tarFiles.map(([path, text]) => [path, text.length]),
+  );
 });
 
-const tar = spawnSync('tar', ['--version']).status === 0 ? test : test.skip;
-tar('the program tar lists and unpacks what it writes', async () => {
+const testWithTar = spawnSync('tar', ['--version']).status === 0 ? test : test.skip;
+testWithTar('the program tar lists and unpacks what it writes', async () => {
   const path = join(folder, 'written.tar');
-  await writeFile(path, tarOf());
+  await writeFile(path, createTar());
   const tarListing = spawnSync('tar', ['-tf', path], { encoding: 'utf8' });
-  expect([tarListing.status, tarListing.stdout.split('\n').slice(0, -1)]).toEqual([0, files.map(([path]) => path)]); // prettier-ignore
+  expect([tarListing.status, tarListing.stdout.split('\n').slice(0, -1)]).toEqual([0, tarFiles.map(([path]) => path)]); // prettier-ignore
   expect(spawnSync('tar', ['-xf', path, '-C', folder]).status).toBe(0);
-  for (const [name, text] of files) expect(await readFile(join(folder, name), 'utf8')).toBe(text);
+  for (const [name, text] of tarFiles)
+    expect(await readFile(join(folder, name), 'utf8')).toBe(text);
 });
 
-tar('it reads what the program tar writes, in both formats', async () => {
-  for (const [name, text] of files.slice(1)) await writeFile(join(folder, name), text);
-  const names = files.slice(1).map(([name]) => name);
+testWithTar('it reads what the program tar writes, in both formats', async () => {
+  for (const [name, text] of tarFiles.slice(1)) await writeFile(join(folder, name), text);
+  const names = tarFiles.slice(1).map(([name]) => name);
   for (const format of ['ustar', 'pax']) {
     const path = join(folder, `${format}.tar`);
     expect(spawnSync('tar', [`--format=${format}`, '-cf', path, '-C', folder, ...names]).status).toBe(0); // prettier-ignore
-    expect(await entriesOf(await readFile(path))).toEqual(files.slice(1).map(([name, text]) => [name, text.length])); // prettier-ignore
+    expect(await readTarEntries(await readFile(path))).toEqual(tarFiles.slice(1).map(([name, text]) => [name, text.length])); // prettier-ignore
   }
 });
 
-tar(
+testWithTar(
   'a file of more than 8 GiB has its size in a pax header, for it and for the program tar',
   async () => {
     const bytes = 9 * 1024 ** 3 + 5;
     const head = Buffer.from(tarHeader('huge.parquet', bytes, 0));
-    const { value } = await tarEntries(inPieces(head), 'huge.tar').next();
+    const { value } = await tarEntries(splitIntoPieces(head), 'huge.tar').next();
     expect(value).toMatchObject({ path: 'huge.parquet', bytes });
     const tarListing = spawnSync('tar', ['-tvf', '-'], { input: head, encoding: 'utf8' });
     expect(tarListing.stdout).toContain(` ${bytes} `);
@@ -83,16 +89,16 @@ tar(
 
 describe('a damaged file', () => {
   test('that ends early, or in a header, is refused', async () => {
-    const bytes = tarOf();
-    const end = bytes.length - tarEnd.length;
+    const bytes = createTar();
+    const end = bytes.length - tarEndBlocks.length;
     for (const length of [0, 100, 512, 700, end])
-      await expect(entriesOf(bytes.subarray(0, length))).rejects.toThrow('ends early');
+      await expect(readTarEntries(bytes.subarray(0, length))).rejects.toThrow('ends early');
   });
 
   test.each([0, 3, 130, 148, 156])('with another byte %s of a header is refused', async (at) => {
-    const bytes = tarOf();
+    const bytes = createTar();
     bytes[at]! ^= 1;
-    await expect(entriesOf(bytes)).rejects.toThrow('damaged header');
+    await expect(readTarEntries(bytes)).rejects.toThrow('damaged header');
   });
 });
 

@@ -7,16 +7,16 @@ import { openDataFolder, removeFile } from '../../../engine/core/files.js';
 import { unpackArchive, writeArchive } from '../../../engine/store/archive.js';
 import { openStore } from '../../../engine/store/open.js';
 import type { Snapshot, Store, VacuumPlan } from '../../../engine/store/store.js';
-import { random } from '../../random.js';
+import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
-import { Numbers } from './numbers.js';
+import { NumbersDataset } from './numbers.js';
 
-const rounds = Number(process.env['STRANDLAKE_CASES'] ?? 4);
-const noNeeds = { since: undefined, versions: [] };
+const roundCount = Number(process.env['STRANDLAKE_CASES'] ?? 4);
+const noVacuumNeeds = { since: undefined, versions: [] };
 
 let root: string;
 let folder: DataFolder;
-let clock = 1_000_000;
+let clockMs = 1_000_000;
 beforeAll(async () => {
   root = await realpath(await mkdtemp(join(tmpdir(), 'strandlake-vacuum-')));
   folder = await openDataFolder(root);
@@ -24,55 +24,55 @@ beforeAll(async () => {
 afterAll(() => rm(root, { recursive: true }));
 
 const newStore = (keepVersionsMs: number, pinMs: number): Store =>
-  openStore(folder, { checkEveryMs: 0, keepVersionsMs, pinMs, now: () => clock });
+  openStore(folder, { checkEveryMs: 0, keepVersionsMs, pinMs, now: () => clockMs });
 
-async function filesOf(id: number): Promise<readonly string[]> {
+async function datasetFilesOf(id: number): Promise<readonly string[]> {
   const names = await readdir(folder.dataset(id));
   return names.filter((name) => name.endsWith('.parquet')).toSorted();
 }
 
-/** The properties by which the segments of two versions differ. */
-function segmentKeys({ segments }: Pick<Snapshot, 'segments'>): unknown {
+/** Returns the properties in which the segments of two versions may differ. */
+function segmentProperties({ segments }: Pick<Snapshot, 'segments'>): unknown {
   return segments.map(({ path, rows, deletion }) => [path, rows, deletion?.encoded]);
 }
 
-/** Removes the files of a plan, as the job does. */
-async function removeAll(id: number, { files }: VacuumPlan): Promise<void> {
+/** Removes the files of a plan, as the vacuum job does. */
+async function removePlannedFiles(id: number, { files }: VacuumPlan): Promise<void> {
   for (const { path } of files) await removeFile(folder.datasetFile(id, path));
 }
 
 test(`the files that stay are those of the versions within the window and of those in use (STRANDLAKE_SEED=${seed})`, async () => {
   let vacuums = 0;
   let goneFiles = 0;
-  for (let round = 0; round < rounds; round++) {
-    const next = random(seed + round);
+  for (let round = 0; round < roundCount; round++) {
+    const next = seededRandom(seed + round);
     const belowCount = (count: number): number => Math.floor(next() * count);
     const id = 1_000 + round;
     const [keepMs, pinMs] = [belowCount(3) * 40, 15];
     let store = newStore(keepMs, pinMs);
-    const numbers = new Numbers(folder, store, id, next);
-    /** For each version, when it was last the newest, and when it was last used. */
+    const numbers = new NumbersDataset(folder, store, id, next);
+    /** For each version, the time when it was last the newest version; `usedAt` has the time when it was last used. */
     const pinnedUntil: number[] = [];
     const usedAt = new Map<number, number>();
     for (let step = 0; step < 40; step++) {
       const before = numbers.versions.length;
-      clock += 1 + belowCount(20);
-      await numbers.change();
-      if (numbers.versions.length > before && before > 0) pinnedUntil[before - 1] = clock;
-      clock += 1 + belowCount(20);
+      clockMs += 1 + belowCount(20);
+      await numbers.changeRandomly();
+      if (numbers.versions.length > before && before > 0) pinnedUntil[before - 1] = clockMs;
+      clockMs += 1 + belowCount(20);
       if (next() < 0.3) {
         const version = belowCount(numbers.versions.length);
         const { segments } = numbers.versions[version]!.snapshot;
-        const filesPresent = await filesOf(id);
+        const filesPresent = await datasetFilesOf(id);
         const isWhole = segments.every(({ path }) => filesPresent.includes(path));
         const read = store.snapshot(id, version);
         if (isWhole) {
-          expect([round, step, segmentKeys(await read)]).toEqual([
+          expect([round, step, segmentProperties(await read)]).toEqual([
             round,
             step,
-            segmentKeys({ segments }),
+            segmentProperties({ segments }),
           ]);
-          usedAt.set(version, clock);
+          usedAt.set(version, clockMs);
         } else {
           await expect(read).rejects.toMatchObject({ code: 'invalid', message: expect.stringContaining('cannot be read any more') }); // prettier-ignore
           goneFiles++;
@@ -81,30 +81,32 @@ test(`the files that stay are those of the versions within the window and of tho
       if (next() < 0.7) continue;
       const last = numbers.versions.length - 1;
       const chosenVersion = next() < 0.3 ? belowCount(last + 1) : undefined;
-      const sinceTime = next() < 0.3 ? clock - belowCount(60) : undefined;
-      const windowBegins = Math.min(clock - keepMs, (sinceTime ?? Infinity) - 1);
+      const sinceTime = next() < 0.3 ? clockMs - belowCount(60) : undefined;
+      const windowBegins = Math.min(clockMs - keepMs, (sinceTime ?? Infinity) - 1);
       const neededVersions = numbers.versions.filter(
         (_, version) =>
           version === last ||
           (pinnedUntil[version] ?? Infinity) > windowBegins ||
           version === chosenVersion ||
-          clock - (usedAt.get(version) ?? -Infinity) <= pinMs,
+          clockMs - (usedAt.get(version) ?? -Infinity) <= pinMs,
       );
       const paths = new Set(
         neededVersions.flatMap(({ snapshot }) => snapshot.segments.map((one) => one.path)),
       );
-      const filesPresent = await filesOf(id);
+      const filesPresent = await datasetFilesOf(id);
       const plan = await store.beginVacuum(id, { since: sinceTime, versions: chosenVersion === undefined ? [] : [chosenVersion] }); // prettier-ignore
-      if (plan !== undefined) await removeAll(id, plan);
+      if (plan !== undefined) await removePlannedFiles(id, plan);
       const endedVacuum = await store.endVacuum(id);
       expect(endedVacuum !== undefined).toBe(plan !== undefined);
       const filesLeft = filesPresent.filter((path) => paths.has(path));
-      expect([round, step, await filesOf(id)]).toEqual([round, step, filesLeft]);
+      expect([round, step, await datasetFilesOf(id)]).toEqual([round, step, filesLeft]);
       if (plan !== undefined) vacuums++;
       const current = await newStore(keepMs, pinMs).snapshot(id);
-      for (let one = last; one < current.version; one++) pinnedUntil[one] = clock;
-      numbers.noteSame(current);
-      expect(segmentKeys(current)).toEqual(segmentKeys(numbers.versions[last]!.snapshot));
+      for (let one = last; one < current.version; one++) pinnedUntil[one] = clockMs;
+      numbers.noteUnchangedVersions(current);
+      expect(segmentProperties(current)).toEqual(
+        segmentProperties(numbers.versions[last]!.snapshot),
+      );
       expect(await store.verify(id)).toEqual([]);
       if (next() < 0.2) [store] = [newStore(keepMs, pinMs), usedAt.clear()] as const;
     }
@@ -113,13 +115,13 @@ test(`the files that stay are those of the versions within the window and of tho
 });
 
 test('a vacuum that was stopped is taken up again, also by another process', async () => {
-  const [id, next] = [2_000, random(7)];
+  const [id, next] = [2_000, seededRandom(7)];
   const store = newStore(0, 0);
-  const numbers = new Numbers(folder, store, id, next);
-  while (numbers.versions.length < 20) await numbers.change();
-  clock += 10;
+  const numbers = new NumbersDataset(folder, store, id, next);
+  while (numbers.versions.length < 20) await numbers.changeRandomly();
+  clockMs += 10;
   expect(await store.isVacuumDue(id)).toBe(true);
-  const plan = (await store.beginVacuum(id, noNeeds))!;
+  const plan = (await store.beginVacuum(id, noVacuumNeeds))!;
   const { version } = plan;
   await removeFile(folder.datasetFile(id, plan.files[0]!.path));
   await expect(store.endVacuum(id)).rejects.toThrow('is still there after a vacuum');
@@ -127,23 +129,23 @@ test('a vacuum that was stopped is taken up again, also by another process', asy
   expect(await reopenedStore.verify(id)).toEqual([]);
   expect(await reopenedStore.sweep(() => Promise.resolve(version))).toEqual({ removed: [], quarantined: [] }); // prettier-ignore
   expect(await reopenedStore.isVacuumDue(id)).toBe(true);
-  expect((await reopenedStore.beginVacuum(id, noNeeds))!).toEqual(plan);
-  await removeAll(id, plan);
+  expect((await reopenedStore.beginVacuum(id, noVacuumNeeds))!).toEqual(plan);
+  await removePlannedFiles(id, plan);
   expect(await reopenedStore.endVacuum(id)).toBe(version + 1);
   expect([await reopenedStore.endVacuum(id), await reopenedStore.isVacuumDue(id)]).toEqual([
     undefined,
     false,
   ]);
-  expect(await filesOf(id)).toEqual((await reopenedStore.snapshot(id)).segments.map(({ path }) => path).toSorted()); // prettier-ignore
+  expect(await datasetFilesOf(id)).toEqual((await reopenedStore.snapshot(id)).segments.map(({ path }) => path).toSorted()); // prettier-ignore
 });
 
 test('a version is read from the merge that followed, if only merges did', async () => {
-  const [id, next] = [3_000, random(9)];
+  const [id, next] = [3_000, seededRandom(9)];
   const store = newStore(0, 0);
-  const numbers = new Numbers(folder, store, id, next);
-  while (numbers.versions.length < 30) await numbers.change();
-  clock += 10;
-  await removeAll(id, (await store.beginVacuum(id, noNeeds))!);
+  const numbers = new NumbersDataset(folder, store, id, next);
+  while (numbers.versions.length < 30) await numbers.changeRandomly();
+  clockMs += 10;
+  await removePlannedFiles(id, (await store.beginVacuum(id, noVacuumNeeds))!);
   const endedVacuum = (await store.endVacuum(id))!;
   for (const [version, { live }] of numbers.versions.entries()) {
     const found = await store.readableVersion(id, version);
@@ -160,14 +162,14 @@ test('a version is read from the merge that followed, if only merges did', async
 test('schema files that no version in use has go, and come back with a version that is read again', async () => {
   const id = 4_000;
   const store = newStore(0, 0);
-  const numbers = new Numbers(folder, store, id, random(3));
-  while (numbers.versions.length < 20) await numbers.change();
+  const numbers = new NumbersDataset(folder, store, id, seededRandom(3));
+  while (numbers.versions.length < 20) await numbers.changeRandomly();
   const otherSchema = folder.datasetFile(id, `_schema/${'0'.repeat(32)}.parquet`);
   await writeFile(otherSchema, 'old');
-  clock += 10;
-  const plan = (await store.beginVacuum(id, noNeeds))!;
+  clockMs += 10;
+  const plan = (await store.beginVacuum(id, noVacuumNeeds))!;
   expect(plan.files.at(-1)).toEqual({ path: `_schema/${'0'.repeat(32)}.parquet`, bytes: 3 });
-  await removeAll(id, plan);
+  await removePlannedFiles(id, plan);
   await store.endVacuum(id);
   expect((await readdir(folder.datasetFile(id, '_schema'))).length).toBe(1);
 });
@@ -175,11 +177,11 @@ test('schema files that no version in use has go, and come back with a version t
 test('an archive after a vacuum has the files that are left, and the same dataset comes back', async () => {
   const id = 5_000;
   const store = newStore(0, 0);
-  const numbers = new Numbers(folder, store, id, random(11));
-  while (numbers.versions.length < 20) await numbers.change();
-  clock += 10;
-  const plan = (await store.beginVacuum(id, noNeeds))!;
-  // the other removals are abandoned, too
+  const numbers = new NumbersDataset(folder, store, id, seededRandom(11));
+  while (numbers.versions.length < 20) await numbers.changeRandomly();
+  clockMs += 10;
+  const plan = (await store.beginVacuum(id, noVacuumNeeds))!;
+  // Only one file of the plan is removed, as if the vacuum had been killed.
   await removeFile(folder.datasetFile(id, plan.files[0]!.path));
   const archive = join(root, 'archive.tar.zst');
   const { version } = await writeArchive(folder, id, archive);

@@ -5,44 +5,44 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Column, Columns, Value } from '../../../engine/core/types.js';
 import { deletionVector } from '../../../engine/store/deletion-vector.js';
-import { deltaStats, leafStatsOf } from '../../../engine/store/delta-stats.js';
+import { deltaStats, parseLeafStats } from '../../../engine/store/delta-stats.js';
 import { mergeSegments } from '../../../engine/store/merge.js';
 import type { LeafStats, Segment } from '../../../engine/store/store.js';
 import { segmentProblems } from '../../../engine/store/verify-segment.js';
 import { seed } from '../../seed.js';
-import { batchOf, random, randomColumns, randomStyle, randomValue } from './random.js';
+import { batchOf, random, randomColumns, randomDistribution, randomValue } from './random.js';
 import { writeSegment } from './write-segment.js';
-import { checkBuffers } from '../../buffers.js';
+import { checkBuffersReleased } from '../../buffers.js';
 
 let folder: string;
 beforeAll(async () => {
   folder = await realpath(await mkdtemp(join(tmpdir(), 'strandlake-segment-')));
 });
 afterAll(() => rm(folder, { recursive: true }));
-checkBuffers();
+checkBuffersReleased();
 
 interface WrittenSegment {
   readonly file: string;
   readonly segment: Segment;
 }
 
-let files = 0;
+let fileCount = 0;
 async function writeRecords(
   columns: Columns,
   values: readonly (readonly Value[])[],
 ): Promise<WrittenSegment> {
-  const file = join(folder, `${files++}.parquet`);
+  const file = join(folder, `${fileCount++}.parquet`);
   const rows = values[0]!.length;
   const data = batchOf(columns, values, rows, 1n);
-  return { file, segment: asLogged(await writeSegment({ columns, data, rows }, file)) };
+  return { file, segment: segmentAsLogged(await writeSegment({ columns, data, rows }, file)) };
 }
 
-/** The segment as the log describes it. */
-function asLogged(segment: Segment): Segment {
-  return { ...segment, ...leafStatsOf(deltaStats(segment), segment.columns) };
+/** Returns a segment as the log describes it. */
+function segmentAsLogged(segment: Segment): Segment {
+  return { ...segment, ...parseLeafStats(deltaStats(segment), segment.columns) };
 }
 
-const column = (name: string, type: Column['type'], more: Partial<Column> = {}): Column => ({
+const columnOf = (name: string, type: Column['type'], more: Partial<Column> = {}): Column => ({
   name,
   physical: name,
   type,
@@ -58,7 +58,7 @@ test(`random segments, and those merged from them, have no problems (STRANDLAKE_
     for (let i = 0; i < 2; i++) {
       const rows = 1 + Math.floor(next() * 300);
       const values = columns.map((one) => {
-        const style = randomStyle(next);
+        const style = randomDistribution(next);
         return Array.from({ length: rows }, (_, row) => randomValue(next, one, style, row));
       });
       const { file, segment } = await writeRecords(columns, values);
@@ -67,23 +67,26 @@ test(`random segments, and those merged from them, have no problems (STRANDLAKE_
       sources.push({ file, segment: { ...segment, deletion } });
       expect([round, await segmentProblems(file, sources[i]!.segment)]).toEqual([round, []]);
     }
-    const file = join(folder, `${files++}.parquet`);
+    const file = join(folder, `${fileCount++}.parquet`);
     const mergedSegment = await mergeSegments(sources, columns, file, next() < 0.5);
-    expect([round, await segmentProblems(file, asLogged(mergedSegment))]).toEqual([round, []]);
+    expect([round, await segmentProblems(file, segmentAsLogged(mergedSegment))]).toEqual([
+      round,
+      [],
+    ]);
   }
 });
 
 describe('of a segment with every kind of column', () => {
   const columns: Columns = [
-    column('i', 'integer'),
-    column('l', 'long'),
-    column('f', 'float'),
-    column('d', 'double'),
-    column('s', 'string'),
-    column('t', 'date'),
-    column('b', 'boolean'),
-    column('list', 'string', { isList: true }),
-    column('o', 'object', { children: [column('in', 'long', { isList: true }), column('s', 'string')] }), // prettier-ignore
+    columnOf('i', 'integer'),
+    columnOf('l', 'long'),
+    columnOf('f', 'float'),
+    columnOf('d', 'double'),
+    columnOf('s', 'string'),
+    columnOf('t', 'date'),
+    columnOf('b', 'boolean'),
+    columnOf('list', 'string', { isList: true }),
+    columnOf('o', 'object', { children: [columnOf('in', 'long', { isList: true }), columnOf('s', 'string')] }), // prettier-ignore
   ];
   const longText = 'x'.repeat(40);
   const values: readonly (readonly Value[])[] = [
@@ -141,7 +144,7 @@ describe('of a segment with every kind of column', () => {
   });
 
   test('NaN is outside any bounds', async () => {
-    const { file, segment } = await writeRecords([column('d', 'double')], [[1, NaN]]);
+    const { file, segment } = await writeRecords([columnOf('d', 'double')], [[1, NaN]]);
     expect(await segmentProblems(file, segment)).toEqual([]);
     const stats = { ...segment.stats, d: { nulls: 0, min: 0, max: 2 } };
     expect(await segmentProblems(file, { ...segment, stats })).toEqual([expect.stringContaining('column d outside')]); // prettier-ignore
@@ -154,7 +157,7 @@ describe('of a segment with every kind of column', () => {
     ['other checksums of blocks', () => ({ blockChecksums: 'AAAAAA==' }), /^does not match the checksums of its blocks$/],
     ['deleted rows beyond the end', () => ({ deletion: deletionVector(Int32Array.of(1, 4)) }), /deletes row 4$/],
     ['deleted rows that cannot be decoded', () => ({ deletion: { encoded: '0000000000', bytes: 8, rows: 1 } }), /deletion vector/],
-    ['columns of other types', () => ({ columns: [column('i', 'string'), ...columns.slice(1)] }), /column i that cannot be read/],
+    ['columns of other types', () => ({ columns: [columnOf('i', 'string'), ...columns.slice(1)] }), /column i that cannot be read/],
     ['columns in another order', () => ({ columns: columns.toReversed() }), /another column is in its place/],
   ])('%s in the log is named', async (_, change, expected) => {
     const { file, segment } = await writeRecords(columns, values);
@@ -163,7 +166,7 @@ describe('of a segment with every kind of column', () => {
   }); // prettier-ignore
 
   test('there are at most eleven, the last of which counts the others', async () => {
-    const manyColumns = Array.from({ length: 30 }, (_, i) => column(`c${i}`, 'long'));
+    const manyColumns = Array.from({ length: 30 }, (_, i) => columnOf(`c${i}`, 'long'));
     const { file, segment } = await writeRecords(manyColumns, manyColumns.map(() => [1n])); // prettier-ignore
     const stats = Object.fromEntries(Object.keys(segment.stats).map((key) => [key, { nulls: 1 }]));
     const problems = await segmentProblems(file, { ...segment, stats });

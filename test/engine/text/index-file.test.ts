@@ -9,18 +9,24 @@ import { ColumnReader } from '../../../engine/text/column-reader.js';
 import { foldTerm } from '../../../engine/text/fold.js';
 import { ColumnMatcher } from '../../../engine/text/column-matcher.js';
 import { tokenize } from '../../../engine/text/tokenizer.js';
-import { random } from '../../random.js';
-import { column, listOf, openBench, type Bench, type Dataset } from '../query/dataset.js';
-import { pick, randomText } from './random-strings.js';
+import { seededRandom } from '../../random.js';
+import {
+  column,
+  listColumn,
+  openEngineFixture,
+  type EngineFixture,
+  type TestDataset,
+} from '../query/dataset.js';
+import { pickRandom, randomText } from './random-strings.js';
 import { seed } from '../../seed.js';
 
-let bench: Bench;
+let engineFixture: EngineFixture;
 beforeAll(async () => {
-  bench = await openBench(0);
+  engineFixture = await openEngineFixture(0);
 });
-afterAll(() => bench.close());
+afterAll(() => engineFixture.close());
 
-function matcherOf({ snapshot }: Dataset): ColumnMatcher {
+function columnMatcherOf({ snapshot }: TestDataset): ColumnMatcher {
   const index = new SegmentFile({ path: snapshot.files[1]! }).textIndex!;
   const location = index.columns.get(indexedName(['t']))!;
   return new ColumnMatcher(new ColumnReader(index, location, new Map()));
@@ -31,11 +37,11 @@ describe(`the index of a segment (STRANDLAKE_SEED=${seed})`, () => {
     ['texts of their own', 0],
     ['shared texts', 30],
   ])('tells of every word where it is and how often: %s', async (_, shared) => {
-    const nextRandom = random(seed + shared);
+    const nextRandom = seededRandom(seed + shared);
     const someTexts = Array.from({ length: shared }, () => randomText(nextRandom));
-    const texts = Array.from({ length: shared ? 1500 : 300 }, () => (shared ? pick(nextRandom, someTexts) : randomText(nextRandom))); // prettier-ignore
-    const dataset = await bench.dataset([column('t', 'text')], [texts.map((t) => ({ t }))]);
-    const matcher = matcherOf(dataset);
+    const texts = Array.from({ length: shared ? 1500 : 300 }, () => (shared ? pickRandom(nextRandom, someTexts) : randomText(nextRandom))); // prettier-ignore
+    const dataset = await engineFixture.dataset([column('t', 'text')], [texts.map((t) => ({ t }))]);
+    const matcher = columnMatcherOf(dataset);
     const { column: reader } = matcher;
     const foldedTexts = texts.map((text) =>
       tokenize(text ?? '').map((word) => Buffer.from(foldTerm(word)).toString()),
@@ -52,7 +58,7 @@ describe(`the index of a segment (STRANDLAKE_SEED=${seed})`, () => {
       const expectedRows = foldedTexts.flatMap((text, row) => (text.includes(word) ? [row] : []));
       const phraseHits = matcher.hits(phrase);
       expect([word, ...reader.rowsOf(phraseHits.texts)]).toEqual([word, ...expectedRows]);
-      expect(matcher.rowsWith(phrase)).toBe(expectedRows.length);
+      expect(matcher.countRowsWithPhrase(phrase)).toBe(expectedRows.length);
       for (const [i, text] of phraseHits.texts.entries()) {
         const [row] = reader.rowsOf(Uint32Array.of(text));
         expect(phraseHits.times[i]).toBe(
@@ -67,15 +73,18 @@ describe(`the index of a segment (STRANDLAKE_SEED=${seed})`, () => {
     ['lists of texts of their own', 0],
     ['lists of shared texts', 30],
   ])('tells of every word in which rows it is and how often: %s', async (_, shared) => {
-    const nextRandom = random(seed + shared + 1);
+    const nextRandom = seededRandom(seed + shared + 1);
     const someTexts = Array.from({ length: shared }, () => randomText(nextRandom));
-    const text = () => (shared ? pick(nextRandom, someTexts) : randomText(nextRandom));
+    const text = () => (shared ? pickRandom(nextRandom, someTexts) : randomText(nextRandom));
     const belowLimit = (limit: number): number => Math.floor(nextRandom() * limit);
     const lists = Array.from({ length: shared ? 700 : 200 }, () =>
       belowLimit(6) === 0 ? null : Array.from({ length: belowLimit(4) }, text),
     );
-    const dataset = await bench.dataset([listOf(column('t', 'text'))], [lists.map((t) => ({ t }))]);
-    const matcher = matcherOf(dataset);
+    const dataset = await engineFixture.dataset(
+      [listColumn(column('t', 'text'))],
+      [lists.map((t) => ({ t }))],
+    );
+    const matcher = columnMatcherOf(dataset);
     const { column: reader } = matcher;
     const foldedLists = lists.map((list) =>
       (list ?? []).map((value) =>
@@ -99,20 +108,20 @@ describe(`the index of a segment (STRANDLAKE_SEED=${seed})`, () => {
       const expectedRows = rowsWith((value) => value.includes(word));
       const termHits = matcher.hits({ terms: [term] });
       expect([word, ...termHits.texts]).toEqual([word, ...expectedRows]);
-      expect(matcher.rowsWith({ terms: [term] })).toBe(expectedRows.length);
+      expect(matcher.countRowsWithPhrase({ terms: [term] })).toBe(expectedRows.length);
       const occurrenceLists = expectedRows.map((row) =>
         foldedLists[row]!.flat().filter((other) => other === word),
       );
       expect([...termHits.times]).toEqual(occurrenceLists.map(({ length }) => length));
-      // Two words have to be in one value.
+      // The phrase consists of two words that must be in one value.
       const otherWord = words[(i * 7) % words.length]!;
       const terms = [term, Buffer.from(otherWord)];
-      expect([...matcher.texts({ kind: 'terms', terms })]).toEqual(
+      expect([...matcher.matchingTexts({ kind: 'terms', terms })]).toEqual(
         rowsWith((value) => value.includes(word) && value.includes(otherWord)),
       );
       const isPhrase = (value: readonly string[]): boolean =>
         value.some((first, at) => first === word && value[at + 1] === otherWord);
-      expect([...matcher.texts({ kind: 'phrase', terms })]).toEqual(rowsWith(isPhrase));
+      expect([...matcher.matchingTexts({ kind: 'phrase', terms })]).toEqual(rowsWith(isPhrase));
       const isCrossed = foldedLists.some((values) => {
         const filledLists = values.filter(({ length }) => length > 0);
         return filledLists.some(
@@ -128,7 +137,7 @@ describe(`the index of a segment (STRANDLAKE_SEED=${seed})`, () => {
   });
 
   test('has the lists that fit into a tenth of the file, the smallest first, and all texts that are no lists', async () => {
-    const nextRandom = random(seed + 2);
+    const nextRandom = seededRandom(seed + 2);
     const word = (): string => Math.floor(nextRandom() * 26 ** 6).toString(36);
     const text = (): string => Array.from({ length: 6 }, word).join(' ');
     const rows = Array.from({ length: 30_000 }, (_, i) => ({
@@ -136,8 +145,8 @@ describe(`the index of a segment (STRANDLAKE_SEED=${seed})`, () => {
       small: [`breast ${i % 5}`, 'cancer'],
       t: text(),
     }));
-    const columns = [listOf(column('large', 'text')), listOf(column('small', 'text')), column('t', 'text')]; // prettier-ignore
-    const { snapshot, fields } = await bench.dataset(columns, [rows]);
+    const columns = [listColumn(column('large', 'text')), listColumn(column('small', 'text')), column('t', 'text')]; // prettier-ignore
+    const { snapshot, fields } = await engineFixture.dataset(columns, [rows]);
     const path = snapshot.files[1]!;
     const index = new SegmentFile({ path }).textIndex!;
     expect([...index.columns.keys()]).toEqual(['small', 't'].map((name) => indexedName([name])));
@@ -146,7 +155,7 @@ describe(`the index of a segment (STRANDLAKE_SEED=${seed})`, () => {
     expect(bytes).toBeLessThan(readFileSync(path).length / 10);
     const total = async (field: 'large' | 'small' | 't', wanted: string): Promise<number> => {
       const request = parseQuery({ filters: [[`${field}__contains`, wanted]] }, fields);
-      return (await runQuery(bench.engine, snapshot, fields, request)).total;
+      return (await runQuery(engineFixture.engine, snapshot, fields, request)).total;
     };
     const [wanted = ''] = rows[20_000]!.large[0]!.split(' ');
     const having = rows.filter(({ large: [value] }) => value!.split(' ').includes(wanted));
@@ -156,10 +165,16 @@ describe(`the index of a segment (STRANDLAKE_SEED=${seed})`, () => {
   });
 
   test('is made for texts alone, and no reader of Parquet sees it', async () => {
-    const stringDataset = await bench.dataset([column('t', 'string')], [[{ t: 'breast cancer' }]]);
+    const stringDataset = await engineFixture.dataset(
+      [column('t', 'string')],
+      [[{ t: 'breast cancer' }]],
+    );
     const path = stringDataset.snapshot.files[1]!;
     expect(new SegmentFile({ path }).textIndex).toBeUndefined();
-    const textDataset = await bench.dataset([column('t', 'text')], [[{ t: 'breast cancer' }]]);
+    const textDataset = await engineFixture.dataset(
+      [column('t', 'text')],
+      [[{ t: 'breast cancer' }]],
+    );
     const bytes = readFileSync(textDataset.snapshot.files[1]!);
     expect(bytes.length).toBeGreaterThan(readFileSync(path).length);
     const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length);
@@ -168,10 +183,10 @@ describe(`the index of a segment (STRANDLAKE_SEED=${seed})`, () => {
 
   test.each([
     ['of a text', column('t', 'text'), (text: string) => text],
-    ['of a list', listOf(column('t', 'text')), (text: string) => [text, 'breast', text]],
+    ['of a list', listColumn(column('t', 'text')), (text: string) => [text, 'breast', text]],
   ])('that is not what was written, is told and never answers: %s', async (_, of, valueOf) => {
     const rows = Array.from({ length: 50 }, (__, i) => ({ t: valueOf(`word${i} cancer`) }));
-    const wholeDataset = await bench.dataset([of], [rows]);
+    const wholeDataset = await engineFixture.dataset([of], [rows]);
     const path = wholeDataset.snapshot.files[1]!;
     const bytes = readFileSync(path);
     const footer = bytes.length - 8 - bytes.readUInt32LE(bytes.length - 8);
@@ -183,13 +198,18 @@ describe(`the index of a segment (STRANDLAKE_SEED=${seed})`, () => {
       changedBytes[at]! ^= 0xff;
       const files = [wholeDataset.snapshot.files[0]!, path.replace('.parquet', `-${at}.parquet`)];
       writeFileSync(files[1]!, changedBytes);
-      // The checksums find every change (block-checksums.ts); this is what happens to one that gets past them.
+      // Block checksums (block-checksums.ts) detect every change, so they are removed to test what a change does that they miss.
       const segments = wholeDataset.snapshot.segments.map((segment) => ({
         ...segment,
         blockChecksums: undefined,
       }));
       const changedSnapshot = { ...wholeDataset.snapshot, datasetId: at, files, segments };
-      const pendingQuery = runQuery(bench.engine, changedSnapshot, wholeDataset.fields, request);
+      const pendingQuery = runQuery(
+        engineFixture.engine,
+        changedSnapshot,
+        wholeDataset.fields,
+        request,
+      );
       const outcome = await pendingQuery.then(
         ({ total }) => total,
         (error: { code?: string }) => error.code ?? String(error),

@@ -1,7 +1,7 @@
 import type { Random } from '../../random.js';
 
-/** Words with letters that fold in unusual ways, alone and in pairs of cases. */
-const oddWords = [
+/** Words with letters that have unusual case foldings, alone and in pairs that differ in letter case. */
+const unusualWords = [
   'ß', 'ẞ', 'SS', 'İ', 'i̇', 'ı', 'I', 'K', 'k', 'ſ', 'S', 'Σ', 'ς', 'σ', 'Å', 'å', 'Ⱥ', 'ⱥ', 'é', 'e\u0301', 'É', '\u0301',
   'ǅ', 'Ǆ', 'ǆ', 'Ω', 'ω', 'Ꭰ', 'ꭰ', '漢字', '日本語', '𐐀', '𐐨', '𝒜', 'ﬁ', 'x_y', 'IL-2', '1q21.1', 'p.Val600Glu',
 ]; // prettier-ignore
@@ -18,7 +18,7 @@ const plainWords = [
   'b',
   'type',
 ];
-const signs = [
+const separators = [
   ' ',
   ' ',
   ' ',
@@ -40,33 +40,33 @@ const signs = [
   '\\',
 ];
 
-/** A text of words and signs; now and then null, empty, or nothing but signs. */
+/** Returns a random text of words and punctuation; sometimes null, empty, or only punctuation. */
 export function randomText(random: Random): string | null {
   const kind = randomBelow(random, 20);
   if (kind === 0) return null;
   if (kind === 1) return '';
-  if (kind === 2) return pick(random, signs);
+  if (kind === 2) return pickRandom(random, separators);
   const words = 1 + randomBelow(random, kind === 3 ? 80 : 8);
   let text = '';
-  for (let i = 0; i < words; i++) text += randomWord(random) + pick(random, signs);
+  for (let i = 0; i < words; i++) text += randomWord(random) + pickRandom(random, separators);
   return text;
 }
 
-/** A word as it may occur in a text or a search. */
+/** Returns a random word, as it may occur in a text or in a search. */
 export function randomWord(random: Random): string {
   const kind = randomBelow(random, 10);
-  if (kind < 3) return pick(random, oddWords);
-  if (kind < 4) return pick(random, oddWords) + pick(random, oddWords);
+  if (kind < 3) return pickRandom(random, unusualWords);
+  if (kind < 4) return pickRandom(random, unusualWords) + pickRandom(random, unusualWords);
   if (kind < 5) return `w${randomBelow(random, 300)}`;
-  return pick(random, plainWords);
+  return pickRandom(random, plainWords);
 }
 
-/** A whole number from 0 up to (not including) `limit`. */
+/** Returns a random integer from 0 to (not including) `limit`. */
 export function randomBelow(random: Random, limit: number): number {
   return Math.floor(random() * limit);
 }
 
-/** A random element of a list. */
-export function pick<T>(random: Random, list: readonly T[]): T {
+/** Returns a random element of a list. */
+export function pickRandom<T>(random: Random, list: readonly T[]): T {
   return list[randomBelow(random, list.length)]!;
 }

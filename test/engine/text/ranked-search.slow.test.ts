@@ -11,9 +11,9 @@ import {
   type IndexSummary,
 } from '../../../engine/text/index-writer.js';
 import { tokenize } from '../../../engine/text/tokenizer.js';
-import { random, type Random } from '../../random.js';
-import { bytesOf, column, openBench, type Bench, type Dataset, type TestRow } from '../query/dataset.js'; // prettier-ignore
-import { randomBelow, pick, randomText, randomWord } from './random-strings.js';
+import { seededRandom, type Random } from '../../random.js';
+import { pageBytes, column, openEngineFixture, type EngineFixture, type TestDataset, type TestRow } from '../query/dataset.js'; // prettier-ignore
+import { randomBelow, pickRandom, randomText, randomWord } from './random-strings.js';
 import { seed } from '../../seed.js';
 
 const columns = [
@@ -23,41 +23,41 @@ const columns = [
   column('o', 'object', [column('n', 'integer'), column('t', 'text')]),
 ];
 
-let bench: Bench;
-let indexedDataset: Dataset;
-/** The same records in files of another writer, which makes no index. */
-let scannedDataset: Dataset;
+let engineFixture: EngineFixture;
+let indexedDataset: TestDataset;
+/** The same records in files of another Parquet writer, which writes no text index. */
+let scannedDataset: TestDataset;
 let records: readonly TestRow[];
 
 beforeAll(async () => {
-  bench = await openBench(0);
-  const nextRandom = random(seed);
+  engineFixture = await openEngineFixture(0);
+  const nextRandom = seededRandom(seed);
   const row = (text: string | null): TestRow => ({
     t: text,
     n: randomBelow(nextRandom, 4),
     s: randomWord(nextRandom),
-    o: pick(nextRandom, [null, { n: 1 }, { t: text }, { n: 2, t: text }]),
+    o: pickRandom(nextRandom, [null, { n: 1 }, { t: text }, { n: 2, t: text }]),
   });
   const shared = Array.from({ length: 40 }, () => randomText(nextRandom));
   const segments = [
     Array.from({ length: 300 }, () => row(randomText(nextRandom))),
-    Array.from({ length: 5000 }, () => row(pick(nextRandom, shared))),
+    Array.from({ length: 5000 }, () => row(pickRandom(nextRandom, shared))),
     [row(null)],
     Array.from({ length: 200 }, () => row(randomText(nextRandom))),
   ];
   records = segments.flat();
-  indexedDataset = await bench.dataset(columns, segments);
+  indexedDataset = await engineFixture.dataset(columns, segments);
   scannedDataset = withoutIndex(indexedDataset);
 });
-afterAll(() => bench.close());
+afterAll(() => engineFixture.close());
 
-/** The same records in files from which the text index is cut out. */
-function withoutIndex({ snapshot, fields }: Dataset): Dataset {
-  const home = join(bench.folder, 'datasets', '999');
+/** Returns a dataset of the same records, in files from which the text index has been removed. */
+function withoutIndex({ snapshot, fields }: TestDataset): TestDataset {
+  const home = join(engineFixture.folder, 'datasets', '999');
   mkdirSync(home);
   const files = snapshot.files.map((file, i) => {
     const path = join(home, `${i}.parquet`);
-    writeFileSync(path, cutIndex(readFileSync(file)));
+    writeFileSync(path, cutTextIndex(readFileSync(file)));
     return path;
   });
   const otherChecksums = { checksum: 'other', blockChecksums: undefined };
@@ -65,7 +65,7 @@ function withoutIndex({ snapshot, fields }: Dataset): Dataset {
   return { fields, snapshot: { ...snapshot, datasetId: 999, files, segments } };
 }
 
-function cutIndex(file: Buffer): Buffer {
+function cutTextIndex(file: Buffer): Buffer {
   const footer = file.length - 8 - file.readUInt32LE(file.length - 8);
   if (file.readUInt32LE(footer - 4) !== indexMagic) return file;
   const summary = footer - indexTailBytes - file.readUInt32LE(footer - indexTailBytes);
@@ -75,21 +75,24 @@ function cutIndex(file: Buffer): Buffer {
   return Buffer.concat([file.subarray(0, summary - bytes), file.subarray(footer)]);
 }
 
-type Body = Readonly<Record<string, unknown>>;
+type RequestBody = Readonly<Record<string, unknown>>;
 
-async function ask(body: Body, of: Dataset): Promise<{ ids: string[]; total: number }> {
+async function runRankedQuery(
+  body: RequestBody,
+  of: TestDataset,
+): Promise<{ ids: string[]; total: number }> {
   const request = parseQuery({ fields: ['_id'], ...body }, of.fields);
-  const { results, total } = await runQuery(bench.engine, of.snapshot, of.fields, request);
+  const { results, total } = await runQuery(engineFixture.engine, of.snapshot, of.fields, request);
   return { ids: (JSON.parse(results) as { _id: string }[]).map(({ _id }) => _id), total };
 }
 
-/** The results of all pages of a cursor. */
-async function walk(body: Body, of: Dataset, limit: number): Promise<string[]> {
+/** Returns the results on all pages that a cursor gives. */
+async function readAllPages(body: RequestBody, of: TestDataset, limit: number): Promise<string[]> {
   const ids: string[] = [];
   let at: { after: never; total: number | null; seen: number } | undefined = { after: null as never, total: null, seen: 0 }; // prettier-ignore
   while (at) {
     const request = { ...parseQuery({ fields: ['_id'], ...body, limit }, of.fields), cursor: at };
-    const page = await runQuery(bench.engine, of.snapshot, of.fields, request);
+    const page = await runQuery(engineFixture.engine, of.snapshot, of.fields, request);
     ids.push(...(JSON.parse(page.results) as { _id: string }[]).map(({ _id }) => _id));
     at = page.position
       ? { after: page.position as never, total: page.total, seen: ids.length }
@@ -98,14 +101,14 @@ async function walk(body: Body, of: Dataset, limit: number): Promise<string[]> {
   return ids;
 }
 
-/** The terms from which queries are built. */
+/** Returns a random quoted phrase of at most `most` words. */
 function quotedPhrase(random: Random, most: number): string {
   const list = Array.from({ length: 1 + randomBelow(random, most) }, () => randomWord(random));
   return list.join(' ').replaceAll(/[\\"]/g, '');
 }
 
-function randomBody(random: Random): Body {
-  const field = pick(random, ['t', 'o.t']);
+function randomBody(random: Random): RequestBody {
+  const field = pickRandom(random, ['t', 'o.t']);
   const phrase = (): string => `${field}:"${quotedPhrase(random, 3)}"`;
   switch (randomBelow(random, 7)) {
     case 0:
@@ -127,7 +130,7 @@ function randomBody(random: Random): Body {
 
 describe(`the index of terms (STRANDLAKE_SEED=${seed})`, () => {
   test('finds the records that a scan finds, in the same order', async () => {
-    const nextRandom = random(seed + 1);
+    const nextRandom = seededRandom(seed + 1);
     let found = 0;
     for (let i = 0; i < 150; i++) {
       const body = randomBody(nextRandom);
@@ -135,19 +138,27 @@ describe(`the index of terms (STRANDLAKE_SEED=${seed})`, () => {
         limit: randomBelow(nextRandom, 60),
         offset: randomBelow(nextRandom, 4) === 0 ? randomBelow(nextRandom, 200) : 0,
       };
-      const actualAnswer = { body, ...(await ask({ ...body, ...page }, indexedDataset)) };
-      expect(actualAnswer).toEqual({ body, ...(await ask({ ...body, ...page }, scannedDataset)) });
+      const actualAnswer = {
+        body,
+        ...(await runRankedQuery({ ...body, ...page }, indexedDataset)),
+      };
+      expect(actualAnswer).toEqual({
+        body,
+        ...(await runRankedQuery({ ...body, ...page }, scannedDataset)),
+      });
       found += actualAnswer.total > 0 ? 1 : 0;
     }
     expect(found).toBeGreaterThan(40);
   });
 
   test('is walked in pages that come to the whole, whatever their size', async () => {
-    const nextRandom = random(seed + 2);
+    const nextRandom = seededRandom(seed + 2);
     for (const body of [{ filters: [['t', 'cancer']] }, { query: 't:(Breast OR type OR ß)' }]) {
-      const wholeIds = (await ask({ ...body, limit: 10_000 }, indexedDataset)).ids;
+      const wholeIds = (await runRankedQuery({ ...body, limit: 10_000 }, indexedDataset)).ids;
       expect(wholeIds.length).toBeGreaterThan(0);
-      expect(await walk(body, indexedDataset, 50 + randomBelow(nextRandom, 900))).toEqual(wholeIds);
+      expect(await readAllPages(body, indexedDataset, 50 + randomBelow(nextRandom, 900))).toEqual(
+        wholeIds,
+      );
     }
   });
 
@@ -156,13 +167,13 @@ describe(`the index of terms (STRANDLAKE_SEED=${seed})`, () => {
       const askedBody = { filters: [['t', wanted]], fields: ['_id'], limit: 20 };
       const { snapshot, fields } = indexedDataset;
       const request = parseQuery(askedBody, fields);
-      const { ids, total } = await ask(askedBody, indexedDataset);
+      const { ids, total } = await runRankedQuery(askedBody, indexedDataset);
       expect(ids).toHaveLength(wanted === 'cancer' ? 20 : 0);
-      const text = await runPage(bench.engine, snapshot, fields, request, 'csv');
-      expect((await bytesOf(text.body)).toString().split('\r\n').slice(1, -1)).toEqual(ids);
-      const arrow = await runPage(bench.engine, snapshot, fields, request, 'arrow');
+      const text = await runPage(engineFixture.engine, snapshot, fields, request, 'csv');
+      expect((await pageBytes(text.body)).toString().split('\r\n').slice(1, -1)).toEqual(ids);
+      const arrow = await runPage(engineFixture.engine, snapshot, fields, request, 'arrow');
       expect(
-        [...(tableFromIPC(await bytesOf(arrow.body)).getChild('_id') ?? [])].map(String),
+        [...(tableFromIPC(await pageBytes(arrow.body)).getChild('_id') ?? [])].map(String),
       ).toEqual(ids);
       expect([text.total, arrow.total]).toEqual([total, total]);
     }
@@ -170,13 +181,16 @@ describe(`the index of terms (STRANDLAKE_SEED=${seed})`, () => {
 
   test('ranks by BM25 as a loop over the records does', async () => {
     for (const wanted of ['cancer', 'cancer breast', 'of the', 'ß']) {
-      const actualAnswer = await ask({ filters: [['t', wanted]], limit: 10_000 }, indexedDataset);
+      const actualAnswer = await runRankedQuery(
+        { filters: [['t', wanted]], limit: 10_000 },
+        indexedDataset,
+      );
       expect(actualAnswer.ids).toEqual(naiveRanking(wanted));
     }
   });
 });
 
-/** BM25 (k1 1.2, b 0.75) of all words over all records, read from the formula. */
+/** Ranks all records for some words by the formula of BM25 (k1 1.2, b 0.75). */
 function naiveRanking(wanted: string): string[] {
   const foldedWords = (text: string): string[] => tokenize(text).map((word) => Buffer.from(foldTerm(word)).toString()); // prettier-ignore
   const terms = foldedWords(wanted);

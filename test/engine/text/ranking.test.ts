@@ -6,59 +6,70 @@ import { ColumnMatcher } from '../../../engine/text/column-matcher.js';
 import { ColumnReader } from '../../../engine/text/column-reader.js';
 import { indexedName } from '../../../engine/text/index-writer.js';
 import { foldTerm } from '../../../engine/text/fold.js';
-import { search } from '../../../engine/text/ranked-search.js';
+import { searchRanked } from '../../../engine/text/ranked-search.js';
 import type { RankedPage, RankedRow } from '../../../engine/text/ranking.js';
-import { random, type Random } from '../../random.js';
-import { column, openBench, type Bench, type Dataset, type TestRow } from '../query/dataset.js';
-import { randomBelow, pick } from './random-strings.js';
+import { seededRandom, type Random } from '../../random.js';
+import {
+  column,
+  openEngineFixture,
+  type EngineFixture,
+  type TestDataset,
+  type TestRow,
+} from '../query/dataset.js';
+import { randomBelow, pickRandom } from './random-strings.js';
 import { seed } from '../../seed.js';
 
-let bench: Bench;
-let dataset: Dataset;
-const cache = new Map<string, unknown>();
-let texts: readonly (readonly (readonly string[] | null)[])[];
+let engineFixture: EngineFixture;
+let dataset: TestDataset;
+const pageCache = new Map<string, unknown>();
+let textsBySegment: readonly (readonly (readonly string[] | null)[])[];
 
-/** A vocabulary whose first words are frequent. */
+/** A vocabulary whose first three words are frequent in the texts. */
 const vocabulary = ['often', 'many', 'some', ...Array.from({ length: 2000 }, (_, i) => `word${i}`)];
 
-function textOf(one: Random): readonly string[] | null {
+function randomTextValues(one: Random): readonly string[] | null {
   if (one() < 0.1) return null;
-  // The highest scores are rare, and in blocks without other high scores.
-  if (one() < 0.01) return Array(3 + randomBelow(one, 6)).fill(pick(one, vocabulary.slice(0, 3)));
-  return Array.from({ length: 1 + randomBelow(one, pick(one, [2, 7, 30])) }, () =>
-    one() < 0.3 ? pick(one, vocabulary.slice(0, 3)) : pick(one, vocabulary),
+  // Texts with high scores are rare, and their blocks have no other high scores.
+  if (one() < 0.01)
+    return Array(3 + randomBelow(one, 6)).fill(pickRandom(one, vocabulary.slice(0, 3)));
+  return Array.from({ length: 1 + randomBelow(one, pickRandom(one, [2, 7, 30])) }, () =>
+    one() < 0.3 ? pickRandom(one, vocabulary.slice(0, 3)) : pickRandom(one, vocabulary),
   );
 }
 
 beforeAll(async () => {
-  const nextRandom = random(seed);
-  const someTexts = Array.from({ length: 60 }, () => textOf(nextRandom));
+  const nextRandom = seededRandom(seed);
+  const someTexts = Array.from({ length: 60 }, () => randomTextValues(nextRandom));
   const alike = vocabulary.slice(3, 1503).map((word) => [...Array<string>(8).fill('often'), word]);
   const list = (rows: number, make: () => readonly string[] | null) =>
     Array.from({ length: rows }, make);
-  texts = [
-    list(50, () => textOf(nextRandom)),
-    list(4000, () => textOf(nextRandom)),
-    // More texts of equal score than are kept: later ones have rows between those of the others.
-    list(4000, () => pick(nextRandom, alike)),
-    list(3000, () => pick(nextRandom, someTexts)),
+  textsBySegment = [
+    list(50, () => randomTextValues(nextRandom)),
+    list(4000, () => randomTextValues(nextRandom)),
+    // More texts have the same score than the search keeps; in later segments, the row numbers of such texts are between those of earlier
+    // segments.
+    list(4000, () => pickRandom(nextRandom, alike)),
+    list(3000, () => pickRandom(nextRandom, someTexts)),
     [null],
-    list(2500, () => textOf(nextRandom)),
-    list(2000, () => pick(nextRandom, someTexts)),
-    // Alike again, so that blocks are as good as each other.
-    list(1500, () => [pick(nextRandom, ['often', 'often', 'word7']), pick(nextRandom, vocabulary)]),
+    list(2500, () => randomTextValues(nextRandom)),
+    list(2000, () => pickRandom(nextRandom, someTexts)),
+    // Texts with similar scores, so that no block is better than another.
+    list(1500, () => [
+      pickRandom(nextRandom, ['often', 'often', 'word7']),
+      pickRandom(nextRandom, vocabulary),
+    ]),
   ];
-  const rows = texts.map((segment) =>
+  const rows = textsBySegment.map((segment) =>
     segment.map((words): TestRow => ({ t: words && words.join(' ') })),
   );
-  bench = await openBench();
-  dataset = await bench.dataset([column('t', 'text')], rows);
+  engineFixture = await openEngineFixture();
+  dataset = await engineFixture.dataset([column('t', 'text')], rows);
 });
-afterAll(() => bench.close());
+afterAll(() => engineFixture.close());
 
-/** BM25 of all texts with the word as textbooks have it (k1 1.2, b 0.75), best first and then in the order of their places. */
+/** Ranks all texts with a word by the textbook formula of BM25 (k1 1.2, b 0.75): the best first, ties in stored order. */
 function naiveRanking(word: string): readonly RankedRow[] {
-  const all = texts.flatMap((segment, number) =>
+  const all = textsBySegment.flatMap((segment, number) =>
     segment.flatMap((words, row) => (words ? [{ words, segment: number, row }] : [])),
   );
   const average = all.reduce((sum, { words }) => sum + words.length, 0) / all.length;
@@ -82,11 +93,11 @@ function naiveRanking(word: string): readonly RankedRow[] {
     );
 }
 
-function ranked(word: string, page: RankedPage) {
+function rankedRows(word: string, page: RankedPage) {
   const matchers = dataset.snapshot.files.slice(1).map((path) => {
     const index = new SegmentFile({ path }).textIndex!;
     const location = index.columns.get(indexedName(['t']))!;
-    return new ColumnMatcher(new ColumnReader(index, location, cache));
+    return new ColumnMatcher(new ColumnReader(index, location, pageCache));
   });
   const sum = (of: (matcher: ColumnMatcher) => number) =>
     matchers.reduce((total, each) => total + of(each), 0);
@@ -98,28 +109,33 @@ function ranked(word: string, page: RankedPage) {
   };
   const weight = bm25Weight(
     statistics,
-    sum((matcher) => matcher.rowsWith(phrase)),
+    sum((matcher) => matcher.countRowsWithPhrase(phrase)),
   );
   const query = { kind: 'and', items: [phrase] } as const;
   const segments = matchers.map((matcher, number) => ({ number, matcher: () => matcher }));
   return runToEnd(
-    search(segments, { query, phrases: [{ terms, boost: 1, weight }], tier: 0, page }),
+    searchRanked(segments, { query, phrases: [{ terms, boost: 1, weight }], tier: 0, page }),
   );
 }
 
 describe(`the ranking of one word (STRANDLAKE_SEED=${seed})`, () => {
   test('is that of a naive model, wherever the page begins and however long it is', async () => {
-    const nextRandom = random(seed + 1);
+    const nextRandom = seededRandom(seed + 1);
     for (let i = 0; i < 60; i++) {
-      const word = pick(nextRandom, [
+      const word = pickRandom(nextRandom, [
         ...vocabulary.slice(0, 3),
         'word7',
-        pick(nextRandom, vocabulary),
+        pickRandom(nextRandom, vocabulary),
       ]);
       const wholeRanking = naiveRanking(word);
-      const limit = pick(nextRandom, [0, 1, 10, 100, 700]);
-      const offset = pick(nextRandom, [0, 0, 5, randomBelow(nextRandom, wholeRanking.length + 10)]);
-      const { rows, total } = ranked(word, { after: undefined, offset, limit });
+      const limit = pickRandom(nextRandom, [0, 1, 10, 100, 700]);
+      const offset = pickRandom(nextRandom, [
+        0,
+        0,
+        5,
+        randomBelow(nextRandom, wholeRanking.length + 10),
+      ]);
+      const { rows, total } = rankedRows(word, { after: undefined, offset, limit });
       const places = (list: readonly RankedRow[]) => list.map(({ segment, row }) => [segment, row]);
       const expectedPage = wholeRanking.slice(offset, offset + limit);
       const askedPage = { word, offset, limit };
@@ -130,13 +146,13 @@ describe(`the ranking of one word (STRANDLAKE_SEED=${seed})`, () => {
   });
 
   test('goes on behind any of its rows', async () => {
-    const nextRandom = random(seed + 2);
+    const nextRandom = seededRandom(seed + 2);
     for (const word of ['often', 'some', 'word7']) {
       const wholeRanking = naiveRanking(word);
       let after: RankedRow | undefined;
       for (let seen = 0; seen < Math.min(wholeRanking.length, 3000);) {
         const limit = 1 + randomBelow(nextRandom, 400);
-        const { rows } = ranked(word, { after, offset: 0, limit });
+        const { rows } = rankedRows(word, { after, offset: 0, limit });
         const expectedPage = wholeRanking.slice(seen, seen + limit);
         expect(rows.map(({ segment, row }) => [word, seen, segment, row])).toEqual(
           expectedPage.map(({ segment, row }) => [word, seen, segment, row]),

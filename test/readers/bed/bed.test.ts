@@ -4,28 +4,28 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { readerForFile, readerNamed, readers } from '../../../readers/index.js';
-import { random, type Random } from '../../random.js';
+import { seededRandom, type Random } from '../../random.js';
 import { lenientParams } from '../import-pieces.js';
 import { importSource } from '../import-source.js';
-import { readAll, type ReadAll } from '../read-all.js';
+import { readWholeFile, type WholeFileRead } from '../read-all.js';
 import { seed } from '../../seed.js';
 
 async function readBed(
   text: string | Uint8Array,
   options: { targetBytes?: number; params?: Record<string, unknown>; name?: string } = {},
-): Promise<ReadAll> {
+): Promise<WholeFileRead> {
   const folder = mkdtempSync(join(tmpdir(), 'bed-'));
   try {
     const path = join(folder, options.name ?? 'x.bed');
     writeFileSync(path, text);
-    return await readAll(path, 'bed', options);
+    return await readWholeFile(path, 'bed', options);
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
 
-/** Rows without their coordinates. */
-const fieldsOf = ({ rows }: ReadAll) =>
+/** Returns the rows without their coordinates. */
+const fieldsOfRecords = ({ rows }: WholeFileRead) =>
   rows.map((row) =>
     Object.fromEntries(
       Object.entries(row).filter(
@@ -34,16 +34,16 @@ const fieldsOf = ({ rows }: ReadAll) =>
     ),
   );
 
-const tracks = `browser position chr7:127471196-127495720
+const trackLines = `browser position chr7:127471196-127495720
 track name="ItemRGBDemo" description="Item RGB demonstration" itemRgb="On" db=hg38
 #chrom chromStart chromEnd
 `;
-const genes = `chr22 1000 5000 cloneA 960 + 1000 5000 0 2 567,488, 0,3512
+const geneLines = `chr22 1000 5000 cloneA 960 + 1000 5000 0 2 567,488, 0,3512
 chr22 2000 6000 cloneB 900 - 2000 6000 255,0,0 2 433,399, 0,3601
 `;
 
 test('reads the fields of BED12 (example of the UCSC format page)', async () => {
-  const { rows, notes, genomeBuild } = await readBed(tracks + genes);
+  const { rows, notes, genomeBuild } = await readBed(trackLines + geneLines);
   expect(notes).toEqual([]);
   expect(genomeBuild).toBe('GRCh38');
   expect(rows[0]).toEqual({
@@ -65,10 +65,10 @@ test('reads the fields of BED12 (example of the UCSC format page)', async () => 
 });
 
 test('has no coordinates without a build, and those of the parameter before those of the file', async () => {
-  const { rows, genomeBuild } = await readBed(genes);
+  const { rows, genomeBuild } = await readBed(geneLines);
   expect(genomeBuild).toBeNull();
   expect(rows[0]).not.toHaveProperty('genomic_coordinates');
-  const askedRead = await readBed(tracks + genes, { params: { genome_build: 'GRCh37' } });
+  const askedRead = await readBed(trackLines + geneLines, { params: { genome_build: 'GRCh37' } });
   expect(askedRead.rows[0]).toMatchObject({
     genomic_coordinates: { build: 'GRCh37', start: 1001 },
   });
@@ -86,7 +86,7 @@ test('a feature without bases has the coordinates of the base before it', async 
 });
 
 test('names the columns after the twelfth, and creates only columns that a line has', async () => {
-  const twelveFields = genes.split('\n')[0]!.replaceAll(' ', '\t');
+  const twelveFields = geneLines.split('\n')[0]!.replaceAll(' ', '\t');
   const { rows, columns } = await readBed(`${twelveFields}\tgene one\t2\n`);
   expect(rows[0]).toMatchObject({ name: 'cloneA', field_13: 'gene one', field_14: '2' });
   expect((await readBed('chr1\t1\t2\n')).columns[0]!.map(({ name }) => name)).toEqual([
@@ -104,7 +104,7 @@ test('fields are separated by tabs if the line has one, else by blanks; a dot an
   const text = 'chr1\t1\t2\ttwo words\t.\t.\nchr1  1   2  name 5\r\n\r\n \nchr1\t3\t4\t\t7\n';
   const result = await readBed(text);
   expect(result.notes).toEqual([]);
-  expect(fieldsOf(result)).toEqual([
+  expect(fieldsOfRecords(result)).toEqual([
     { chrom: 'chr1', chromStart: 1, chromEnd: 2, name: 'two words' },
     { chrom: 'chr1', chromStart: 1, chromEnd: 2, name: 'name', score: 5 },
     { chrom: 'chr1', chromStart: 3, chromEnd: 4, score: 7 },
@@ -156,7 +156,7 @@ test('bytes that are not UTF-8 become U+FFFD, with a warning', async () => {
 });
 
 test('reads a compressed file, an empty one, and one of comments alone', async () => {
-  const packedRead = await readBed(gzipSync(tracks + genes), { name: 'x.bed.gz' });
+  const packedRead = await readBed(gzipSync(trackLines + geneLines), { name: 'x.bed.gz' });
   expect(packedRead.rows).toHaveLength(2);
   expect(await readBed('')).toMatchObject({ rows: [], warnings: ['the file is empty'] });
   expect(await readBed('# nothing\n')).toMatchObject({ rows: [], notes: [] });
@@ -165,10 +165,10 @@ test('reads a compressed file, an empty one, and one of comments alone', async (
 test('is chosen by the extension, and by a BED track line in files of other names', () => {
   expect(readerForFile('peaks.BED.gz').name).toBe('bed');
   const otherReaders = readers.filter(({ name }) => name !== 'bed');
-  for (const start of [tracks + genes, genes])
+  for (const start of [trackLines + geneLines, geneLines])
     expect(otherReaders.filter((reader) => reader.recognizes?.(start))).toEqual([]);
   const { recognizes } = readerNamed('bed');
-  expect(recognizes!(tracks + genes)).toBe(true);
+  expect(recognizes!(trackLines + geneLines)).toBe(true);
   expect(recognizes!('track type=bedGraph\nchr1 1 2 3\n')).toBe(true);
   expect(recognizes!('track name="a" type=narrowPeak\nchr1 1 2 3\n')).toBe(true);
   expect(recognizes!('track type=wiggle_0\nchr1 1 2 3\n')).toBe(false);
@@ -238,8 +238,8 @@ describe('bedGraph, narrowPeak, broadPeak and gappedPeak', () => {
   });
 }); // prettier-ignore
 
-/** A line of BED with `width` fields. */
-function lineOf(next: Random, width: number): string {
+/** Returns a random line of a BED file with `width` fields. */
+function randomBedLine(next: Random, width: number): string {
   const from = Math.floor(next() * 1e8);
   const to = from + Math.floor(next() * 1e4);
   const blocks = 1 + Math.floor(next() * 4);
@@ -262,7 +262,7 @@ function lineOf(next: Random, width: number): string {
   return fields.slice(0, width).join(next() < 0.5 ? '\t' : ' ');
 }
 
-/** The fields of a line, read in the simplest way. */
+/** Returns the fields of a line, parsed in the simplest way. */
 function naiveRecord(line: string): Record<string, unknown> {
   const names = 'chrom chromStart chromEnd name score strand thickStart thickEnd itemRgb blockCount blockSizes blockStarts'.split(' '); // prettier-ignore
   const record: Record<string, unknown> = {};
@@ -278,8 +278,10 @@ function naiveRecord(line: string): Record<string, unknown> {
 }
 
 test(`reads the records that a naive parser reads, however the file is split (seed ${seed})`, async () => {
-  const next = random(seed);
-  const lines = Array.from({ length: 3000 }, () => lineOf(next, 3 + Math.floor(next() * 11)));
+  const next = seededRandom(seed);
+  const lines = Array.from({ length: 3000 }, () =>
+    randomBedLine(next, 3 + Math.floor(next() * 11)),
+  );
   const result = await readBed(lines.join('\n'), {
     targetBytes: 500 + Math.floor(next() * 20_000),
     params: { genome_build: 'GRCh38' },
@@ -287,7 +289,7 @@ test(`reads the records that a naive parser reads, however the file is split (se
   expect(result.notes).toEqual([]);
   expect(result.chunks).toBeGreaterThan(3);
   const expected = lines.map(naiveRecord);
-  expect(fieldsOf(result)).toEqual(expected);
+  expect(fieldsOfRecords(result)).toEqual(expected);
   for (const [i, { genomic_coordinates: place }] of result.rows.entries()) {
     const { chromStart, chromEnd } = expected[i] as { chromStart: number; chromEnd: number };
     const start = chromStart === chromEnd ? Math.max(1, chromStart) : chromStart + 1;

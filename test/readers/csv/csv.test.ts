@@ -6,7 +6,7 @@ import type { Column, StoredType } from '../../../engine/core/types.js';
 import { readerForFile, readerNamed } from '../../../readers/index.js';
 import { lenientParams } from '../import-pieces.js';
 import { importFile, type FileOptions } from '../import-source.js';
-import { typesOf } from '../rows.js';
+import { describeColumnTypes } from '../rows.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'strandlake-csv-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -20,8 +20,8 @@ async function readCsv(
   return importFile(join(folder, 'it'), 'it.csv', 'csv', { params, ...options });
 }
 
-/** The rows as lists of cells, under their names. */
-async function table(text: string | Uint8Array, params: Record<string, unknown> = {}) {
+/** Returns the names of the columns, followed by the rows as lists of cells; or the error. */
+async function readTable(text: string | Uint8Array, params: Record<string, unknown> = {}) {
   const { rows, error, columns } = await readCsv(text, params);
   if (error !== null) return error;
   return [columns.map(({ name }) => name), ...rows.map((row) => Object.values(row))];
@@ -165,7 +165,7 @@ describe('header, headercols, skiprows, skipcols and comment', () => {
     ],
     ['another delimiter', { delimiter: ';' }, [['a,b,c'], ['1,2,3'], ['4,5,6']]],
   ])('%s', async (_, params, want) => {
-    expect(await table(abc, params)).toEqual(want);
+    expect(await readTable(abc, params)).toEqual(want);
   });
 
   test.each<[string, string, Record<string, unknown>, unknown]>([
@@ -234,7 +234,7 @@ describe('header, headercols, skiprows, skipcols and comment', () => {
       ],
     ],
   ])('%s', async (_, text, params, want) => {
-    expect(await table(text, params)).toEqual(want);
+    expect(await readTable(text, params)).toEqual(want);
   });
 
   test.each<[Record<string, unknown>, string]>([
@@ -264,14 +264,14 @@ describe('header, headercols, skiprows, skipcols and comment', () => {
       comment: null,
       skiprows: null,
     };
-    expect(await table('a,b\n#\n"1",2\n', params)).toEqual([
+    expect(await readTable('a,b\n#\n"1",2\n', params)).toEqual([
       ['a', 'b'],
       [1, 2],
     ]);
   });
 });
 
-// The cases of row F8 of the threat catalogue.
+// The cases of threat F8 (docs/threats.md).
 describe('unusual files', () => {
   test.each<[string, string, unknown]>([
     ['an empty file', '', [[]]],
@@ -401,25 +401,25 @@ describe('unusual files', () => {
       ],
     ],
   ])('%s', async (_, text, want) => {
-    const found = await table(text);
+    const found = await readTable(text);
     if (typeof want === 'string') expect(found).toContain(want);
     else expect(found).toEqual(want);
   });
 
   test('headercols of another length are refused with both numbers', async () => {
-    expect(await table('1,2,3\n', { headercols: ['a', 'b'] })).toBe(
+    expect(await readTable('1,2,3\n', { headercols: ['a', 'b'] })).toBe(
       'it.csv, line 1: reader_params.headercols has 2 names, the row has 3 cells: give one name for each',
     );
-    // The rows count, not the header that is replaced.
+    // The header that `headercols` replaces does not count as a row.
     const params = { header: 0, headercols: ['a', 'b'] };
-    expect(await table('x\n1,2\n', params)).toEqual([
+    expect(await readTable('x\n1,2\n', params)).toEqual([
       ['a', 'b'],
       [1, 2],
     ]);
   });
 
   test('a missing header row is refused; a file without rows has no records', async () => {
-    expect(await table('a\n1\n', { header: 5 })).toContain(
+    expect(await readTable('a\n1\n', { header: 5 })).toContain(
       'header is row 5 (the first is 0), the file has 2 rows',
     );
     expect((await readCsv('', { header: 5 })).warnings).toEqual(['the file is empty']);
@@ -427,7 +427,9 @@ describe('unusual files', () => {
   });
 
   test('skipcols that leave no column is refused', async () => {
-    expect(await table('a,b\n', { skipcols: [0, 1] })).toContain('none of the 2 columns is left');
+    expect(await readTable('a,b\n', { skipcols: [0, 1] })).toContain(
+      'none of the 2 columns is left',
+    );
   });
 
   test('an unclosed quote stops at the field budget and names its line, wherever it is (T0: textBytes)', async () => {
@@ -487,12 +489,12 @@ describe('unusual files', () => {
     ['commas in a sentence', '# made by x, version 2\na,b\n1,2\n', [['a', 'b'], [1, 2]]],
     ['a comment further down', 'a,b\n1,2\n#c,d\n3,4\n', [['a', 'b'], [1, 2], [3, 4]]],
   ])('a comment with the names of the columns: %s', async (_, text, want) => {
-    expect(await table(text)).toEqual(want);
-    expect(await table(text.replaceAll('\n', '\r\n'))).toEqual(want);
+    expect(await readTable(text)).toEqual(want);
+    expect(await readTable(text.replaceAll('\n', '\r\n'))).toEqual(want);
   }); // prettier-ignore
 
   test('a comment has no names if the request says what comments are', async () => {
-    expect(await table('#a,b\n1,2\n3,4\n', { comment: '#' })).toEqual([['1', '2'], [3, 4]]);
+    expect(await readTable('#a,b\n1,2\n3,4\n', { comment: '#' })).toEqual([['1', '2'], [3, 4]]);
   }); // prettier-ignore
 
   test.each<[string, string, string, unknown]>([
@@ -530,7 +532,7 @@ describe('unusual files', () => {
     expect([declaredRead.rows, declaredRead.warnings, declaredRead.findings.warnings]).toEqual([[{ café: 'naïve', t: 'Ã©' }], [], 0]);
     const utf8 = await readCsv(latin('a\nna\xefve\n'), { encoding: 'utf-8' });
     expect(utf8.rows).toEqual([{ a: 'na\ufffdve' }]);
-    // Beside a character of UTF-8, an invalid byte is damage.
+    // If the text contains a UTF-8 character, an invalid byte is replaced by U+FFFD instead of being read as Latin-1.
     expect((await readCsv(Buffer.concat([Buffer.from('a\né'), latin('\xef\n')]))).rows).toEqual([{ a: 'é\ufffd' }]);
     expect(() => readerNamed('csv').params({ encoding: 'ebcdic' })).toThrow('encoding: expected utf-8, latin-1, utf-16, utf-16le or utf-16be');
   }); // prettier-ignore
@@ -551,7 +553,9 @@ describe('types', () => {
   test('numbers are doubles, other cells make the column a string with the text of the cells', async () => {
     const rows = ['1,007,1.50,1e400,x,5,nan', '-2,8,NA,2,,,1', '3e2,9,3,3,"",,2'];
     const { columns, rows: found } = await readCsv(`a,b,c,d,e,f,g\n${rows.join('\n')}\n`);
-    expect(typesOf(columns)).toBe('a:double b:double c:double d:double e:string f:double g:double');
+    expect(describeColumnTypes(columns)).toBe(
+      'a:double b:double c:double d:double e:string f:double g:double',
+    );
     expect(found).toEqual([
       { a: 1, b: 7, c: 1.5, d: null, e: 'x', f: 5, g: null },
       { a: -2, b: 8, c: null, d: 2, e: null, f: null, g: 1 },
@@ -565,7 +569,7 @@ describe('types', () => {
     const lines = nulls.flatMap((cell, i) => [`${cell},${cell},${cell},${i}`, `${i}.5,x${i},${cell},${i}`]);
     const { rows, columns, error, findings } = await readCsv(`n,t,only,i\n${lines.join('\n')}\n`, {}, { targetBytes });
     expect(error).toBeNull();
-    expect(typesOf(columns)).toBe('n:double t:string only:string i:double');
+    expect(describeColumnTypes(columns)).toBe('n:double t:string only:string i:double');
     expect(rows).toEqual(
       nulls.flatMap((cell, i) => {
         const [text, only] = [cell === '' ? null : cell, cell === '' ? null : cell];
@@ -586,8 +590,8 @@ describe('types', () => {
 
   test('na_values lists the texts that are null among numbers', async () => {
     const text = 'n,m\n1,-\n-,2\nmissing,3\nNA,4\n';
-    expect(await table(text, { na_values: ['-', 'MISSING', 'na'] })).toEqual([['n', 'm'], [1, null], [null, 2], [null, 3], [null, 4]]);
-    expect(await table('n\n1\nNA\n', { na_values: [] })).toEqual([['n'], ['1'], ['NA']]);
+    expect(await readTable(text, { na_values: ['-', 'MISSING', 'na'] })).toEqual([['n', 'm'], [1, null], [null, 2], [null, 3], [null, 4]]);
+    expect(await readTable('n\n1\nNA\n', { na_values: [] })).toEqual([['n'], ['1'], ['NA']]);
     expect(() => readerNamed('csv').params({ na_values: 'NA' })).toThrow('na_values: expected a list of strings');
   }); // prettier-ignore
 
@@ -622,7 +626,7 @@ describe('types', () => {
   test('chromosomes stay text, by name and content', async () => {
     const text = 'Chromosome\tchrom_length\tChr\tnumber\tchr\n1\t249250621\t22\t1\t0.5\n2\t243199373\t7\t2\t1.5\n';
     const { columns, rows } = await readCsv(text, { delimiter: '\t' });
-    expect(typesOf(columns)).toBe('Chromosome:string chrom_length:double Chr:string number:double chr:double');
+    expect(describeColumnTypes(columns)).toBe('Chromosome:string chrom_length:double Chr:string number:double chr:double');
     expect(rows[1]).toEqual({ Chromosome: '2', chrom_length: 243199373, Chr: '7', number: 2, chr: 1.5 });
   }); // prettier-ignore
 
@@ -702,7 +706,7 @@ describe('types', () => {
       const { columns } = await readCsv(`n\n9007199254740993\n${other}\n`, {}, { targetBytes: 5 });
       expect([other, columns[0]!.type]).toEqual([other, 'double']);
     }
-    // An integer that a double holds exactly stays a double.
+    // An integer that a double represents exactly is stored as a double.
     const { columns, findings } = await readCsv('n\n9007199254740992\n18014398509481984\n1\n');
     expect([columns[0]!.type, findings.warnings]).toEqual(['double', 0]);
     expect((await readCsv('n\n9007199254740993\nx\n')).columns[0]!.type).toBe('string');

@@ -3,27 +3,27 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
-import { recordsOf, rowsByOracle } from './oracle.js';
+import { naiveRecordsOf, rowsByCsvParse } from './oracle.js';
 import { importFile } from '../import-source.js';
 
-const folder = 'test/fixtures/csv';
-const cases = readFileSync(`${folder}/expected.txt`, 'utf8')
+const fixtureFolder = 'test/fixtures/csv';
+const fileCases = readFileSync(`${fixtureFolder}/expected.txt`, 'utf8')
   .split('\n')
   .filter((line) => line.includes(' ==> ') && !line.startsWith('#'))
   .map((line) => {
     const [file, how, count] = line.split(' ==> ') as [string, string, string];
-    const [reader, params] = [how.slice(0, 3), JSON.parse(how.slice(4)) as Params];
+    const [reader, params] = [how.slice(0, 3), JSON.parse(how.slice(4)) as CsvTestParams];
     return { file, reader, params, count: Number(count) };
   });
-interface Params extends Record<string, unknown> {
+interface CsvTestParams extends Record<string, unknown> {
   readonly delimiter?: string;
   readonly comment?: string;
   readonly header?: number | null;
   readonly headercols?: readonly string[];
 }
 
-/** The columns derived from others, by file. */
-const madeIn: Readonly<Record<string, readonly string[]>> = {
+/** The names of derived columns, by file. */
+const derivedColumnsByFile: Readonly<Record<string, readonly string[]>> = {
   'genome_nexus_input.maf': ['genomic_coordinates', 'variant'],
   'tcga_ov_head.maf': ['genomic_coordinates', 'variant_2'],
   'tcga_test.maf': ['genomic_coordinates', 'variant'],
@@ -31,40 +31,45 @@ const madeIn: Readonly<Record<string, readonly string[]>> = {
   'vcf2maf_input.maf': ['genomic_coordinates', 'variant'],
 };
 
-describe.each(cases)('$file', ({ file, reader, params, count }) => {
+describe.each(fileCases)('$file', ({ file, reader, params, count }) => {
   test('has the records of the independent count, as csv-parse reads them', async () => {
-    const read = await importFile(resolve(folder, file), file, reader, { params });
+    const read = await importFile(resolve(fixtureFolder, file), file, reader, { params });
     expect(read.error).toBeNull();
     expect(read.rows).toHaveLength(count);
-    const bytes = readFileSync(`${folder}/${file}`);
+    const bytes = readFileSync(`${fixtureFolder}/${file}`);
     const unpackedBytes = file.endsWith('.gz') ? gunzipSync(bytes) : bytes;
     const text = isUtf8(unpackedBytes)
       ? unpackedBytes
       : Buffer.from(unpackedBytes.toString('latin1'));
     const delimiter = params.delimiter ?? (reader === 'csv' ? ',' : '\t');
-    const rows = rowsByOracle(text, delimiter, params.comment);
+    const rows = rowsByCsvParse(text, delimiter, params.comment);
     const header = params.headercols ? -1 : params.header === null ? -1 : (params.header ?? 0);
     const unnamed = rows[0]!.map((_, k) => `column_${k}`);
     const names = params.headercols ?? (header < 0 ? unnamed : rows[header]!);
-    const expectedRecords = recordsOf(names, rows.slice(header + 1));
-    // Columns derived from those of MAF have their own test.
+    const expectedRecords = naiveRecordsOf(names, rows.slice(header + 1));
+    // Columns that are derived from those of a MAF file have their own test.
     const isMade = (name: string) => !Object.hasOwn(expectedRecords[0] ?? {}, name);
     const shownRows = read.rows.map((row) =>
       Object.fromEntries(Object.entries(row).filter(([name]) => !isMade(name))),
     );
     expect(shownRows).toEqual(expectedRecords);
     const madeNames = read.columns.filter(({ name }) => isMade(name)).map(({ name }) => name);
-    expect(madeNames).toEqual(madeIn[file] ?? []);
+    expect(madeNames).toEqual(derivedColumnsByFile[file] ?? []);
     expect(read.ordering.map(([, ordering]) => ordering)).toEqual(read.ordering.map((_, i) => i));
   });
 
   test('gives the same records for any chunk size', async () => {
-    const wholeRead = await importFile(resolve(folder, file), file, reader, { params });
+    const wholeRead = await importFile(resolve(fixtureFolder, file), file, reader, { params });
     for (const targetBytes of [700, 20_011]) {
-      const { chunks, rewritten, ...read } = await importFile(resolve(folder, file), file, reader, {
-        params,
-        targetBytes,
-      });
+      const { chunks, rewritten, ...read } = await importFile(
+        resolve(fixtureFolder, file),
+        file,
+        reader,
+        {
+          params,
+          targetBytes,
+        },
+      );
       expect(chunks).toBeGreaterThanOrEqual(wholeRead.chunks);
       expect(rewritten).toBeLessThanOrEqual(chunks);
       expect({ ...wholeRead, ...read }).toEqual(wholeRead);
@@ -75,14 +80,14 @@ describe.each(cases)('$file', ({ file, reader, params, count }) => {
 describe('invalid files', () => {
   const outcomes: readonly (readonly [string, string, string | number])[] = [
     ['bad/csv_utf16le.csv', 'csv', 1],
-    // A quote that only ends a cell is text; a row of empty cells is a record of nulls.
+    // A quote at the end of a cell that does not begin with one is text, and a row of empty cells is a record of nulls.
     ['bad/csv_ragged_rows.csv', 'csv', 10],
     ['bad/csv_invalid_bytes.csv', 'csv', 23],
     ['bad/tsv_malformed.tsv', 'tsv', 'line 9: a quote that is opened here is never closed'],
     ['imdb_backslash_escapes.csv', 'csv', 100],
   ];
   test.each(outcomes)('%s', async (file, reader, outcome) => {
-    const { error, rows, findings } = await importFile(resolve(folder, file), file, reader);
+    const { error, rows, findings } = await importFile(resolve(fixtureFolder, file), file, reader);
     if (typeof outcome === 'number') expect([error, rows.length]).toEqual([null, outcome]);
     else expect(error).toContain(outcome);
     if (file.includes('invalid')) {
@@ -93,7 +98,7 @@ describe('invalid files', () => {
   test('backslashes are ordinary characters: strange.csv', async () => {
     const file = 'strange.csv';
     const params = { delimiter: ';', headercols: ['name', 'year'], header: null };
-    const { rows, findings, error } = await importFile(resolve(folder, file), file, 'csv', {
+    const { rows, findings, error } = await importFile(resolve(fixtureFolder, file), file, 'csv', {
       params,
     });
     expect(error).toBeNull();
@@ -105,10 +110,10 @@ describe('invalid files', () => {
 
   test('every fixture is in one of the two tables', () => {
     const listedFiles = new Set([
-      ...cases.map(({ file }) => file),
+      ...fileCases.map(({ file }) => file),
       ...outcomes.map(([file]) => file),
     ]);
-    const files = readdirSync(folder).filter((file) => /\.(?:csv|tsv|maf|gz)$/.test(file));
+    const files = readdirSync(fixtureFolder).filter((file) => /\.(?:csv|tsv|maf|gz)$/.test(file));
     expect(files.filter((file) => !listedFiles.has(file))).toEqual(['strange.csv']);
   });
 });

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import type { Columns } from '../../../engine/core/types.js';
-import { scanBytes } from '../../../readers/text/scan-buffer.js';
-import { random, type Random } from '../../random.js';
-import { recordsOf, rowsByOracle } from './oracle.js';
+import { maxScannedBytes } from '../../../readers/text/scan-buffer.js';
+import { seededRandom, type Random } from '../../random.js';
+import { naiveRecordsOf, rowsByCsvParse } from './oracle.js';
 import { importFile } from '../import-source.js';
 import { seed } from '../../seed.js';
 
@@ -13,21 +13,21 @@ const folder = mkdtempSync(join(tmpdir(), 'strandlake-csv-long-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 const randomBelow = (next: Random, most: number): number => Math.floor(next() * most);
 
-function fileOf(text: string): string {
+function writeCsvFile(text: string): string {
   const path = join(folder, 'long.csv');
   writeFileSync(path, text);
   return path;
 }
 
-/** A table of several windows: runs of plain rows with prose, line ends in quotes and long cells between them. */
-function longTable(next: Random, bytes: number): string {
+/** Returns a table several windows long: runs of plain rows with prose, with line ends in quotes and long cells between them. */
+function randomLongTable(next: Random, bytes: number): string {
   const end = next() < 0.5 ? '\n' : '\r\n';
   let text = `a,b,c,"d ""e""",f${end}`;
   const oddity = [0, 0.001, 0.05][randomBelow(next, 3)]!;
   while (text.length < bytes) {
     const c = next() < 0.3 ? '' : `"x, ""${randomBelow(next, 1e6)}"" y"`;
     const d = next() < oddity ? `"two${end}lines"` : `w${randomBelow(next, 50)}`;
-    const f = next() < oddity / 10 ? 'z'.repeat(randomBelow(next, 2 * scanBytes)) : 'é';
+    const f = next() < oddity / 10 ? 'z'.repeat(randomBelow(next, 2 * maxScannedBytes)) : 'é';
     text += `${randomBelow(next, 1e9)},${next()},${c},${d},${f}${end}`;
     if (next() < oddity) text += next() < 0.5 ? end : `# a comment "${end}`;
   }
@@ -35,16 +35,16 @@ function longTable(next: Random, bytes: number): string {
 }
 
 test(`tables of several windows are read as csv-parse reads them (seed ${seed})`, async () => {
-  const next = random(seed);
+  const next = seededRandom(seed);
   for (let round = 0; round < 6; round++) {
-    const text = longTable(next, 3 * scanBytes + randomBelow(next, 1000));
-    const rows = rowsByOracle(Buffer.from(text), ',');
-    const found = await importFile(fileOf(text), 'long.csv', 'csv', {
-      targetBytes: 1 + randomBelow(next, 4 * scanBytes),
+    const text = randomLongTable(next, 3 * maxScannedBytes + randomBelow(next, 1000));
+    const rows = rowsByCsvParse(Buffer.from(text), ',');
+    const found = await importFile(writeCsvFile(text), 'long.csv', 'csv', {
+      targetBytes: 1 + randomBelow(next, 4 * maxScannedBytes),
       validation: { disable: true, raiseOnErrors: false, strict: false, allowNewFields: true },
     });
     expect(found.error).toBeNull();
-    expect(found.rows.map((row) => ({ ...row }))).toEqual(recordsOf(rows[0]!, rows.slice(1)));
+    expect(found.rows.map((row) => ({ ...row }))).toEqual(naiveRecordsOf(rows[0]!, rows.slice(1)));
     expect(found.findings.examples).toEqual([]);
   }
 });
@@ -54,7 +54,7 @@ test('a column whose last cell is not a number keeps the text of its numbers', a
   const cells = Array.from({ length: 30_000 }, (_, i) => numbers[i % numbers.length]!);
   cells[25_001] = 'late';
   const found = await importFile(
-    fileOf(`a,b\n${cells.map((cell, i) => `${i},${cell}\n`).join('')}`),
+    writeCsvFile(`a,b\n${cells.map((cell, i) => `${i},${cell}\n`).join('')}`),
     'late.csv',
     'csv',
   );
@@ -64,7 +64,7 @@ test('a column whose last cell is not a number keeps the text of its numbers', a
 });
 
 test(`cells that do not fit their field fail alike in runs and row by row (seed ${seed})`, async () => {
-  const next = random(seed + 1);
+  const next = seededRandom(seed + 1);
   const knownColumns: Columns = [
     { name: 'n', physical: 'n', type: 'double', isList: false },
     { name: 't', physical: 't', type: 'string', isList: false },
@@ -77,7 +77,7 @@ test(`cells that do not fit their field fail alike in runs and row by row (seed 
       { length: 400 },
       (_, i) => `${cell()},"a ""${i}""",${randomBelow(next, 9)}\n`,
     );
-    const path = fileOf(`n,t,k\n${lines.join('')}`);
+    const path = writeCsvFile(`n,t,k\n${lines.join('')}`);
     for (const disable of [true, false]) {
       const validation = { disable, raiseOnErrors: false, strict: false, allowNewFields: true };
       const [runs, rows] = await Promise.all(

@@ -3,13 +3,16 @@ import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
 import type { Row } from '../../../engine/core/types.js';
 import { tableFormatOf } from '../../../readers/index.js';
-import { random } from '../../random.js';
+import { seededRandom } from '../../random.js';
 import { lenientParams } from '../import-pieces.js';
 import { importSource } from '../import-source.js';
 import { seed } from '../../seed.js';
 
-/** Coordinates and variant of each row of a MAF file, the slow way: no fixture has quotes, or an allele of the reverse strand. */
-function placesOf(text: string, asked?: string): (readonly [unknown, unknown])[] {
+/**
+ * Returns the coordinates and the variant of each row of a MAF file, parsed in the simplest way: no fixture has quotes or an allele of the
+ * reverse strand.
+ */
+function naiveCoordinatesOf(text: string, asked?: string): (readonly [unknown, unknown])[] {
   const [head, ...lines] = text
     .split(/\r?\n/)
     .filter((line) => line !== '' && !line.startsWith('#'));
@@ -44,8 +47,8 @@ test.each<[string, string | undefined, string]>([
   const bytes = readFileSync(`test/fixtures/csv/${file}`);
   const text = (file.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString();
   const params = asked === undefined ? {} : { genome_build: asked };
-  const expectedPlaces = placesOf(text, asked);
-  const next = random(seed);
+  const expectedPlaces = naiveCoordinatesOf(text, asked);
+  const next = seededRandom(seed);
   for (const targetBytes of [1 << 20, 1 + Math.floor(next() * text.length)]) {
     const { rows, error, columns, genomeBuild } = await importSource(bytes, 'tsv', {
       params,
@@ -61,14 +64,14 @@ test.each<[string, string | undefined, string]>([
   }
 });
 
-const head =
+const mafHeader =
   'Hugo_Symbol\tNCBI_Build\tChromosome\tStart_Position\tEnd_Position\tStrand\tReference_Allele\tTumor_Seq_Allele1\tTumor_Seq_Allele2\n';
-const line = (...cells: string[]) => `g\t${cells.join('\t')}\n`;
+const mafLine = (...cells: string[]) => `g\t${cells.join('\t')}\n`;
 const positionsOf = async (text: string, params: Record<string, unknown> = {}) =>
-  (await importSource(head + text, 'tsv', { params })).rows.map(
+  (await importSource(mafHeader + text, 'tsv', { params })).rows.map(
     ({ genomic_coordinates: place, variant }) => [place, variant],
   );
-const placeAt = (build: string, start: number, stop: number, chromosome = '1') => ({
+const coordinatesAt = (build: string, start: number, stop: number, chromosome = '1') => ({
   build,
   chromosome,
   start,
@@ -80,84 +83,85 @@ describe('the rows of a MAF file', () => {
     [
       'a substitution',
       ['37', 'chr1', '5', '5', '+', 'A', 'A', 't'],
-      [placeAt('GRCh37', 5, 5), 'GRCH37-1-5-5-T'],
+      [coordinatesAt('GRCh37', 5, 5), 'GRCH37-1-5-5-T'],
     ],
     [
       'a deletion',
       ['hg38', '1', '5', '7', '+', 'ACG', 'ACG', '-'],
-      [placeAt('GRCh38', 5, 7), 'GRCH38-1-5-7--'],
+      [coordinatesAt('GRCh38', 5, 7), 'GRCH38-1-5-7--'],
     ],
     [
       'an insertion',
       ['GRCh38.p13', '1', '5', '6', '+', '-', '-', 'GA'],
-      [placeAt('GRCh38', 5, 6), 'GRCH38-1-5-6-GA'],
+      [coordinatesAt('GRCh38', 5, 6), 'GRCH38-1-5-6-GA'],
     ],
     [
       'an alternate allele that comes first',
       ['38', 'X', '5', '5', '+', 'A', 'G', 'A'],
-      [placeAt('GRCh38', 5, 5, 'X'), 'GRCH38-X-5-5-G'],
+      [coordinatesAt('GRCh38', 5, 5, 'X'), 'GRCH38-X-5-5-G'],
     ],
     [
       'the reference alone',
       ['38', '1', '5', '5', '+', 'A', 'A', 'A'],
-      [placeAt('GRCh38', 5, 5), 'GRCH38-1-5-5-A'],
+      [coordinatesAt('GRCh38', 5, 5), 'GRCH38-1-5-5-A'],
     ],
     [
       'the reverse strand',
       ['38', '1', '5', '7', '-', 'AAA', 'AAA', 'ACG'],
-      [placeAt('GRCh38', 5, 7), 'GRCH38-1-5-7-CGT'],
+      [coordinatesAt('GRCh38', 5, 7), 'GRCH38-1-5-7-CGT'],
     ],
     [
       'no end',
       ['38', '1', '5', '', '+', 'AC', '', 'G'],
-      [placeAt('GRCh38', 5, 6), 'GRCH38-1-5-6-G'],
+      [coordinatesAt('GRCh38', 5, 6), 'GRCH38-1-5-6-G'],
     ],
     [
       'an allele that is none',
       ['38', '1', '5', '5', '+', 'A', 'A', '<DEL>'],
-      [placeAt('GRCh38', 5, 5), null],
+      [coordinatesAt('GRCh38', 5, 5), null],
     ],
-    ['no allele', ['38', '1', '5', '5', '+', 'A', '', ''], [placeAt('GRCh38', 5, 5), null]],
+    ['no allele', ['38', '1', '5', '5', '+', 'A', '', ''], [coordinatesAt('GRCh38', 5, 5), null]],
     [
       'quotes',
       ['"38"', '"chr1"', '5', '5', '+', '"A"', 'A', '"T"'],
-      [placeAt('GRCh38', 5, 5), 'GRCH38-1-5-5-T'],
+      [coordinatesAt('GRCh38', 5, 5), 'GRCH38-1-5-5-T'],
     ],
     ['no position', ['38', '1', 'x', '5', '+', 'A', 'A', 'T'], [null, null]],
     ['no chromosome', ['38', '', '5', '5', '+', 'A', 'A', 'T'], [null, null]],
     ['another genome', ['mm10', '1', '5', '5', '+', 'A', 'A', 'T'], [null, null]],
   ])('have coordinates and a variant: %s', async (_, cells, want) => {
-    const otherLine = line('37', '2', '1', '1', '+', 'C', 'C', 'G');
-    const second = [placeAt('GRCh37', 1, 1, '2'), 'GRCH37-2-1-1-G'];
-    expect(await positionsOf(line(...cells) + otherLine)).toEqual([want, second]);
-    // A row that the fast path leaves to the general one.
-    expect(await positionsOf(otherLine + line(...cells, ''))).toEqual([second, want]);
+    const otherLine = mafLine('37', '2', '1', '1', '+', 'C', 'C', 'G');
+    const second = [coordinatesAt('GRCh37', 1, 1, '2'), 'GRCH37-2-1-1-G'];
+    expect(await positionsOf(mafLine(...cells) + otherLine)).toEqual([want, second]);
+    // The last row has too many cells for the fast path, so the general path parses it.
+    expect(await positionsOf(otherLine + mafLine(...cells, ''))).toEqual([second, want]);
   });
 
   test('have those of the request instead of those of the file, with a warning', async () => {
     const text =
-      line('37', '1', '5', '5', '+', 'A', 'A', 'T') + line('', '1', '6', '6', '+', 'A', 'A', 'T');
+      mafLine('37', '1', '5', '5', '+', 'A', 'A', 'T') +
+      mafLine('', '1', '6', '6', '+', 'A', 'A', 'T');
     expect(await positionsOf(text, { genome_build: 'GRCh38' })).toEqual([
-      [placeAt('GRCh38', 5, 5), 'GRCH38-1-5-5-T'],
-      [placeAt('GRCh38', 6, 6), 'GRCH38-1-6-6-T'],
+      [coordinatesAt('GRCh38', 5, 5), 'GRCH38-1-5-5-T'],
+      [coordinatesAt('GRCh38', 6, 6), 'GRCH38-1-6-6-T'],
     ]);
-    const askedRead = await importSource(head + text, 'tsv', {
+    const askedRead = await importSource(mafHeader + text, 'tsv', {
       params: { genome_build: 'GRCh38' },
     });
     expect(askedRead.warnings).toEqual([
       'NCBI_Build names GRCh37, but GRCh38 is asked for: positions are read as of GRCh38',
     ]);
     expect(await positionsOf(text)).toEqual([
-      [placeAt('GRCh37', 5, 5), 'GRCH37-1-5-5-T'],
+      [coordinatesAt('GRCh37', 5, 5), 'GRCH37-1-5-5-T'],
       [null, null],
     ]);
-    const commented = await importSource(`## Reference hg19\n${head}${text}`, 'tsv');
+    const commented = await importSource(`## Reference hg19\n${mafHeader}${text}`, 'tsv');
     expect(commented.rows[1]).toMatchObject({ variant: 'GRCH37-1-6-6-T' });
   });
 
   test('have none if nothing names the build, or known_sources is off; nor have tables for queries of files', async () => {
-    const text = head + line('mm10', '1', '5', '5', '+', 'A', 'A', 'T');
-    const knownText = head + line('37', '1', '5', '5', '+', 'A', 'A', 'T');
+    const text = mafHeader + mafLine('mm10', '1', '5', '5', '+', 'A', 'A', 'T');
+    const knownText = mafHeader + mafLine('37', '1', '5', '5', '+', 'A', 'A', 'T');
     const { readerParams } = tableFormatOf('x.tsv');
     for (const [file, params] of [
       [text, {}],
@@ -182,14 +186,14 @@ describe('the rows of a MAF file', () => {
       isDeclared: true,
     } as const;
     const { error } = await importSource(
-      head + line('37', '1', '5', '5', '+', 'A', 'A', 'T'),
+      mafHeader + mafLine('37', '1', '5', '5', '+', 'A', 'A', 'T'),
       'tsv',
       { known: [variantColumn] },
     );
     expect(error).toContain('line 2: field variant: ');
     const validation = { ...lenientParams, maxRejected: 5 };
     const rejectedRead = await importSource(
-      head + line('37', '1', '5', '5', '+', 'A', 'A', 'T'),
+      mafHeader + mafLine('37', '1', '5', '5', '+', 'A', 'A', 'T'),
       'tsv',
       { known: [variantColumn], validation },
     );

@@ -2,8 +2,8 @@ import { parse } from 'csv-parse/sync';
 import type { Row } from '../../../engine/core/types.js';
 import { uniqueNames } from '../../../readers/csv/column-names.js';
 
-/** The rows of cells that csv-parse reads from a text, without blank lines and comments. */
-export function rowsByOracle(text: Buffer, delimiter: string, comment = '#'): string[][] {
+/** Returns the rows of cells that csv-parse reads from a text, without blank lines and comments. */
+export function rowsByCsvParse(text: Buffer, delimiter: string, comment = '#'): string[][] {
   return parse(text, {
     delimiter,
     bom: true,
@@ -15,8 +15,8 @@ export function rowsByOracle(text: Buffer, delimiter: string, comment = '#'): st
   });
 }
 
-/** The records of these rows by the rules of the specification, computed simply. */
-export function recordsOf(names: readonly string[], rows: readonly string[][]): Row[] {
+/** Returns the records of some rows by the rules of the specification, computed in the simplest way. */
+export function naiveRecordsOf(names: readonly string[], rows: readonly string[][]): Row[] {
   const isNumber = (cell: string) =>
     /^ *[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)? *$/.test(cell) && Number.isFinite(Number(cell));
   const isNull = (cell: string) =>

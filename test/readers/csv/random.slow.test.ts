@@ -1,2 +1,2 @@
-// 2,000 random files, 600 random texts, and every size of a chunk.
+// Repeats the tests of `random.test.js` with 2,000 random files, 600 random texts, and every chunk size.
 import './random.test.js';

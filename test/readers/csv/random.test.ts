@@ -3,38 +3,42 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, expect, test } from '@jest/globals';
-import { random, type Random } from '../../random.js';
-import { bgzf } from '../source/bgzf.js';
-import { recordsOf, rowsByOracle } from './oracle.js';
-import { byTier, casesByTier } from '../../tier.js';
+import { seededRandom, type Random } from '../../random.js';
+import { compressBgzf } from '../source/bgzf.js';
+import { naiveRecordsOf, rowsByCsvParse } from './oracle.js';
+import { byTier, caseCountByTier } from '../../tier.js';
 import { importFile, type SourceImport } from '../import-source.js';
 import { seed } from '../../seed.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'strandlake-csv-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-/** Number of random files. The threat catalogue asks for 100,000: set STRANDLAKE_CASES. */
-const files = casesByTier(50, 2_000);
+/** Number of random files. docs/threats.md asks for 100,000, which STRANDLAKE_CASES can set. */
+const fileCount = caseCountByTier(50, 2_000);
 
 function randomBelow(next: Random, most: number): number {
   return Math.floor(next() * most);
 }
 
-function pick<T>(next: Random, values: readonly T[]): T {
+function pickRandom<T>(next: Random, values: readonly T[]): T {
   return values[randomBelow(next, values.length)]!;
 }
 
-async function readText(
+async function importText(
   text: Buffer,
   params: Record<string, unknown>,
   targetBytes: number,
   layer = 0,
 ) {
-  const packings = [() => text, () => gzipSync(text), () => bgzf(text, 1 + (targetBytes % 3000))];
+  const packings = [
+    () => text,
+    () => gzipSync(text),
+    () => compressBgzf(text, 1 + (targetBytes % 3000)),
+  ];
   writeFileSync(join(folder, 'random'), packings[layer]!());
   return importFile(join(folder, 'random'), 'random.csv', 'csv', { params, targetBytes });
 }
 
-const texts = [
+const textCells = [
   'x',
   'abc',
   ' ',
@@ -51,7 +55,7 @@ const texts = [
   '""',
 ];
 const breakingCells = ['a,b', 'a\nb', 'a\r\nb', '\r', '\n', 'say "hi"', ',', ';', '|', 'a¦b'];
-const numbers = [
+const numberCells = [
   '0',
   '-0',
   '007',
@@ -65,33 +69,34 @@ const numbers = [
   ' 7 ',
 ];
 
-interface Table {
+interface RandomTable {
   readonly text: Buffer;
   readonly params: Record<string, unknown>;
   readonly delimiter: string;
   readonly rows: readonly string[][];
 }
 
-/** A well-formed table whose columns lean to one kind of cell, written in any of the ways that are allowed. */
-function table(next: Random): Table {
-  const delimiter = pick(next, [',', ',', ',', ';', '\t', '|', '¦']);
+/** Returns a random well-formed table; each column mostly has cells of one kind, which are written in any of the allowed ways. */
+function randomTable(next: Random): RandomTable {
+  const delimiter = pickRandom(next, [',', ',', ',', ';', '\t', '|', '¦']);
   const width = 1 + randomBelow(next, 6);
   const kinds = Array.from({ length: width }, () => next());
   const cell = (k: number): string => {
     const roll = next();
     if (roll < 0.15) return '';
-    if (kinds[k]! < 0.5 && roll < 0.97) return pick(next, numbers);
-    return pick(next, roll < 0.5 ? numbers : roll < 0.8 ? texts : breakingCells);
+    if (kinds[k]! < 0.5 && roll < 0.97) return pickRandom(next, numberCells);
+    return pickRandom(next, roll < 0.5 ? numberCells : roll < 0.8 ? textCells : breakingCells);
   };
   const rows = Array.from({ length: 1 + randomBelow(next, 40) }, () =>
     Array.from({ length: width }, (_, k) => cell(k)),
   );
-  const lineEnd = pick(next, ['\n', '\r\n', '\r', 'any']);
-  const end = () => (lineEnd === 'any' ? pick(next, ['\n', '\r\n', '\r']) : lineEnd);
+  const lineEnd = pickRandom(next, ['\n', '\r\n', '\r', 'any']);
+  const end = () => (lineEnd === 'any' ? pickRandom(next, ['\n', '\r\n', '\r']) : lineEnd);
   let text = next() < 0.2 ? '\ufeff' : '';
   for (const [i, row] of rows.entries()) {
     if (next() < 0.1) text += end();
-    if (next() < 0.1) text += `#${pick(next, ['', ' "', `a${delimiter}"b`, ` it's`])}${end()}`;
+    if (next() < 0.1)
+      text += `#${pickRandom(next, ['', ' "', `a${delimiter}"b`, ` it's`])}${end()}`;
     const line = row.map((one, k) => cellText(next, one, delimiter, width === 1 || k === 0));
     text += line.join(delimiter);
     if (i < rows.length - 1 || next() < 0.7) text += end();
@@ -99,22 +104,22 @@ function table(next: Random): Table {
   return { text: Buffer.from(text), params: { delimiter, comment: '#' }, delimiter, rows };
 }
 
-/** A cell as text: in quotes where it must be, and at times where it need not. */
+/** Writes a cell: in quotes if they are required, and sometimes if they are not. */
 function cellText(next: Random, cell: string, delimiter: string, isFirst: boolean): string {
   const must =
     cell.includes(delimiter) || /["\r\n]/.test(cell) || (isFirst && /^(?:#|$)/.test(cell));
   return must || next() < 0.2 ? `"${cell.replaceAll('"', '""')}"` : cell;
 }
 
-// F8: no differences on well-formed files.
+// F8: for well-formed files, there are no differences from csv-parse.
 test(`well-formed files are read as csv-parse reads them, however they are split (seed ${seed})`, async () => {
-  const next = random(seed);
-  for (let round = 0; round < files; round++) {
-    const { text, params, delimiter, rows } = table(next);
-    const all = rowsByOracle(text, delimiter);
+  const next = seededRandom(seed);
+  for (let round = 0; round < fileCount; round++) {
+    const { text, params, delimiter, rows } = randomTable(next);
+    const all = rowsByCsvParse(text, delimiter);
     expect(all).toEqual(rows.filter((row) => row.length > 0));
-    const expectedRecords = recordsOf(all[0] ?? [], all.slice(1));
-    const { error, ...found } = await readText(
+    const expectedRecords = naiveRecordsOf(all[0] ?? [], all.slice(1));
+    const { error, ...found } = await importText(
       text,
       params,
       1 + randomBelow(next, 300),
@@ -126,16 +131,16 @@ test(`well-formed files are read as csv-parse reads them, however they are split
   }
 });
 
-function outcome(read: SourceImport): unknown {
+function comparableImport(read: SourceImport): unknown {
   return { ...read, chunks: 0, rewritten: 0 };
 }
 
-/** Number of random texts, well-formed or not. */
-const randomTexts = byTier(30, 600);
+/** Number of random texts, which may be malformed. */
+const randomTextCount = byTier(30, 600);
 
-// F6, F15: any bytes, any cut, any layer: the same records, errors and warnings.
+// F6, F15: any text, split anywhere and compressed in any way, gives the same records, errors and warnings.
 test(`any split of any text gives the same records (seed ${seed})`, async () => {
-  const next = random(seed + 1);
+  const next = seededRandom(seed + 1);
   const pieces = [
     '"',
     '"',
@@ -157,34 +162,37 @@ test(`any split of any text gives the same records (seed ${seed})`, async () => 
   ];
   const oddBytes = [Buffer.from([0xff]), Buffer.from([0xe2, 0x82]), Buffer.from('€')];
   let rejectedTexts = 0;
-  for (let round = 0; round < randomTexts; round++) {
+  for (let round = 0; round < randomTextCount; round++) {
     const parts = Array.from({ length: randomBelow(next, 120) }, () =>
-      next() < 0.04 ? pick(next, oddBytes) : Buffer.from(pick(next, pieces)),
+      next() < 0.04 ? pickRandom(next, oddBytes) : Buffer.from(pickRandom(next, pieces)),
     );
     const text = Buffer.concat(parts);
     const params: Record<string, unknown> = {
       ...(next() < 0.2 && { delimiter: '§' }),
       ...(next() < 0.1 && { quotechar: '§', delimiter: ',' }),
       ...(next() < 0.1 && { quotechar: '' }),
-      ...(next() < 0.2 && { comment: pick(next, ['', '"', 'a', '##']) }),
-      ...(next() < 0.3 && { header: pick(next, [null, 0, 1]) }),
+      ...(next() < 0.2 && { comment: pickRandom(next, ['', '"', 'a', '##']) }),
+      ...(next() < 0.3 && { header: pickRandom(next, [null, 0, 1]) }),
       ...(next() < 0.3 && {
         skiprows: Array.from({ length: randomBelow(next, 9) }, () => randomBelow(next, 30)),
       }),
       ...(next() < 0.2 && { skipcols: [randomBelow(next, 3)] }),
     };
-    const wholeRead = await readText(text, params, 1 << 20);
+    const wholeRead = await importText(text, params, 1 << 20);
     if (wholeRead.findings.errors > 0) rejectedTexts++;
     for (const targetBytes of [1, 1 + randomBelow(next, 60)]) {
-      const cutRead = await readText(text, params, targetBytes, randomBelow(next, 3));
+      const cutRead = await importText(text, params, targetBytes, randomBelow(next, 3));
       const caseText = JSON.stringify([text.toString('latin1'), params, targetBytes]);
-      expect([caseText, outcome(cutRead)]).toEqual([caseText, outcome(wholeRead)]);
+      expect([caseText, comparableImport(cutRead)]).toEqual([
+        caseText,
+        comparableImport(wholeRead),
+      ]);
     }
   }
-  expect(rejectedTexts).toBeGreaterThan(randomTexts / 12);
+  expect(rejectedTexts).toBeGreaterThan(randomTextCount / 12);
 });
 
-// F5: bytes that are no UTF-8 at every place of a piece.
+// F5: tests bytes that are not UTF-8, at every position in a chunk.
 test('invalid bytes give the same records for every split', async () => {
   const line = (i: number) =>
     Buffer.concat([Buffer.from(`${i},caf`), damagedSequences[i % 5]!, Buffer.from('x,é€𝄞\n')]);
@@ -199,12 +207,14 @@ test('invalid bytes give the same records for every split', async () => {
     Buffer.from('n,t,u\n'),
     ...Array.from({ length: 60 }, (_, i) => line(i)),
   ]);
-  const wholeRead = await readText(text, {}, 1 << 20);
+  const wholeRead = await importText(text, {}, 1 << 20);
   expect(wholeRead.rows[1]).toEqual({ n: 1, t: 'cafâ‚x', u: 'é€𝄞' });
   expect(wholeRead.findings).toMatchObject({
     warnings: 60,
     examples: [{ line: 2, field: 't', count: 60 }],
   });
   for (let targetBytes = 1; targetBytes < 400; targetBytes += byTier(11, 1))
-    expect(outcome(await readText(text, {}, targetBytes))).toEqual(outcome(wholeRead));
+    expect(comparableImport(await importText(text, {}, targetBytes))).toEqual(
+      comparableImport(wholeRead),
+    );
 });

@@ -1,24 +1,24 @@
 import { describe, expect, test } from '@jest/globals';
 import { readerNamed } from '../../../readers/index.js';
-import { detectedUtf16, fromUtf16, type Utf16 } from '../../../readers/source/utf16.js';
-import { random } from '../../random.js';
-import { importSource, refusal } from '../import-source.js';
+import { detectUtf16, utf16ToUtf8, type Utf16ByteOrder } from '../../../readers/source/utf16.js';
+import { seededRandom } from '../../random.js';
+import { importSource, refusalMessage } from '../import-source.js';
 import { seed } from '../../seed.js';
 
-const layers = ['plain', 'gzip', 'bgzf'] as const;
-const orders: readonly Utf16[] = ['utf-16le', 'utf-16be'];
+const compressionLayers = ['plain', 'gzip', 'bgzf'] as const;
+const byteOrders: readonly Utf16ByteOrder[] = ['utf-16le', 'utf-16be'];
 const utf16Warning = 'the text is UTF-16 and was decoded: reader_params.encoding declares it';
 
-function encodeText(text: string, order: Utf16): Buffer {
+function encodeText(text: string, order: Utf16ByteOrder): Buffer {
   const bytes = Buffer.from(text, 'utf16le');
   return order === 'utf-16le' ? bytes : bytes.swap16();
 }
 
-const table =
+const tableText =
   'name,n,note\r\n' +
   Array.from({ length: 300 }, (_, i) => `café ${i},${i / 4},"日本 😀\r\n${i}"\r\n`).join('');
 
-describe.each(orders)('%s', (order) => {
+describe.each(byteOrders)('%s', (order) => {
   test.each<[string, string, Record<string, unknown>, readonly string[]]>([
     ['a byte order mark', '\ufeff', {}, [utf16Warning]],
     ['its zeros', '', {}, [utf16Warning]],
@@ -33,10 +33,10 @@ describe.each(orders)('%s', (order) => {
   ])(
     'text told by %s is read as UTF-8 is, however it is packed and split',
     async (_, mark, params, warnings) => {
-      const expectedRead = await importSource(table, 'csv');
+      const expectedRead = await importSource(tableText, 'csv');
       expect(expectedRead.rows[7]).toEqual({ name: 'café 7', n: 1.75, note: '日本 😀\r\n7' });
-      const bytes = encodeText(mark + table, order);
-      for (const layer of layers)
+      const bytes = encodeText(mark + tableText, order);
+      for (const layer of compressionLayers)
         for (const targetBytes of [1, 777, 1 << 20]) {
           const found = await importSource(bytes, 'csv', { params, layer, targetBytes });
           expect([found.error, found.warnings]).toEqual([null, warnings]);
@@ -56,7 +56,7 @@ describe.each(orders)('%s', (order) => {
     );
     const text = `a,b\n${rows.join('')}`;
     const expectedRead = await importSource(text, 'csv');
-    for (const layer of layers) {
+    for (const layer of compressionLayers) {
       const found = await importSource(encodeText(text, order), 'csv', {
         layer,
         targetBytes: 100_000,
@@ -88,7 +88,7 @@ describe.each(orders)('%s', (order) => {
   });
 
   test(`is decoded the same in any pieces (seed ${seed})`, async () => {
-    const next = random(seed);
+    const next = seededRandom(seed);
     const bytes = encodeText('a😀é\n'.repeat(50), order);
     for (let round = 0; round < 200; round++) {
       const pieces: Uint8Array[] = [];
@@ -101,7 +101,7 @@ describe.each(orders)('%s', (order) => {
       const source = (async function* () {
         yield* pieces;
       })();
-      for await (const piece of fromUtf16(source, order, () => expect('damaged').toBe('')))
+      for await (const piece of utf16ToUtf8(source, order, () => expect('damaged').toBe('')))
         found.push(piece);
       expect(Buffer.concat(found).toString()).toBe('a😀é\n'.repeat(50));
     }
@@ -114,7 +114,7 @@ describe.each(orders)('%s', (order) => {
 
   test('readers of other formats refuse it', async () => {
     for (const reader of ['json', 'vcf', 'gff3', 'bed'])
-      expect(await refusal(encodeText('\ufeff##x\n', order), reader)).toContain(
+      expect(await refusalMessage(encodeText('\ufeff##x\n', order), reader)).toContain(
         'this is UTF-16 text',
       );
   });
@@ -130,11 +130,13 @@ test('UTF-8 is not taken for UTF-16, nor UTF-16 for Latin-1 when that is declare
     'a,b\n' + '1,\0\n'.repeat(50),
     '\0'.repeat(40),
   ])
-    expect([text, detectedUtf16(Buffer.from(text))]).toEqual([text, undefined]);
-  expect(detectedUtf16(encodeText('name,日本\nx,年\n', 'utf-16be'))).toBe('utf-16be');
+    expect([text, detectUtf16(Buffer.from(text))]).toEqual([text, undefined]);
+  expect(detectUtf16(encodeText('name,日本\nx,年\n', 'utf-16be'))).toBe('utf-16be');
   expect(
-    await refusal(encodeText('\ufeffa,b\n', 'utf-16le'), 'csv', { encoding: 'latin-1' }),
+    await refusalMessage(encodeText('\ufeffa,b\n', 'utf-16le'), 'csv', { encoding: 'latin-1' }),
   ).toContain('this is UTF-16 text');
   expect(() => readerNamed('csv').params({ encoding: 'utf-16xe' })).toThrow('encoding: expected');
-  expect(await refusal(Buffer.of(0xff, 0xfe, 0, 0, 0x61, 0, 0, 0), 'csv')).toContain('UTF-32');
+  expect(await refusalMessage(Buffer.of(0xff, 0xfe, 0, 0, 0x61, 0, 0, 0), 'csv')).toContain(
+    'UTF-32',
+  );
 });

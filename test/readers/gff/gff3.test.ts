@@ -4,17 +4,17 @@ import { util } from '@gmod/gff';
 import { describe, expect, test } from '@jest/globals';
 import type { Columns, Row } from '../../../engine/core/types.js';
 import { readerForFile } from '../../../readers/index.js';
-import { random } from '../../random.js';
+import { seededRandom } from '../../random.js';
 import { lenientParams } from '../import-pieces.js';
-import { importSource, refusal, withoutCoordinates } from '../import-source.js';
-import { typesOf } from '../rows.js';
+import { importSource, refusalMessage, withoutCoordinates } from '../import-source.js';
+import { describeColumnTypes } from '../rows.js';
 import { seed } from '../../seed.js';
 import { byTier } from '../../tier.js';
 
-const fixtures = 'test/fixtures/gff3';
+const fixtureFolder = 'test/fixtures/gff3';
 
-/** Features counted with awk, see SOURCES.md beside the files. */
-const counts: readonly (readonly [string, number])[] = [
+/** The number of features in each file, counted with awk; see SOURCES.md beside the files. */
+const featureCounts: readonly (readonly [string, number])[] = [
   ['gencode_vM22.gff3', 70],
   ['gencode_vM22.gff3.gz', 70],
   ['ncbi_ASM69900v1.gff3', 185],
@@ -37,12 +37,12 @@ const counts: readonly (readonly [string, number])[] = [
   ['ensembl_MYC.gff3', 76],
 ];
 
-function textOf(name: string): string {
-  const bytes = readFileSync(`${fixtures}/${name}`);
+function readFixtureText(name: string): string {
+  const bytes = readFileSync(`${fixtureFolder}/${name}`);
   return (bytes[0] === 31 ? gunzipSync(bytes) : bytes).toString('utf8');
 }
 
-/** The feature lines, found by a simple filter as awk would. */
+/** Returns the feature lines of a file, found by a simple filter as in awk. */
 function featuresOf(text: string): string[] {
   const lines = text.split(/\r?\n/);
   const fasta = lines.findIndex((line) => line.startsWith('##FASTA') || line.startsWith('>'));
@@ -52,11 +52,11 @@ function featuresOf(text: string): string[] {
 }
 
 describe('real files', () => {
-  test.each(counts)('%s: %i features, each as @gmod/gff reads it', async (name, count) => {
+  test.each(featureCounts)('%s: %i features, each as @gmod/gff reads it', async (name, count) => {
     expect(readerForFile(name).name).toBe('gff3');
-    const text = textOf(name);
+    const text = readFixtureText(name);
     const { rows, columns, error } = await importSource(
-      readFileSync(`${fixtures}/${name}`),
+      readFileSync(`${fixtureFolder}/${name}`),
       'gff3',
     );
     expect(error).toBeNull();
@@ -69,16 +69,16 @@ describe('real files', () => {
 
   test('any split, compression and order of the chunks gives the same records', async () => {
     console.log(`gff3 cuts seed ${seed}`);
-    const next = random(seed);
+    const next = seededRandom(seed);
     const layers = ['plain', 'gzip', 'bgzf'] as const;
-    for (const [i, [name]] of counts.filter(([file]) => !file.endsWith('.gz')).entries()) {
-      const text = textOf(name);
+    for (const [i, [name]] of featureCounts.filter(([file]) => !file.endsWith('.gz')).entries()) {
+      const text = readFixtureText(name);
       const wholeRead = await importSource(text, 'gff3');
       for (const layer of byTier<readonly (typeof layers)[number][]>([layers[i % 3]!], layers)) {
         const targetBytes = 1 + Math.floor((next() * text.length) / 2);
         const cutRead = await importSource(text, 'gff3', { layer, targetBytes, shuffle: next });
         expect(cutRead.rows).toEqual(wholeRead.rows);
-        expect(typesOf(cutRead.columns)).toBe(typesOf(wholeRead.columns));
+        expect(describeColumnTypes(cutRead.columns)).toBe(describeColumnTypes(wholeRead.columns));
         expect(cutRead.findings).toEqual(wholeRead.findings);
       }
     }
@@ -95,7 +95,7 @@ describe('real files', () => {
       key,
       lists.has(key) ? values : values![0],
     ]);
-    // The oracle leaves out attributes without a value, where our reader stores the empty text.
+    // The oracle leaves out attributes without a value, for which the reader stores the empty text.
     const empty = line
       .split('\t')[8]!
       .split(';')
@@ -111,7 +111,7 @@ describe('real files', () => {
   }
 });
 
-const line = (attributes: string, columns: Record<number, string> = {}): string => {
+const gff3Line = (attributes: string, columns: Record<number, string> = {}): string => {
   const all = ['c1', 's', 'gene', '5', '9', '.', '+', '.', attributes];
   for (const [i, text] of Object.entries(columns)) all[Number(i)] = text;
   return all.join('\t');
@@ -148,7 +148,7 @@ describe('F12: rules of the specification', () => {
     ['without a value: the empty text', 'x=;y', { x: '', y: '' }],
     ['an empty value in a list is left out', 'x=,1,;y=,', { x: '1', y: '' }],
   ])('%s: %s', async (_, text, attributes) => {
-    const { rows, error } = await importSource(line(text), 'gff3');
+    const { rows, error } = await importSource(gff3Line(text), 'gff3');
     expect(error).toBeNull();
     expect(JSON.stringify(rows[0]!.attributes)).toBe(JSON.stringify(attributes));
   });
@@ -158,7 +158,7 @@ describe('F12: rules of the specification', () => {
     ['an empty one in a list', 'x=1,', 'a list of values has an empty one, which is left out', 0],
     ['no UTF-8', 'x=%FF', 'an escape that is not UTF-8 was replaced by U+FFFD', 0],
   ])('warns of %s', async (_, text, message, code) => {
-    const { findings, rows } = await importSource(line(text), 'gff3');
+    const { findings, rows } = await importSource(gff3Line(text), 'gff3');
     expect(findings.examples).toMatchObject([{ level: 'warning', line: 1, code, message }]);
     expect(rows.length).toBe(1);
     const strictParams = {
@@ -167,7 +167,7 @@ describe('F12: rules of the specification', () => {
       strict: true,
       allowNewFields: false,
     };
-    const refusedRead = await importSource(line(text), 'gff3', { validation: strictParams });
+    const refusedRead = await importSource(gff3Line(text), 'gff3', { validation: strictParams });
     expect(refusedRead.error).toMatch(/^file, line 1: /);
     expect(refusedRead.error).toContain(message);
     expect(refusedRead.rows).toEqual([]);
@@ -175,8 +175,8 @@ describe('F12: rules of the specification', () => {
 
   test('a dot is null, and so is an empty column', async () => {
     const text = [
-      line('.', { 0: '.', 1: '.', 2: '.', 3: '.', 4: '.', 6: '.' }),
-      line('', { 1: '' }),
+      gff3Line('.', { 0: '.', 1: '.', 2: '.', 3: '.', 4: '.', 6: '.' }),
+      gff3Line('', { 1: '' }),
     ];
     const { rows } = await importSource(text.join('\n'), 'gff3', {
       params: { genome_build: 'GRCh37' },
@@ -205,7 +205,14 @@ describe('F12: rules of the specification', () => {
   });
 
   test('escapes are decoded in the first three columns; numbers and strands are parsed', async () => {
-    const text = line('.', { 0: 'chr%31', 1: 'a%09b', 2: 'x%20', 5: '-1.5e-3', 6: '?', 7: '2' });
+    const text = gff3Line('.', {
+      0: 'chr%31',
+      1: 'a%09b',
+      2: 'x%20',
+      5: '-1.5e-3',
+      6: '?',
+      7: '2',
+    });
     const { rows } = await importSource(text, 'gff3', { params: { genome_build: 'grch38' } });
     expect(rows).toEqual([
       {
@@ -225,54 +232,54 @@ describe('F12: rules of the specification', () => {
   test.each<[string, string, string]>([
     [
       '8 columns',
-      line('x').split('\t').slice(0, 8).join('\t'),
+      gff3Line('x').split('\t').slice(0, 8).join('\t'),
       'expected 9 columns separated by tabs, found 8 columns',
     ],
-    ['10 columns', line('x\ty'), 'expected 9 columns separated by tabs, found 10 columns'],
+    ['10 columns', gff3Line('x\ty'), 'expected 9 columns separated by tabs, found 10 columns'],
     [
       'spaces for tabs',
-      line('x').replaceAll('\t', ' '),
+      gff3Line('x').replaceAll('\t', ' '),
       'expected 9 columns separated by tabs, found one column',
     ],
     [
       'start 0',
-      line('', { 3: '0' }),
+      gff3Line('', { 3: '0' }),
       'a position counts from 1, 0 is none (code 301, Invalid Value for Field)',
     ],
     [
       'a start below 0',
-      line('', { 3: '-4' }),
+      gff3Line('', { 3: '-4' }),
       'a position counts from 1, -4 is none (code 301, Invalid Value for Field)',
     ],
     [
       'a start that is no number',
-      line('', { 3: '1e3' }),
+      gff3Line('', { 3: '1e3' }),
       'a position counts from 1, "1e3" is no whole number (code 301, Invalid Value for Field)',
     ],
     [
       'start behind end',
-      line('', { 3: '10' }),
+      gff3Line('', { 3: '10' }),
       'the feature ends at 9, before its start 10 (code 301, Invalid Value for Field)',
     ],
     [
       'an unknown strand',
-      line('', { 6: 'X' }),
+      gff3Line('', { 6: 'X' }),
       'the strand "X" is none of "+", "-", "." and "?" (code 301, Invalid Value for Field)',
     ],
     [
       'an unknown phase',
-      line('', { 7: '3' }),
+      gff3Line('', { 7: '3' }),
       'the phase "3" is none of 0, 1, 2 and "." (code 301, Invalid Value for Field)',
     ],
     [
       'a score that is no number',
-      line('', { 5: 'high' }),
+      gff3Line('', { 5: 'high' }),
       'the score "high" is no number (code 301, Invalid Value for Field)',
     ],
-    ['an attribute without a name', line('=x'), 'an attribute has no name before its "="'],
+    ['an attribute without a name', gff3Line('=x'), 'an attribute has no name before its "="'],
   ])('refuses %s with the line', async (_, bad, message) => {
     for (const targetBytes of [1, 1000]) {
-      const text = `# a comment\n${line('ID=a')}\n\n${bad}\n${line('ID=b')}\n`;
+      const text = `# a comment\n${gff3Line('ID=a')}\n\n${bad}\n${gff3Line('ID=b')}\n`;
       const { error, findings, rows } = await importSource(text, 'gff3', { targetBytes });
       const { field } = findings.examples[0]!;
       expect(error).toBe(`file, line 4: ${field === null ? '' : `field ${field}: `}${message}`);
@@ -281,7 +288,7 @@ describe('F12: rules of the specification', () => {
   });
 
   test.each(['gff3', 'gtf'])('%s: a score that is NaN or infinite is null with a counted warning, and an error if it is declared or validation strict', async (reader) => {
-    const text = ['0.5', 'NaN', '-Inf', 'nan', '1e999'].map((score) => line('', { 5: score })).join('\n');
+    const text = ['0.5', 'NaN', '-Inf', 'nan', '1e999'].map((score) => gff3Line('', { 5: score })).join('\n');
     for (const targetBytes of [1, 1000]) {
       const { rows, findings, error } = await importSource(text, reader, { targetBytes });
       expect([error, rows.map(({ score }) => score)]).toEqual([null, [0.5, null, null, null, null]]);
@@ -303,7 +310,7 @@ describe('F12: rules of the specification', () => {
       strict: false,
       allowNewFields: false,
     };
-    const text = line('ID=a', { 3: '0', 5: 'high', 6: 'X', 7: '7' });
+    const text = gff3Line('ID=a', { 3: '0', 5: 'high', 6: 'X', 7: '7' });
     const { rows, error } = await importSource(text, 'gff3', { validation });
     expect(error).toBeNull();
     expect(rows[0]).toMatchObject({ start: null, end: 9, score: null, strand: null, phase: null });
@@ -311,17 +318,17 @@ describe('F12: rules of the specification', () => {
 });
 
 describe('the end of the features', () => {
-  const features = Array.from({ length: 30 }, (_, i) => line(`ID=f${i};n=${i}`));
+  const features = Array.from({ length: 30 }, (_, i) => gff3Line(`ID=f${i};n=${i}`));
   const sequence = Array.from({ length: 40 }, (_, i) => `ACGT${'ACGT'.repeat(i % 9)}`);
 
   test.each([
     ['##FASTA', ['##FASTA', '>c1', ...sequence, '>c2', ...sequence]],
     ['a FASTA header', ['>c1 description', ...sequence]],
     ['##FASTA that stands twice', ['## fasta', ...sequence, '##FASTA', ...sequence]],
-    ['lines that look like features', ['##FASTA', ...features, '>c1', line('ID=last')]],
+    ['lines that look like features', ['##FASTA', ...features, '>c1', gff3Line('ID=last')]],
   ])('is %s, for any split, compression and order', async (_, tail) => {
     console.log(`gff3 fasta seed ${seed}`);
-    const next = random(seed);
+    const next = seededRandom(seed);
     const text = [...features, '###', ...tail].join('\n');
     const wholeRead = await importSource(text, 'gff3');
     expect(wholeRead.error).toBeNull();
@@ -348,7 +355,14 @@ describe('the end of the features', () => {
 });
 
 describe('lines', () => {
-  const lines = ['##gff-version 3', line('ID=a'), '# note', '###', line('ID=b'), line('ID=c,d')];
+  const lines = [
+    '##gff-version 3',
+    gff3Line('ID=a'),
+    '# note',
+    '###',
+    gff3Line('ID=b'),
+    gff3Line('ID=c,d'),
+  ];
   test.each<[string, string]>([
     ['CR LF', lines.join('\r\n') + '\r\n'],
     ['CR LF, no last', lines.join('\r\n')],
@@ -362,17 +376,20 @@ describe('lines', () => {
   });
 
   test('that are not UTF-8 contain U+FFFD, with a warning', async () => {
-    const bytes = Buffer.from(`${line('ID=a')}\n${line('ID=x\u00ff')}\n${line('ID=b')}`, 'latin1');
+    const bytes = Buffer.from(
+      `${gff3Line('ID=a')}\n${gff3Line('ID=x\u00ff')}\n${gff3Line('ID=b')}`,
+      'latin1',
+    );
     const { rows, findings } = await importSource(bytes, 'gff3');
     expect(rows.map(({ attributes }) => (attributes as Row).ID)).toEqual(['a', 'x\ufffd', 'b']);
     expect(findings.examples).toMatchObject([{ line: 2, level: 'warning' }]);
   });
 
   test('that begin with `comment` are skipped, those with # always', async () => {
-    const text = `// one\n#two\n${line('ID=a')}\ntrack name=x\n`;
+    const text = `// one\n#two\n${gff3Line('ID=a')}\ntrack name=x\n`;
     const { error } = await importSource(text, 'gff3');
     expect(error).toContain('file, line 1: expected 9 columns');
-    const comment = await importSource(`// one\n#two\n${line('ID=a')}\n//\n`, 'gff3', {
+    const comment = await importSource(`// one\n#two\n${gff3Line('ID=a')}\n//\n`, 'gff3', {
       params: { comment: '//' },
     });
     expect([comment.error, comment.rows.length]).toEqual([null, 1]);
@@ -386,11 +403,11 @@ describe('lines', () => {
 describe('attributes over all records', () => {
   test('a key is a list everywhere when one record has several values', async () => {
     const text = Array.from({ length: 50 }, (_, i) =>
-      line(`ID=${i};x=${i === 33 ? '1,2' : i}`),
+      gff3Line(`ID=${i};x=${i === 33 ? '1,2' : i}`),
     ).join('\n');
     for (const targetBytes of [1, 40, 200, 1 << 20]) {
       const { rows, columns } = await importSource(text, 'gff3', { targetBytes });
-      expect(typesOf(columns)).toContain('attributes:{ID:string x:[string]}');
+      expect(describeColumnTypes(columns)).toContain('attributes:{ID:string x:[string]}');
       expect(rows.map(({ attributes }) => (attributes as Row).x)).toEqual(
         rows.map((_, i) => (i === 33 ? ['1', '2'] : [String(i)])),
       );
@@ -398,7 +415,7 @@ describe('attributes over all records', () => {
   });
 
   test('the types of an existing dataset are kept', async () => {
-    const knownColumns = (await importSource(line('ID=a;n=5;m=x,y'), 'gff3')).columns.map(
+    const knownColumns = (await importSource(gff3Line('ID=a;n=5;m=x,y'), 'gff3')).columns.map(
       (column) =>
         column.name !== 'attributes'
           ? column
@@ -409,15 +426,15 @@ describe('attributes over all records', () => {
               ),
             },
     );
-    const goodRead = await importSource(line('ID=b;n=7;m=z;new=1'), 'gff3', {
+    const goodRead = await importSource(gff3Line('ID=b;n=7;m=z;new=1'), 'gff3', {
       known: knownColumns,
     });
     expect(goodRead.error).toBeNull();
     expect(goodRead.rows[0]!.attributes).toEqual({ ID: 'b', n: 7, m: ['z'], new: '1' });
-    const severalRead = await importSource(line('ID=b,c'), 'gff3', { known: knownColumns });
+    const severalRead = await importSource(gff3Line('ID=b,c'), 'gff3', { known: knownColumns });
     expect(severalRead.findings.counts).toEqual({ 303: 1 });
     expect(severalRead.rows[0]!.attributes).toEqual({ ID: 'b' });
-    const badRead = await importSource(line('ID=b;n=x'), 'gff3', { known: knownColumns });
+    const badRead = await importSource(gff3Line('ID=b;n=x'), 'gff3', { known: knownColumns });
     expect(badRead.error).toContain('file, line 1:');
     expect(badRead.findings.counts).toEqual({ 301: 1 });
   });
@@ -426,9 +443,13 @@ describe('attributes over all records', () => {
     const knownColumns = [
       { name: 'attributes', physical: 'attributes', type: 'string', isList: false },
     ] as const;
-    const { error, findings } = await importSource(`${line('ID=b')}\n${line('.')}`, 'gff3', {
-      known: knownColumns,
-    });
+    const { error, findings } = await importSource(
+      `${gff3Line('ID=b')}\n${gff3Line('.')}`,
+      'gff3',
+      {
+        known: knownColumns,
+      },
+    );
     expect(error).toBe(
       'file, line 1: field attributes: an object is not a valid string (code 301, Invalid Value for Field)',
     );
@@ -436,7 +457,7 @@ describe('attributes over all records', () => {
   });
 
   test('a value longer than a string may be makes its field a text, with a warning', async () => {
-    const { findings, error } = await importSource(line(`ID=${'x'.repeat(32_767)}`), 'gff3');
+    const { findings, error } = await importSource(gff3Line(`ID=${'x'.repeat(32_767)}`), 'gff3');
     expect([findings.counts, error]).toEqual([{ 306: 1 }, null]);
   });
 });
@@ -453,7 +474,7 @@ describe('the genome build', () => {
     ['of a mouse', '##sequence-region chr1 1 195471971\n#!genome-build GRCm38', null],
     ['of none', '##gff-version 3', null],
   ])('%s: %s', async (_, comments, build) => {
-    const text = `${comments}\n${line('ID=a', { 0: 'chr7' })}\n`;
+    const text = `${comments}\n${gff3Line('ID=a', { 0: 'chr7' })}\n`;
     const { rows, genomeBuild } = await importSource(text, 'gff3');
     expect(genomeBuild).toBe(build);
     expect(rows[0]!.genomic_coordinates).toEqual(
@@ -494,10 +515,10 @@ describe('GVF', () => {
 }); // prettier-ignore
 
 test('text that is not GFF3 is refused with one message', async () => {
-  expect(await refusal('<html>\n</html>', 'gff3')).toContain('this is an HTML page');
-  expect(await refusal(`#x\n${line('gene_id "a"; x "b";')}`, 'gff3')).toContain(
+  expect(await refusalMessage('<html>\n</html>', 'gff3')).toContain('this is an HTML page');
+  expect(await refusalMessage(`#x\n${gff3Line('gene_id "a"; x "b";')}`, 'gff3')).toContain(
     'set reader_params.reader to "gtf"',
   );
-  expect(await refusal('<?xml version="1.0"?>', 'gff3')).toContain('this is XML, not GFF3');
+  expect(await refusalMessage('<?xml version="1.0"?>', 'gff3')).toContain('this is XML, not GFF3');
   expect((await importSource('', 'gff3')).warnings).toEqual(['the file is empty']);
 });

@@ -3,15 +3,15 @@ import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
 import type { Row } from '../../../engine/core/types.js';
 import { readerForFile } from '../../../readers/index.js';
-import { random } from '../../random.js';
-import { importSource, refusal, withoutCoordinates } from '../import-source.js';
-import { typesOf } from '../rows.js';
+import { seededRandom } from '../../random.js';
+import { importSource, refusalMessage, withoutCoordinates } from '../import-source.js';
+import { describeColumnTypes } from '../rows.js';
 import { seed } from '../../seed.js';
 
-const fixtures = 'test/fixtures/gtf';
+const fixtureFolder = 'test/fixtures/gtf';
 
-/** Features counted with awk, see SOURCES.md beside the files. */
-const counts: readonly (readonly [string, number])[] = [
+/** The number of features in each file, counted with awk; see SOURCES.md beside the files. */
+const featureCounts: readonly (readonly [string, number])[] = [
   ['ensembl_grch37_head.gtf.gz', 995],
   ['gencode_real_head.gtf', 8],
   ['refseq_ucsc.gtf', 24],
@@ -28,45 +28,48 @@ const counts: readonly (readonly [string, number])[] = [
   ['comments_between_rows.gtf.gz', 237],
 ];
 
-function textOf(name: string): string {
-  const bytes = readFileSync(`${fixtures}/${name}`);
+function readFixtureText(name: string): string {
+  const bytes = readFileSync(`${fixtureFolder}/${name}`);
   return (bytes[0] === 31 ? gunzipSync(bytes) : bytes).toString('utf8');
 }
 
 describe('real files', () => {
-  test.each(counts)('%s: %i features, each equal to a split of its line', async (name, count) => {
-    expect(readerForFile(name).name).toBe('gtf');
-    const { rows, columns, error, findings } = await importSource(
-      readFileSync(`${fixtures}/${name}`),
-      'gtf',
-    );
-    expect([error, findings.warnings]).toEqual([null, 0]);
-    expect(rows.length).toBe(count);
-    const attributes = columns.find((column) => column.name === 'attributes')!.children!;
-    const lists = new Set(attributes.filter(({ isList }) => isList).map((column) => column.name));
-    const lines = textOf(name)
-      .split(/\r?\n/)
-      .filter((line) => line.trim() !== '' && !line.startsWith('#'));
-    const found = rows.map(withoutCoordinates);
-    expect(found).toEqual(lines.map((line) => split(line, lists)));
-  });
+  test.each(featureCounts)(
+    '%s: %i features, each equal to a split of its line',
+    async (name, count) => {
+      expect(readerForFile(name).name).toBe('gtf');
+      const { rows, columns, error, findings } = await importSource(
+        readFileSync(`${fixtureFolder}/${name}`),
+        'gtf',
+      );
+      expect([error, findings.warnings]).toEqual([null, 0]);
+      expect(rows.length).toBe(count);
+      const attributes = columns.find((column) => column.name === 'attributes')!.children!;
+      const lists = new Set(attributes.filter(({ isList }) => isList).map((column) => column.name));
+      const lines = readFixtureText(name)
+        .split(/\r?\n/)
+        .filter((line) => line.trim() !== '' && !line.startsWith('#'));
+      const found = rows.map(withoutCoordinates);
+      expect(found).toEqual(lines.map((line) => split(line, lists)));
+    },
+  );
 
   test('any split, compression and order of the chunks gives the same records', async () => {
     console.log(`gtf cuts seed ${seed}`);
-    const next = random(seed);
-    for (const [name] of counts) {
-      const text = textOf(name);
+    const next = seededRandom(seed);
+    for (const [name] of featureCounts) {
+      const text = readFixtureText(name);
       const wholeRead = await importSource(text, 'gtf');
       for (const layer of ['plain', 'gzip', 'bgzf'] as const) {
         const targetBytes = 1000 + Math.floor((next() * text.length) / 2);
         const cutRead = await importSource(text, 'gtf', { layer, targetBytes, shuffle: next });
         expect(cutRead.rows).toEqual(wholeRead.rows);
-        expect(typesOf(cutRead.columns)).toBe(typesOf(wholeRead.columns));
+        expect(describeColumnTypes(cutRead.columns)).toBe(describeColumnTypes(wholeRead.columns));
       }
     }
   });
 
-  /** The naive way: no fixture has an escaped quote, and semicolons in values stand in quotes. */
+  /** Parses a line in the simplest way: no fixture has an escaped quote, and semicolons in values are always in quotes. */
   function split(line: string, lists: ReadonlySet<string>): Row {
     const [seqid, source, type, start, end, score, strand, phase, rest] = line
       .split('\t')
@@ -90,7 +93,7 @@ describe('real files', () => {
   }
 });
 
-const line = (attributes: string): string =>
+const gtfLine = (attributes: string): string =>
   ['chr2', 's', 'exon', '5', '9', '0.5', '-', '0', attributes].join('\t');
 
 describe('F12: rules of the specification', () => {
@@ -107,13 +110,13 @@ describe('F12: rules of the specification', () => {
     ['plain values may hold spaces', 'a b c; d 1', { a: 'b c', d: '1' }],
     ['a point has none', '.', null],
   ])('%s: %s', async (_, text, attributes) => {
-    const { rows, error } = await importSource(line(text), 'gtf');
+    const { rows, error } = await importSource(gtfLine(text), 'gtf');
     expect(error).toBeNull();
     expect(rows[0]!.attributes ?? null).toEqual(attributes);
   });
 
   test('an attribute without a value is a warning', async () => {
-    const { findings } = await importSource(`${line('a 1')}\n${line('a 1; b')}`, 'gtf');
+    const { findings } = await importSource(`${gtfLine('a 1')}\n${gtfLine('a 1; b')}`, 'gtf');
     expect(findings.examples).toMatchObject([
       { line: 2, level: 'warning', message: 'an attribute has no value: it is the empty text' },
     ]);
@@ -127,16 +130,19 @@ describe('F12: rules of the specification', () => {
       'an attribute begins with its value: a name is expected',
     ],
   ])('%s is refused with its line', async (_, text, message) => {
-    const { error } = await importSource(`${line('a 1')}\n${line(text)}\n${line('b 1')}`, 'gtf');
+    const { error } = await importSource(
+      `${gtfLine('a 1')}\n${gtfLine(text)}\n${gtfLine('b 1')}`,
+      'gtf',
+    );
     expect(error).toBe(`file, line 2: field attributes: ${message}`);
   });
 
   test('8 columns are refused; the build gives coordinates', async () => {
-    const shortLine = line('a 1').split('\t').slice(0, 8).join('\t');
-    expect(await refusal(`${line('a 1')}\n${shortLine}`, 'gtf')).toBe(
+    const shortLine = gtfLine('a 1').split('\t').slice(0, 8).join('\t');
+    expect(await refusalMessage(`${gtfLine('a 1')}\n${shortLine}`, 'gtf')).toBe(
       'file, line 2: expected 9 columns separated by tabs, found 8 columns',
     );
-    const { rows } = await importSource(`#!genome-build GRCh38.p13\n${line('a 1')}`, 'gtf');
+    const { rows } = await importSource(`#!genome-build GRCh38.p13\n${gtfLine('a 1')}`, 'gtf');
     expect(rows).toEqual([
       {
         genomic_coordinates: { build: 'GRCh38', chromosome: '2', start: 5, stop: 9 },
@@ -154,15 +160,15 @@ describe('F12: rules of the specification', () => {
   });
 
   test('a line of sequence does not end the features: GTF has no sequences', async () => {
-    expect(await refusal(`${line('a 1')}\n>chr2\nACGT`, 'gtf')).toContain(
+    expect(await refusalMessage(`${gtfLine('a 1')}\n>chr2\nACGT`, 'gtf')).toContain(
       'file, line 2: expected 9 columns separated by tabs, found one column',
     );
   });
 
   test('text that is not GTF is refused with one message', async () => {
-    expect(await refusal(line('ID=a;Parent=b'), 'gtf')).toContain(
+    expect(await refusalMessage(gtfLine('ID=a;Parent=b'), 'gtf')).toContain(
       'set reader_params.reader to "gff3"',
     );
-    expect(await refusal('<!DOCTYPE html>', 'gtf')).toContain('this is an HTML page');
+    expect(await refusalMessage('<!DOCTYPE html>', 'gtf')).toContain('this is an HTML page');
   });
 });

@@ -1,20 +1,20 @@
 import { expect, test } from '@jest/globals';
-import { scanBytes } from '../../../readers/text/scan-buffer.js';
-import { random, type Random } from '../../random.js';
+import { maxScannedBytes } from '../../../readers/text/scan-buffer.js';
+import { seededRandom, type Random } from '../../random.js';
 import { importSource } from '../import-source.js';
 import { seed } from '../../seed.js';
 
-const pick = <T>(next: Random, values: readonly T[]): T =>
+const pickRandom = <T>(next: Random, values: readonly T[]): T =>
   values[Math.floor(next() * values.length)]!;
 
-/** Unusual contents of a line, and the share of lines that have them. */
-interface Dialect {
+/** How random lines of a format are written: the head of the file, random attributes, some of them unusual, and the end of a line. */
+interface FeatureDialect {
   readonly head: string;
   readonly attribute: (next: Random, isOdd: boolean) => string;
   readonly end: string;
 }
 
-const oddCells = {
+const unusualCells = {
   seqid: ['chr2', 'a%20b', '%zz', '.', '', '>x', ' '],
   source: ['.', '', 'a b', 'x;y', 'c="d"'],
   start: ['', '.', '0', 'x', '1e3', '9000000000'],
@@ -24,11 +24,11 @@ const oddCells = {
   phase: ['0', '1', '2', '3', '', '01'],
 };
 
-const gff3: Dialect = {
+const gff3Dialect: FeatureDialect = {
   head: '##gff-version 3\n##sequence-region 1 1 248956422\n',
   attribute: (next, isOdd) =>
     isOdd
-      ? pick(next, [
+      ? pickRandom(next, [
           '',
           ' ',
           'Note=',
@@ -44,7 +44,7 @@ const gff3: Dialect = {
           'Note=a\tb',
           'Note=,',
         ])
-      : pick(next, [
+      : pickRandom(next, [
           `ID=e${next()}`,
           'Parent=a,b',
           'Note=say%2C it',
@@ -54,12 +54,12 @@ const gff3: Dialect = {
         ]),
   end: ';',
 };
-const gtf: Dialect = {
-  // The first feature distinguishes GTF from GFF3, so it is an ordinary one.
+const gtfDialect: FeatureDialect = {
+  // The reader distinguishes GTF from GFF3 by the first feature, so this one is ordinary.
   head: '#!genome-build GRCh38\nchr1\ttest\texon\t1\t2\t.\t+\t.\tgene_id "g";\n',
   attribute: (next, isOdd) =>
     isOdd
-      ? pick(next, [
+      ? pickRandom(next, [
           '',
           ' ',
           'level',
@@ -75,26 +75,30 @@ const gtf: Dialect = {
           'k "a""',
           'k "a\tb"',
         ])
-      : ` ${pick(next, [`gene_id "g${next()}"`, 'tag "a"', 'level 2', `note "${'x'.repeat(next() * 2000)}"`, 'tag "é"'])}`,
+      : ` ${pickRandom(next, [`gene_id "g${next()}"`, 'tag "a"', 'level 2', `note "${'x'.repeat(next() * 2000)}"`, 'tag "é"'])}`,
   end: ';',
 };
 
-function featuresOf(next: Random, { head, attribute, end }: Dialect, share: number): string {
-  const lineEnd = pick(next, ['\n', '\r\n']);
+function randomFeatures(
+  next: Random,
+  { head, attribute, end }: FeatureDialect,
+  share: number,
+): string {
+  const lineEnd = pickRandom(next, ['\n', '\r\n']);
   const orOther = <T>(usual: T, others: readonly T[]): T =>
-    next() < share / 9 ? pick(next, others) : usual;
+    next() < share / 9 ? pickRandom(next, others) : usual;
   let text = head.replaceAll('\n', lineEnd);
-  while (text.length < 1.2 * scanBytes) {
+  while (text.length < 1.2 * maxScannedBytes) {
     const from = 1 + Math.floor(next() * 1e6);
     const line = [
-      orOther(pick(next, ['1', 'chrX', '2']), oddCells.seqid),
-      orOther(pick(next, ['havana', '.']), oddCells.source),
+      orOther(pickRandom(next, ['1', 'chrX', '2']), unusualCells.seqid),
+      orOther(pickRandom(next, ['havana', '.']), unusualCells.source),
       orOther('exon', ['.', '']),
-      orOther(String(from), oddCells.start),
-      orOther(String(from + 9), oddCells.stop),
-      orOther(pick(next, ['.', '0.5']), oddCells.score),
-      orOther(pick(next, ['+', '-', '.']), oddCells.strand),
-      orOther(pick(next, ['.', '2']), oddCells.phase),
+      orOther(String(from), unusualCells.start),
+      orOther(String(from + 9), unusualCells.stop),
+      orOther(pickRandom(next, ['.', '0.5']), unusualCells.score),
+      orOther(pickRandom(next, ['+', '-', '.']), unusualCells.strand),
+      orOther(pickRandom(next, ['.', '2']), unusualCells.phase),
       orOther(
         Array.from({ length: 1 + next() * 5 }, () => attribute(next, next() < share / 9)).join(end),
         ['.', '', 'a=1\tb=2'],
@@ -102,26 +106,26 @@ function featuresOf(next: Random, { head, attribute, end }: Dialect, share: numb
     ];
     text += line.join('\t') + lineEnd;
     if (next() < share)
-      text += pick(next, ['###', '# x\t"', '', ' ', 'one\ttwo', '##FAST']) + lineEnd;
+      text += pickRandom(next, ['###', '# x\t"', '', ' ', 'one\ttwo', '##FAST']) + lineEnd;
   }
   return text;
 }
 
-// F12, F15: lines that are read in runs give the same records as lines that are read one by one, whatever errors other lines have.
-for (const [reader, dialect] of Object.entries({ gff3, gtf }))
+// F12, F15: lines that are read in runs must give the same records as lines that are read one by one, whatever errors other lines have.
+for (const [reader, dialect] of Object.entries({ gff3: gff3Dialect, gtf: gtfDialect }))
   test(`${reader}: runs of lines give the records of single lines (seed ${seed})`, async () => {
-    const next = random(seed);
+    const next = seededRandom(seed);
     for (const share of [0, 0.1]) {
       for (const disable of [true, false]) {
-        const text = featuresOf(next, dialect, share);
+        const text = randomFeatures(next, dialect, share);
         const validation = { disable, raiseOnErrors: false, strict: false, allowNewFields: true };
         const runs = await importSource(text, reader, { validation, targetBytes: 1 << 20 });
-        // Read as a piece, a line is the first of its piece, which is never part of a run.
+        // In small chunks most lines are the first of their chunk, and such a line is never read as part of a run.
         const lines = await importSource(text, reader, { validation, targetBytes: 400 });
         expect(lines.chunks).toBeGreaterThan(100);
         expect(runs.findings).toEqual(lines.findings);
         expect(runs.error).toBe(lines.error);
-        // An import with errors stores nothing.
+        // An import with errors stores nothing, so its records are not compared.
         if (runs.findings.errors > 0) continue;
         expect(runs.rows).toEqual(lines.rows);
         expect(runs.columns).toEqual(lines.columns);

@@ -9,21 +9,21 @@ import { loadChunk } from '../../../readers/source/load-chunk.js';
 import { openSource } from '../../../readers/source/open.js';
 import { importChunks } from '../import-pieces.js';
 
-const folder = 'test/fixtures/jsonl/bad';
+const fixtureFolder = 'test/fixtures/jsonl/bad';
 const expectedErrors = new Map(
-  readFileSync(`${folder}/expected.txt`, 'utf8')
+  readFileSync(`${fixtureFolder}/expected.txt`, 'utf8')
     .split('\n')
     .filter((line) => line.includes(' ==>'))
     .map((line) => line.split(/ ==> ?/) as [string, string]),
 );
 
-test.each(readdirSync(folder).filter((file) => file.startsWith('json_')))(
+test.each(readdirSync(fixtureFolder).filter((file) => file.startsWith('json_')))(
   '%s has the outcome of the table',
   async (file) => {
     const outcome = expectedErrors.get(file);
     expect(outcome).toBeDefined();
     const [, words] = /^error (.*)$/.exec(outcome!) ?? [];
-    const { error, records } = await importText(file);
+    const { error, records } = await importFixture(file);
     if (words === undefined) expect([error, records]).toEqual([null, outcome]);
     else {
       expect(error).toContain(file);
@@ -33,11 +33,11 @@ test.each(readdirSync(folder).filter((file) => file.startsWith('json_')))(
   },
 );
 
-/** The import's error message, or its records. */
-async function importText(file: string): Promise<{ error: string | null; records: string }> {
+/** Returns the error message of an import, or its records. */
+async function importFixture(file: string): Promise<{ error: string | null; records: string }> {
   let source;
   try {
-    source = await openSource(resolve(folder, file), file);
+    source = await openSource(resolve(fixtureFolder, file), file);
     const head = await jsonl.header(source.head, null);
     const chunks: Uint8Array[] = [];
     for await (const { ref } of source.chunks(head.bodyOffset, 1000))

@@ -1,14 +1,14 @@
 import { expect, test } from '@jest/globals';
 import { parseJson, stringifyJson } from '../../../engine/core/json.js';
 import type { Row } from '../../../engine/core/types.js';
-import { random, type Random } from '../../random.js';
+import { seededRandom, type Random } from '../../random.js';
 import { castRecord, randomText } from '../records.js';
 import { importLines } from '../import-pieces.js';
 import { seed } from '../../seed.js';
 
-// F15 for this reader: slightly damaged lines are read as JSON.parse reads them, or rejected where it rejects them.
+// F15 for JSONL: slightly damaged lines are read as by JSON.parse, or rejected if it rejects them.
 test(`damaged lines are accepted exactly if JSON.parse accepts them (seed ${seed})`, () => {
-  const next = random(seed);
+  const next = seededRandom(seed);
   let accepted = 0;
   for (let round = 0; round < 5_000; round++) {
     const line = damageLine(Buffer.from(randomText(next, 1)), next);
@@ -18,22 +18,22 @@ test(`damaged lines are accepted exactly if JSON.parse accepts them (seed ${seed
     const isMalformed = findings.examples.some(
       ({ code, level }) => code === 0 && level === 'error',
     );
-    expect(`${told} ${isMalformed}`).toBe(`${told} ${!isObject(text) && text.trim() !== ''}`);
+    expect(`${told} ${isMalformed}`).toBe(`${told} ${!isJsonObject(text) && text.trim() !== ''}`);
     expect(rows.length + rejected).toBe(text.trim() === '' ? 0 : 1);
     if (rows.length === 0) continue;
     accepted++;
     const expected = castRecord(parseJson(text) as Row, columns);
-    expect(`${told} ${shownValue(rows[0])}`).toBe(`${told} ${shownValue(expected)}`);
+    expect(`${told} ${jsonTextOf(rows[0])}`).toBe(`${told} ${jsonTextOf(expected)}`);
   }
   expect(accepted).toBeGreaterThan(500);
 });
 
-/** JSON text without the sign of an integer 0, which a long does not keep. */
-function shownValue(value: unknown): string {
+/** Returns JSON text in which an integer 0 has no sign, because a long does not keep it. */
+function jsonTextOf(value: unknown): string {
   return stringifyJson(value).replace(/-0(?=[,\]}])/g, '0');
 }
 
-function isObject(text: string): boolean {
+function isJsonObject(text: string): boolean {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,2 +1,2 @@
-// The test with 10,000 random splits.
+// Repeats the tests of `jsonl.test.js` with 10,000 random splits.
 import './jsonl.test.js';

@@ -7,20 +7,20 @@ import { unifyColumns } from '../../../engine/ingest/unify-columns.js';
 import { stringifyJson } from '../../../engine/core/json.js';
 import type { Columns, Row, StoredType } from '../../../engine/core/types.js';
 import { jsonl } from '../../../readers/jsonl/jsonl.js';
-import { random } from '../../random.js';
-import { castRecord, randomText, seenIn } from '../records.js';
-import { byTier, casesByTier } from '../../tier.js';
+import { seededRandom } from '../../random.js';
+import { castRecord, randomText, columnsSeenIn } from '../records.js';
+import { byTier, caseCountByTier } from '../../tier.js';
 import {
   cutAtLines,
   importChunks,
   importLines,
   lenientParams,
-  type Imported,
+  type ImportedChunks,
 } from '../import-pieces.js';
-import { typesOf } from '../rows.js';
+import { describeColumnTypes } from '../rows.js';
 import { seed } from '../../seed.js';
 
-const bytes = (text: string) => new TextEncoder().encode(text);
+const utf8Bytes = (text: string) => new TextEncoder().encode(text);
 
 describe('F6: line ends', () => {
   const lines = ['{"a":1}', '{"a":"x\\ny","b":[1,2]}', '{"b":[]}'];
@@ -50,16 +50,16 @@ describe('F6: line ends', () => {
     }
   });
 
-  const splits = casesByTier(300, 10_000);
+  const splits = caseCountByTier(300, 10_000);
   test(`any split at line ends gives the same records, ${splits} times`, () => {
     console.log(`jsonl split seed ${seed}`);
-    const next = random(seed);
+    const next = seededRandom(seed);
     const samples = Array.from({ length: 100 }, () => randomText(next));
     for (const text of samples) {
       const whole = importLines(text);
       for (let round = 0; round < splits / 100; round++) {
         const size = 1 + Math.floor(next() * text.length);
-        expectSame(importLines(text, { chunkBytes: size }), whole);
+        expectSameImport(importLines(text, { chunkBytes: size }), whole);
       }
     }
   });
@@ -89,7 +89,7 @@ describe('F5: bytes that are not UTF-8', () => {
   test('give the same records however the file is split', () => {
     const whole = importLines(damaged);
     for (let size = 1; size < damaged.length; size++)
-      expectSame(importLines(damaged, { chunkBytes: size }), whole);
+      expectSameImport(importLines(damaged, { chunkBytes: size }), whole);
   });
 });
 
@@ -112,7 +112,7 @@ describe('F7: nesting', () => {
   test('objects nested deeper than 16 levels are stored as JSON text', () => {
     const { rows, columns } = importLines(objects(20));
     expect(stringifyJson(rows[0])).toBe(objects(20));
-    expect(typesOf(columns)).toContain('a:json');
+    expect(describeColumnTypes(columns)).toContain('a:json');
   });
 
   test('100,000 opening brackets are one error', () => {
@@ -279,11 +279,11 @@ describe('F16: types are inferred from all values', () => {
   ])('%s: the same for any chunk size', (_, values, types) => {
     const text = values.map((value) => `{"a":${value}}`).join('\n');
     const whole = importLines(text);
-    expect(typesOf(whole.columns)).toBe(types);
+    expect(describeColumnTypes(whole.columns)).toBe(types);
     const beyond = values.filter((value) => value === '9223372036854775808').length;
     expect(whole.findings.counts).toEqual(beyond > 0 ? { 301: beyond } : {});
     for (const chunkBytes of [1, 20, 100, 1000, 5000])
-      expectSame(importLines(text, { chunkBytes }), whole);
+      expectSameImport(importLines(text, { chunkBytes }), whole);
   });
 
   test('longs in a column of strings keep all digits', () => {
@@ -298,16 +298,16 @@ describe('F16: types are inferred from all values', () => {
 
   test('5 chunk sizes, read in any order by 1 to 8 threads, have one digest', () => {
     console.log(`jsonl digest seed ${seed}`);
-    const next = random(seed);
+    const next = seededRandom(seed);
     const text = Array.from({ length: byTier(500, 2_000) }, () => randomText(next, 1)).join('\n');
     const digests = [200, 3_000, 20_000, 100_000, Infinity].map((chunkBytes) =>
-      digest(importLines(text, { chunkBytes })),
+      importDigest(importLines(text, { chunkBytes })),
     );
-    // Threads change the order in which chunks are read, and which chunks one thread reads consecutively.
-    const chunks = cutAtLines(bytes(text), 20_000);
+    // The number of threads influences the order in which chunks are read, and which chunks a thread reads consecutively.
+    const chunks = cutAtLines(utf8Bytes(text), 20_000);
     for (let threads = 1; threads <= 8; threads++) {
       const order = chunks.map((_, i) => i).sort(() => next() - 0.5);
-      digests.push(digest(importChunks(chunks, { order })));
+      digests.push(importDigest(importChunks(chunks, { order })));
     }
     expect(new Set(digests).size).toBe(1);
   });
@@ -316,14 +316,14 @@ describe('F16: types are inferred from all values', () => {
 describe('differential', () => {
   test('records equal those of JSON.parse, cast to the unified columns', () => {
     console.log(`jsonl differential seed ${seed}`);
-    const next = random(seed + 1);
+    const next = seededRandom(seed + 1);
     for (let round = 0; round < byTier(60, 300); round++) {
       const lines = randomText(next, 1 + Math.floor(next() * 30)).split('\n');
       const records = lines.map((line) => JSON.parse(line) as Row);
-      const columns = unifyColumns([], records.map(seenIn)).columns;
+      const columns = unifyColumns([], records.map(columnsSeenIn)).columns;
       const imported = importLines(lines.join('\n'), { chunkBytes: 1 + Math.floor(next() * 400) });
       expect(imported.findings.counts).toEqual({});
-      expect(typesOf(imported.columns)).toBe(typesOf(columns));
+      expect(describeColumnTypes(imported.columns)).toBe(describeColumnTypes(columns));
       expect(imported.rows).toEqual(records.map((record) => castRecord(record, columns)));
     }
   });
@@ -335,7 +335,7 @@ describe('a line that ends early', () => {
 
   test('does not affect the records around it', () => {
     console.log(`jsonl broken seed ${seed}`);
-    const next = random(seed);
+    const next = seededRandom(seed);
     const lines = Array.from({ length: 200 }, (_, i) => good(i));
     const whole = importLines(lines.join('\n'));
     for (let round = 0; round < byTier(5, 20); round++) {
@@ -353,7 +353,7 @@ describe('a line that ends early', () => {
 });
 
 describe('real files', () => {
-  // Counts from an independent tool (test/fixtures/jsonl/SOURCES.md).
+  // The expected counts are from an independent tool (test/fixtures/jsonl/SOURCES.md).
   test.each<[string, number]>([
     ['clinvar_ten_records.json', 10],
     ['panelapp_panels.json', 3],
@@ -369,7 +369,7 @@ describe('real files', () => {
       .map((line) => JSON.parse(line) as Row);
     expect(whole.rows).toEqual(records.map((record) => castRecord(record, whole.columns)));
     for (const chunkBytes of [1, 5_000, 40_000])
-      expectSame(importLines(text, { chunkBytes }), whole);
+      expectSameImport(importLines(text, { chunkBytes }), whole);
   });
 });
 
@@ -379,26 +379,26 @@ describe('header', () => {
   test.each<[string, Uint8Array, RegExp]>([
     ['UTF-16 without a mark', Uint8Array.of(0x7b, 0, 0x22, 0), /f\.json: this is UTF-16 text/],
     ['UTF-16, big-endian', Uint8Array.of(0, 0x7b, 0, 0x22), /f\.json: this is UTF-16 text/],
-    ['a web page', bytes('\n <!DOCTYPE html>'), /f\.json: this is an HTML or XML page/],
+    ['a web page', utf8Bytes('\n <!DOCTYPE html>'), /f\.json: this is an HTML or XML page/],
   ])('refuses %s with a message that names it', async (_, content, message) => {
     await expect(head(content)).rejects.toThrow(message);
   });
 
   test('accepts an empty file with a warning', async () => {
-    expect((await head(bytes(''))).warnings).toEqual(['the file is empty']);
+    expect((await head(utf8Bytes(''))).warnings).toEqual(['the file is empty']);
     expect(importLines('').rows).toEqual([]);
   });
 });
 
-function expectSame(actual: Imported, expected: Imported): void {
-  if (digest(actual) === digest(expected)) return;
+function expectSameImport(actual: ImportedChunks, expected: ImportedChunks): void {
+  if (importDigest(actual) === importDigest(expected)) return;
   expect(actual.columns).toEqual(expected.columns);
   expect(actual.rows).toEqual(expected.rows);
   expect(actual.findings).toEqual(expected.findings);
   throw new Error('the digests differ');
 }
 
-function digest({ columns, rows, findings }: Imported): string {
+function importDigest({ columns, rows, findings }: ImportedChunks): string {
   return createHash('sha256')
     .update(stringifyJson([columns, rows, findings]))
     .digest('hex');

@@ -5,193 +5,207 @@ import type { Column, Columns } from '../../../engine/core/types.js';
 import { codes } from '../../../engine/ingest/validation-codes.js';
 import { JsonlParser } from '../../../readers/jsonl/jsonl-parser.js';
 import { recordBuffer } from '../../../readers/jsonl/record-buffer.js';
-import { scanBytes } from '../../../readers/text/scan-buffer.js';
-import { random, type Random } from '../../random.js';
+import { maxScannedBytes } from '../../../readers/text/scan-buffer.js';
+import { seededRandom, type Random } from '../../random.js';
 import { seed } from '../../seed.js';
-import { casesByTier } from '../../tier.js';
+import { caseCountByTier } from '../../tier.js';
 import { lenientParams } from '../import-pieces.js';
-import { Notes } from '../read-all.js';
-import { plainRows } from '../rows.js';
+import { RecordingCollector } from '../read-all.js';
+import { rowsAsPlainObjects } from '../rows.js';
 
-const nothing = { rows: [], columns: [], seen: [], linesOfRows: [] };
+const emptyResult = { rows: [], columns: [], seen: [], linesOfRows: [] };
 
-/** The results of a parser: with the fast path for runs, or with each record read alone. */
-function readWith(hasRuns: boolean, text: string, columns: Columns, validation: ValidationParams) {
+/** Returns the results of the JSONL parser, either with the fast path for runs of records or with each record parsed separately. */
+function readWithRuns(
+  hasRuns: boolean,
+  text: string,
+  columns: Columns,
+  validation: ValidationParams,
+) {
   const out = new BatchBuilder();
-  out.keepLines();
-  const notes = new Notes(validation);
-  const lines = new JsonlParser(out, notes, columns, hasRuns).read(Buffer.from(text));
+  out.trackLineNumbers();
+  const notes = new RecordingCollector(validation);
+  const lines = new JsonlParser(out, notes, columns, hasRuns).parseLines(Buffer.from(text));
   const batch = out.finish();
-  const found = { lines, notes: notes.noted, rejected: notes.rejectedLines };
+  const found = { lines, notes: notes.notedFindings, rejected: notes.rejectedLines };
   const read = {
     ...found,
-    rows: plainRows(batch.data),
+    rows: rowsAsPlainObjects(batch.data),
     columns: batch.columns,
     seen: batch.seen,
-    linesOfRows: Array.from({ length: batch.rows }, (_, row) => out.lineOf(row)),
+    linesOfRows: Array.from({ length: batch.rows }, (_, row) => out.lineNumberOf(row)),
   };
   out.release();
-  // A chunk that ended at an error stores nothing, and fewer of its values have been seen one by one.
-  return notes.isStopped ? { ...read, ...nothing } : read;
+  // A chunk that stopped at an error stores nothing, and the fast path has examined fewer of its values, so these results are not compared.
+  return notes.isStopped ? { ...read, ...emptyResult } : read;
 }
 
-const both = (
+const expectSameWithoutRuns = (
   text: string,
   columns: Columns = [],
   validation: ValidationParams = lenientParams,
 ): void =>
-  expect(readWith(true, text, columns, validation)).toEqual(
-    readWith(false, text, columns, validation),
+  expect(readWithRuns(true, text, columns, validation)).toEqual(
+    readWithRuns(false, text, columns, validation),
   );
 
-/** The sizes of the runs that the fast path finds while it reads a text. */
-function runsOf(text: string): number[] {
+/** Returns the sizes of the runs that the fast path finds in a text. */
+function runLengthsOf(text: string): number[] {
   const buffer = recordBuffer();
-  const find = buffer.find.bind(buffer);
+  const find = buffer.findRun.bind(buffer);
   const found: number[] = [];
-  buffer.find = (...args) => {
+  buffer.findRun = (...args) => {
     const count = find(...args);
     found.push(count);
     return count;
   };
   try {
-    readWith(true, text, [], lenientParams);
+    readWithRuns(true, text, [], lenientParams);
   } finally {
-    buffer.find = find;
+    buffer.findRun = find;
   }
   return found;
 }
 
-const line = (record: object): string => `${JSON.stringify(record)}\n`;
-const records = (count: number, make: (i: number) => object): string =>
-  Array.from({ length: count }, (_, i) => line(make(i))).join('');
+const jsonLine = (record: object): string => `${JSON.stringify(record)}\n`;
+const jsonLines = (count: number, make: (i: number) => object): string =>
+  Array.from({ length: count }, (_, i) => jsonLine(make(i))).join('');
 
 test('records of one shape are one run after the first', () => {
-  const text = records(100, (i) => ({ id: `r${i}`, n: i, f: i / 7, flag: i % 2 === 0, o: { a: i, b: `b${i}` } })); // prettier-ignore
-  expect(runsOf(text)).toEqual([99]);
-  both(text);
+  const text = jsonLines(100, (i) => ({ id: `r${i}`, n: i, f: i / 7, flag: i % 2 === 0, o: { a: i, b: `b${i}` } })); // prettier-ignore
+  expect(runLengthsOf(text)).toEqual([99]);
+  expectSameWithoutRuns(text);
 });
 
 test('keys may be missing or null, and values empty, in a run', () => {
-  const text = records(100, (i) => ({
+  const text = jsonLines(100, (i) => ({
     id: `r${i}`,
     ...(i % 3 !== 1 && { n: i }),
     ...(i % 5 !== 2 && { o: i % 7 === 3 ? {} : { ...(i % 2 === 0 && { a: null }), b: '' } }),
     last: i % 4 === 1 ? null : i,
   }));
-  // The first two records that have a key teach where it stands.
-  expect(Math.max(...runsOf(text))).toBeGreaterThan(90);
-  both(text);
+  // After two records with a key, the fast path knows the position of the key.
+  expect(Math.max(...runLengthsOf(text))).toBeGreaterThan(90);
+  expectSameWithoutRuns(text);
 });
 
 test('lists, escapes and long numbers do not end a run', () => {
-  const text = records(100, (i) => ({
+  const text = jsonLines(100, (i) => ({
     list: [i, { a: `x${i}`, b: [] }],
     text: i % 2 === 0 ? `say "${i}"` : `é${i}`,
     long: i % 3 === 0 ? 12345678901234567n.toString() : i,
     small: i / 7e9,
   })).replace(/"(\d{17})"/g, '$1');
-  expect(runsOf(text)).toEqual([99]);
-  both(text);
+  expect(runLengthsOf(text)).toEqual([99]);
+  expectSameWithoutRuns(text);
 });
 
 test('a record of another shape ends a run, and the next one begins behind it', () => {
-  const text = records(100, (i) => (i === 50 ? { n: i, id: 'x' } : { id: `r${i}`, n: i }));
-  expect(runsOf(text)).toEqual([49, 0, 49]);
-  both(text);
+  const text = jsonLines(100, (i) => (i === 50 ? { n: i, id: 'x' } : { id: `r${i}`, n: i }));
+  expect(runLengthsOf(text)).toEqual([49, 0, 49]);
+  expectSameWithoutRuns(text);
 });
 
 test('a run whose values would be reported is read record by record', () => {
-  const text = records(100, (i) => ({ id: `r${i}`, n: i === 50 ? 'NaN' : i })).replace('"NaN"', 'NaN'); // prettier-ignore
-  const read = readWith(true, text, [], { ...lenientParams, disable: false });
+  const text = jsonLines(100, (i) => ({ id: `r${i}`, n: i === 50 ? 'NaN' : i })).replace('"NaN"', 'NaN'); // prettier-ignore
+  const read = readWithRuns(true, text, [], { ...lenientParams, disable: false });
   expect(read.notes).toEqual([
     { level: 'reject', line: 51, code: codes.nan, field: 'n', message: 'the value is NaN' },
   ]);
   expect(read.rows).toHaveLength(99);
-  both(text);
+  expectSameWithoutRuns(text);
 });
 
 test('records are found across the ends of the buffer, and one that is longer is read alone', () => {
-  const text = records(40, (i) => ({ id: `r${i}`, text: 'x'.repeat(i === 20 ? 2 * scanBytes : 20_000) })); // prettier-ignore
-  both(text);
+  const text = jsonLines(40, (i) => ({ id: `r${i}`, text: 'x'.repeat(i === 20 ? 2 * maxScannedBytes : 20_000) })); // prettier-ignore
+  expectSameWithoutRuns(text);
 });
 
 test(`numbers are rounded as JSON.parse rounds them (seed ${seed})`, () => {
-  const next = random(seed);
+  const next = seededRandom(seed);
   const digits = (count: number): string => Array.from({ length: count }, () => Math.floor(next() * 10)).join(''); // prettier-ignore
-  const texts = Array.from({ length: casesByTier(20_000, 1_000_000) }, () => {
+  const texts = Array.from({ length: caseCountByTier(20_000, 1_000_000) }, () => {
     const whole = next() < 0.5 ? '0' : `${1 + Math.floor(next() * 9)}${digits(Math.floor(next() * 18))}`; // prettier-ignore
     const zeros = '0'.repeat(Math.floor(next() * 8));
-    const exponent = next() < 0.3 ? `e${pick(next, ['', '-', '+'])}${digits(1 + Math.floor(next() * 2))}` : ''; // prettier-ignore
+    const exponent = next() < 0.3 ? `e${pickRandom(next, ['', '-', '+'])}${digits(1 + Math.floor(next() * 2))}` : ''; // prettier-ignore
     const text = next() < 0.2 ? String(next() ** 8) : `${whole}.${zeros}${digits(1 + Math.floor(next() * 19))}${exponent}`; // prettier-ignore
     return next() < 0.2 ? `-${text}` : text;
   });
   const text = texts.map((number) => `{"n":${number}}\n`).join('');
-  expect(runsOf(text).reduce((sum, count) => sum + count, 0)).toBe(texts.length - 1);
-  const { rows } = readWith(true, text, [], lenientParams);
+  expect(runLengthsOf(text).reduce((sum, count) => sum + count, 0)).toBe(texts.length - 1);
+  const { rows } = readWithRuns(true, text, [], lenientParams);
   const wrong = texts.filter((number, i) => !Object.is(rows[i]!['n'], Number(number)));
   expect(wrong).toEqual([]);
 });
 
-const types = ['string', 'long', 'integer', 'double', 'float', 'boolean', 'date', 'json', 'text'] as const; // prettier-ignore
+const declaredTypes = ['string', 'long', 'integer', 'double', 'float', 'boolean', 'date', 'json', 'text'] as const; // prettier-ignore
 
-/** The random declaration of a field: mostly none. */
-function declared(next: Random, name: string): Columns {
+/** Returns a random declaration of a field, usually none. */
+function randomDeclaration(next: Random, name: string): Columns {
   if (next() < 0.6) return [];
-  const type = pick(next, types);
+  const type = pickRandom(next, declaredTypes);
   const column: Column = { name, physical: name, type, isList: next() < 0.2, ...(next() < 0.5 && { isDeclared: true }) }; // prettier-ignore
   return [column];
 }
 
-const pick = <T>(next: Random, list: readonly T[]): T => list[Math.floor(next() * list.length)]!;
+const pickRandom = <T>(next: Random, list: readonly T[]): T =>
+  list[Math.floor(next() * list.length)]!;
 
-/** The texts of values that a field has, most of one kind. */
-function valuesOf(next: Random, depth: number): () => string {
-  const usual = pick(next, kindsOfValues);
+/** Returns a function that returns random values of a field as JSON text, most of them of one kind. */
+function randomValueTexts(next: Random, depth: number): () => string {
+  const usual = pickRandom(next, valueTextCreators);
   return () => {
     const share = next();
-    const make = share < 0.99 ? usual : pick(next, share < 0.995 ? kindsOfValues : oddValues);
+    const make =
+      share < 0.99
+        ? usual
+        : pickRandom(next, share < 0.995 ? valueTextCreators : unusualValueCreators);
     return make(next, depth);
   };
 }
 
-type MakeValue = (next: Random, depth: number) => string;
+type CreateValueText = (next: Random, depth: number) => string;
 
-const oneOf = (...texts: readonly string[]): MakeValue => (next) => pick(next, texts); // prettier-ignore
+const pickTextOf = (...texts: readonly string[]): CreateValueText => (next) => pickRandom(next, texts); // prettier-ignore
 
-const kindsOfValues: readonly MakeValue[] = [
+const valueTextCreators: readonly CreateValueText[] = [
   (next) => `"${'x'.repeat(Math.floor(next() * 40))}"`,
-  oneOf('"2024-01-02"', '"2024-01-02T03:04:05Z"', '"1999-12-31"'),
-  oneOf('"a\\nb"', '"\\u00e9"', '"é"', '""', '"\\\\"', '"a\\""', '"2024-01-02"'),
+  pickTextOf('"2024-01-02"', '"2024-01-02T03:04:05Z"', '"1999-12-31"'),
+  pickTextOf('"a\\nb"', '"\\u00e9"', '"é"', '""', '"\\\\"', '"a\\""', '"2024-01-02"'),
   (next) => String(Math.floor((next() - 0.5) * 10 ** Math.floor(next() * 12))),
   (next) => String((next() - 0.5) * 10 ** Math.floor(next() * 30 - 15)),
   (next) => (next() * 100).toFixed(Math.floor(next() * 6)),
-  oneOf('-0', '-0.0', '0', '0.0', '1e5', '1E-7', '123456789012345', '1234567890123456'),
-  oneOf('9007199254740993', '0.1234567890123456789012345678901234', '7', '-1234567890.123456789'),
-  oneOf('true', 'false', 'null'),
-  (next, depth) => (depth > 2 ? '[]' : list(next, depth)),
-  (next, depth) => (depth > 2 ? '{}' : objects(next, depth + 1)()),
+  pickTextOf('-0', '-0.0', '0', '0.0', '1e5', '1E-7', '123456789012345', '1234567890123456'),
+  pickTextOf(
+    '9007199254740993',
+    '0.1234567890123456789012345678901234',
+    '7',
+    '-1234567890.123456789',
+  ),
+  pickTextOf('true', 'false', 'null'),
+  (next, depth) => (depth > 2 ? '[]' : randomListText(next, depth)),
+  (next, depth) => (depth > 2 ? '{}' : randomObjectTexts(next, depth + 1)()),
 ];
 
-/** Values that are reported, or malformed. */
-const oddValues: readonly MakeValue[] = [
-  oneOf('"\\ud800"', '"\\x"', '"open', '"\u0001"', '"\\u12"'),
-  oneOf('01', '1.', '.5', '-', '1e', '1e400', '-1e999', 'NaN', 'Infinity', '-Infinity', '+1'),
-  oneOf('truth', 'nul', 'falsy', '18446744073709551616', '', '[1,]', '[1}', '{"a"}', `"${'x'.repeat(33_000)}"`), // prettier-ignore
+/** Functions that return values that are malformed or cause a warning. */
+const unusualValueCreators: readonly CreateValueText[] = [
+  pickTextOf('"\\ud800"', '"\\x"', '"open', '"\u0001"', '"\\u12"'),
+  pickTextOf('01', '1.', '.5', '-', '1e', '1e400', '-1e999', 'NaN', 'Infinity', '-Infinity', '+1'),
+  pickTextOf('truth', 'nul', 'falsy', '18446744073709551616', '', '[1,]', '[1}', '{"a"}', `"${'x'.repeat(33_000)}"`), // prettier-ignore
 ];
 
-function list(next: Random, depth: number): string {
-  const value = valuesOf(next, depth + 1);
+function randomListText(next: Random, depth: number): string {
+  const value = randomValueTexts(next, depth + 1);
   return `[${Array.from({ length: Math.floor(next() * 4) }, () => value()).join(',')}]`;
 }
 
-/** Texts of objects with the same few keys, mostly in the same order. */
-function objects(next: Random, depth: number): () => string {
+/** Returns a function that returns JSON objects with the same few keys, usually in the same order. */
+function randomObjectTexts(next: Random, depth: number): () => string {
   const count = 1 + Math.floor(next() * 6);
   const names = ['a', 'b', 'a long name of a field', 'é', 'b"q', 'dots.in', 'x'.repeat(16), '_id', '_commit', '\ud800k', 'a']; // prettier-ignore
   const fields = Array.from({ length: count }, (_, i) => ({
-    key: JSON.stringify(i === 0 || next() < 0.5 ? `k${i}` : pick(next, names)),
-    value: valuesOf(next, depth),
+    key: JSON.stringify(i === 0 || next() < 0.5 ? `k${i}` : pickRandom(next, names)),
+    value: randomValueTexts(next, depth),
     share: next() < 0.6 ? 1 : next(),
   }));
   const [comma, colon] = next() < 0.7 ? [',', ':'] : [', ', ': '];
@@ -204,18 +218,18 @@ function objects(next: Random, depth: number): () => string {
 }
 
 test(`random texts read as they do record by record (seed ${seed})`, () => {
-  for (let number = 0; number < casesByTier(300, 5000); number++) {
-    const next = random(seed + number);
-    const record = objects(next, 0);
+  for (let number = 0; number < caseCountByTier(300, 5000); number++) {
+    const next = seededRandom(seed + number);
+    const record = randomObjectTexts(next, 0);
     const lineEnd = next() < 0.8 ? '\n' : '\r\n';
     const lines = Array.from({ length: 1 + Math.floor(next() * 200) }, () =>
-      next() < 0.002 ? pick(next, ['', 'x', '[]', '{', '{}', '{"a":1']) : record(),
+      next() < 0.002 ? pickRandom(next, ['', 'x', '[]', '{', '{}', '{"a":1']) : record(),
     );
     const text = lines.join(lineEnd) + (next() < 0.5 ? lineEnd : '');
-    const columns = ['k0', 'k1', 'k2', 'a'].flatMap((name) => declared(next, name));
+    const columns = ['k0', 'k1', 'k2', 'a'].flatMap((name) => randomDeclaration(next, name));
     const validation = { ...lenientParams, disable: next() < 0.2, strict: next() < 0.2, raiseOnErrors: next() < 0.1 }; // prettier-ignore
     try {
-      both(text, columns, validation);
+      expectSameWithoutRuns(text, columns, validation);
     } catch (error) {
       throw new Error(`case ${number}:\n${text}\n${JSON.stringify({ columns, validation })}`, { cause: error }); // prettier-ignore
     }

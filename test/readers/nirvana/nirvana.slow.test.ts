@@ -1,16 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Row } from '../../../engine/core/types.js';
-import { random } from '../../random.js';
-import { importSource, refusal, type SourceOptions } from '../import-source.js';
-import { typesOf } from '../rows.js';
+import { seededRandom } from '../../random.js';
+import { importSource, refusalMessage, type SourceOptions } from '../import-source.js';
+import { describeColumnTypes } from '../rows.js';
 import { seed } from '../../seed.js';
 
 /*
- * The real files that this reader was made with may not be copied (GPL, or no licence): these documents are written here in
- * the layouts of schema 4 (Illumina Annotation Engine 1.3) and 6 (Nirvana 3.12). The oracle is JSON.parse of the whole.
+ * The real files with which this reader was developed may not be copied (GPL, or no licence), so these documents were written in the
+ * layouts of schema 4 (Illumina Annotation Engine 1.3) and 6 (Nirvana 3.12). The oracle is JSON.parse of the whole document.
  */
 
-const header6 = {
+const headerOfSchema6 = {
   annotator: 'Nirvana 3.12.0',
   creationTime: '2020-11-09 17:25:26',
   genomeAssembly: 'GRCh38',
@@ -19,14 +19,14 @@ const header6 = {
   dataSources: [{ name: 'VEP', version: '91', description: 'a "positions":[ in a text' }],
   samples: ['mother'],
 };
-const header4 = {
-  ...header6,
+const headerOfSchema4 = {
+  ...headerOfSchema6,
   annotator: 'Illumina Annotation Engine 1.3.3.1633',
   genomeAssembly: 'GRCh37',
   schemaVersion: 4,
 };
 
-const position6 = (i: number): Row => ({
+const positionOfSchema6 = (i: number): Row => ({
   chromosome: i % 7 === 0 ? 'chrX' : '16',
   position: 23_603_511 + i,
   ...(i % 5 === 0 && { svEnd: 23_700_000 + i, svLength: 96_489 }),
@@ -48,7 +48,7 @@ const position6 = (i: number): Row => ({
     },
   ],
 });
-const position4 = (i: number): Row => ({
+const positionOfSchema4 = (i: number): Row => ({
   chromosome: 'chr1',
   refAllele: 'TCC',
   position: 9_775_924 + i,
@@ -61,25 +61,31 @@ const genes = [
   { name: 'LDLR', position: 1 },
 ];
 
-interface Parts {
+interface NirvanaParts {
   readonly header?: unknown;
   readonly positions: readonly Row[];
   readonly genes?: readonly unknown[];
 }
 
-/** A document in the layout that Nirvana writes. */
-function nirvana({ header = header6, positions, genes: tail }: Parts, end = '\n'): string {
+/** Returns a document in the layout that Nirvana writes. */
+function nirvanaText(
+  { header = headerOfSchema6, positions, genes: tail }: NirvanaParts,
+  end = '\n',
+): string {
   const lines = (all: readonly unknown[]) => all.map((one) => JSON.stringify(one)).join(`,${end}`);
   const last = tail ? `],"genes":[${end}${lines(tail)}${end}]}` : ']}';
   return `{"header":${JSON.stringify(header)},"positions":[${end}${lines(positions)}${end}${last}${end}`;
 }
 
-const ids = (count: number) => Array.from({ length: count }, (_, i) => i);
-const schema6 = { positions: ids(60).map(position6), genes };
-const schema4 = { header: header4, positions: ids(20).map(position4) };
+const numbersBelow = (count: number) => Array.from({ length: count }, (_, i) => i);
+const partsOfSchema6 = { positions: numbersBelow(60).map(positionOfSchema6), genes };
+const partsOfSchema4 = {
+  header: headerOfSchema4,
+  positions: numbersBelow(20).map(positionOfSchema4),
+};
 
-/** The records that JSON.parse reads, with coordinates and all columns in every record. */
-function oracle(text: string, build: string | null): Row[] {
+/** Returns the records that JSON.parse reads, with coordinates and with all columns in every record. */
+function naiveRecords(text: string, build: string | null): Row[] {
   const { positions } = JSON.parse(text) as { positions: Row[] };
   const names = new Set(positions.flatMap((one) => Object.keys(one)));
   return positions.map((one) => {
@@ -93,14 +99,14 @@ function oracle(text: string, build: string | null): Row[] {
 }
 
 describe('positions', () => {
-  test.each<[string, Parts, string, number]>([
-    ['schema 6 with genes and samples', schema6, 'GRCh38', 60],
-    ['schema 6 without genes', { positions: schema6.positions }, 'GRCh38', 60],
+  test.each<[string, NirvanaParts, string, number]>([
+    ['schema 6 with genes and samples', partsOfSchema6, 'GRCh38', 60],
+    ['schema 6 without genes', { positions: partsOfSchema6.positions }, 'GRCh38', 60],
     ['schema 6 without a position', { positions: [], genes }, 'GRCh38', 0],
-    ['schema 4', schema4, 'GRCh37', 20],
+    ['schema 4', partsOfSchema4, 'GRCh37', 20],
   ])('of %s are those that JSON.parse reads', async (_, parts, build, count) => {
     for (const end of ['\n', '\r\n']) {
-      const text = nirvana(parts, end);
+      const text = nirvanaText(parts, end);
       const read = await importSource(text, 'Nirvana');
       expect(read.error).toBeNull();
       expect([read.genomeBuild, read.rows.length, read.findings.warnings]).toEqual([
@@ -108,29 +114,32 @@ describe('positions', () => {
         count,
         0,
       ]);
-      expect(read.rows).toEqual(oracle(text, build));
-      expect(read.about).toEqual(parts.header ?? header6);
+      expect(read.rows).toEqual(naiveRecords(text, build));
+      expect(read.about).toEqual(parts.header ?? headerOfSchema6);
     }
   });
 
   test('have no coordinates when the assembly is not human, unless the parameter names the build', async () => {
-    const text = nirvana({ ...schema6, header: { ...header6, genomeAssembly: 'SARSCoV2' } });
+    const text = nirvanaText({
+      ...partsOfSchema6,
+      header: { ...headerOfSchema6, genomeAssembly: 'SARSCoV2' },
+    });
     const unknown = await importSource(text, 'nirvana');
     expect(unknown.genomeBuild).toBeNull();
-    expect(unknown.rows).toEqual(oracle(text, null));
+    expect(unknown.rows).toEqual(naiveRecords(text, null));
     const givenBuild = await importSource(text, 'nirvana', { params: { genome_build: 'GRCh37' } });
-    expect(givenBuild.rows).toEqual(oracle(text, 'GRCh37'));
+    expect(givenBuild.rows).toEqual(naiveRecords(text, 'GRCh37'));
   });
 
   test('are the same for any split, compression and order, and never include the genes', async () => {
     console.log(`nirvana cuts seed ${seed}`);
-    const next = random(seed);
+    const next = seededRandom(seed);
     for (const parts of [
-      schema6,
-      schema4,
-      { positions: schema6.positions, genes: schema6.positions },
+      partsOfSchema6,
+      partsOfSchema4,
+      { positions: partsOfSchema6.positions, genes: partsOfSchema6.positions },
     ]) {
-      const text = nirvana(parts);
+      const text = nirvanaText(parts);
       const wholeRead = await importSource(text, 'nirvana');
       expect(wholeRead.rows.length).toBe(parts.positions.length);
       for (let round = 0; round < 15; round++) {
@@ -139,14 +148,14 @@ describe('positions', () => {
         const cutRead = await importSource(text, 'nirvana', { layer, targetBytes, shuffle: next });
         expect(cutRead.error).toBeNull();
         expect(cutRead.rows).toEqual(wholeRead.rows);
-        expect(typesOf(cutRead.columns)).toBe(typesOf(wholeRead.columns));
+        expect(describeColumnTypes(cutRead.columns)).toBe(describeColumnTypes(wholeRead.columns));
         expect(cutRead.findings).toEqual(wholeRead.findings);
       }
     }
   });
 
   test('are added to a dataset that has some', async () => {
-    const text = nirvana(schema6);
+    const text = nirvanaText(partsOfSchema6);
     const { columns, rows } = await importSource(text, 'nirvana');
     const repeatedRead = await importSource(text, 'nirvana', {
       known: columns,
@@ -157,8 +166,8 @@ describe('positions', () => {
   });
 
   test('may be longer than a chunk', async () => {
-    const big: Row = { ...position6(1), note: 'x'.repeat(30_000) };
-    const text = nirvana({ positions: [position6(0), big, position6(2)] });
+    const big: Row = { ...positionOfSchema6(1), note: 'x'.repeat(30_000) };
+    const text = nirvanaText({ positions: [positionOfSchema6(0), big, positionOfSchema6(2)] });
     const { rows, error } = await importSource(text, 'nirvana', { targetBytes: 500 });
     expect([error, rows.length]).toEqual([null, 3]);
   });
@@ -166,14 +175,14 @@ describe('positions', () => {
 
 describe('F13: the layout of the file', () => {
   const cutOff = 'file: the bracket that closes the positions is missing: the file was cut off';
-  const text = nirvana(schema6);
+  const text = nirvanaText(partsOfSchema6);
   const lines = text.split('\n');
   const importing = async (source: string, options: SourceOptions = {}) =>
     (await importSource(source, 'nirvana', options)).error;
 
   test('a file truncated at any byte before the positions end is refused', async () => {
     console.log(`nirvana truncation seed ${seed}`);
-    const next = random(seed);
+    const next = seededRandom(seed);
     const bodyFrom = lines[0]!.length + 1;
     const end = text.indexOf('\n],"genes"') + 1;
     for (let round = 0; round < 40; round++) {
@@ -221,7 +230,7 @@ describe('F13: the layout of the file', () => {
     ['blank lines first', `\n${text}`, 'the first line must hold the header'],
     [
       'a position without a place',
-      nirvana({ positions: [position6(0), { a: 1 }] }),
+      nirvanaText({ positions: [positionOfSchema6(0), { a: 1 }] }),
       'file, line 3: field chromosome: a position of Nirvana has',
     ],
     [
@@ -235,7 +244,7 @@ describe('F13: the layout of the file', () => {
       'file, line 2: column',
     ],
   ])('%s is refused', async (_, source, message) => {
-    expect(await refusal(source, 'nirvana')).toContain(message);
+    expect(await refusalMessage(source, 'nirvana')).toContain(message);
   });
 
   test('an empty file has no records', async () => {
@@ -244,7 +253,7 @@ describe('F13: the layout of the file', () => {
   });
 
   test('an empty list of positions on the first line has no records', async () => {
-    const source = `{"header":${JSON.stringify(header6)},"positions":[]}`;
+    const source = `{"header":${JSON.stringify(headerOfSchema6)},"positions":[]}`;
     expect(await importing(source)).toBeNull();
     expect(await importing(`${source}\n`)).toBeNull();
   });

@@ -1,15 +1,15 @@
 import { crc32, deflateRawSync } from 'node:zlib';
 
-/** BGZF-compresses a text in blocks of `blockBytes` (SAM specification, section 4.1), with the end block. */
-export function bgzf(text: Uint8Array, blockBytes = 65_280, hasEnd = true): Buffer {
+/** Compresses a text as BGZF in blocks of `blockBytes` (SAM specification, section 4.1), with the end block if `hasEnd`. */
+export function compressBgzf(text: Uint8Array, blockBytes = 65_280, hasEnd = true): Buffer {
   const blocks: Buffer[] = [];
   for (let at = 0; at < text.length; at += blockBytes)
-    blocks.push(block(text.subarray(at, at + blockBytes)));
-  if (hasEnd) blocks.push(block(new Uint8Array(0)));
+    blocks.push(bgzfBlock(text.subarray(at, at + blockBytes)));
+  if (hasEnd) blocks.push(bgzfBlock(new Uint8Array(0)));
   return Buffer.concat(blocks);
 }
 
-function block(text: Uint8Array): Buffer {
+function bgzfBlock(text: Uint8Array): Buffer {
   const data = deflateRawSync(text, { level: 1 });
   const head = Buffer.from([31, 139, 8, 4, 0, 0, 0, 0, 0, 255, 6, 0, 66, 67, 2, 0, 0, 0]);
   head.writeUInt16LE(data.length + 25, 16);

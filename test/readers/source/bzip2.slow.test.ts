@@ -1,35 +1,36 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { bunzip2 } from '../../../readers/source/bzip2.js';
-import { random } from '../../random.js';
+import { decompressBzip2 } from '../../../readers/source/bzip2.js';
+import { seededRandom } from '../../random.js';
 import { importSource } from '../import-source.js';
 import { seed } from '../../seed.js';
 
-const folder = 'test/fixtures/bzip2';
+const fixtureFolder = 'test/fixtures/bzip2';
 
-function file(name: string): Buffer {
-  return readFileSync(`${folder}/${name}.bz2`);
+function readFixture(name: string): Buffer {
+  return readFileSync(`${fixtureFolder}/${name}.bz2`);
 }
 
-/** The bytes in pieces, as a file is read. */
-async function* piecesOf(bytes: Uint8Array, size = 7_001): AsyncGenerator<Uint8Array> {
+/** Yields the bytes in pieces, as a file is read. */
+async function* splitIntoPieces(bytes: Uint8Array, size = 7_001): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
 
-async function unpack(bytes: Uint8Array, size?: number): Promise<Buffer> {
+async function decompress(bytes: Uint8Array, size?: number): Promise<Buffer> {
   const found: Uint8Array[] = [];
-  for await (const piece of bunzip2(piecesOf(bytes, size), 'it.bz2')) found.push(piece);
+  for await (const piece of decompressBzip2(splitIntoPieces(bytes, size), 'it.bz2'))
+    found.push(piece);
   return Buffer.concat(found);
 }
 
-/** The decompressed text, or the error message. */
-async function outcome(bytes: Uint8Array): Promise<Buffer | string> {
-  return unpack(bytes).catch((error: Error) => error.message);
+/** Returns the decompressed text, or the error message. */
+async function bytesOrError(bytes: Uint8Array): Promise<Buffer | string> {
+  return decompress(bytes).catch((error: Error) => error.message);
 }
 
 describe('decompression', () => {
-  const rows = readFileSync(`${folder}/SOURCES.md`, 'utf8')
+  const rows = readFileSync(`${fixtureFolder}/SOURCES.md`, 'utf8')
     .split('\n')
     .map((line) => /^\| (\w+)\.bz2 \|.*\| (\d+) \| (\w{64}) \|$/.exec(line)?.slice(1))
     .filter((row) => row !== undefined) as [name: string, bytes: string, digest: string][];
@@ -39,7 +40,7 @@ describe('decompression', () => {
     async (name, bytes, digest) => {
       const hash = createHash('sha256');
       let count = 0;
-      for await (const piece of bunzip2(piecesOf(file(name)), name)) {
+      for await (const piece of decompressBzip2(splitIntoPieces(readFixture(name)), name)) {
         hash.update(piece);
         count += piece.length;
         expect(piece.length).toBeLessThanOrEqual(1 << 20);
@@ -51,24 +52,24 @@ describe('decompression', () => {
   test('many streams are one text, including empty ones (F3)', async () => {
     const streams = ['runs', 'empty', 'lines', 'empty', 'bytes'];
     const expectedBytes = Buffer.concat(
-      await Promise.all(streams.map((name) => unpack(file(name)))),
+      await Promise.all(streams.map((name) => decompress(readFixture(name)))),
     );
     for (const size of [1, 997, 1 << 20])
-      expect((await unpack(Buffer.concat(streams.map(file)), size)).equals(expectedBytes)).toBe(
-        true,
-      );
+      expect(
+        (await decompress(Buffer.concat(streams.map(readFixture)), size)).equals(expectedBytes),
+      ).toBe(true);
   });
 });
 
 describe('damage', () => {
-  const wholeStream = Buffer.concat([file('runs'), file('bytes')]);
+  const wholeStream = Buffer.concat([readFixture('runs'), readFixture('bytes')]);
 
   test('every truncation is an error, never a shorter text, except between two streams (F2)', async () => {
-    const firstLength = file('runs').length;
+    const firstLength = readFixture('runs').length;
     const step = Math.ceil(wholeStream.length / 500);
     for (let cut = 4; cut < wholeStream.length; cut += cut < 40 ? 1 : step) {
       if (cut === firstLength) continue;
-      expect([cut, await outcome(wholeStream.subarray(0, cut))]).toEqual([
+      expect([cut, await bytesOrError(wholeStream.subarray(0, cut))]).toEqual([
         cut,
         expect.stringMatching(
           /^it\.bz2: the compressed file ends early|something other than bzip2/,
@@ -78,13 +79,13 @@ describe('damage', () => {
   });
 
   test(`a flipped bit is an error or changes nothing (seed ${seed}) (F2)`, async () => {
-    const next = random(seed);
-    const text = await unpack(wholeStream);
+    const next = seededRandom(seed);
+    const text = await decompress(wholeStream);
     let refusedCount = 0;
     for (let round = 0; round < 400; round++) {
       const flipped = Buffer.from(wholeStream);
       flipped[4 + Math.floor(next() * (wholeStream.length - 4))]! ^= 1 << Math.floor(next() * 8);
-      const found = await outcome(flipped);
+      const found = await bytesOrError(flipped);
       if (typeof found === 'string') {
         expect(found).toMatch(
           /^it\.bz2: the compressed (?:data is damaged|file ends early)|other than bzip2/,
@@ -92,15 +93,15 @@ describe('damage', () => {
         refusedCount++;
       } else expect(found.equals(text)).toBe(true);
     }
-    expect(refusedCount).toBeGreaterThan(390); // a bit or two after the last one of a stream mean nothing
+    expect(refusedCount).toBeGreaterThan(390); // a few bits after the end of a stream have no meaning
   });
 
   test('zero padding is accepted, other bytes after the end are not (F2)', async () => {
-    const text = await unpack(wholeStream);
-    expect((await unpack(Buffer.concat([wholeStream, Buffer.alloc(5_000)]))).equals(text)).toBe(
+    const text = await decompress(wholeStream);
+    expect((await decompress(Buffer.concat([wholeStream, Buffer.alloc(5_000)]))).equals(text)).toBe(
       true,
     );
-    expect(await outcome(Buffer.concat([wholeStream, Buffer.from('rubbish')]))).toBe(
+    expect(await bytesOrError(Buffer.concat([wholeStream, Buffer.from('rubbish')]))).toBe(
       'it.bz2: something other than bzip2 data follows the last bzip2 stream',
     );
   });
@@ -110,7 +111,7 @@ describe('as a source', () => {
   const options = { name: 'it.csv.bz2', params: { header: null } };
 
   test('has the records of the uncompressed file, however it is split (F3)', async () => {
-    const text = await unpack(file('lines'));
+    const text = await decompress(readFixture('lines'));
     const expectedRead = await importSource(text, 'csv', { ...options, name: 'it.csv' });
     expect(expectedRead.rows).toHaveLength(6_000);
     for (const targetBytes of [3_000, 100_000, 1 << 20]) {
@@ -118,7 +119,7 @@ describe('as a source', () => {
         chunks: _,
         rewritten: __,
         ...found
-      } = await importSource(file('lines'), 'csv', {
+      } = await importSource(readFixture('lines'), 'csv', {
         ...options,
         targetBytes,
       });
@@ -128,14 +129,14 @@ describe('as a source', () => {
 
   test('a decompression bomb stops at the budget for lines, in little memory (F1)', async () => {
     const before = process.memoryUsage.rss();
-    await expect(importSource(file('zeros'), 'csv', options)).rejects.toThrow(
+    await expect(importSource(readFixture('zeros'), 'csv', options)).rejects.toThrow(
       /no row ends within the first 64 MiB/,
     );
     expect(process.memoryUsage.rss() - before).toBeLessThan(500 << 20);
   });
 
   test('a truncated file is refused with its name (F2)', async () => {
-    const cutStream = file('lines').subarray(0, 40_000);
+    const cutStream = readFixture('lines').subarray(0, 40_000);
     await expect(importSource(cutStream, 'csv', options)).rejects.toThrow(
       'it.csv.bz2: the compressed file ends early',
     );
@@ -143,7 +144,7 @@ describe('as a source', () => {
 
   test('a file compressed twice is refused (F1)', async () => {
     const { gzipSync } = await import('node:zlib');
-    await expect(importSource(gzipSync(file('lines')), 'csv', options)).rejects.toThrow(
+    await expect(importSource(gzipSync(readFixture('lines')), 'csv', options)).rejects.toThrow(
       'compressed twice',
     );
   });

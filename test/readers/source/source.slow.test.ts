@@ -5,27 +5,27 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { loadChunk, releaseChunk } from '../../../readers/source/load-chunk.js';
 import { openSource } from '../../../readers/source/open.js';
-import { bgzf } from './bgzf.js';
+import { compressBgzf } from './bgzf.js';
 import { seed } from '../../seed.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'strandlake-source-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-function file(bytes: string | Uint8Array): string {
+function writeSourceFile(bytes: string | Uint8Array): string {
   const path = join(folder, 'source');
   writeFileSync(path, bytes);
   return path;
 }
 
-/** The decoded text of all chunks after `bodyOffset`, and the warnings of the source. */
-async function body(path: string, bodyOffset = 0, targetBytes = 1000) {
+/** Returns the decoded text of all chunks after `bodyOffset`, and the warnings of the source. */
+async function readBody(path: string, bodyOffset = 0, targetBytes = 1000) {
   const source = await openSource(path, 'it.vcf');
   try {
     const pieces: string[] = [];
     for await (const { ref } of source.chunks(bodyOffset, targetBytes)) {
       const bytes = await loadChunk(ref);
       const text = Buffer.from(bytes).toString('latin1');
-      releaseChunk(ref, bytes); // the next chunk reuses the memory of this one
+      releaseChunk(ref, bytes); // the next chunk may reuse the memory of this one
       if (text !== '') pieces.push(text);
     }
     return { text: pieces.join(''), pieces, layer: source.compression, warnings: source.warnings };
@@ -34,40 +34,45 @@ async function body(path: string, bodyOffset = 0, targetBytes = 1000) {
   }
 }
 
-/** Number of random splits. The threat catalogue asks for 10,000. */
-const splits = Number(process.env['STRANDLAKE_CASES'] ?? 10_000);
-/** Number of places at which each real file is cut. */
+/** Number of random splits. docs/threats.md asks for 10,000. */
+const splitCount = Number(process.env['STRANDLAKE_CASES'] ?? 10_000);
+/** Number of positions at which each real file is cut. */
 const cutCount = 150;
-let state = seed;
-function random(below: number): number {
-  state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-  return Math.floor((state / 2 ** 32) * below);
+let randomState = seed;
+function randomBelow(below: number): number {
+  randomState = (Math.imul(randomState, 1664525) + 1013904223) >>> 0;
+  return Math.floor((randomState / 2 ** 32) * below);
 }
 
 describe('chunks', () => {
   test(`are whole lines and together the body, for any chunk size (seed ${seed}) (F6)`, async () => {
-    for (let round = 0; round < splits; round++) {
-      const lines = Array.from({ length: random(60) }, () =>
-        'x'.repeat(random(10) === 0 ? random(4000) : random(40)),
+    for (let round = 0; round < splitCount; round++) {
+      const lines = Array.from({ length: randomBelow(60) }, () =>
+        'x'.repeat(randomBelow(10) === 0 ? randomBelow(4000) : randomBelow(40)),
       );
-      const text = lines.join('\n') + (random(2) === 0 ? '\n' : '');
-      const header = random(2) === 0 ? '' : '##'.repeat(random(500)) + '\n';
+      const text = lines.join('\n') + (randomBelow(2) === 0 ? '\n' : '');
+      const header = randomBelow(2) === 0 ? '' : '##'.repeat(randomBelow(500)) + '\n';
       const all = Buffer.from(header + text);
-      const layers = [all, gzipSync(all), bgzf(all, 1 + random(3000))];
-      const read = await body(file(layers[random(3)]!), header.length, 1 + random(5000));
+      const layers = [all, gzipSync(all), compressBgzf(all, 1 + randomBelow(3000))];
+      const read = await readBody(
+        writeSourceFile(layers[randomBelow(3)]!),
+        header.length,
+        1 + randomBelow(5000),
+      );
       expect(read.text).toBe(text);
       for (const piece of read.pieces.slice(0, -1)) expect(piece.endsWith('\n')).toBe(true);
     }
   });
 
-  // Damaged bytes and long characters at every border: pieces are cut at line ends only, so none is split.
+  // The text has damaged bytes and multi-byte characters at every position where a chunk may end; chunks end only at line ends, so no
+  // character is split.
   test('split at any offset contain every line unchanged (F5)', async () => {
     const line = (i: number) =>
       Buffer.from([0x69, 0x20, 0xe2, 0x82, 0xac, 0xff, 48 + (i % 10), 10]);
     const text = Buffer.concat(Array.from({ length: 9_000 }, (_, i) => line(i)));
-    const path = file(text);
+    const path = writeSourceFile(text);
     const common = { kind: 'range', name: 'it', file: path, skip: 0 } as const;
-    // Offsets in the first 64 kB. The step has no divisor in common with the length of a line, so that each remainder occurs.
+    // The step between the tested offsets is coprime to the length of a line, so that every offset within a line occurs.
     const step = 7;
     for (let at = 1; at < 65_536; at += step) {
       const first = await loadChunk({ ...common, from: 0, to: at, isFirst: true });
@@ -77,13 +82,14 @@ describe('chunks', () => {
     }
   });
 
-  // The bytes read along with a piece end 64 kB after it; the line may end before, there or later, or with the file.
+  // Up to 64 kB after the end of a chunk are read together with the chunk. The chunk's last line may end before, at or after the end of
+  // these bytes, or with the file.
   test.each([65_534, 65_535, 65_536, 65_537, 300_000])(
     'a line that goes on for %i bytes behind its piece is whole',
     async (tail) => {
       for (const rest of ['\nnext\n', '\n', '']) {
         const text = `first\n${'x'.repeat(10 + tail)}${rest}`;
-        const path = file(text);
+        const path = writeSourceFile(text);
         const common = { kind: 'range', name: 'it', file: path, skip: 0 } as const;
         const first = await loadChunk({ ...common, from: 0, to: 16, isFirst: true });
         const second = await loadChunk({ ...common, from: 16, to: text.length, isFirst: false });
@@ -95,8 +101,8 @@ describe('chunks', () => {
 
   test('are the same when requested again', async () => {
     const text = Buffer.from('a line of text\n'.repeat(5000));
-    for (const bytes of [text, gzipSync(text), bgzf(text)]) {
-      const source = await openSource(file(bytes), 'it.vcf');
+    for (const bytes of [text, gzipSync(text), compressBgzf(text)]) {
+      const source = await openSource(writeSourceFile(bytes), 'it.vcf');
       const firstRefs = [];
       const secondRefs = [];
       for await (const { ref } of source.chunks(15, 5000)) firstRefs.push(ref);
@@ -113,17 +119,17 @@ describe('chunks', () => {
     const expectedText = Array.from({ length: 50 }, (_, i) =>
       i % 3 === 0 ? '' : `line ${i}\n`,
     ).join('');
-    expect((await body(file(Buffer.concat(members)))).text).toBe(expectedText);
+    expect((await readBody(writeSourceFile(Buffer.concat(members)))).text).toBe(expectedText);
   });
 
   test('a byte order mark is dropped (F4)', async () => {
     const text = Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), Buffer.from('a\nb\n')]);
-    for (const bytes of [text, gzipSync(text), bgzf(text)])
-      expect((await body(file(bytes))).text).toBe('a\nb\n');
+    for (const bytes of [text, gzipSync(text), compressBgzf(text)])
+      expect((await readBody(writeSourceFile(bytes))).text).toBe('a\nb\n');
   });
 
   test('an empty file has no chunks (F4)', async () => {
-    expect((await body(file(''))).pieces).toEqual([]);
+    expect((await readBody(writeSourceFile(''))).pieces).toEqual([]);
   });
 });
 
@@ -133,12 +139,12 @@ describe('damage', () => {
   );
 
   test(`every truncation of a gzip file is an error, never fewer lines (seed ${seed}) (F2)`, async () => {
-    for (const bytes of [gzipSync(text), bgzf(text)]) {
+    for (const bytes of [gzipSync(text), compressBgzf(text)]) {
       for (let round = 0; round < 40; round++) {
-        const cutAt = 20 + random(bytes.length - 60);
+        const cutAt = 20 + randomBelow(bytes.length - 60);
         const shortBytes = bytes.subarray(0, cutAt);
-        // A BGZF file cut exactly between two blocks cannot be told from a whole one but by its missing end block.
-        const outcome = await body(file(shortBytes), 0, 50_000).then(
+        // If a BGZF file is cut exactly between two blocks, only the missing end block shows it.
+        const outcome = await readBody(writeSourceFile(shortBytes), 0, 50_000).then(
           ({ warnings }) => warnings.join(),
           (error: Error) => error.message,
         );
@@ -166,10 +172,10 @@ describe('damage', () => {
     `%s, truncated at ${cutCount} positions, never loses a line without an error (F2)`,
     async (name) => {
       const bytes = readFileSync(`test/fixtures/${name}`);
-      const { text: whole } = await body(file(bytes));
+      const { text: whole } = await readBody(writeSourceFile(bytes));
       for (let i = 0; i < cutCount; i++) {
         const cutAt = Math.max(20, Math.floor((bytes.length * i) / cutCount));
-        const outcome = await body(file(bytes.subarray(0, cutAt)), 0, 50_000).catch(
+        const outcome = await readBody(writeSourceFile(bytes.subarray(0, cutAt)), 0, 50_000).catch(
           (error: Error) => error.message,
         );
         if (typeof outcome === 'string') expect(outcome).toMatch(/^it\.vcf: /);
@@ -184,13 +190,15 @@ describe('damage', () => {
 
   test('a flipped bit is an error, but in bytes that no checksum covers and that mean nothing (F2)', async () => {
     let errors = 0;
-    for (const bytes of [gzipSync(text), bgzf(text)]) {
+    for (const bytes of [gzipSync(text), compressBgzf(text)]) {
       for (let round = 0; round < 40; round++) {
         const flipped = Buffer.from(bytes);
-        const at = 30 + random(bytes.length - 80);
-        flipped[at]! ^= 1 << random(8);
-        // The time in the header of a block, for one, changes nothing.
-        const read = await body(file(flipped), 0, 50_000).catch((error: unknown) => error as Error);
+        const at = 30 + randomBelow(bytes.length - 80);
+        flipped[at]! ^= 1 << randomBelow(8);
+        // Some bits do not affect the text, such as those of the time in a block's header.
+        const read = await readBody(writeSourceFile(flipped), 0, 50_000).catch(
+          (error: unknown) => error as Error,
+        );
         if (read instanceof Error) expect(read.message).toMatch(/^it\.vcf: /);
         else expect(read.text === text.toString()).toBe(true);
         errors += read instanceof Error ? 1 : 0;
@@ -200,29 +208,31 @@ describe('damage', () => {
   });
 
   test('zero padding is accepted, other bytes after the end are not (F2)', async () => {
-    for (const bytes of [gzipSync(text), bgzf(text)]) {
+    for (const bytes of [gzipSync(text), compressBgzf(text)]) {
       const zeros = Buffer.concat([bytes, Buffer.alloc(5000)]);
-      expect((await body(file(zeros), 0, 50_000)).text).toBe(text.toString());
+      expect((await readBody(writeSourceFile(zeros), 0, 50_000)).text).toBe(text.toString());
       const rubbish = Buffer.concat([bytes, Buffer.from('rubbish at the end of the file')]);
-      await expect(body(file(rubbish), 0, 50_000)).rejects.toThrow(/it\.vcf: /);
+      await expect(readBody(writeSourceFile(rubbish), 0, 50_000)).rejects.toThrow(/it\.vcf: /);
     }
   });
 
   test('a missing BGZF end block is a warning (F2)', async () => {
-    const read = await body(file(bgzf(text, 60_000, false)), 0, 50_000);
+    const read = await readBody(writeSourceFile(compressBgzf(text, 60_000, false)), 0, 50_000);
     expect(read.text).toBe(text.toString());
     expect(read.warnings).toEqual([expect.stringContaining('end block is missing')]);
-    expect((await body(file(bgzf(text)), 0, 50_000)).warnings).toEqual([]);
+    expect((await readBody(writeSourceFile(compressBgzf(text)), 0, 50_000)).warnings).toEqual([]);
   });
 
   test('the error of a real truncated file names the file and the cause (F2)', async () => {
     const bytes = readFileSync('test/fixtures/vcf/vcf_truncated_bgzf.vcf.gz');
-    await expect(body(file(bytes))).rejects.toThrow('it.vcf: the compressed file ends early');
+    await expect(readBody(writeSourceFile(bytes))).rejects.toThrow(
+      'it.vcf: the compressed file ends early',
+    );
   });
 });
 
 describe('decompression bombs', () => {
-  /** The growth of the resident size while reading, at most, in MB. */
+  /** Returns the largest growth of the process's resident memory while `read` runs, in MB. */
   async function growthMb(read: () => Promise<unknown>): Promise<number> {
     const before = process.memoryUsage().rss;
     let mostBytes = before;
@@ -241,21 +251,23 @@ describe('decompression bombs', () => {
   test('a gzip file of one endless line stops at the line budget (F1)', async () => {
     const zeros = gzipSync(Buffer.alloc(300 << 20), { level: 9 });
     const growth = await growthMb(async () => {
-      await expect(body(file(zeros), 0, 8 << 20)).rejects.toThrow(/a line is longer than 64 MiB/);
+      await expect(readBody(writeSourceFile(zeros), 0, 8 << 20)).rejects.toThrow(
+        /a line is longer than 64 MiB/,
+      );
     });
     expect(growth).toBeLessThan(400);
   });
 
   test('the same as BGZF (F1)', async () => {
-    await expect(body(file(bgzf(Buffer.alloc(200 << 20))), 0, 8 << 20)).rejects.toThrow(
-      /a line is longer than 64 MiB/,
-    );
+    await expect(
+      readBody(writeSourceFile(compressBgzf(Buffer.alloc(200 << 20))), 0, 8 << 20),
+    ).rejects.toThrow(/a line is longer than 64 MiB/);
   });
 
   test(`a million empty gzip members are an empty file (F1)`, async () => {
     const member = gzipSync('');
     const members = Buffer.concat(Array.from({ length: 1_000_000 }, () => member));
-    expect((await body(file(members))).text).toBe('');
+    expect((await readBody(writeSourceFile(members))).text).toBe('');
   });
 });
 
@@ -271,6 +283,6 @@ describe('files that no reader can use (F4)', () => {
     ['zip in gzip', gzipSync('PK\u0003\u0004rest'), /zip archive/],
   ];
   test.each(cases)('%s', async (_name, bytes, message) => {
-    await expect(openSource(file(bytes), 'it.vcf')).rejects.toThrow(message);
+    await expect(openSource(writeSourceFile(bytes), 'it.vcf')).rejects.toThrow(message);
   });
 });

@@ -1,15 +1,15 @@
 import { expect, test } from '@jest/globals';
-import { floatAt, longDecimalAt } from '../../../readers/text/numbers.js';
-import { random } from '../../random.js';
+import { parseFloatBytes, parseLongDecimal } from '../../../readers/text/numbers.js';
+import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
 
 function floatOf(text: string): number {
   const bytes = Buffer.from(`x${text}y`);
-  return floatAt(bytes, 1, bytes.length - 1);
+  return parseFloatBytes(bytes, 1, bytes.length - 1);
 }
 
 test(`parses numbers as Number does (seed ${seed})`, () => {
-  const next = random(seed);
+  const next = seededRandom(seed);
   const digits = (most: number) =>
     Array.from({ length: Math.floor(next() * (most + 1)) }, () => Math.floor(next() * 10)).join('');
   for (let round = 0; round < 50_000; round++) {
@@ -25,22 +25,22 @@ test(`parses numbers as Number does (seed ${seed})`, () => {
   }
 });
 
-/** The double next to a positive one. */
+/** Returns the next greater double after a positive one. */
 function nextDouble(value: number): number {
   const bits = new BigInt64Array(Float64Array.of(value).buffer);
   bits[0]! += 1n;
   return new Float64Array(bits.buffer)[0]!;
 }
 
-/** The exact middle between a double from 2^20 to 2^21 and the next one. */
-function middleText(value: number): string {
+/** Returns the decimal text of the exact middle between a double from 2^20 to 2^21 and the next one. */
+function halfwayText(value: number): string {
   const scaledValue = BigInt(value * 2 ** 40) * 2n + BigInt((nextDouble(value) - value) * 2 ** 40);
-  const digits = String(scaledValue * 5n ** 41n); // over 10^41
+  const digits = String(scaledValue * 5n ** 41n); // to be divided by 10^41
   return `${digits.slice(0, -41)}.${digits.slice(-41)}`.replace(/0+$/, '');
 }
 
 test(`long decimals are rounded as Number rounds them (seed ${seed})`, () => {
-  const next = random(seed);
+  const next = seededRandom(seed);
   const digits = (count: number): string =>
     Array.from({ length: count }, () => Math.floor(next() * 10)).join('');
   let knownCount = 0;
@@ -48,16 +48,16 @@ test(`long decimals are rounded as Number rounds them (seed ${seed})`, () => {
     const text = [
       () => String(next() ** 4 * 10 ** Math.floor(next() * 6)),
       () => `${digits(1 + Math.floor(next() * 10))}.${digits(10 + Math.floor(next() * 16))}`,
-      () => middleText(2 ** 20 * (1 + next())).slice(0, 24 + Math.floor(next() * 8)),
+      () => halfwayText(2 ** 20 * (1 + next())).slice(0, 24 + Math.floor(next() * 8)),
       () => (2n ** 53n + 2n * BigInt(Math.floor(next() * 2 ** 40)) + 1n).toString() + '.0',
     ][round % 4]!();
     const bytes = Buffer.from(next() < 0.2 ? `-${text}` : text);
     const expected = Number(String(bytes));
-    const value = longDecimalAt(bytes, 0, bytes.length);
+    const value = parseLongDecimal(bytes, 0, bytes.length);
     if (!Number.isNaN(value)) knownCount++;
-    // Calling `expect` for each number would take seconds.
+    // Calling `expect` only for wrong numbers saves seconds.
     if (Number.isNaN(value) || value === expected) {
-      if (floatAt(bytes, 0, bytes.length) === expected) continue;
+      if (parseFloatBytes(bytes, 0, bytes.length) === expected) continue;
     }
     throw new Error(`${String(bytes)} is read as ${value}`);
   }

@@ -3,33 +3,43 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { random as seeded } from '../../random.js';
+import { seededRandom as seeded } from '../../random.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { lenientParams } from '../import-pieces.js';
 import { importSource } from '../import-source.js';
-import { readAll } from '../read-all.js';
+import { readWholeFile } from '../read-all.js';
 import { seed } from '../../seed.js';
 
-const fixtures = 'test/fixtures/vcf';
+const fixtureFolder = 'test/fixtures/vcf';
 const folder = mkdtempSync(join(tmpdir(), 'strandlake-annotations-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-type Row = Record<string, unknown>;
+type ImportedRow = Record<string, unknown>;
 type Annotation = Record<string, unknown> | string | undefined;
 
-const coordinates = (row: Row) => row.genomic_coordinates as { chromosome: string; start: number };
-const infoOf = (row: Row) => (row.info ?? {}) as Record<string, Annotation | Annotation[]>;
+const coordinatesOf = (row: ImportedRow) =>
+  row.genomic_coordinates as { chromosome: string; start: number };
+const infoOf = (row: ImportedRow) => (row.info ?? {}) as Record<string, Annotation | Annotation[]>;
 
-function explode(name: string, key: string, path = `${fixtures}/${name}`, targetBytes?: number) {
+function importExploded(
+  name: string,
+  key: string,
+  path = `${fixtureFolder}/${name}`,
+  targetBytes?: number,
+) {
   const params = { explode_annotations: true, annotations_key: key };
-  return readAll(path, 'vcf', targetBytes === undefined ? { params } : { params, targetBytes });
+  return readWholeFile(
+    path,
+    'vcf',
+    targetBytes === undefined ? { params } : { params, targetBytes },
+  );
 }
 
 /**
- * Names that annotations may use for an allele, implemented independently from the tools' manuals: the allele itself, or without the shared
- * first base.
+ * Returns the names that annotations may use for an allele, implemented independently from the manuals of the tools: the allele itself, or
+ * the allele without the first base that all alleles share.
  */
-function namesOf(allele: string, all: readonly string[]): string[] {
+function alleleNamesOf(allele: string, all: readonly string[]): string[] {
   const plainAlleles = all.filter((one) => one !== '*');
   const isIndel = plainAlleles.some((one) => one.length !== plainAlleles[0]!.length);
   const isShared = new Set(plainAlleles.map((one) => one[0])).size === 1;
@@ -38,8 +48,8 @@ function namesOf(allele: string, all: readonly string[]): string[] {
     : [allele];
 }
 
-/** The expected result of exploding, from the records with lists, record by record. */
-function explodeRows(rows: readonly Row[], key: string): Row[] {
+/** Returns the expected rows of an import that explodes annotations, made from rows with lists of annotations, one by one. */
+function explodeRows(rows: readonly ImportedRow[], key: string): ImportedRow[] {
   return rows.flatMap((row) => {
     const list = infoOf(row)[key];
     if (list === undefined || list === null) return [row];
@@ -48,8 +58,8 @@ function explodeRows(rows: readonly Row[], key: string): Row[] {
     const ownAnnotations = (list as Annotation[]).filter((one) => {
       const allele = (one as Record<string, unknown>).Allele as string | undefined;
       if (alternates.length < 2 || allele === undefined) return true;
-      if (namesOf(row.allele as string, all).includes(allele)) return true;
-      return !alternates.some((other) => namesOf(other, all).includes(allele));
+      if (alleleNamesOf(row.allele as string, all).includes(allele)) return true;
+      return !alternates.some((other) => alleleNamesOf(other, all).includes(allele));
     });
     const { [key]: _, ...rest } = infoOf(row);
     if (ownAnnotations.length === 0) return [{ ...row, info: rest }];
@@ -65,13 +75,13 @@ describe('explode_annotations makes one record per annotation (F10)', () => {
     ['vep_annotated_grch38.vcf', 'CSQ'],
     ['vep_csq_split.vcf.gz', 'CSQ'],
     ['snpeff_eff_old.vcf', 'EFF'],
-    ['gnomad_csq.vcf.gz', 'CSQ'], // declared, on no line
-    ['sites_1kg.vcf', 'ANN'], // not even declared
+    ['gnomad_csq.vcf.gz', 'CSQ'], // declared in the header, but in no line
+    ['sites_1kg.vcf', 'ANN'], // not declared in the header
   ])('%s by %s: the records with lists, one per element', async (name, key) => {
-    const listedRead = await readAll(`${fixtures}/${name}`, 'vcf', {
+    const listedRead = await readWholeFile(`${fixtureFolder}/${name}`, 'vcf', {
       params: { annotations_key: key },
     });
-    const read = await explode(name, key);
+    const read = await importExploded(name, key);
     expect(read.notes.filter((note) => note.level === 'reject')).toEqual([]);
     expect(read.rows).toEqual(explodeRows(listedRead.rows, key));
     const column = read.columns[0]!.find((one) => one.name === 'info')?.children!.find(
@@ -81,13 +91,13 @@ describe('explode_annotations makes one record per annotation (F10)', () => {
   });
 
   test('CSQ annotations equal those of bcftools +split-vep', async () => {
-    const golden = gunzipSync(readFileSync(`${fixtures}/annotations.split-vep.tsv.gz`))
+    const golden = gunzipSync(readFileSync(`${fixtureFolder}/annotations.split-vep.tsv.gz`))
       .toString()
       .trimEnd()
       .split('\n')
       .map((line) => line.split('\t'));
     for (const name of new Set(golden.map(([file]) => file!))) {
-      const { rows } = await explode(name, 'CSQ');
+      const { rows } = await importExploded(name, 'CSQ');
       const found = rows.flatMap((row) => {
         const firstAnnotation = infoOf(row).CSQ as Record<string, string | string[]> | undefined;
         if (firstAnnotation === undefined) return [];
@@ -98,7 +108,7 @@ describe('explode_annotations makes one record per annotation (F10)', () => {
           firstAnnotation.HGVSc,
         ].map((part) => (Array.isArray(part) ? part.join('&') : (part ?? '.')));
         const alternates = (row.alternate_alleles as string[]).join(',');
-        return [[coordinates(row).start, alternates, ...parts].join('\t')];
+        return [[coordinatesOf(row).start, alternates, ...parts].join('\t')];
       });
       const expectedLines = golden
         .filter(([file]) => file === name)
@@ -108,9 +118,9 @@ describe('explode_annotations makes one record per annotation (F10)', () => {
   });
 
   test('an annotation of one of several alleles is part of the record of that allele only', async () => {
-    const { rows } = await explode('vep_annotated_grch38.vcf', 'CSQ');
+    const { rows } = await importExploded('vep_annotated_grch38.vcf', 'CSQ');
     const pairs = rows
-      .filter((row) => coordinates(row).start === 7676200)
+      .filter((row) => coordinatesOf(row).start === 7676200)
       .map((row) => [row.allele, (infoOf(row).CSQ as Record<string, unknown>).Allele]);
     expect(pairs).toEqual([
       ['A', 'A'],
@@ -119,7 +129,7 @@ describe('explode_annotations makes one record per annotation (F10)', () => {
   });
 
   test('old SnpEff effects are split at their brackets', async () => {
-    const { rows } = await explode('snpeff_eff_old.vcf', 'EFF');
+    const { rows } = await importExploded('snpeff_eff_old.vcf', 'EFF');
     expect(infoOf(rows[0]!).EFF).toEqual({
       Effect: 'DOWNSTREAM',
       Effect_Impact: 'MODIFIER',
@@ -130,7 +140,7 @@ describe('explode_annotations makes one record per annotation (F10)', () => {
       Transcript: 'ENST00000417324',
     });
     const effects = [
-      ...readFileSync(`${fixtures}/snpeff_eff_old.vcf`, 'utf8').matchAll(/[A-Z_]+\(/g),
+      ...readFileSync(`${fixtureFolder}/snpeff_eff_old.vcf`, 'utf8').matchAll(/[A-Z_]+\(/g),
     ].length;
     expect(rows).toHaveLength(effects);
   });
@@ -163,10 +173,10 @@ describe('explode_annotations makes one record per annotation (F10)', () => {
   test.each(cases)('%s', async (_name, head, alt, info, want) => {
     const path = join(folder, 'case.vcf');
     writeFileSync(path, `${head}1\t5\t.\tA\t${alt}\t.\t.\t${info}\n1\t6\t.\tA\tC\t.\t.\tDP=1\n`);
-    const { rows, notes } = await explode('case.vcf', 'ANN', path);
+    const { rows, notes } = await importExploded('case.vcf', 'ANN', path);
     expect(notes.filter((note) => note.level === 'reject')).toEqual([]);
     expect(rows.slice(0, -1).map((one) => infoOf(one).ANN)).toEqual(want);
-    expect(coordinates(rows.at(-1)!).start).toBe(6);
+    expect(coordinatesOf(rows.at(-1)!).start).toBe(6);
   });
 
   test('existing fields of the dataset keep their types', async () => {
@@ -176,19 +186,19 @@ describe('explode_annotations makes one record per annotation (F10)', () => {
     const secondAnnotation = { Allele: 'T', Annotation: ['b'] };
     const read = async (explodes: boolean, known: Columns) => {
       const params = { explode_annotations: explodes };
-      const { rows, columns, notes } = await readAll(path, 'vcf', { params, known });
+      const { rows, columns, notes } = await readWholeFile(path, 'vcf', { params, known });
       return { annotations: rows.map((row) => infoOf(row).ANN), columns: columns[0]!, notes };
     };
     const listedRead = await read(false, []);
     const explodedRead = await read(true, []);
     expect(listedRead.annotations).toEqual([[firstAnnotation, secondAnnotation]]);
     expect(explodedRead.annotations).toEqual([firstAnnotation, secondAnnotation]);
-    // Exploded annotations in a field that holds lists are lists of one element.
+    // If the dataset stores lists in the field, each exploded annotation becomes a list of one element.
     expect((await read(true, listedRead.columns)).annotations).toEqual([
       [firstAnnotation],
       [secondAnnotation],
     ]);
-    // Lists into a field that holds one: the first, and a warning.
+    // If the dataset stores a single value in the field, the first annotation of a list is stored, with a warning.
     const first = await read(false, explodedRead.columns);
     expect(first.annotations).toEqual([firstAnnotation]);
     expect(first.notes).toMatchObject([
@@ -203,13 +213,13 @@ describe('explode_annotations makes one record per annotation (F10)', () => {
     writeFileSync(path, declaredText + lines.join(''));
     const firstAnnotation = { Allele: 'T', Annotation: ['a'] };
     const expectedAnnotations = [firstAnnotation, { ...firstAnnotation, Gene_Name: 'b', extra: ['c', null, 'd,e'] }, firstAnnotation, { ...firstAnnotation, extra: [null, null, 'x'] }];
-    const { rows, notes } = await readAll(path, 'vcf');
+    const { rows, notes } = await readWholeFile(path, 'vcf');
     expect(rows.map((row) => infoOf(row).ANN)).toEqual([[firstAnnotation], [firstAnnotation], expectedAnnotations]);
     const warning = { level: 'warn', line: 6, code: 301, field: 'info.ANN' };
     expect(notes).toMatchObject([warning, warning]);
-    const explodedRead = await explode('parts.vcf', 'ANN', path);
+    const explodedRead = await importExploded('parts.vcf', 'ANN', path);
     expect(explodedRead.rows.map((row) => infoOf(row).ANN)).toEqual([firstAnnotation, firstAnnotation, ...expectedAnnotations]);
-    // The earlier lines lack this key; in chunks of their own they are stored with the same columns.
+    // The earlier lines lack the key; the records are the same if these lines are in chunks of their own.
     const text = declaredText + lines.join('');
     const wholeRead = await importSource(text, 'vcf');
     const cutRead = await importSource(text, 'vcf', { targetBytes: 20, isReadTwice: true });
@@ -227,7 +237,7 @@ describe('explode_annotations makes one record per annotation (F10)', () => {
     const path = join(folder, 'many.vcf');
     const all = Array.from({ length: 10_000 }, (_, i) => `T|a${i}|G`);
     writeFileSync(path, `${declaredText}1\t5\t.\tA\tT\t.\t.\tDP=3;ANN=${all.join(',')};Z=1\n`);
-    const { rows } = await explode('many.vcf', 'ANN', path);
+    const { rows } = await importExploded('many.vcf', 'ANN', path);
     expect(rows).toHaveLength(10_000);
     for (const [i, one] of rows.entries()) {
       const ANN = { Allele: 'T', Annotation: [`a${i}`], Gene_Name: 'G' };
@@ -239,7 +249,7 @@ describe('explode_annotations makes one record per annotation (F10)', () => {
     const path = join(folder, 'large.vcf');
     const info = `ANN=${'T|a,'.repeat(300_000)}T|a;NOTE=${'x'.repeat(3000)}`;
     writeFileSync(path, `${declaredText}1\t5\t.\tA\tT\t.\t.\t${info}\n1\t6\t.\tA\tC\t.\t.\t.\n`);
-    const { rows, notes } = await explode('large.vcf', 'ANN', path);
+    const { rows, notes } = await importExploded('large.vcf', 'ANN', path);
     expect(rows).toHaveLength(1);
     expect(notes).toMatchObject([{ level: 'reject', line: 4, code: 0 }]);
     expect(notes[0]!.message).toMatch(
@@ -249,18 +259,18 @@ describe('explode_annotations makes one record per annotation (F10)', () => {
 
   test(`any split gives the same records (seed ${seed})`, async () => {
     const random = seeded(seed);
-    const expectedRows = (await explode('vep_csq_split.vcf.gz', 'CSQ')).rows;
+    const expectedRows = (await importExploded('vep_csq_split.vcf.gz', 'CSQ')).rows;
     for (let round = 0; round < 3; round++) {
       const size = 1 + Math.floor(random() * 700_000);
-      const path = `${fixtures}/vep_csq_split.vcf.gz`;
-      expect((await explode('', 'CSQ', path, size)).rows).toEqual(expectedRows);
+      const path = `${fixtureFolder}/vep_csq_split.vcf.gz`;
+      expect((await importExploded('', 'CSQ', path, size)).rows).toEqual(expectedRows);
     }
   });
 
   test.each([['yes'], [1], ['true']])('explode_annotations %p is refused', async (value) => {
     const params = { explode_annotations: value };
-    await expect(readAll(`${fixtures}/sites_1kg.vcf`, 'vcf', { params })).rejects.toThrow(
-      /explode_annotations: expected true or false/,
-    );
+    await expect(
+      readWholeFile(`${fixtureFolder}/sites_1kg.vcf`, 'vcf', { params }),
+    ).rejects.toThrow(/explode_annotations: expected true or false/);
   });
 });

@@ -3,25 +3,25 @@ import { gunzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
 import { importSource } from '../import-source.js';
 
-type Info = Record<string, string | string[] | null | undefined>;
+type InfoValues = Record<string, string | string[] | null | undefined>;
 
-const columns = '#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n';
-const key = (id: string, number: string, description = 'x') =>
+const columnLine = '#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n';
+const infoKeyLine = (id: string, number: string, description = 'x') =>
   `##INFO=<ID=${id},Number=${number},Type=String,Description="${description}">\n`;
 
 async function readInfo(meta: string, info: string, params: Record<string, unknown> = {}) {
-  const text = `##fileformat=VCFv4.1\n${meta}${columns}1\t5\t.\tA\tT\t.\t.\t${info}\n`;
+  const text = `##fileformat=VCFv4.1\n${meta}${columnLine}1\t5\t.\tA\tT\t.\t.\t${info}\n`;
   const { rows, findings } = await importSource(text, 'vcf', { params });
   expect(findings.errors).toBe(0);
-  return rows[0]!['info'] as Info;
+  return rows[0]!['info'] as InfoValues;
 }
 
-const clinvar = `##source=ClinVar\n${key('CLNDN', '.')}${key('CLNDISDB', '.')}${key('CLNREVSTAT', '.')}${key('CLNSIG', '.', 'multiple values are separated by a vertical bar')}${key('GENEINFO', '1')}${key('MC', '.')}`;
-const values =
+const clinvarHeader = `##source=ClinVar\n${infoKeyLine('CLNDN', '.')}${infoKeyLine('CLNDISDB', '.')}${infoKeyLine('CLNREVSTAT', '.')}${infoKeyLine('CLNSIG', '.', 'multiple values are separated by a vertical bar')}${infoKeyLine('GENEINFO', '1')}${infoKeyLine('MC', '.')}`;
+const clinvarInfo =
   'CLNDN=Cancer,_familial|not_provided;CLNDISDB=MedGen:1,OMIM:2|.;CLNREVSTAT=criteria_provided,_single_submitter;CLNSIG=Pathogenic,_low_penetrance|risk;GENEINFO=BRCA2:675|LOC1:9;MC=SO:1|a,SO:2|b';
 
 test('keys of ClinVar are split at bars, and GENEINFO gives genes', async () => {
-  expect(await readInfo(clinvar, values)).toEqual({
+  expect(await readInfo(clinvarHeader, clinvarInfo)).toEqual({
     CLNDN: ['Cancer,_familial', 'not_provided'],
     CLNDISDB: ['MedGen:1,OMIM:2', null],
     CLNREVSTAT: ['criteria_provided,_single_submitter'],
@@ -33,38 +33,39 @@ test('keys of ClinVar are split at bars, and GENEINFO gives genes', async () => 
 });
 
 test('parameters switch the known sources off, or split any key', async () => {
-  const plainRead = await readInfo(clinvar, values, { known_sources: false });
+  const plainRead = await readInfo(clinvarHeader, clinvarInfo, { known_sources: false });
   expect(plainRead).toMatchObject({ CLNDN: ['Cancer', '_familial|not_provided'], GENEINFO: 'BRCA2:675|LOC1:9' });
   expect(plainRead).not.toHaveProperty('GENEINFO_gene');
   const split = { 'info.CLNDN': null, 'info.GENEINFO': '|', 'info.MC': '|', 'info.NONE': '/' };
-  expect(await readInfo(clinvar, values, { split })).toMatchObject({
+  expect(await readInfo(clinvarHeader, clinvarInfo, { split })).toMatchObject({
     CLNDN: ['Cancer', '_familial|not_provided'],
     GENEINFO: ['BRCA2:675', 'LOC1:9'],
     GENEINFO_gene: ['BRCA2', 'LOC1'],
     MC: ['SO:1', 'a,SO:2', 'b'],
   });
   const splitParams = { split: { 'info.CLNDN': '|' }, known_sources: false };
-  expect((await readInfo(clinvar, values, splitParams))['CLNDN']).toEqual(['Cancer,_familial', 'not_provided']);
+  expect((await readInfo(clinvarHeader, clinvarInfo, splitParams))['CLNDN']).toEqual(['Cancer,_familial', 'not_provided']);
   for (const bad of ['|', ['|'], { CLNDN: '|' }, { 'info.CLNDN': '||' }, { 'info.CLNDN': '|,/' }, { 'info.CLNDN': 1 }])
-    await expect(readInfo(clinvar, values, { split: bad })).rejects.toThrow(/split: expected/);
+    await expect(readInfo(clinvarHeader, clinvarInfo, { split: bad })).rejects.toThrow(/split: expected/);
 }); // prettier-ignore
 
-const describedKey = (id: string, description: string) => key(id, '.', description);
-const vepKeys = 'Consequence annotations from Ensembl VEP. Format: Allele|Consequence|SYMBOL|Gene';
+const describedKey = (id: string, description: string) => infoKeyLine(id, '.', description);
+const vepDescription =
+  'Consequence annotations from Ensembl VEP. Format: Allele|Consequence|SYMBOL|Gene';
 
 test.each([
   ['a source line', '##source=ClinVar\n', 'CLNDISDB=MedGen:1,OMIM:2|MedGen:3;GENEINFO=TP53:7157', ['MedGen:1,OMIM:2', 'MedGen:3']],
   ['the meaning of its ids', '##ID=<Description="ClinVar Variation ID">\n', 'CLNDISDB=MedGen:1,OMIM:2;GENEINFO=TP53:7157', ['MedGen:1,OMIM:2']],
-  ['its other keys', key('CLNSIG', '.') + key('CLNREVSTAT', '.'), 'CLNDISDB=A:1,B:2|C;GENEINFO=TP53:7157', ['A:1,B:2', 'C']],
+  ['its other keys', infoKeyLine('CLNSIG', '.') + infoKeyLine('CLNREVSTAT', '.'), 'CLNDISDB=A:1,B:2|C;GENEINFO=TP53:7157', ['A:1,B:2', 'C']],
 ])('ClinVar is recognized by %s, also without CLNDN', async (_, meta, info, diseases) => {
-  const found = await readInfo(`${meta}${key('CLNDISDB', '.')}${key('GENEINFO', '1')}`, info);
+  const found = await readInfo(`${meta}${infoKeyLine('CLNDISDB', '.')}${infoKeyLine('GENEINFO', '1')}`, info);
   expect(found).toMatchObject({ CLNDISDB: diseases, GENEINFO_gene: ['TP53'] });
 }); // prettier-ignore
 
 test('where commas separate alleles and bars the diseases of one, both do', async () => {
-  // Keys and values of dbSNP build 155 and of ClinVar of January 2017.
+  // INFO keys and values as in dbSNP build 155 and in ClinVar of January 2017.
   const keys = ['CLNVI', 'CLNORIGIN', 'CLNSIG', 'CLNDISDB', 'CLNDN', 'CLNREVSTAT', 'CLNACC', 'CLNHGVS', 'FREQ'];
-  const dbsnp = `##source=dbSNP\n##dbSNP_BUILD_ID=155\n${keys.map((id) => key(id, '.')).join('')}`;
+  const dbsnp = `##source=dbSNP\n##dbSNP_BUILD_ID=155\n${keys.map((id) => infoKeyLine(id, '.')).join('')}`;
   const line = 'FREQ=Estonian:0.9998,0.0002|TOMMO:0.9999,.;CLNVI=.,ARUP_Laboratories\\x2c_Molecular:108838|UniProtKB:P42898;CLNORIGIN=.,1;CLNSIG=.,2|2;CLNDISDB=.,MedGen:CN169374|MONDO:1/OMIM:236250;CLNDN=.,not_specified|Homocystinuria;CLNREVSTAT=.,single|mult;CLNACC=.,RCV000261696.8|RCV000534228.8;CLNHGVS=NC_000001.10:g.11850750=,NC_000001.10:g.11850750G>A';
   expect(await readInfo(dbsnp, line)).toEqual({
     FREQ: ['Estonian:0.9998,0.0002', 'TOMMO:0.9999,.'],
@@ -77,39 +78,39 @@ test('where commas separate alleles and bars the diseases of one, both do', asyn
     CLNACC: [null, 'RCV000261696.8', 'RCV000534228.8'],
     CLNHGVS: ['NC_000001.10:g.11850750=', 'NC_000001.10:g.11850750G>A'],
   });
-  const oldHeader = `##source=ClinVar and dbSNP\n##dbSNP_BUILD_ID=149\n${key('CLNDBN', '.')}${key('CLNSIG', '.')}${key('GENEINFO', '1')}`;
+  const oldHeader = `##source=ClinVar and dbSNP\n##dbSNP_BUILD_ID=149\n${infoKeyLine('CLNDBN', '.')}${infoKeyLine('CLNSIG', '.')}${infoKeyLine('GENEINFO', '1')}`;
   expect(await readInfo(oldHeader, 'CLNDBN=Cystic_fibrosis|Modifier\\x2c_of,Cystic_fibrosis;CLNSIG=5|0,5;GENEINFO=CFTR:1080')).toMatchObject({
     CLNDBN: ['Cystic_fibrosis', 'Modifier\\x2c_of', 'Cystic_fibrosis'],
     CLNSIG: ['5', '0', '5'],
     GENEINFO_gene: ['CFTR'],
   });
   const splitParams = { split: { 'info.GENEINFO': '|,' }, known_sources: true };
-  expect(await readInfo(clinvar, 'GENEINFO=A:1,B:2|C:3', splitParams)).toMatchObject({ GENEINFO: ['A:1', 'B:2', 'C:3'], GENEINFO_gene: ['A', 'B', 'C'] });
+  expect(await readInfo(clinvarHeader, 'GENEINFO=A:1,B:2|C:3', splitParams)).toMatchObject({ GENEINFO: ['A:1', 'B:2', 'C:3'], GENEINFO_gene: ['A', 'B', 'C'] });
 }); // prettier-ignore
 
 test.each([
-  ['VEP', describedKey('CSQ', vepKeys), 'CSQ'],
+  ['VEP', describedKey('CSQ', vepDescription), 'CSQ'],
   ['VEP', `##VEP="v109" time="2024-01-15"\n${describedKey('CSQ', 'Format: Allele|SYMBOL')}`, 'CSQ'],
-  ['VEP', `##source=gnomAD\n${describedKey('vep', vepKeys)}`, 'vep'],
-  ['VEP', describedKey('ANN', vepKeys), 'ANN'],
+  ['VEP', `##source=gnomAD\n${describedKey('vep', vepDescription)}`, 'vep'],
+  ['VEP', describedKey('ANN', vepDescription), 'ANN'],
   ['SnpEff', describedKey('ANN', "Functional annotations: 'Allele | Annotation | Gene_Name | Gene_ID' "), 'ANN'],
   ['SnpEff', `##SnpEffVersion="3.1b"\n${describedKey('EFF', "Predicted effects for this variant.Format: 'Effect ( Effect_Impact | Gene_Name | ERRORS )' ")}`, 'EFF'],
   ['none', `##VEP=v77\n${describedKey('CSQ', 'Format: Allele|Gene|Feature')}`, null],
   ['none', describedKey('ANN', 'Format: Allele|SYMBOL'), null],
 ])('the genes of %s: %s', async (source, meta, id) => {
-  const { header } = await importSource(`##fileformat=VCFv4.2\n${meta}${columns}`, 'vcf');
+  const { header } = await importSource(`##fileformat=VCFv4.2\n${meta}${columnLine}`, 'vcf');
   const part = source === 'VEP' ? 'SYMBOL' : 'Gene_Name';
   const { meanings } = header as { meanings: unknown };
   expect(meanings).toEqual(id === null ? [] : [{ id, source, genes: [id, part] }]);
 }); // prettier-ignore
 
 test.each([
-  ['dbSNP', `##source=dbSNP\n${key('FREQ', '.')}${key('GENEINFO', '1')}`, 'FREQ=A:0.9,0.1|B:1,0;GENEINFO=TP53:7157', { FREQ: ['A:0.9,0.1', 'B:1,0'], GENEINFO: 'TP53:7157', GENEINFO_gene: ['TP53'] }],
-  ['COSMIC', `##source=COSMICv99\n${key('GENE', '1')}`, 'GENE=KRAS_ENST00000311936', { GENE: 'KRAS_ENST00000311936', GENE_gene: ['KRAS'] }],
-  ['1000 Genomes', `##source=1000GenomesPhase3Pipeline\n${key('VT', '1')}`, 'VT=SNP,INDEL', { VT: ['SNP', 'INDEL'] }],
-  ['gnomAD', key('nhomalt', 'A') + key('grpmax', 'A') + key('age_hist', 'A', 'Ages; bin edges are: 30|35'), 'age_hist=1|2', { age_hist: ['1', '2'] }],
-  ['gnomAD', `##source=gnomAD\n${key('dp_hist', 'A', 'Depth; bin edges are: 0|5|10')}`, 'dp_hist=1|2', { dp_hist: ['1', '2'] }],
-  ['none', key('CLNREVSTAT', '.') + key('FREQ', '.'), 'CLNREVSTAT=a,b|c;FREQ=a,b|c', { CLNREVSTAT: ['a', 'b|c'], FREQ: ['a', 'b|c'] }],
+  ['dbSNP', `##source=dbSNP\n${infoKeyLine('FREQ', '.')}${infoKeyLine('GENEINFO', '1')}`, 'FREQ=A:0.9,0.1|B:1,0;GENEINFO=TP53:7157', { FREQ: ['A:0.9,0.1', 'B:1,0'], GENEINFO: 'TP53:7157', GENEINFO_gene: ['TP53'] }],
+  ['COSMIC', `##source=COSMICv99\n${infoKeyLine('GENE', '1')}`, 'GENE=KRAS_ENST00000311936', { GENE: 'KRAS_ENST00000311936', GENE_gene: ['KRAS'] }],
+  ['1000 Genomes', `##source=1000GenomesPhase3Pipeline\n${infoKeyLine('VT', '1')}`, 'VT=SNP,INDEL', { VT: ['SNP', 'INDEL'] }],
+  ['gnomAD', infoKeyLine('nhomalt', 'A') + infoKeyLine('grpmax', 'A') + infoKeyLine('age_hist', 'A', 'Ages; bin edges are: 30|35'), 'age_hist=1|2', { age_hist: ['1', '2'] }],
+  ['gnomAD', `##source=gnomAD\n${infoKeyLine('dp_hist', 'A', 'Depth; bin edges are: 0|5|10')}`, 'dp_hist=1|2', { dp_hist: ['1', '2'] }],
+  ['none', infoKeyLine('CLNREVSTAT', '.') + infoKeyLine('FREQ', '.'), 'CLNREVSTAT=a,b|c;FREQ=a,b|c', { CLNREVSTAT: ['a', 'b|c'], FREQ: ['a', 'b|c'] }],
 ])('keys of %s', async (_, meta, info, want) => {
   expect(await readInfo(meta, info)).toEqual(want);
 }); // prettier-ignore
@@ -125,7 +126,7 @@ test('the bundled file: every disease and gene is a value of its own', async () 
     const expectedInfo = { CLNDN: found(info, 'CLNDN')?.split('|'), genes };
     return alt.split(',').map(() => expectedInfo);
   });
-  const shownInfo = wholeRead.rows.map(({ info }) => ({ CLNDN: (info as Info)['CLNDN'], genes: (info as Info)['GENEINFO_gene'] }));
+  const shownInfo = wholeRead.rows.map(({ info }) => ({ CLNDN: (info as InfoValues)['CLNDN'], genes: (info as InfoValues)['GENEINFO_gene'] }));
   expect(shownInfo).toEqual(rows);
   const cutRead = await importSource(text, 'vcf', { targetBytes: 3000 });
   expect([cutRead.rows, cutRead.columns]).toEqual([wholeRead.rows, wholeRead.columns]);

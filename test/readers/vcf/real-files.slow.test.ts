@@ -2,17 +2,17 @@ import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import VCF from '@gmod/vcf';
 import { describe, expect, test } from '@jest/globals';
-import { readAll } from '../read-all.js';
+import { readWholeFile } from '../read-all.js';
 
-const fixtures = 'test/fixtures/vcf';
+const fixtureFolder = 'test/fixtures/vcf';
 
-function textOf(name: string): string {
-  const bytes = readFileSync(`${fixtures}/${name}`);
+function readFixtureText(name: string): string {
+  const bytes = readFileSync(`${fixtureFolder}/${name}`);
   return (bytes[0] === 31 ? gunzipSync(bytes) : bytes).toString('utf8');
 }
 
-/** Rows counted with bcftools 1.16, see SOURCES.md beside the files. */
-const counts: readonly (readonly [string, number, string])[] = [
+/** The number of rows in each file, counted with bcftools 1.16; see SOURCES.md beside the files. */
+const recordCounts: readonly (readonly [string, number, string])[] = [
   ['spec_simple_4.3.vcf', 5, 'plain'],
   ['multi_1233_samples.vcf', 2, 'plain'],
   ['haploid_chrY.vcf', 2, 'plain'],
@@ -43,19 +43,19 @@ const counts: readonly (readonly [string, number, string])[] = [
 ];
 
 describe('real files', () => {
-  test.each(counts)('%s: %i lines, all stored', async (name, lines) => {
-    const read = await readAll(`${fixtures}/${name}`, 'vcf');
+  test.each(recordCounts)('%s: %i lines, all stored', async (name, lines) => {
+    const read = await readWholeFile(`${fixtureFolder}/${name}`, 'vcf');
     expect(read.notes.filter((note) => note.level === 'reject')).toEqual([]);
     expect(read.lines).toBe(lines);
   });
 
-  test.each(counts)('%s: every value is what @gmod/vcf reads (F9)', async (name) => {
-    const text = textOf(name).replaceAll('\r', '');
+  test.each(recordCounts)('%s: every value is what @gmod/vcf reads (F9)', async (name) => {
+    const text = readFixtureText(name).replaceAll('\r', '');
     const all = text.split('\n');
     const start = all.findIndex((line) => line.startsWith('#CHROM'));
     const header = all.slice(0, start + 1).map((line) => line.replace(/\t+$/, ''));
     const parser = new VCF({ header: header.join('\n'), strict: false });
-    const { rows, columns } = await readAll(`${fixtures}/${name}`, 'vcf');
+    const { rows, columns } = await readWholeFile(`${fixtureFolder}/${name}`, 'vcf');
     const types = new Map(
       columns[0]!.find((one) => one.name === 'info')?.children!.map((one) => [one.name, one]) ?? [],
     );
@@ -81,7 +81,7 @@ describe('real files', () => {
     expect(at).toBe(rows.length);
   });
 
-  /** Compares the INFO values with the texts of the line, typed according to the header; the oracle splits the text. */
+  /** Compares the INFO values of a record with the text of the line, split by the test and converted to the types in the header. */
   function compareInfo(
     info: Record<string, unknown>,
     text: string,
@@ -93,7 +93,7 @@ describe('real files', () => {
   ): void {
     // Fields whose values ClinVar separates by bars, according to its release notes.
     const bars = /^(?:CLN|ONC|SCI)(?:DN|DISDB|REVSTAT)|^(?:CLNVI|RS)$/;
-    // Fields in which ClinVar, until 2017, separated alleles by commas and the values of an allele by bars.
+    // Fields in which ClinVar, until 2017, separated the alleles by commas and the values of one allele by bars.
     const byAllele = /^CLN(?:ACC|SIG|REVSTAT)$/;
     const seenKeys = new Set<string>();
     for (const item of text === '.' ? [] : text.split(';').filter((one) => one !== '')) {
@@ -102,7 +102,7 @@ describe('real files', () => {
       seenKeys.add(key);
       const value = rest.length === 0 ? null : rest.join('=');
       const column = types.get(key)!;
-      if (column.children !== undefined) continue; // annotations have their own test
+      if (column.children !== undefined) continue; // another test covers annotations
       const valueOfPart = (part: string): unknown => {
         if (part === '.' || part === '') return null;
         if (column.type === 'boolean') return part === '1';
@@ -130,10 +130,10 @@ describe('real files', () => {
       'strelka_somatic.vcf',
       'hail_100_samples.vcf.gz',
     ]) {
-      const all = textOf(name).split('\n');
+      const all = readFixtureText(name).split('\n');
       const start = all.findIndex((line) => line.startsWith('#CHROM'));
       const parser = new VCF({ header: all.slice(0, start + 1).join('\n'), strict: false });
-      const { rows } = await readAll(`${fixtures}/${name}`, 'vcf');
+      const { rows } = await readWholeFile(`${fixtureFolder}/${name}`, 'vcf');
       let at = 0;
       for (const line of all.slice(start + 1).filter((one) => one !== '')) {
         const samples = parser.parseLine(line).SAMPLES() as Record<
@@ -144,7 +144,7 @@ describe('real files', () => {
         for (let allele = 0; allele < alternates; allele++) {
           const list = rows[at++]!.sample as Record<string, unknown>[];
           expect(list.map((one) => one.name)).toEqual(parser.samples);
-          // A line is compared as a whole: a hundred samples have too many values for single comparisons.
+          // The values of a line are compared in one comparison, because a hundred samples have too many values for single ones.
           const [found, wanted]: [unknown[], unknown[]] = [[], []];
           for (const sample of list) {
             for (const [key, values] of Object.entries(samples[sample.name as string]!)) {
@@ -169,8 +169,8 @@ describe('real files', () => {
   });
 
   test('annotations become objects keyed by the names in the header (F10)', async () => {
-    const { rows } = await readAll(`${fixtures}/snpeff_ann_chr22.vcf`, 'vcf');
-    const lines = textOf('snpeff_ann_chr22.vcf')
+    const { rows } = await readWholeFile(`${fixtureFolder}/snpeff_ann_chr22.vcf`, 'vcf');
+    const lines = readFixtureText('snpeff_ann_chr22.vcf')
       .split('\n')
       .filter((line) => line && !line.startsWith('#'));
     for (const [i, line] of lines.entries()) {
@@ -189,10 +189,10 @@ describe('real files', () => {
 
   test('the genome build comes from contig lengths, the reference or the parameter', async () => {
     const build = async (name: string, params = {}) =>
-      (await readAll(`${fixtures}/${name}`, 'vcf', { params })).genomeBuild;
+      (await readWholeFile(`${fixtureFolder}/${name}`, 'vcf', { params })).genomeBuild;
     expect(await build('clinvar_grch38.vcf.gz')).toBe('GRCh38');
     expect(await build('exac_csq.vcf.gz')).toBe('GRCh37');
-    expect(await build('vep_grch38_sites.vcf')).toBe('GRCh37'); // without evidence, the default
+    expect(await build('vep_grch38_sites.vcf')).toBe('GRCh37'); // the default, because the file does not show its build
     expect(await build('vep_grch38_sites.vcf', { genome_build: 'grch38' })).toBe('GRCh38');
   });
 });

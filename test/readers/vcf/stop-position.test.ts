@@ -2,13 +2,13 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { readAll } from '../read-all.js';
+import { readWholeFile } from '../read-all.js';
 
-const fixtures = 'test/fixtures/vcf';
+const fixtureFolder = 'test/fixtures/vcf';
 const folder = mkdtempSync(join(tmpdir(), 'strandlake-extent-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-interface Placed {
+interface PlacedRecord {
   readonly genomic_coordinates: { chromosome: string; start: number; stop: number };
   readonly variant: string;
   readonly allele: string;
@@ -16,8 +16,8 @@ interface Placed {
   readonly alternate_alleles: readonly string[];
 }
 
-/** The stops of the records of a line, in the order of its alleles. */
-async function stopsOf(version: string, line: string): Promise<number[]> {
+/** Returns the stop positions of the records of a line, in the order of its alleles. */
+async function importedStopsOf(version: string, line: string): Promise<number[]> {
   const path = join(folder, 'extent.vcf');
   const [alt, info, samples = ''] = line.split(' ') as [string, string, string?];
   const names = samples
@@ -36,17 +36,17 @@ async function stopsOf(version: string, line: string): Promise<number[]> {
 1\t100\t.\tAC\t${alt}\t.\t.\t${info}${samples === '' ? '' : `\t${samples}`}
 `,
   );
-  const { rows, notes } = await readAll(path, 'vcf');
+  const { rows, notes } = await readWholeFile(path, 'vcf');
   expect(notes).toEqual([]);
-  return (rows as unknown as Placed[]).map((row) => {
+  return (rows as unknown as PlacedRecord[]).map((row) => {
     const { start, stop } = row.genomic_coordinates;
     expect(row.variant).toBe(`GRCH37-1-${start}-${stop}-${row.allele.toUpperCase()}`);
     return stop;
   });
 }
 
-/** VCF 4.0 to 4.3, section 3; 4.4 and 4.5, sections 1.6.1 and 3. REF has two bases, so it ends at 101. */
-const cases: readonly (readonly [string, string, readonly number[]])[] = [
+/** The cases follow VCF 4.0 to 4.3, section 3, and VCF 4.4 and 4.5, sections 1.6.1 and 3. REF has two bases, so it ends at position 101. */
+const stopCases: readonly (readonly [string, string, readonly number[]])[] = [
   ['4.0 4.1 4.2 4.3 4.4 4.5', '<DEL> END=900', [900]],
   ['4.0 4.1 4.2 4.3 4.4 4.5', '<DEL> SVLEN=-50', [150]],
   ['4.0 4.1 4.2 4.3 4.4 4.5', '<DEL> SVLEN=50', [150]],
@@ -91,18 +91,21 @@ const cases: readonly (readonly [string, string, readonly number[]])[] = [
 
 describe('the stop position of a record', () => {
   test.each(
-    cases.flatMap(([versions, line, want]) =>
+    stopCases.flatMap(([versions, line, want]) =>
       versions.split(' ').map((version) => [version, line, want] as const),
     ),
   )('VCF %s: %j stops at %j', async (version, line, want) => {
-    expect(await stopsOf(version, line)).toEqual(want);
+    expect(await importedStopsOf(version, line)).toEqual(want);
   });
 
   test('is the END that bcftools computes, for symbolic alleles', async () => {
-    const golden = readFileSync(`${fixtures}/extents.bcftools.tsv`, 'utf8').trimEnd().split('\n');
+    const golden = readFileSync(`${fixtureFolder}/extents.bcftools.tsv`, 'utf8')
+      .trimEnd()
+      .split('\n');
     const byFile = Map.groupBy(golden, (line) => line.split('\t')[0]!);
     for (const [name, lines] of byFile) {
-      const rows = (await readAll(`${fixtures}/${name}`, 'vcf')).rows as unknown as Placed[];
+      const rows = (await readWholeFile(`${fixtureFolder}/${name}`, 'vcf'))
+        .rows as unknown as PlacedRecord[];
       for (const line of lines) {
         const [, chrom, pos, alt, end] = line.split('\t') as string[];
         const found = rows.filter(
@@ -113,7 +116,7 @@ describe('the stop position of a record', () => {
         );
         expect(found.length).toBeGreaterThanOrEqual(alt!.split(',').length);
         for (const { allele, reference_allele: ref, genomic_coordinates: at } of found) {
-          // A translocation's END is on the other chromosome, which bcftools cannot know.
+          // The END of a translocation is a position on another chromosome, which bcftools does not take into account.
           const isStretch = allele.startsWith('<') && allele !== '<TRA>';
           const expectedStop = isStretch ? Number(end) : Number(pos) + ref.length - 1;
           expect([line, allele, at.stop]).toEqual([line, allele, expectedStop]);

@@ -1,2 +1,2 @@
-// The test with more random cuts.
+// Repeats the tests of `vcf.test.js` with more random cuts.
 import './vcf.test.js';

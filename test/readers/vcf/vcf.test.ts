@@ -3,30 +3,30 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { bgzf } from '../source/bgzf.js';
+import { compressBgzf } from '../source/bgzf.js';
 import type { Columns, Row } from '../../../engine/core/types.js';
 import { byTier } from '../../tier.js';
 import { lenientParams } from '../import-pieces.js';
 import { importSource } from '../import-source.js';
-import { readAll } from '../read-all.js';
+import { readWholeFile } from '../read-all.js';
 import { seed } from '../../seed.js';
 
-const fixtures = 'test/fixtures/vcf';
+const fixtureFolder = 'test/fixtures/vcf';
 const folder = mkdtempSync(join(tmpdir(), 'strandlake-vcf-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-function file(name: string, bytes: string | Uint8Array): string {
+function writeVcfFile(name: string, bytes: string | Uint8Array): string {
   const path = join(folder, name);
   writeFileSync(path, bytes);
   return path;
 }
 
-function textOf(name: string): string {
-  const bytes = readFileSync(`${fixtures}/${name}`);
+function readFixtureText(name: string): string {
+  const bytes = readFileSync(`${fixtureFolder}/${name}`);
   return (bytes[0] === 31 ? gunzipSync(bytes) : bytes).toString('utf8');
 }
 
-const head = `##fileformat=VCFv4.3
+const metaLines = `##fileformat=VCFv4.3
 ##INFO=<ID=AC,Number=A,Type=Integer,Description="x">
 ##INFO=<ID=AF,Number=A,Type=Float,Description="x">
 ##INFO=<ID=DP,Number=1,Type=Integer,Description="x">
@@ -38,11 +38,11 @@ const head = `##fileformat=VCFv4.3
 ##FORMAT=<ID=DP,Number=1,Type=Integer,Description="x">
 ##FORMAT=<ID=AD,Number=R,Type=Integer,Description="x">
 `;
-const sites = `${head}#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n`;
-const withSamples = `${head}#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tS1\t__proto__\n`;
+const headerOfSites = `${metaLines}#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n`;
+const headerWithSamples = `${metaLines}#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tS1\t__proto__\n`;
 
-/** Lines with the expected values of their first record, or the finding that rejects them. */
-const lines: readonly (readonly [
+/** Lines of a VCF file, each with the expected values of its first record or with the finding that rejects it. */
+const lineCases: readonly (readonly [
   string,
   string,
   Record<string, unknown> | [number, string | null],
@@ -178,12 +178,12 @@ const lines: readonly (readonly [
 ];
 
 describe('lines (F9)', () => {
-  test.each(lines)('%s', async (_name, line, want) => {
-    const path = file(
+  test.each(lineCases)('%s', async (_name, line, want) => {
+    const path = writeVcfFile(
       'line.vcf',
-      `${sites}1\t1\t.\tA\tT\t.\t.\t.\n${line}\n1\t9\t.\tA\tT\t.\t.\t.\n`,
+      `${headerOfSites}1\t1\t.\tA\tT\t.\t.\t.\n${line}\n1\t9\t.\tA\tT\t.\t.\t.\n`,
     );
-    const { rows, notes } = await readAll(path, 'vcf');
+    const { rows, notes } = await readWholeFile(path, 'vcf');
     if (Array.isArray(want)) {
       expect(notes).toMatchObject([{ level: 'reject', line: 14, code: want[0], field: want[1] }]);
       expect(rows).toHaveLength(2);
@@ -197,7 +197,7 @@ describe('lines (F9)', () => {
         if (value === undefined) expect(rows[1]).not.toHaveProperty([key]);
       if (info !== undefined) expect(rows[1]!.info).toEqual(info);
     }
-    // The neighbours are whole whatever the line was.
+    // The records of the lines before and after are complete, whatever the tested line was.
     expect(rows[0]).toMatchObject({ variant: 'GRCH37-1-1-1-T' });
     expect(rows.at(-1)).toMatchObject({ variant: 'GRCH37-1-9-9-T' });
   });
@@ -244,11 +244,11 @@ describe('lines (F9)', () => {
     ['a sample too many', 'GT\t0/1\t0\t0', [0, null]],
   ];
   test.each(samples)('samples: %s', async (_name, text, want) => {
-    const path = file(
+    const path = writeVcfFile(
       'samples.vcf',
-      `${withSamples}1\t5\t.\tA\tT\t.\t.\tDB\t${text}\n1\t9\t.\tA\tT\t.\t.\t.\tGT\t0\t1\n`,
+      `${headerWithSamples}1\t5\t.\tA\tT\t.\t.\tDB\t${text}\n1\t9\t.\tA\tT\t.\t.\t.\tGT\t0\t1\n`,
     );
-    const { rows, notes } = await readAll(path, 'vcf');
+    const { rows, notes } = await readWholeFile(path, 'vcf');
     if (Array.isArray(want) && typeof want[0] === 'number') {
       expect(notes).toMatchObject([{ level: 'reject', line: 13, code: want[0], field: want[1] }]);
       expect(rows).toHaveLength(1);
@@ -271,7 +271,7 @@ describe('lines (F9)', () => {
   ] as const; // prettier-ignore
   test.each(nonFinite)('%s %s is null and warning %i, and an error where somebody asked for it', async (field, value, code, line) => {
     const goodLine = '1\t9\t.\tA\tT\t3\t.\tMQ=1.5;DP=7\tGT:DP:AD\t0:1:2,3\t1:1:2\n';
-    const text = `${withSamples}${line(value)}\n${line(value)}\n${goodLine}`;
+    const text = `${headerWithSamples}${line(value)}\n${line(value)}\n${goodLine}`;
     const { rows, error, findings, columns } = await importSource(text, 'vcf');
     expect(error).toBeNull();
     expect(findings).toMatchObject({ errors: 0, warnings: 2, counts: { [code]: 2 } });
@@ -289,7 +289,7 @@ describe('lines (F9)', () => {
       all.map((one) => ({ ...one, ...(one.children ? { children: declaredColumns(one.children) } : { isDeclared: true }) }));
     const declaredRead = await importSource(text, 'vcf', { known: declaredColumns(columns) });
     expect(declaredRead.findings).toMatchObject({ errors: 2, records: 2, counts: { [code]: 2 } });
-    // Stored fields of which nobody declared the type do not change that.
+    // Stored fields whose types nobody declared still allow such values.
     const laterRead = await importSource(text, 'vcf', { known: columns });
     expect(laterRead.findings).toMatchObject({ errors: 0, counts: { [code]: 2 } });
     const uncheckedRead = await importSource(text, 'vcf', { validation: { ...lenientParams, disable: true } });
@@ -299,8 +299,8 @@ describe('lines (F9)', () => {
 
   test('an empty sample value is missing: of a key, of a list, of a sample', async () => {
     const values = 'GT:AD:DP\t0/0::30\t\n1\t9\t.\tA\tT\t.\t.\t.\tAD\t\t2,3';
-    const { rows, notes } = await readAll(
-      file('empty-values.vcf', `${withSamples}1\t5\t.\tA\tT\t.\t.\t.\t${values}\n`),
+    const { rows, notes } = await readWholeFile(
+      writeVcfFile('empty-values.vcf', `${headerWithSamples}1\t5\t.\tA\tT\t.\t.\t.\t${values}\n`),
       'vcf',
     );
     expect(rows.map((row) => row.sample)).toEqual([
@@ -319,8 +319,8 @@ describe('lines (F9)', () => {
       { length: 1000 },
       (_, i) => 'ACGT'[i % 4]! + 'A'.repeat(i % 30),
     ).join(',');
-    const { rows } = await readAll(
-      file('many.vcf', `${sites}1\t5\t.\tC\t${alleles}\t.\t.\tDP=3\n`),
+    const { rows } = await readWholeFile(
+      writeVcfFile('many.vcf', `${headerOfSites}1\t5\t.\tC\t${alleles}\t.\t.\tDP=3\n`),
       'vcf',
     );
     expect(rows.map((row) => row.allele)).toEqual(alleles.split(','));
@@ -328,8 +328,8 @@ describe('lines (F9)', () => {
   });
 
   test('a duplicate key keeps the first value, and several values for one are a warning', async () => {
-    const { rows, notes } = await readAll(
-      file('twice.vcf', `${sites}1\t5\t.\tA\tT\t.\t.\tDP=1;DP=2;MQ=3,4\n`),
+    const { rows, notes } = await readWholeFile(
+      writeVcfFile('twice.vcf', `${headerOfSites}1\t5\t.\tA\tT\t.\t.\tDP=1;DP=2;MQ=3,4\n`),
       'vcf',
     );
     expect(rows[0]!.info).toEqual({ DP: 1, MQ: 3 });
@@ -340,20 +340,23 @@ describe('lines (F9)', () => {
   });
 
   test('a key named __proto__ is a column like any other', async () => {
-    const path = file('proto.vcf', `${sites}1\t5\t.\tA\tT\t.\t.\t__proto__=1;DP=2\n`);
-    const { columns } = await readAll(path, 'vcf');
+    const path = writeVcfFile(
+      'proto.vcf',
+      `${headerOfSites}1\t5\t.\tA\tT\t.\t.\t__proto__=1;DP=2\n`,
+    );
+    const { columns } = await readWholeFile(path, 'vcf');
     const info = columns[0]!.find((one) => one.name === 'info')!.children!;
     expect(info.at(-1)).toMatchObject({ name: '__proto__', type: 'string' });
     expect(({} as Record<string, unknown>).DP).toBeUndefined();
   });
 
   test('keys that differ by letter case alone stay apart', async () => {
-    const text = sites.replace(
+    const text = headerOfSites.replace(
       '##INFO=<ID=DP,',
       '##INFO=<ID=dp,Number=1,Type=Integer,Description="x">\n##INFO=<ID=DP,',
     );
-    const { columns } = await readAll(
-      file('case.vcf', `${text}1\t5\t.\tA\tT\t.\t.\tdp=1;DP=2\n`),
+    const { columns } = await readWholeFile(
+      writeVcfFile('case.vcf', `${text}1\t5\t.\tA\tT\t.\t.\tdp=1;DP=2\n`),
       'vcf',
     );
     const info = columns[0]!.find((one) => one.name === 'info')!.children!;
@@ -368,8 +371,12 @@ describe('headers (F9)', () => {
     ['no header at all', '1\t5\t.\tA\tT\t.\t.\t.\n', /line 1: .*#CHROM/],
     ['only a line end', '\n', /line 1: .*#CHROM/],
     ['meta lines only', '##fileformat=VCFv4.2\n', /line 1: .*end of the file/],
-    ['empty file format', `##fileformat=\n${sites}`, /line 1: unknown file format/],
-    ['unknown version', `##fileformat=VCFv5.0\n${sites}`, /line 1: VCF 5\.0 is not supported/],
+    ['empty file format', `##fileformat=\n${headerOfSites}`, /line 1: unknown file format/],
+    [
+      'unknown version',
+      `##fileformat=VCFv5.0\n${headerOfSites}`,
+      /line 1: VCF 5\.0 is not supported/,
+    ],
     [
       'spaces for tabs',
       '##fileformat=VCFv4.2\n#CHROM POS ID REF ALT QUAL FILTER INFO\n',
@@ -382,15 +389,15 @@ describe('headers (F9)', () => {
     ],
     [
       'bad Number',
-      `##INFO=<ID=A,Number=N,Type=Integer,Description="">\n${sites}`,
+      `##INFO=<ID=A,Number=N,Type=Integer,Description="">\n${headerOfSites}`,
       /line 1: ##INFO A has Number=N/,
     ],
     [
       'bad Type',
-      `##INFO=<ID=A,Number=1,Type=Int,Description="">\n${sites}`,
+      `##INFO=<ID=A,Number=1,Type=Int,Description="">\n${headerOfSites}`,
       /line 1: ##INFO A has Type=Int/,
     ],
-    ['no ID', `##INFO=<Number=1,Type=Integer>\n${sites}`, /line 1: .*no ID/],
+    ['no ID', `##INFO=<Number=1,Type=Integer>\n${headerOfSites}`, /line 1: .*no ID/],
     [
       'two samples of one name',
       '#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tA\tA\n',
@@ -398,36 +405,41 @@ describe('headers (F9)', () => {
     ],
   ];
   test.each(badLines)('%s', async (_name, text, message) => {
-    await expect(readAll(file('head.vcf', text), 'vcf')).rejects.toThrow(message);
+    await expect(readWholeFile(writeVcfFile('head.vcf', text), 'vcf')).rejects.toThrow(message);
   });
 
   test('comments stand anywhere in a header, before and after the #CHROM line', async () => {
-    const [meta, chrom] = [head, sites.slice(head.length)];
+    const [meta, chrom] = [metaLines, headerOfSites.slice(metaLines.length)];
     const record = '1\t5\t.\tA\tT\t.\t.\tDP=bad\n';
     const comments = '#annotated by a tool\n\n# \n#\n';
     for (const text of [`${meta}${comments}${chrom}`, `${meta}${chrom}${comments}##more=1\n`]) {
-      const { rows, notes } = await readAll(file('comments.vcf', `${text}${record}`), 'vcf');
+      const { rows, notes } = await readWholeFile(
+        writeVcfFile('comments.vcf', `${text}${record}`),
+        'vcf',
+      );
       expect(rows).toEqual([]);
       const line = text.split('\n').length;
       expect(notes).toMatchObject([{ level: 'reject', line, code: 301, field: 'info.DP' }]);
     }
-    const joinedFile = `${sites}${sites}${record}`;
-    const { notes } = await readAll(file('joined.vcf', joinedFile), 'vcf');
+    const joinedFile = `${headerOfSites}${headerOfSites}${record}`;
+    const { notes } = await readWholeFile(writeVcfFile('joined.vcf', joinedFile), 'vcf');
     expect(notes[0]).toMatchObject({ level: 'reject', line: 13, code: 0 });
     expect(notes[0]!.message).toMatch(/joined/);
   });
 
   test('an empty file holds no records', async () => {
-    expect((await readAll(file('empty.vcf', ''), 'vcf')).rows).toEqual([]);
+    expect((await readWholeFile(writeVcfFile('empty.vcf', ''), 'vcf')).rows).toEqual([]);
   });
 
   test('errors about parameters name the parameter', async () => {
-    const path = `${fixtures}/spec_simple_4.3.vcf`;
-    await expect(readAll(path, 'vcf', { params: { genome_build: 'hg18' } })).rejects.toThrow(
+    const path = `${fixtureFolder}/spec_simple_4.3.vcf`;
+    await expect(readWholeFile(path, 'vcf', { params: { genome_build: 'hg18' } })).rejects.toThrow(
       /genome_build/,
     );
-    await expect(readAll(path, 'vcf', { params: { sample_key: 7 } })).rejects.toThrow(/sample_key/);
-    const { rows } = await readAll(path, 'vcf', { params: { sample_key: 'calls' } });
+    await expect(readWholeFile(path, 'vcf', { params: { sample_key: 7 } })).rejects.toThrow(
+      /sample_key/,
+    );
+    const { rows } = await readWholeFile(path, 'vcf', { params: { sample_key: 'calls' } });
     expect(rows[0]).toHaveProperty('calls');
   });
 });
@@ -437,27 +449,33 @@ describe('malformed real files (F9)', () => {
     ['vcf_spaces_in_header_row.vcf', /vcf_spaces_in_header_row\.vcf, line 48: .*tabs/],
     ['vcf_truncated_bgzf.vcf.gz', /vcf_truncated_bgzf\.vcf\.gz: the compressed file ends early/],
   ])('%s is refused with its cause', async (name, message) => {
-    await expect(readAll(`${fixtures}/${name}`, 'vcf')).rejects.toThrow(message);
+    await expect(readWholeFile(`${fixtureFolder}/${name}`, 'vcf')).rejects.toThrow(message);
   });
 
   test('an empty POS is rejected with its line, the other lines are read', async () => {
-    const { rows, notes } = await readAll(`${fixtures}/vcf40_pos_empty.vcf`, 'vcf');
+    const { rows, notes } = await readWholeFile(`${fixtureFolder}/vcf40_pos_empty.vcf`, 'vcf');
     expect(notes).toMatchObject([{ level: 'reject', line: 19, code: 301, field: 'POS' }]);
     expect(rows).toHaveLength(6);
   });
 
   test('a sample without a name is an error, a sample column without values a warning', async () => {
-    await expect(readAll(`${fixtures}/vcf_invalid_header.vcf`, 'vcf')).rejects.toThrow(
+    await expect(readWholeFile(`${fixtureFolder}/vcf_invalid_header.vcf`, 'vcf')).rejects.toThrow(
       'vcf_invalid_header.vcf, line 2: sample 2 has no name',
     );
-    const { rows, notes } = await readAll(`${fixtures}/vcf_missing_sample_column.vcf`, 'vcf');
+    const { rows, notes } = await readWholeFile(
+      `${fixtureFolder}/vcf_missing_sample_column.vcf`,
+      'vcf',
+    );
     expect(rows).toHaveLength(3);
     expect(notes[0]).toMatchObject({ level: 'warn', line: 55, code: 0 });
     expect(notes[0]!.message).toMatch(/NORMAL\.variant2" is empty/);
   });
 
   test('uncompressed text in a file named .gz is read, with a warning (F4)', async () => {
-    const { rows, notes, warnings } = await readAll(`${fixtures}/vcf_not_gzip.vcf.gz`, 'vcf');
+    const { rows, notes, warnings } = await readWholeFile(
+      `${fixtureFolder}/vcf_not_gzip.vcf.gz`,
+      'vcf',
+    );
     expect(notes).toEqual([]);
     expect(rows).toHaveLength(169);
     expect(warnings).toEqual([expect.stringContaining('read as plain text')]);
@@ -473,9 +491,10 @@ describe('any split gives the same records', () => {
 
   test(`for random chunk sizes, compression and line ends (seed ${seed}) (F6)`, async () => {
     for (const name of ['freebayes_7_samples.vcf', 'clinvar_grch38.vcf.gz', 'trio_sv_csq.vcf.gz']) {
-      const text = textOf(name);
-      const expectedRows = (await readAll(file('whole.vcf', text), 'vcf', { targetBytes: 1 << 30 }))
-        .rows;
+      const text = readFixtureText(name);
+      const expectedRows = (
+        await readWholeFile(writeVcfFile('whole.vcf', text), 'vcf', { targetBytes: 1 << 30 })
+      ).rows;
       for (let round = 0; round < byTier(4, 12); round++) {
         const hasCr = random(2) === 1;
         const endedText = random(2) === 1 ? text : text.replace(/\n$/, '');
@@ -483,23 +502,27 @@ describe('any split gives the same records', () => {
         const layers = [
           bytes,
           gzipSync(bytes),
-          bgzf(bytes, 500 + random(60_000)),
+          compressBgzf(bytes, 500 + random(60_000)),
           Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), bytes]),
         ];
-        const path = file('cut.vcf', layers[random(4)]!);
-        const read = await readAll(path, 'vcf', { targetBytes: 1 + random(bytes.length) });
+        const path = writeVcfFile('cut.vcf', layers[random(4)]!);
+        const read = await readWholeFile(path, 'vcf', { targetBytes: 1 + random(bytes.length) });
         expect(read.rows).toEqual(expectedRows);
       }
     }
   });
 
   test('a bgzip file equals its plain text, with one chunk and with many (F3)', async () => {
-    const manySamples = await readAll(`${fixtures}/trio_ann_and_csq.vcf.gz`, 'vcf', {
+    const manySamples = await readWholeFile(`${fixtureFolder}/trio_ann_and_csq.vcf.gz`, 'vcf', {
       targetBytes: 100_000,
     });
-    const plainText = await readAll(file('trio.vcf', textOf('trio_ann_and_csq.vcf.gz')), 'vcf', {
-      targetBytes: 1 << 30,
-    });
+    const plainText = await readWholeFile(
+      writeVcfFile('trio.vcf', readFixtureText('trio_ann_and_csq.vcf.gz')),
+      'vcf',
+      {
+        targetBytes: 1 << 30,
+      },
+    );
     expect(manySamples.chunks).toBeGreaterThan(10);
     expect(manySamples.rows).toEqual(plainText.rows);
   });

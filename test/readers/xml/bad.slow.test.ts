@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { toErrorValue } from '../../../engine/core/errors.js';
 import { importSource, type SourceOptions } from '../import-source.js';
 
-async function errorOf(text: string | Uint8Array, options: SourceOptions = {}) {
+async function errorOrCount(text: string | Uint8Array, options: SourceOptions = {}) {
   try {
     const { error, rows } = await importSource(text, 'xml', options);
     return error ?? `${rows.length} records`;
@@ -18,8 +18,8 @@ const billionLaughs = `<!DOCTYPE l [<!ENTITY a "lol">${'bcdefghij'
   .map((name, i) => `<!ENTITY ${name} "${`&${'abcdefghij'[i]};`.repeat(10)}">`)
   .join('')}]>`;
 
-/** Row F11 of the threat catalogue, and syntax errors: text ==> message. */
-const cases: readonly (readonly [string, string, string])[] = [
+/** Cases of threat F11 (docs/threats.md) and syntax errors: text and expected message. */
+const errorCases: readonly (readonly [string, string, string])[] = [
   [
     'billion laughs',
     `${billionLaughs}<r><i>&j;</i></r>`,
@@ -117,28 +117,28 @@ const cases: readonly (readonly [string, string, string])[] = [
 ];
 
 describe('a file with', () => {
-  test.each(cases)(
+  test.each(errorCases)(
     '%s is refused with its message, for any chunk size',
     async (_, text, message) => {
-      const wholeError = await errorOf(text);
+      const wholeError = await errorOrCount(text);
       expect(wholeError).toContain(message);
       expect(wholeError.length).toBeLessThan(300);
       for (const layer of ['plain', 'gzip'] as const)
         for (const targetBytes of [1, 5, 8])
-          expect(await errorOf(text, { layer, targetBytes })).toBe(wholeError);
+          expect(await errorOrCount(text, { layer, targetBytes })).toBe(wholeError);
       expect(({} as Record<string, unknown>)['x']).toBeUndefined();
     },
   );
 });
 
 test('the message about bytes that are not UTF-8 names their position', async () => {
-  expect(await errorOf(Buffer.from('<r>\n<i>\xe9</i></r>', 'latin1'))).toBe(
+  expect(await errorOrCount(Buffer.from('<r>\n<i>\xe9</i></r>', 'latin1'))).toBe(
     'file, line 2: column 4: the byte 0xE9 is not UTF-8, and the file declares no other encoding',
   );
 });
 
 test('UTF-16 without a byte order mark is refused with a message that names it', async () => {
-  expect(await errorOf(Buffer.from('<r/>', 'utf16le'))).toContain('this is UTF-16 text');
+  expect(await errorOrCount(Buffer.from('<r/>', 'utf16le'))).toContain('this is UTF-16 text');
 });
 
 describe('expensive documents are refused or read in little time (F11, T0)', () => {
@@ -183,7 +183,7 @@ describe('expensive documents are refused or read in little time (F11, T0)', () 
     ],
   ];
   test.each(huge)('%s', async (_, make, message) => {
-    expect(await errorOf(make())).toContain(message);
+    expect(await errorOrCount(make())).toContain(message);
   });
 
   const allowedTexts: readonly (readonly [string, string, () => string])[] = [
@@ -197,7 +197,7 @@ describe('expensive documents are refused or read in little time (F11, T0)', () 
     ['xmlNodes', 'a record holds more than', () => `<r><i>${'<a/>'.repeat(999_990)}</i></r>`],
   ];
   test.each(allowedTexts)('just within %s nothing says %s (T0)', async (_, message, make) => {
-    expect(await errorOf(make())).not.toContain(message);
+    expect(await errorOrCount(make())).not.toContain(message);
   });
 });
 
@@ -219,7 +219,7 @@ test('entities cause no request and no growth of memory', async () => {
     `<?xml-stylesheet href="${url}"?><r xsi:schemaLocation="${url}"><i/></r>`,
     `${billionLaughs}<r><i>&j;</i></r>`,
   ])
-    await errorOf(text);
+    await errorOrCount(text);
   await new Promise((resolve) => server.close(resolve));
   expect(requests).toBe(0);
   expect(process.memoryUsage().rss - before).toBeLessThan(100 << 20);

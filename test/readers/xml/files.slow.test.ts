@@ -1,30 +1,30 @@
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
-import { random } from '../../random.js';
-import { asShown, recordsByOracle } from './oracle.js';
+import { seededRandom } from '../../random.js';
+import { castToColumns, recordsByFastXmlParser } from './oracle.js';
 import { importSource } from '../import-source.js';
 
-const folder = 'test/fixtures/xml';
-/** The independent counts of SOURCES.md: records at depth 1 and 2. */
-const cases = [
-  ...readFileSync(`${folder}/SOURCES.md`, 'utf8').matchAll(/^\| (\S+) \| (\d+) \/ (\d+)/gm),
+const fixtureFolder = 'test/fixtures/xml';
+/** The number of records at depth 1 and 2 in each file, from the independent counts in SOURCES.md. */
+const recordCountCases = [
+  ...readFileSync(`${fixtureFolder}/SOURCES.md`, 'utf8').matchAll(/^\| (\S+) \| (\d+) \/ (\d+)/gm),
 ].map(([, file, one, two]) => ({ file: file!, counts: [1, Number(one), Number(two)] }));
 
-function bytesOf(file: string): Uint8Array {
-  const bytes = readFileSync(`${folder}/${file}`);
+function readFixtureBytes(file: string): Uint8Array {
+  const bytes = readFileSync(`${fixtureFolder}/${file}`);
   return file.endsWith('.gz') ? gunzipSync(bytes) : bytes;
 }
 
 test('the folder has files', () => {
-  expect(cases.length).toBe(14);
+  expect(recordCountCases.length).toBe(14);
 });
 
-describe.each(cases)('$file', ({ file, counts }) => {
-  const bytes = bytesOf(file);
+describe.each(recordCountCases)('$file', ({ file, counts }) => {
+  const bytes = readFixtureBytes(file);
   const isLatin1 = file.includes('latin1');
   const text = Buffer.from(bytes).toString(isLatin1 ? 'latin1' : 'utf8');
-  // Read as a single record, the largest file would have more columns than a record may have.
+  // Depth 0 would make the largest file a single record with more columns than a record may have.
   const depths = file === 'clinvar_combined.xml.gz' ? [1, 2] : [0, 1, 2];
 
   test.each(depths)(
@@ -33,13 +33,13 @@ describe.each(cases)('$file', ({ file, counts }) => {
       const read = await importSource(bytes, 'xml', { params: { item_depth: depth } });
       expect(read.error).toBeNull();
       expect(read.rows).toHaveLength(counts[depth]!);
-      const expectedRecords = asShown(recordsByOracle(text, depth), read.columns);
+      const expectedRecords = castToColumns(recordsByFastXmlParser(text, depth), read.columns);
       expect(read.rows).toEqual(expectedRecords);
     },
   );
 
   test('gives the same records for any chunk size, compression and order of the chunks', async () => {
-    const next = random(bytes.length);
+    const next = seededRandom(bytes.length);
     const params = { item_depth: file.includes('uniprot') ? 2 : 1 };
     const wholeRead = await importSource(bytes, 'xml', { params });
     for (const [layer, targetBytes] of [

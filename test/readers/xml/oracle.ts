@@ -2,8 +2,8 @@ import { XMLParser } from 'fast-xml-parser';
 import type { Columns, Row, Value } from '../../../engine/core/types.js';
 import { castRecord } from '../records.js';
 
-/** A node as fast-xml-parser keeps the order: `{ name: children, ':@': attributes }` or `{ '#text': text }`. */
-type Node = Record<string, unknown>;
+/** A node in the form that fast-xml-parser uses with the order preserved: `{ name: children, ':@': attributes }` or `{ '#text': text }`. */
+type ParsedNode = Record<string, unknown>;
 
 const parser = new XMLParser({
   preserveOrder: true,
@@ -17,36 +17,36 @@ const parser = new XMLParser({
   ignorePiTags: true,
 });
 
-/** The records at a depth, by fast-xml-parser and the rules of the contract, the slow way. */
-export function recordsByOracle(text: string, depth: number): Row[] {
-  let nodes = parser.parse(text) as Node[];
-  for (let level = 0; level < depth; level++) nodes = nodes.flatMap(children);
+/** Returns the records at a depth, parsed by fast-xml-parser and converted by the rules of the contract in the simplest way. */
+export function recordsByFastXmlParser(text: string, depth: number): Row[] {
+  let nodes = parser.parse(text) as ParsedNode[];
+  for (let level = 0; level < depth; level++) nodes = nodes.flatMap(childNodes);
   return nodes
     .filter((node) => nameOf(node) !== '#text')
     .map((node) => {
-      const value = valueOf(node);
+      const value = valueOfNode(node);
       if (value === null) return {};
       return typeof value === 'string' ? { text: value } : (value as Row);
     });
 }
 
-function nameOf(node: Node): string {
+function nameOf(node: ParsedNode): string {
   return Object.keys(node).find((key) => key !== ':@')!;
 }
 
-function children(node: Node): Node[] {
+function childNodes(node: ParsedNode): ParsedNode[] {
   const name = nameOf(node);
-  return name === '#text' ? [] : (node[name] as Node[]);
+  return name === '#text' ? [] : (node[name] as ParsedNode[]);
 }
 
-function valueOf(node: Node): Value {
+function valueOfNode(node: ParsedNode): Value {
   const entries: [string, Value][] = [];
   for (const [name, value] of Object.entries(node[':@'] ?? {})) entries.push([`@${name}`, value]);
   let text = '';
-  for (const child of children(node)) {
+  for (const child of childNodes(node)) {
     const name = nameOf(child);
     if (name === '#text') text += String(child[name]);
-    else entries.push([name, valueOf(child)]);
+    else entries.push([name, valueOfNode(child)]);
   }
   text = text.replace(/^[ \t\r\n]+|[ \t\r\n]+$/g, '');
   if (entries.length === 0) return text === '' ? null : text;
@@ -59,7 +59,7 @@ function valueOf(node: Node): Value {
   return object;
 }
 
-/** The expected records in the form in which a dataset of these columns shows them. */
-export function asShown(records: readonly Row[], columns: Columns): Row[] {
+/** Returns the expected records as a dataset with the given columns shows them. */
+export function castToColumns(records: readonly Row[], columns: Columns): Row[] {
   return records.map((record) => castRecord(record, columns));
 }

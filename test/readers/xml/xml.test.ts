@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { readerForFile, readerNamed } from '../../../readers/index.js';
-import { random, type Random } from '../../random.js';
-import { asShown, recordsByOracle } from './oracle.js';
+import { seededRandom, type Random } from '../../random.js';
+import { castToColumns, recordsByFastXmlParser } from './oracle.js';
 import { importSource } from '../import-source.js';
 
-async function records(text: string, params: Record<string, unknown> = {}) {
+async function importRecords(text: string, params: Record<string, unknown> = {}) {
   const { rows, error } = await importSource(text, 'xml', { params });
   expect(error).toBeNull();
   return rows;
@@ -46,7 +46,7 @@ describe('an element', () => {
   ];
   test.each(cases)('%s', async (_, text, record) => {
     const expectedJson = JSON.stringify([record]);
-    const actualJson = await records(`<r><rec>${text}</rec></r>`);
+    const actualJson = await importRecords(`<r><rec>${text}</rec></r>`);
     expect(JSON.stringify(actualJson)).toBe(expectedJson);
     expect(({} as Record<string, unknown>)['x']).toBeUndefined();
   });
@@ -55,7 +55,7 @@ describe('an element', () => {
 describe('columns are inferred from all records', () => {
   test('a list in one makes a list in all', async () => {
     const text = '<r><i><a>1</a></i><i><a>2</a><a>3</a></i><i/></r>';
-    expect(await records(text)).toEqual([{ a: ['1'] }, { a: ['2', '3'] }, { a: null }]);
+    expect(await importRecords(text)).toEqual([{ a: ['1'] }, { a: ['2', '3'] }, { a: null }]);
   });
 
   test('an object in one record and a string in another become JSON', async () => {
@@ -67,7 +67,7 @@ describe('columns are inferred from all records', () => {
 
   test('objects in lists can have lists', async () => {
     const text = '<r><i><a><b>1</b></a><c/><a><b>2</b><b>3</b></a></i></r>';
-    expect(await records(text)).toEqual([{ a: [{ b: ['1'] }, { b: ['2', '3'] }], c: null }]);
+    expect(await importRecords(text)).toEqual([{ a: [{ b: ['1'] }, { b: ['2', '3'] }], c: null }]);
   });
 
   test('a dataset with lists stores single elements without a warning', async () => {
@@ -93,29 +93,29 @@ describe('columns are inferred from all records', () => {
 describe('parameters', () => {
   const text = '<r v="1"><g h="2"><i k="3">x</i><i/></g><g/><i>y</i></r>';
   test('item_depth is where records start', async () => {
-    expect(await records(text, { item_depth: 0 })).toEqual([
+    expect(await importRecords(text, { item_depth: 0 })).toEqual([
       { '@v': '1', g: [{ '@h': '2', i: [{ '@k': '3', text: 'x' }, null] }, null], i: 'y' },
     ]);
-    expect(await records(text)).toMatchObject([{ '@h': '2' }, { '@h': null }, { text: 'y' }]);
-    expect(await records(text, { item_depth: '2' })).toEqual([
+    expect(await importRecords(text)).toMatchObject([{ '@h': '2' }, { '@h': null }, { text: 'y' }]);
+    expect(await importRecords(text, { item_depth: '2' })).toEqual([
       { '@k': '3', text: 'x' },
       { '@k': null, text: null },
     ]);
-    expect(await records(text, { item_depth: 5 })).toEqual([]);
+    expect(await importRecords(text, { item_depth: 5 })).toEqual([]);
   });
 
   test('required_keys skips records without these keys', async () => {
     const fourItems = '<r><i a="1"><b/></i><i a="2"/><i><b>x</b></i><i/></r>';
-    expect(await records(fourItems, { required_keys: ['@a', 'b'] })).toEqual([
+    expect(await importRecords(fourItems, { required_keys: ['@a', 'b'] })).toEqual([
       { '@a': '1', b: null },
     ]);
-    expect(await records(fourItems, { required_keys: ['b'] })).toHaveLength(2);
-    expect(await records('<r><i>x</i><i/></r>', { required_keys: ['text'] })).toHaveLength(1);
+    expect(await importRecords(fourItems, { required_keys: ['b'] })).toHaveLength(2);
+    expect(await importRecords('<r><i>x</i><i/></r>', { required_keys: ['text'] })).toHaveLength(1);
   });
 
   test('cdata_key and attr_prefix name the keys', async () => {
     const params = { cdata_key: '#', attr_prefix: '' };
-    expect(await records('<r><i k="1">x<k>2</k></i></r>', params)).toEqual([
+    expect(await importRecords('<r><i k="1">x<k>2</k></i></r>', params)).toEqual([
       { k: ['1', '2'], '#': 'x' },
     ]);
   });
@@ -135,7 +135,9 @@ describe('parameters', () => {
 test('text before the root element is skipped', async () => {
   const prolog = `\ufeff <?xml version='1.0' encoding='UTF-8'?><!-- <x> --><?p <x>?>
 <!DOCTYPE r SYSTEM "http://localhost:1/x.dtd" [<!ENTITY a "]>"><!-- ' ]> --><?p "]>?>]>`;
-  expect(await records(`${prolog}\n<r><i>x</i></r>\n<!-- end -->\n`)).toEqual([{ text: 'x' }]);
+  expect(await importRecords(`${prolog}\n<r><i>x</i></r>\n<!-- end -->\n`)).toEqual([
+    { text: 'x' },
+  ]);
 });
 
 test('ISO-8859-1 is decoded where it is declared', async () => {
@@ -149,14 +151,16 @@ test('ISO-8859-1 is decoded where it is declared', async () => {
 
 test('random documents give the records that fast-xml-parser reads, for any chunk size', async () => {
   const seed = 20_261;
-  const next = random(seed);
+  const next = seededRandom(seed);
   for (let round = 0; round < 40; round++) {
     const text = `<?xml version="1.0"?>\n<r a="1">${randomNodes(next, 0)}</r>\n`;
     const depth = Math.floor(next() * 3);
     const params = { item_depth: depth };
     const wholeRead = await importSource(text, 'xml', { params });
     expect([seed, round, wholeRead.error]).toEqual([seed, round, null]);
-    expect(wholeRead.rows).toEqual(asShown(recordsByOracle(text, depth), wholeRead.columns));
+    expect(wholeRead.rows).toEqual(
+      castToColumns(recordsByFastXmlParser(text, depth), wholeRead.columns),
+    );
     const layer = (['plain', 'gzip', 'bgzf'] as const)[Math.floor(next() * 3)]!;
     const targetBytes = 1 + Math.floor(next() * 300);
     const cutRead = await importSource(text, 'xml', { params, layer, targetBytes, shuffle: next });
@@ -177,7 +181,7 @@ function randomNodes(next: Random, level: number): string {
     else if (roll < 0.25) text += '<!-- <c a="> -->';
     else if (roll < 0.3) text += '<![CDATA[ <d> & ]]>';
     else {
-      // The name of a column determines its type; otherwise nearly all columns would be JSON.
+      // The name of a column determines the type of its values; otherwise nearly all columns would be stored as JSON.
       const kind = Math.floor(next() * 3);
       const name = `${'abc'[kind]}${level}`;
       const attributes =
@@ -187,6 +191,6 @@ function randomNodes(next: Random, level: number): string {
         next() < 0.2 ? `<${name}${attributes} />` : `<${name}${attributes}>${inner}</${name} >`;
     }
   }
-  // Text at the root's own level belongs to no record.
+  // Text directly below the root element belongs to no record.
   return text;
 }

@@ -1,45 +1,51 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { notFound } from '../../../engine/core/errors.js';
+import { notFoundError } from '../../../engine/core/errors.js';
 import { ExpressionThreads } from '../../../scheduler/expressions/expression-threads.js';
-import type { ExpressionRun } from '../../../scheduler/expressions/expression-threads.js';
+import type { ExpressionTaskOptions } from '../../../scheduler/expressions/expression-threads.js';
 import type { HostCall, HostRequest } from '../../../scheduler/expressions/protocol.js';
-import { until } from '../../until.js';
+import { pollUntil } from '../../until.js';
 
-/* Threads that can be ended at any moment (threats E2). */
+/* Tests that the threads that evaluate expressions can be terminated at any moment (threats E2). */
 
-let threads: ExpressionThreads;
-/** By default, each task belongs to a different user. */
+let expressionThreads: ExpressionThreads;
+/** The id of the last task's user; by default, each task belongs to a new user. */
 let lastUser = 0;
 beforeEach(() => {
-  threads = new ExpressionThreads();
+  expressionThreads = new ExpressionThreads();
 });
-afterEach(() => threads.close());
+afterEach(() => expressionThreads.close());
 
-/** A time-out long enough for any machine. */
-const forever = 100_000_000;
+/** A timeout in milliseconds that no machine reaches. */
+const longTimeoutMs = 100_000_000;
 
 function evaluate(
   expression: string,
-  run: Partial<ExpressionRun> = {},
+  run: Partial<ExpressionTaskOptions> = {},
   body = '{}',
 ): Promise<string> {
   const task = { expression, dataType: 'auto', isList: null, body, now: 0 } as const;
   const user = { name: 'Ann', email: 'ann@acme.org' };
   const answer = async (request: HostRequest) => ({ json: (request as HostCall).args, floats: [] });
   const signal = new AbortController().signal;
-  const ownOptions = { answer, signal, timeoutMs: forever, isUrgent: false, userId: ++lastUser };
+  const ownOptions = {
+    answer,
+    signal,
+    timeoutMs: longTimeoutMs,
+    isUrgent: false,
+    userId: ++lastUser,
+  };
   const options = { ...ownOptions, ...run };
-  return threads.run('evaluate', { ...task, user }, options);
+  return expressionThreads.runTask('evaluate', { ...task, user }, options);
 }
 
-/** An evaluation that is blocked in a call, which the host never answers. */
-async function blockedEvaluation(
-  timeoutMs = forever,
+/** Starts an evaluation that is blocked in a call which the host never answers. */
+async function startBlockedEvaluation(
+  timeoutMs = longTimeoutMs,
   userId = ++lastUser,
 ): Promise<{
   readonly client: AbortController;
   readonly result: Promise<string>;
-  /** Whether the host's signal has been aborted. */
+  /** Whether the signal that the host got has been aborted. */
   readonly isReleased: () => boolean;
 }> {
   const client = new AbortController();
@@ -50,7 +56,7 @@ async function blockedEvaluation(
   };
   const result = evaluate('dataset_count(1)', { answer, signal: client.signal, timeoutMs, userId });
   result.catch(() => undefined);
-  await until(() => released !== undefined || timeoutMs < forever);
+  await pollUntil(() => released !== undefined || timeoutMs < longTimeoutMs);
   return { client, result, isReleased: () => released?.aborted === true };
 }
 
@@ -84,7 +90,7 @@ describe('calls of the host', () => {
   });
 
   test('fail as errors of the expression', async () => {
-    const answer = () => Promise.reject(notFound());
+    const answer = () => Promise.reject(notFoundError());
     const failed = evaluate('dataset_count(1)', { answer });
     await expect(failed).rejects.toMatchObject({ code: 'invalid', message: 'Dataset query failed: Not found (line 1, column 1)' }); // prettier-ignore
   });
@@ -100,7 +106,7 @@ describe('calls of the host', () => {
 
 describe('a thread is ended and replaced', () => {
   test('when the client leaves while it spins or waits for the host', async () => {
-    const waitingEvaluation = await blockedEvaluation();
+    const waitingEvaluation = await startBlockedEvaluation();
     const spinning = new AbortController();
     const signal = spinning.signal;
     let hasBegun = false;
@@ -108,7 +114,7 @@ describe('a thread is ended and replaced', () => {
       hasBegun = true;
       return { json: '1', floats: [] };
     };
-    // Each element may take two seconds; a million would take weeks.
+    // Each element may take two seconds, so a million elements would take weeks.
     const records = `{"records":[${Array.from({ length: 500 }, () => '{}').join(',')}]}`;
     const field = (name: string, expression: string) => ({
       name,
@@ -122,7 +128,7 @@ describe('a thread is ended and replaced', () => {
     });
     const spin = 'sum(1 for i in range(600000))';
     const fields = Array.from({ length: 1000 }, (_, i) => field(`f${i}`, spin));
-    const spun = threads.run(
+    const spun = expressionThreads.runTask(
       'annotate',
       {
         body: records,
@@ -133,10 +139,10 @@ describe('a thread is ended and replaced', () => {
         now: 0,
         user: { name: '', email: '' },
       },
-      { answer, signal, timeoutMs: forever, isUrgent: false, userId: ++lastUser },
+      { answer, signal, timeoutMs: longTimeoutMs, isUrgent: false, userId: ++lastUser },
     );
     spun.catch(() => undefined);
-    await until(() => hasBegun);
+    await pollUntil(() => hasBegun);
     const queued = evaluate('1');
     const givenController = new AbortController();
     const droppedEvaluation = evaluate('1', { signal: givenController.signal });
@@ -148,13 +154,13 @@ describe('a thread is ended and replaced', () => {
     await expect(spun).rejects.toMatchObject({ code: 'canceled' });
     expect(waitingEvaluation.isReleased()).toBe(true);
     expect(await queued).toBe('{"result":1}');
-    // Both threads accept tasks again.
+    // After the threads were terminated, both accept tasks again.
     const evaluations = ['1', '2', '3', '4'].map((expression) => evaluate(expression));
     expect(await Promise.all(evaluations)).toHaveLength(4);
   });
 
   test('when its time is up', async () => {
-    const { result } = await blockedEvaluation(1);
+    const { result } = await startBlockedEvaluation(1);
     await expect(result).rejects.toMatchObject({
       code: 'budget',
       message: 'Expression limit exceeded: more than 0.001 s',
@@ -164,20 +170,20 @@ describe('a thread is ended and replaced', () => {
 });
 
 test('urgent tasks precede queued ones', async () => {
-  const [one, two] = await Promise.all([blockedEvaluation(), blockedEvaluation()]);
+  const [one, two] = await Promise.all([startBlockedEvaluation(), startBlockedEvaluation()]);
   const order: string[] = [];
   const after = (name: string, isUrgent: boolean): Promise<unknown> =>
     evaluate('1', { isUrgent }).then(() => order.push(name));
   const all = [after('a', false), after('b', true)];
   one.client.abort();
-  await until(() => order.length === 2);
+  await pollUntil(() => order.length === 2);
   two.client.abort();
   await Promise.all(all);
   expect(order).toEqual(['b', 'a']);
 });
 
 test('a user has one thread for tasks that are not urgent', async () => {
-  const { client, result } = await blockedEvaluation(forever, 7);
+  const { client, result } = await startBlockedEvaluation(longTimeoutMs, 7);
   const order: string[] = [];
   const second = evaluate('1', { userId: 7 }).then(() => order.push('second'));
   await evaluate('1', { userId: 8 }).then(() => order.push('other'));
@@ -189,10 +195,10 @@ test('a user has one thread for tasks that are not urgent', async () => {
 });
 
 test('closing cancels what runs, what waits and what comes', async () => {
-  const [one, two] = await Promise.all([blockedEvaluation(), blockedEvaluation()]);
+  const [one, two] = await Promise.all([startBlockedEvaluation(), startBlockedEvaluation()]);
   const waitingEvaluation = evaluate('1');
   waitingEvaluation.catch(() => undefined);
-  await threads.close();
+  await expressionThreads.close();
   for (const result of [one.result, two.result, waitingEvaluation, evaluate('1')])
     await expect(result).rejects.toMatchObject({ code: 'canceled' });
 });

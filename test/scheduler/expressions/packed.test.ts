@@ -11,18 +11,19 @@ import {
   unpackAnswers,
 } from '../../../scheduler/expressions/packed.js';
 import { ValueTable } from '../../../scheduler/expressions/value-table.js';
-import { random } from '../../random.js';
+import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
 
-const randomNumber = random(seed);
+const randomNumber = seededRandom(seed);
 const randomBelow = (limit: number): number => Math.floor(randomNumber() * limit);
-const pick = <T>(values: readonly T[]): T => values[randomBelow(values.length)]!;
+const pickRandom = <T>(values: readonly T[]): T => values[randomBelow(values.length)]!;
 const sampleWords = ['', 'a', 'ab', 'abc', 'abcd', 'abcde', 'ü', '😀', 'a\n', '"', '[1]'];
-const text = (): string => Array.from({ length: randomBelow(3) }, () => pick(sampleWords)).join('');
+const randomText = (): string =>
+  Array.from({ length: randomBelow(3) }, () => pickRandom(sampleWords)).join('');
 
 test(`texts come out as they went in, all and some (seed ${seed})`, () => {
   for (let round = 0; round < 200; round++) {
-    const texts = Array.from({ length: randomBelow(20) }, text);
+    const texts = Array.from({ length: randomBelow(20) }, randomText);
     const packedTexts = structuredClone(packTexts(texts));
     expect(unpackTexts(packedTexts)).toEqual(texts);
     const someIndices = texts.flatMap((_, at) => (randomNumber() < 0.5 ? [at] : []));
@@ -39,7 +40,7 @@ test(`texts come out as they went in, all and some (seed ${seed})`, () => {
 test('answers come out as they went in, and some of several batches', () => {
   const floats = [[], [['a', 'b']], [[]]];
   const answer = () =>
-    randomNumber() < 0.2 ? null : { json: `"${text()}"`, floats: pick(floats) };
+    randomNumber() < 0.2 ? null : { json: `"${randomText()}"`, floats: pickRandom(floats) };
   for (let round = 0; round < 200; round++) {
     const batches = Array.from({ length: 3 }, () => Array.from({ length: 5 }, answer));
     const packedBatches = batches.map((batch) => structuredClone(packAnswers(batch)));
@@ -57,13 +58,13 @@ test('a table gives equal lists of texts equal codes, over several chunks', () =
   const table = new ValueTable();
   const knownCodes = new Map<string, number>();
   for (let chunk = 0; chunk < 20; chunk++) {
-    const texts = Array.from({ length: 300 }, text);
+    const texts = Array.from({ length: 300 }, randomText);
     const { bytes, offsets } = packTexts(texts);
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     for (let from = 0; from < texts.length; from++) {
       const to = Math.min(texts.length, from + randomBelow(3));
       const key = JSON.stringify(texts.slice(from, to));
-      const code = table.code(view, offsets, from, to);
+      const code = table.addValueCode(view, offsets, from, to);
       if (!knownCodes.has(key)) knownCodes.set(key, knownCodes.size + 1);
       expect([key, code]).toEqual([key, knownCodes.get(key)]);
     }
@@ -71,6 +72,6 @@ test('a table gives equal lists of texts equal codes, over several chunks', () =
   expect(table.size).toBe(knownCodes.size);
   const { bytes, offsets } = packTexts(['a text that is not there', '\u0000', 'abcdefgh']);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  expect([0, 1, 2].map((at) => table.find(view, offsets, at, at + 1))).toEqual([0, 0, 0]);
+  expect([0, 1, 2].map((at) => table.findValueCode(view, offsets, at, at + 1))).toEqual([0, 0, 0]);
   expect(table.size).toBe(knownCodes.size);
 });

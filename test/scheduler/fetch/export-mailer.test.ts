@@ -2,14 +2,14 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import type { ExportRow } from '../../../engine/catalog/exports.js';
 import type { Scheduler } from '../../../scheduler/queue/scheduler.js';
-import { until } from '../../until.js';
+import { pollUntil } from '../../until.js';
 import { Lake } from '../lake.js';
 
-/** A mail server (RFC 5321) that stores the messages it receives, or refuses every recipient. */
+/** A mail server (RFC 5321) for tests that stores the received messages, or refuses every recipient. */
 class MailServer {
   readonly messages: { readonly from: string; readonly to: string; readonly data: string }[] = [];
   readonly logins: string[] = [];
-  refuses = false;
+  refusesMails = false;
   readonly #server: Server;
 
   constructor() {
@@ -40,7 +40,7 @@ class MailServer {
             say('250 ok');
           } else if (line.startsWith('RCPT')) {
             to = line;
-            say(this.refuses ? '550 no such user' : '250 ok');
+            say(this.refusesMails ? '550 no such user' : '250 ok');
           } else if (line === 'DATA') {
             isData = true;
             say('354 go on');
@@ -64,38 +64,41 @@ class MailServer {
 }
 
 let lake: Lake;
-let mail: MailServer;
+let mailServer: MailServer;
 let scheduler: Scheduler;
-let reports: string[];
+let reportedMessages: string[];
 
 beforeEach(async () => {
   lake = await Lake.make();
-  mail = new MailServer();
-  reports = [];
-  await openMailer(`smtp://post:s%40cret@127.0.0.1:${await mail.listen()}`);
+  mailServer = new MailServer();
+  reportedMessages = [];
+  await openMailer(`smtp://post:s%40cret@127.0.0.1:${await mailServer.listen()}`);
 });
 afterEach(async () => {
   await scheduler.close();
-  mail.close();
+  mailServer.close();
   await lake.remove();
 });
 
 async function openMailer(smtpUrl: string | null): Promise<void> {
   const mailFrom = 'Strandlake <exports@lake.test>';
   const config = { threads: 1, workerMemoryMb: 512, smtpUrl, mailFrom, publicUrl: 'https://lake.test' }; // prettier-ignore
-  scheduler = await lake.schedule({ config, report: (message) => reports.push(message) });
+  scheduler = await lake.startScheduler({
+    config,
+    report: (message) => reportedMessages.push(message),
+  });
 }
 
 async function newExport(sendEmailOnCompletion: boolean): Promise<ExportRow> {
   const datasetId = await lake.dataset();
-  const task = await lake.export(datasetId, 'csv', { sendEmailOnCompletion });
+  const task = await lake.queueExport(datasetId, 'csv', { sendEmailOnCompletion });
   scheduler.wake();
   expect(await scheduler.wait(task.id)).toMatchObject({ status: 'completed' });
   return (await lake.catalog.exports.get(task.resourceId))!;
 }
 
 async function waitForEmail(id: number): Promise<ExportRow> {
-  return until(async () => {
+  return pollUntil(async () => {
     const row = (await lake.catalog.exports.get(id))!;
     return (row.metadata['email'] as { status: string }).status === 'pending' ? undefined : row;
   });
@@ -108,12 +111,12 @@ test('the user is told where a completed export can be downloaded, once and only
   const { id } = await newExport(true);
   const row = await waitForEmail(id);
   expect(row.metadata['email']).toEqual({ status: 'sent', at: expect.any(String) });
-  expect(mail.messages).toHaveLength(1);
-  const [message] = mail.messages;
+  expect(mailServer.messages).toHaveLength(1);
+  const [message] = mailServer.messages;
   const user = await lake.catalog.users.get(row.userId);
   expect(message!.to).toContain(`<${user!.email}>`);
   expect(message!.from).toContain('<exports@lake.test>');
-  expect(mail.logins).toEqual(['\0post\0s@cret']);
+  expect(mailServer.logins).toEqual(['\0post\0s@cret']);
   const text = message!.data.replaceAll('=\r\n', '');
   expect(text).toContain(`https://lake.test/v2/dataset_exports/${id}/download`);
   expect(text).toContain('Subject: The export of variants-1 is ready');
@@ -125,26 +128,26 @@ test('the user is told where a completed export can be downloaded, once and only
 test('the link has the base address that the request for the export had', async () => {
   const datasetId = await lake.dataset();
   const metadata = { email: { base_url: 'https://acme.lake.test/genomes' } };
-  const task = await lake.export(datasetId, 'csv', { sendEmailOnCompletion: true, metadata });
+  const task = await lake.queueExport(datasetId, 'csv', { sendEmailOnCompletion: true, metadata });
   scheduler.wake();
   await scheduler.wait(task.id);
   expect((await waitForEmail(task.resourceId)).metadata['email']).toMatchObject({ status: 'sent' });
-  const text = mail.messages[0]!.data.replaceAll('=\r\n', '');
+  const text = mailServer.messages[0]!.data.replaceAll('=\r\n', '');
   expect(text).toContain(`https://acme.lake.test/genomes/v2/dataset_exports/${task.resourceId}/download`); // prettier-ignore
 });
 
 test('an e-mail that is refused is reported and noted, and the export is completed', async () => {
-  mail.refuses = true;
+  mailServer.refusesMails = true;
   const { id } = await newExport(true);
   const row = await waitForEmail(id);
   expect(row).toMatchObject({ status: 'completed', metadata: { email: { status: 'failed' }, progress: { percent: 100 } } }); // prettier-ignore
   expect(JSON.stringify(row.metadata)).not.toContain('no such user');
-  expect(reports.join()).toContain(`export ${id}: its e-mail was not sent`);
+  expect(reportedMessages.join()).toContain(`export ${id}: its e-mail was not sent`);
 });
 
 test('an e-mail that was due when the server ended is sent when it starts again', async () => {
   await scheduler.close();
-  await openMailer(null); // no e-mail is sent in the meantime
+  await openMailer(null); // without a mail server, so that the e-mail stays due
   const { id } = await newExport(true);
   expect((await lake.catalog.exports.get(id))!.metadata['email']).toEqual({ status: 'pending' });
   await scheduler.close();

@@ -8,37 +8,37 @@ import { openFetcher, type FetchRequest } from '../../../scheduler/fetch/fetcher
 import type { FetchLimits } from '../../../scheduler/fetch/limits.js';
 import { systemNetwork, type Network } from '../../../scheduler/fetch/network.js';
 
-/** An HTTP host on this machine whose responses are scripted by the test. */
-export interface Host {
+/** An HTTP host on this machine whose responses the test scripts. */
+export interface ScriptedHost {
   readonly port: number;
-  /** The URL of a path: `http(s)://127.0.0.1:<port><path>`. */
+  /** Returns the URL of a path: `http(s)://127.0.0.1:<port><path>`. */
   url(path: string): string;
-  /** Number of connections so far. */
+  /** Number of connections that the host has accepted so far. */
   connections: number;
-  /** The headers of all requests. */
+  /** The headers of all requests, each as text. */
   readonly requests: string[];
   close(): Promise<void>;
 }
 
-/** A self-signed certificate of `files.example` and 127.0.0.1. */
+/** A self-signed certificate for `files.example` and 127.0.0.1. */
 export const certificate = readFileSync('test/fixtures/tls/cert.pem', 'utf8');
-const key = readFileSync('test/fixtures/tls/key.pem', 'utf8');
+const privateKey = readFileSync('test/fixtures/tls/key.pem', 'utf8');
 
 /** Responds to the nth request (from 1) by writing to the socket. */
-export type Script = (socket: Socket, head: string, nth: number) => void;
+export type RespondToRequest = (socket: Socket, head: string, nth: number) => void;
 
 /** Starts a host on a free port. A script may throw or end the socket. */
-export async function startHost(
-  script: Script,
+export async function startScriptedHost(
+  script: RespondToRequest,
   address = '127.0.0.1',
   scheme: 'http' | 'https' = 'http',
-): Promise<Host> {
+): Promise<ScriptedHost> {
   const open = new Set<Socket>();
   const accept = (socket: Socket): void => {
     host.connections += 1;
     open.add(socket);
     socket.on('close', () => open.delete(socket));
-    socket.on('error', () => undefined); // the client may close the connection early
+    socket.on('error', () => undefined); // the client may close the connection at any moment
     let text = '';
     socket.on('data', (bytes) => {
       text += bytes.toString('latin1');
@@ -52,10 +52,10 @@ export async function startHost(
   const server: Server =
     scheme === 'http'
       ? createServer(accept)
-      : createSecureServer({ cert: certificate, key }, accept);
+      : createSecureServer({ cert: certificate, key: privateKey }, accept);
   await new Promise<void>((resolve) => server.listen(0, address, resolve));
   const { port } = server.address() as AddressInfo;
-  const host: Host = {
+  const host: ScriptedHost = {
     port,
     url: (path) => `${scheme}://127.0.0.1:${port}${path}`,
     connections: 0,
@@ -68,20 +68,20 @@ export async function startHost(
   return host;
 }
 
-/** A complete response, with a `Content-Length` unless the headers determine the end of the body. */
-export function answer(body: string | Uint8Array, headers: readonly string[] = []): Buffer {
+/** Returns a complete response, with a `Content-Length` unless the headers determine the end of the body. */
+export function httpResponse(body: string | Uint8Array, headers: readonly string[] = []): Buffer {
   const bytes = Buffer.from(body);
   const isFramed = headers.some((one) => /^(content-length|transfer-encoding):/i.test(one));
   const length = isFramed ? [] : [`Content-Length: ${bytes.length}`];
-  return Buffer.concat([Buffer.from(head(200, [...length, ...headers])), bytes]);
+  return Buffer.concat([Buffer.from(responseHead(200, [...length, ...headers])), bytes]);
 }
 
-/** The status line and the headers of a response. */
-export function head(status: number, headers: readonly string[]): string {
+/** Returns the status line and the headers of a response. */
+export function responseHead(status: number, headers: readonly string[]): string {
   return `HTTP/1.1 ${status} Some Reason\r\n${headers.map((one) => `${one}\r\n`).join('')}\r\n`;
 }
 
-/** Limits for tests: short delays between attempts, and timeouts that a busy machine does not reach. */
+/** Fetch limits for tests: short delays between attempts, and timeouts that even a busy machine does not reach. */
 export const patientLimits: Partial<FetchLimits> = {
   connectMs: 300_000,
   firstByteMs: 300_000,
@@ -91,20 +91,20 @@ export const patientLimits: Partial<FetchLimits> = {
   longestPauseMs: 20,
 };
 
-/** The outcome of a download: the bytes, or the error message and whether a file is left. */
-export interface Outcome {
+/** The outcome of a download: the bytes, or the error message and whether a file remains. */
+export interface FetchOutcome {
   readonly bytes?: Buffer;
   readonly error?: string;
   readonly isLeft: boolean;
 }
 
-/** A fetcher with a folder of its own, which `remove` deletes. */
-export function fetching(
+/** Returns a fetcher with its own folder, which `remove` deletes. */
+export function createTestFetcher(
   allow: readonly string[],
   limits: Partial<FetchLimits> = {},
   network: Partial<Network> = {},
 ): {
-  get(url: string, more?: Partial<FetchRequest>, signal?: AbortSignal): Promise<Outcome>;
+  get(url: string, more?: Partial<FetchRequest>, signal?: AbortSignal): Promise<FetchOutcome>;
   remove(): void;
 } {
   const folder = mkdtempSync(join(tmpdir(), 'strandlake-fetch-'));

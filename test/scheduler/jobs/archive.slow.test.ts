@@ -10,41 +10,41 @@ import { openStore } from '../../../engine/store/open.js';
 import type { Scheduler, SchedulerOptions } from '../../../scheduler/queue/scheduler.js';
 import { verifyFolder } from '../../../scheduler/queue/verify-folder.js';
 import { readWithDuckdb } from '../../engine/store/duckdb.js';
-import { hostInProcess, hostWithoutEngine } from '../../faults/in-process.js';
-import { random } from '../../random.js';
-import { KillableServer, killedRepeatedly, recoverServer } from '../processes/killable.js';
+import { startHostInProcess, startHostWithoutEngine } from '../../faults/in-process.js';
+import { seededRandom } from '../../random.js';
+import { KillableServer, killServerRepeatedly, recoverServer } from '../processes/killable.js';
 import { Lake } from '../lake.js';
-import { until } from '../../until.js';
+import { pollUntil } from '../../until.js';
 
 /*
- * Kills a snapshot and a restore, or makes the disk fail, at every step (C10). Afterwards the dataset is what the task was to make of it, or
- * what it was before, with the same bytes in every file, and nothing is left over.
+ * Kills a snapshot or a restore, or makes the disk fail, at every step (C10). Afterwards, the dataset is in the state before or after the
+ * task, with the same bytes in every file, and no other files remain.
  */
 type ArchiveKind = 'snapshot' | 'restore';
 
-const commits = 4;
-const allRecords = Array.from({ length: 2 * commits }, (_, i) => BigInt(i));
+const commitCount = 4;
+const allRecords = Array.from({ length: 2 * commitCount }, (_, i) => BigInt(i));
 let lake: Lake;
 let datasetId: number;
-/** The bytes of every file of the dataset, hashed. */
-let files: Readonly<Record<string, string>>;
-/** A data folder with the dataset and a queued task of each kind. */
-const templates: Record<ArchiveKind, string> = { snapshot: '', restore: '' };
-const copies: string[] = [];
+/** A hash of the bytes of every file of the dataset. */
+let expectedFileHashes: Readonly<Record<string, string>>;
+/** For each kind of task, the path of a data folder with the dataset and a queued task. */
+const templateFolderByKind: Record<ArchiveKind, string> = { snapshot: '', restore: '' };
+const copiedFolders: string[] = [];
 let scheduler: Scheduler | undefined;
-let reports: string[] = [];
+let reportedMessages: string[] = [];
 
 async function startScheduler(options: Partial<SchedulerOptions> = {}): Promise<Scheduler> {
-  scheduler = await lake.schedule({
+  scheduler = await lake.startScheduler({
     config: { threads: 1, workerMemoryMb: 512 },
-    report: (message) => reports.push(message),
-    startHost: hostInProcess,
+    report: (message) => reportedMessages.push(message),
+    startHost: startHostInProcess,
     ...options,
   });
   return scheduler;
 }
 
-async function queue(kind: ArchiveKind): Promise<number> {
+async function queueTask(kind: ArchiveKind): Promise<number> {
   const dataset = (await lake.catalog.datasets.get(datasetId))!;
   const storageClass = kind === 'snapshot' ? 'Archive' : 'Essential';
   const job = { dataset, storageClass, userId: lake.user.id, accountId: lake.user.accountId };
@@ -52,9 +52,9 @@ async function queue(kind: ArchiveKind): Promise<number> {
   return (await table.create(job)).task.id;
 }
 
-async function copyOf(root: string): Promise<string> {
+async function copyFolder(root: string): Promise<string> {
   const copy = await mkdtemp(join(tmpdir(), 'strandlake-archive-'));
-  copies.push(copy);
+  copiedFolders.push(copy);
   await cp(root, copy, { recursive: true });
   return copy;
 }
@@ -74,39 +74,39 @@ async function hashesOf(root: string): Promise<Readonly<Record<string, string>>>
 beforeAll(async () => {
   lake = await Lake.make();
   datasetId = await lake.dataset();
-  copies.push(lake.data.root);
+  copiedFolders.push(lake.data.root);
   const runningScheduler = await startScheduler();
-  for (let i = 0; i < commits; i++) {
-    const task = await lake.inline(datasetId, `{"n":${2 * i}}\n{"n":${2 * i + 1}}\n`);
+  for (let i = 0; i < commitCount; i++) {
+    const task = await lake.queueInlineImport(datasetId, `{"n":${2 * i}}\n{"n":${2 * i + 1}}\n`);
     runningScheduler.wake();
     expect((await runningScheduler.wait(task.id)).status).toBe('completed');
   }
   await runningScheduler.compacted();
-  files = await hashesOf(lake.data.root);
+  expectedFileHashes = await hashesOf(lake.data.root);
   await runningScheduler.close();
-  await queue('snapshot');
-  templates.snapshot = await copyOf(lake.data.root);
+  await queueTask('snapshot');
+  templateFolderByKind.snapshot = await copyFolder(lake.data.root);
   const secondScheduler = await startScheduler();
   const { rows } = await lake.catalog.tasks.list({ viewer: null }, { limit: 1, offset: 0 });
   expect((await secondScheduler.wait(rows[0]!.id)).status).toBe('completed');
   await secondScheduler.close();
-  await queue('restore');
-  templates.restore = await copyOf(lake.data.root);
+  await queueTask('restore');
+  templateFolderByKind.restore = await copyFolder(lake.data.root);
   await lake.close();
 });
 afterEach(async () => {
   armFault(undefined);
   await scheduler?.close();
   scheduler = undefined;
-  reports = [];
+  reportedMessages = [];
   await lake.close();
 });
 afterAll(async () => {
-  for (const root of copies) await rm(root, { recursive: true });
+  for (const root of copiedFolders) await rm(root, { recursive: true });
 });
 
-/** All differences between the files and the catalogue. */
-async function damage(): Promise<readonly string[]> {
+/** Returns all differences between the files and the catalogue. */
+async function folderDamage(): Promise<readonly string[]> {
   const { catalog, data } = lake;
   const options = { catalog, data, store: openStore(data), now: Date.now() };
   const found = await verifyFolder({ ...options, unreferencedBefore: Infinity });
@@ -115,14 +115,17 @@ async function damage(): Promise<readonly string[]> {
     .map(({ where, problem }) => `${where}: ${problem}`);
 }
 
-async function dataset(): Promise<DatasetRow> {
+async function readDatasetRow(): Promise<DatasetRow> {
   return (await lake.catalog.datasets.get(datasetId))!;
 }
 
-/** The dataset is archived, and its archive unpacks to the same files. */
+/** Expects that the dataset is archived, and that its archive unpacks to the same files. */
 async function expectArchived(): Promise<void> {
-  expect(await dataset()).toMatchObject({ availability: 'archived', storageClass: 'Archive' });
-  expect(await damage()).toEqual([]);
+  expect(await readDatasetRow()).toMatchObject({
+    availability: 'archived',
+    storageClass: 'Archive',
+  });
+  expect(await folderDamage()).toEqual([]);
   expect(await readdir(lake.data.archives)).toEqual([`${datasetId}.tar.zst`]);
   const names = await readdir(lake.data.datasets);
   const filesLeft = names.includes(String(datasetId))
@@ -131,12 +134,12 @@ async function expectArchived(): Promise<void> {
   expect(filesLeft).not.toContain('_delta_log');
 }
 
-/** The dataset is available with the same files and records, and has no archive. */
+/** Expects that the dataset is available with the same files and records, and has no archive. */
 async function expectAvailable(storageClass: string): Promise<void> {
-  expect(await dataset()).toMatchObject({ availability: 'available', storageClass });
-  expect(await damage()).toEqual([]);
+  expect(await readDatasetRow()).toMatchObject({ availability: 'available', storageClass });
+  expect(await folderDamage()).toEqual([]);
   expect(await readdir(lake.data.archives)).toEqual([]);
-  expect(await hashesOf(lake.data.root)).toEqual(files);
+  expect(await hashesOf(lake.data.root)).toEqual(expectedFileHashes);
   const snapshot = await lake.store.snapshot(datasetId);
   expect((await readWithDuckdb(snapshot.files, 'n')).columns[0]).toEqual(allRecords);
 }
@@ -146,17 +149,17 @@ const expectDone: Readonly<Record<ArchiveKind, () => Promise<void>>> = {
   restore: () => expectAvailable('Essential'),
 };
 
-/** Restores the dataset if it is archived, and expects all of its bytes. */
-async function expectAllBack(): Promise<void> {
-  if ((await dataset()).availability === 'available') return;
-  const taskId = await queue('restore');
+/** Restores the dataset if it is archived, and expects that all of its bytes are back. */
+async function expectRestorable(): Promise<void> {
+  if ((await readDatasetRow()).availability === 'available') return;
+  const taskId = await queueTask('restore');
   const runningScheduler = await startScheduler();
   expect((await runningScheduler.wait(taskId)).status).toBe('completed');
   await runningScheduler.close();
   await expectAvailable('Essential');
 }
 
-const faultPoints: readonly (readonly [ArchiveKind, string])[] = [
+const archiveFaultPoints: readonly (readonly [ArchiveKind, string])[] = [
   ['snapshot', 'archive.written'],
   ['snapshot', 'archive.linked'],
   ['snapshot', 'archive.published'],
@@ -169,24 +172,24 @@ const faultPoints: readonly (readonly [ArchiveKind, string])[] = [
   ['restore', 'task.before-done'],
 ];
 
-test.each(faultPoints)('a %s that is killed at %s is completed after the next start', async (kind, point) => {
-  const root = await copyOf(templates[kind]);
+test.each(archiveFaultPoints)('a %s that is killed at %s is completed after the next start', async (kind, point) => {
+  const root = await copyFolder(templateFolderByKind[kind]);
   const crashing = new KillableServer(root, point);
-  await crashing.exit();
+  await crashing.waitForExit();
   expect([point, crashing.isIdle]).toEqual([point, false]);
   await recoverServer(root);
   lake = await Lake.open(root);
   await expectDone[kind]();
-  await expectAllBack();
+  await expectRestorable();
 }); // prettier-ignore
 
 test.each([
   ['snapshot', 'archive.partial:3'],
   ['restore', 'restore.partial:3'],
 ] as const)('a %s whose worker is killed at %s is repeated by the next worker', async (kind, point) => {
-  const root = await copyOf(templates[kind]);
+  const root = await copyFolder(templateFolderByKind[kind]);
   const server = new KillableServer(root, point, 'worker');
-  await server.exit();
+  await server.waitForExit();
   expect(server.isIdle).toBe(true);
   lake = await Lake.open(root);
   await expectDone[kind]();
@@ -194,9 +197,9 @@ test.each([
 
 const seed = Number(process.env['STRANDLAKE_SEED'] ?? 5);
 test.each(['snapshot', 'restore'] as const)(`a %s that is killed at random moments is completed (seed ${seed})`, async (kind) => {
-  const next = random(seed);
-  const root = await copyOf(templates[kind]);
-  await killedRepeatedly(root, 3, 80, next);
+  const next = seededRandom(seed);
+  const root = await copyFolder(templateFolderByKind[kind]);
+  await killServerRepeatedly(root, 3, 80, next);
   await recoverServer(root);
   lake = await Lake.open(root);
   await expectDone[kind]();
@@ -212,10 +215,10 @@ describe('on a failing disk', () => {
   );
   test.each(cases)('a %s either completes or changes nothing, with %s at any step', async (kind, _, fault) => {
     for (let nth = 1; ; nth += 1) {
-      const root = await copyOf(templates[kind]);
+      const root = await copyFolder(templateFolderByKind[kind]);
       lake = await Lake.open(root);
       const host: SchedulerOptions['startHost'] = (...args) => {
-        const { send, ...rest } = hostWithoutEngine(...args);
+        const { send, ...rest } = startHostWithoutEngine(...args);
         return {
           ...rest,
           send: (message) => {
@@ -232,13 +235,13 @@ describe('on a failing disk', () => {
       await runningScheduler.close();
       await lake.close();
       lake = await Lake.open(root);
-      await (await startScheduler({ startHost: hostWithoutEngine })).close(); // what a failure leaves, a start removes
+      await (await startScheduler({ startHost: startHostWithoutEngine })).close(); // a start removes the files that a failure leaves
       if (status === 'completed') await expectDone[kind]();
       else if (kind === 'snapshot') await expectAvailable('Standard');
       else await expectArchived();
-      await expectAllBack();
+      await expectRestorable();
       if (hitOperations.length === 0) return;
-      armFault({ ...fault, nth: Infinity }); // forgets the hits
+      armFault({ ...fault, nth: Infinity }); // resets the list of hit operations
       armFault(undefined);
       await lake.close();
     }
@@ -247,7 +250,7 @@ describe('on a failing disk', () => {
 
 describe('a start', () => {
   async function archived(): Promise<void> {
-    const root = await copyOf(templates.restore);
+    const root = await copyFolder(templateFolderByKind.restore);
     lake = await Lake.open(root);
     const { rows } = await lake.catalog.tasks.list({ viewer: null }, { limit: 1, offset: 0 });
     await lake.catalog.tasks.cancel(rows[0]!.id);
@@ -256,46 +259,46 @@ describe('a start', () => {
 
   test('removes the folder of an archived dataset, and reports nothing', async () => {
     await archived();
-    const source = join(templates.snapshot, 'datasets', String(datasetId));
+    const source = join(templateFolderByKind.snapshot, 'datasets', String(datasetId));
     await rm(lake.data.dataset(datasetId), { recursive: true, force: true });
     await cp(source, lake.data.dataset(datasetId), { recursive: true });
-    expect(await damage()).toEqual([expect.stringMatching(/is archived and has files/)]);
+    expect(await folderDamage()).toEqual([expect.stringMatching(/is archived and has files/)]);
     await startScheduler();
-    expect(reports).toEqual([]);
+    expect(reportedMessages).toEqual([]);
     expect(await readdir(lake.data.datasets)).not.toContain(String(datasetId));
     await expectArchived();
     await scheduler!.close();
-    await expectAllBack();
+    await expectRestorable();
   });
 
   test('keeps the folder of an archived dataset whose archive is missing, and says so', async () => {
     await archived();
-    const source = join(templates.snapshot, 'datasets', String(datasetId));
+    const source = join(templateFolderByKind.snapshot, 'datasets', String(datasetId));
     await rm(lake.data.dataset(datasetId), { recursive: true, force: true });
     await cp(source, lake.data.dataset(datasetId), { recursive: true });
     const archive = lake.data.archive(datasetId);
     const bytes = await readFile(archive);
     await rm(archive);
     const runningScheduler = await startScheduler({ recoverMs: 5 });
-    expect(reports).toEqual([
+    expect(reportedMessages).toEqual([
       expect.stringMatching(/is archived: .*\.tar\.zst is missing; restore it/),
     ]);
     expect(runningScheduler.refusal(datasetId)).toMatch('is missing');
-    expect(await dataset()).toMatchObject({ availability: 'archived' });
-    expect(await hashesOf(lake.data.root)).toEqual(files);
+    expect(await readDatasetRow()).toMatchObject({ availability: 'archived' });
+    expect(await hashesOf(lake.data.root)).toEqual(expectedFileHashes);
     await writeFile(archive, bytes);
-    await until(() => runningScheduler.refusal(datasetId) === undefined);
+    await pollUntil(() => runningScheduler.refusal(datasetId) === undefined);
     await runningScheduler.close();
-    await expectAllBack();
+    await expectRestorable();
   });
 
   test('removes the archive of an available dataset, and keeps one that is not ours in quarantine', async () => {
-    lake = await Lake.open(await copyOf(templates.snapshot));
+    lake = await Lake.open(await copyFolder(templateFolderByKind.snapshot));
     const { rows } = await lake.catalog.tasks.list({ viewer: null }, { limit: 1, offset: 0 });
     await lake.catalog.tasks.cancel(rows[0]!.id);
     await writeFile(lake.data.archive(datasetId), 'part of an archive');
     await writeFile(lake.data.archive(999_999_999_999_999), 'an archive of another catalogue');
-    expect((await damage()).filter((one) => one.includes('not referenced'))).toHaveLength(2);
+    expect((await folderDamage()).filter((one) => one.includes('not referenced'))).toHaveLength(2);
     await startScheduler();
     expect(await readdir(lake.data.archives)).toEqual([]);
     expect(await readdir(join(lake.data.quarantine, 'archives'))).toEqual([
@@ -308,7 +311,7 @@ describe('a start', () => {
 
 describe('a damaged archive', () => {
   test.each(['start', 'middle', 'end', 'swapped'] as const)('(%s) is found by verify, and not restored', async (at) => {
-    lake = await Lake.open(await copyOf(templates.restore));
+    lake = await Lake.open(await copyFolder(templateFolderByKind.restore));
     const archive = lake.data.archive(datasetId);
     const bytes = await readFile(archive);
     if (at === 'end') await writeFile(archive, bytes.subarray(0, bytes.length - 10));
@@ -320,18 +323,18 @@ describe('a damaged archive', () => {
       await writeFile(archive, bytes);
     }
     const wrong = /is damaged|has \d+ bytes, should be|not the archive that was written/; // prettier-ignore
-    expect(await damage()).toEqual([expect.stringMatching(wrong)]);
+    expect(await folderDamage()).toEqual([expect.stringMatching(wrong)]);
     const { rows } = await lake.catalog.tasks.list({ viewer: null }, { limit: 1, offset: 0 });
     const runningScheduler = await startScheduler();
     expect((await runningScheduler.wait(rows[0]!.id)).status).toBe('failed');
     const row = await lake.catalog.restores.get(rows[0]!.resourceId);
     expect(row?.errorMessage).toMatch(wrong);
-    expect(await dataset()).toMatchObject({ availability: 'archived', storageClass: 'Archive' });
+    expect(await readDatasetRow()).toMatchObject({ availability: 'archived', storageClass: 'Archive' });
   }); // prettier-ignore
 
   test('is not made of a damaged segment: the dataset stays as it is', async () => {
-    lake = await Lake.open(await copyOf(templates.snapshot));
-    const name = Object.keys(files).find((path) => /^[^_].*\.parquet$/.test(path))!;
+    lake = await Lake.open(await copyFolder(templateFolderByKind.snapshot));
+    const name = Object.keys(expectedFileHashes).find((path) => /^[^_].*\.parquet$/.test(path))!;
     const path = lake.data.datasetFile(datasetId, name);
     const bytes = await readFile(path);
     bytes[100]! ^= 1;
@@ -341,7 +344,10 @@ describe('a damaged archive', () => {
     expect((await runningScheduler.wait(rows[0]!.id)).status).toBe('failed');
     const row = await lake.catalog.snapshots.get(rows[0]!.resourceId);
     expect(row?.errorMessage).toMatch(/does not match its checksum; restore it/);
-    expect(await dataset()).toMatchObject({ availability: 'available', storageClass: 'Standard' });
+    expect(await readDatasetRow()).toMatchObject({
+      availability: 'available',
+      storageClass: 'Standard',
+    });
     expect(await readdir(lake.data.archives)).toEqual([]);
   });
 });

@@ -1,34 +1,34 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Value } from '../../../engine/core/types.js';
-import { firstRecordId, idAfter } from '../../../engine/ingest/record-ids.js';
+import { firstRecordId, recordIdAfterRows } from '../../../engine/ingest/record-ids.js';
 import { deletedRows } from '../../../engine/store/deletion-vector.js';
 import { readFooter } from '../../../engine/store/footer.js';
 import { rowIdColumn } from '../../../engine/store/row-ids.js';
 import type { Segment } from '../../../engine/store/store.js';
 import type { Scheduler } from '../../../scheduler/queue/scheduler.js';
-import { random, shuffled } from '../../random.js';
+import { seededRandom, shuffled } from '../../random.js';
 import { seed } from '../../seed.js';
 import { valuesOf } from '../../engine/change/random-segments.js';
 import { Lake } from '../lake.js';
 
-/* The segments that an upsert commits. */
+/* Tests the segments that an upsert commits; the dataset has this many rows. */
 
-const rows = 40_000;
+const rowCount = 40_000;
 let lake: Lake;
 let scheduler: Scheduler;
-let datasets = 0;
+let datasetCount = 0;
 
 beforeAll(async () => {
   lake = await Lake.make();
-  scheduler = await lake.schedule();
+  scheduler = await lake.startScheduler();
 });
 afterAll(async () => {
   await scheduler.close();
   await lake.remove();
 });
 
-/** Imports lines of JSON into a dataset; returns the segments that this adds. */
-async function added(
+/** Imports lines of JSON into a dataset; returns the segments that the import has added. */
+async function importAndListAdded(
   datasetId: number,
   lines: readonly string[],
   commitMode: 'append' | 'upsert',
@@ -43,7 +43,7 @@ async function added(
   return segments.filter(({ path }) => !before.has(path));
 }
 
-/** The records of a dataset in the order of their row ids, as hyparquet reads its segments. */
+/** Returns the records of a dataset in the order of their row ids, read from its segments by hyparquet. */
 async function recordsOf(datasetId: number): Promise<readonly Readonly<Record<string, Value>>[]> {
   const found: { readonly rowId: number; readonly record: Readonly<Record<string, Value>> }[] = [];
   for (const segment of (await lake.store.snapshot(datasetId)).segments) {
@@ -60,22 +60,24 @@ async function recordsOf(datasetId: number): Promise<readonly Readonly<Record<st
   return found.sort((a, b) => a.rowId - b.rowId).map(({ record }) => record);
 }
 
-/** A dataset of records that count up, and their `_id`s. */
+/** Creates a dataset whose records have consecutive numbers; returns its id and their `_id`s. */
 async function newCountingDataset(): Promise<{
   readonly datasetId: number;
   readonly ids: readonly string[];
 }> {
-  const datasetId = await lake.dataset(`counting ${++datasets}`);
-  const lines = Array.from({ length: rows }, (_, n) => `{"n":${n},"text":"text ${n % 100}"}`);
-  const segments = await added(datasetId, lines, 'append');
+  const datasetId = await lake.dataset(`counting ${++datasetCount}`);
+  const lines = Array.from({ length: rowCount }, (_, n) => `{"n":${n},"text":"text ${n % 100}"}`);
+  const segments = await importAndListAdded(datasetId, lines, 'append');
   const ids = segments.flatMap(({ idRuns }) =>
-    idRuns!.flatMap((run) => Array.from({ length: run.rows }, (_, i) => idAfter(run.firstId, i))),
+    idRuns!.flatMap((run) =>
+      Array.from({ length: run.rows }, (_, i) => recordIdAfterRows(run.firstId, i)),
+    ),
   );
   return { datasetId, ids };
 }
 
-/** Whether segments are written in full: with extremes in the log, and compressed. */
-async function expectFull(datasetId: number, segments: readonly Segment[]): Promise<void> {
+/** Expects that segments are written in full: compressed, and with bounds in the log. */
+async function expectFinalSegments(datasetId: number, segments: readonly Segment[]): Promise<void> {
   for (const { path, stats } of segments) {
     expect(stats['n']).toMatchObject({ min: expect.any(Number), max: expect.any(Number) });
     const { row_groups } = await readFooter(lake.data.datasetFile(datasetId, path));
@@ -86,49 +88,49 @@ async function expectFull(datasetId: number, segments: readonly Segment[]): Prom
 
 test(`an upsert of one field in any order is divided among the threads (STRANDLAKE_SEED=${seed})`, async () => {
   const { datasetId, ids } = await newCountingDataset();
-  const lines = shuffled(random(seed), ids).map((id, n) => `{"_id":"${id}","n":${n}}`);
-  const segments = await added(datasetId, lines, 'upsert');
-  expect(segments.map((segment) => segment.rows)).toEqual([rows / 2, rows / 2]);
-  await expectFull(datasetId, segments);
+  const lines = shuffled(seededRandom(seed), ids).map((id, n) => `{"_id":"${id}","n":${n}}`);
+  const segments = await importAndListAdded(datasetId, lines, 'upsert');
+  expect(segments.map((segment) => segment.rows)).toEqual([rowCount / 2, rowCount / 2]);
+  await expectFinalSegments(datasetId, segments);
   expect(segments.map(({ isAscending }) => isAscending)).toEqual([true, true]);
-  // Rows that have to be read are divided.
+  // If replaced rows have to be read, they are divided into ranges of row ids.
   const ranges = segments.map(({ stats }) => stats[rowIdColumn.physical]!);
   expect(ranges.map(({ min, max }) => [min, max])).toEqual([
-    [0, rows / 2 - 1],
-    [rows / 2, rows - 1],
+    [0, rowCount / 2 - 1],
+    [rowCount / 2, rowCount - 1],
   ]);
 });
 
-/** Length of a text of which `rows` are too many for one chunk for each thread. */
-const textLength = 640;
+/** Length of a text in each record, so long that `rows` records need more than one chunk for each thread. */
+const textFieldLength = 640;
 
-/** Records of four chunks that identify others by these `_id`s; the record `partial` lacks a field. */
-function chunks(ids: readonly string[], partial?: number): readonly string[] {
-  const text = (n: number): string => `,"text":"${String(n).padEnd(textLength, 'x')}"`;
+/** Returns records for four chunks that name stored records by the given `_id`s; the record with number `partial` lacks a field. */
+function linesOfFourChunks(ids: readonly string[], partial?: number): readonly string[] {
+  const text = (n: number): string => `,"text":"${String(n).padEnd(textFieldLength, 'x')}"`;
   return ids.map((id, n) => `{"_id":"${id}","n":${-n}${n === partial ? '' : text(n)}}`);
 }
 
 test.each([
   ['every record is whole', undefined],
-  ['a record of the last chunk lacks a field', rows - 1],
+  ['a record of the last chunk lacks a field', rowCount - 1],
 ])(`an upsert replaces chunk by chunk where %s (STRANDLAKE_SEED=${seed})`, async (_, partial) => {
   const { datasetId, ids } = await newCountingDataset();
-  const order = shuffled(random(seed), ids);
-  const segments = await added(datasetId, chunks(order, partial), 'upsert');
-  await expectFull(datasetId, segments);
+  const order = shuffled(seededRandom(seed), ids);
+  const segments = await importAndListAdded(datasetId, linesOfFourChunks(order, partial), 'upsert');
+  await expectFinalSegments(datasetId, segments);
   expect(segments.length).toBeGreaterThan(2);
   expect(segments.map(({ isAscending }) => isAscending)).toEqual(segments.map(() => true));
   for (const { stats } of segments) {
     const { min, max } = stats[rowIdColumn.physical]!;
-    expect(Number(max) - Number(min)).toBeGreaterThan(rows / 2);
+    expect(Number(max) - Number(min)).toBeGreaterThan(rowCount / 2);
   }
   const numbers = new Map(order.map((id, n) => [id, n]));
   const snapshot = await lake.store.snapshot(datasetId);
-  expect(snapshot.rows).toBe(rows);
+  expect(snapshot.rows).toBe(rowCount);
   const records = await recordsOf(datasetId);
   expect(records.map(({ _id, n }) => [_id, Number(n)])).toEqual(ids.map((id) => [id, 0 - numbers.get(id)!])); // prettier-ignore
   const lengths = records.map(({ text }) => String(text).length);
-  expect(lengths.filter((length) => length !== textLength)).toHaveLength(
+  expect(lengths.filter((length) => length !== textFieldLength)).toHaveLength(
     partial === undefined ? 0 : 1,
   );
 });
@@ -136,21 +138,23 @@ test.each([
 test.each([
   ['in one chunk', 10, 20, undefined],
   ['in two chunks that replace at once', 10, 30_000, undefined],
-  ['in two chunks of which the second has a record without a field', 10, 30_000, rows - 1],
+  ['in two chunks of which the second has a record without a field', 10, 30_000, rowCount - 1],
   ['in two chunks of which the first has a record without a field', 10, 30_000, 0],
 ])('a record given twice, %s, is named with both places', async (_, first, second, partial) => {
   const { datasetId, ids } = await newCountingDataset();
   const repeatedIds = ids.with(second, ids[first]!);
   const message = `records ${first + 1} and ${second + 1} have the same _id: give each record once`;
   const outcome = { status: 'failed', errorMessage: message };
-  expect(await added(datasetId, chunks(repeatedIds, partial), 'upsert', outcome)).toEqual([]);
+  expect(
+    await importAndListAdded(datasetId, linesOfFourChunks(repeatedIds, partial), 'upsert', outcome),
+  ).toEqual([]);
 });
 
 test('records of an upsert that name no others are stored like those of an append', async () => {
   const { datasetId } = await newCountingDataset();
   const lines = Array.from({ length: 5_000 }, (_, n) => `{"n":${n},"text":"text ${n % 100}"}`);
-  const segments = await added(datasetId, lines, 'upsert');
-  await expectFull(datasetId, segments);
+  const segments = await importAndListAdded(datasetId, lines, 'upsert');
+  await expectFinalSegments(datasetId, segments);
   const [commit] = (await lake.catalog.commits.list({ viewer: null, datasetId }, { limit: 1, offset: 0 })).rows; // prettier-ignore
   expect(segments.map(({ idRuns }) => idRuns)).toEqual([
     [{ firstId: firstRecordId(commit!.id, 0), rows: 5_000 }],

@@ -3,7 +3,7 @@ import { isOutdatedChange } from '../../../scheduler/jobs/commit-change.js';
 import { column } from '../../engine/query/dataset.js';
 
 const [id, gene] = [column('variant', 'string'), column('gene', 'string')];
-const info = (...members: string[]) =>
+const infoColumn = (...members: string[]) =>
   column(
     'info',
     'object',
@@ -11,11 +11,17 @@ const info = (...members: string[]) =>
   );
 
 test.each([
-  ['of the version and its columns', 7, [id, info('AF')], [id, info('AF')], false],
-  ['that adds columns', 7, [id, gene, info('AF', 'DP')], [id, info('AF')], false],
+  ['of the version and its columns', 7, [id, infoColumn('AF')], [id, infoColumn('AF')], false],
+  ['that adds columns', 7, [id, gene, infoColumn('AF', 'DP')], [id, infoColumn('AF')], false],
   ['of another version', 8, [id], [id], true],
   ['that does not know a new column', 7, [id], [id, gene], true],
-  ['that does not know a new member', 7, [id, info('AF')], [id, info('AF', 'DP')], true],
+  [
+    'that does not know a new member',
+    7,
+    [id, infoColumn('AF')],
+    [id, infoColumn('AF', 'DP')],
+    true,
+  ],
 ])('a change %s is outdated or not', (_, version, known, stored, expected) => {
   const change = isOutdatedChange({ base: 7 }, known, { version, columns: stored });
   expect(change).toBe(expected);

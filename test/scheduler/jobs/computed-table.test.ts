@@ -6,29 +6,29 @@ import { jobs } from '../../../scheduler/jobs/index.js';
 import type { Scheduler } from '../../../scheduler/queue/scheduler.js';
 import { Lake } from '../lake.js';
 
-/* The limits of what a query may compute to find by it. */
+/* Tests the limits on what a query may compute in order to filter by it. */
 
 let lake: Lake;
 let scheduler: Scheduler;
 let datasetId: number;
-let limits: Partial<ComputedParams> = {};
-const limitedJob = {
+let computedLimits: Partial<ComputedParams> = {};
+const limitedTableJob = {
   ...computedTableJob,
   prepare: async (...args: Parameters<typeof computedTableJob.prepare>) => ({
     ...(await computedTableJob.prepare(...args))!,
-    ...limits,
+    ...computedLimits,
   }),
 };
 
 beforeAll(async () => {
   lake = await Lake.make();
   datasetId = await lake.dataset();
-  scheduler = await lake.schedule({
+  scheduler = await lake.startScheduler({
     report: () => undefined,
-    jobs: jobs.map((job) => (job.kind === 'computed_table' ? limitedJob : job)),
+    jobs: jobs.map((job) => (job.kind === 'computed_table' ? limitedTableJob : job)),
   });
   const lines = Array.from({ length: 500 }, (_, n) => `{"n":${n}}`).join('\n');
-  const task = await lake.inline(datasetId, lines);
+  const task = await lake.queueInlineImport(datasetId, lines);
   scheduler.wake();
   await scheduler.wait(task.id);
 });
@@ -46,7 +46,7 @@ async function computeTable(expression: string) {
 }
 
 test('a table has the computed columns and the rows of the dataset', async () => {
-  limits = {};
+  computedLimits = {};
   const { columns, segments } = await computeTable('record.n + 1');
   expect(columns.map(({ name, type }) => [name, type])).toEqual([['x', 'long'], ['_row', 'long']]); // prettier-ignore
   expect(segments.reduce((sum, { rows }) => sum + rows, 0)).toBe(500);
@@ -59,7 +59,7 @@ test.each<[string, Partial<ComputedParams>, string]>([
   'too much %s is an error that says what to do, and leaves nothing (T0: computedMs)',
   async (_, more, message) => {
     const before = readdirSync(lake.data.fileTables);
-    limits = more;
+    computedLimits = more;
     const failure = await computeTable('len([j for j in range(20000)])').catch(
       (error: unknown) => error,
     );

@@ -7,34 +7,34 @@ import { openStore } from '../../../engine/store/open.js';
 import { rollBack } from '../../../scheduler/jobs/rollback/roll-back.js';
 import { verifyFolder } from '../../../scheduler/queue/verify-folder.js';
 import { readWithDuckdb } from '../../engine/store/duckdb.js';
-import { Lake, vcfOf } from '../lake.js';
+import { Lake, vcfTextOf } from '../lake.js';
 import { KillableServer, recoverServer } from '../processes/killable.js';
 
 /*
- * Imports that delete, killed at every step, and rollbacks whose catalogue fails: what was acknowledged is there once, the rest wholly
- * or not at all.
+ * Kills imports that delete records at every step, and makes the catalogue fail in rollbacks: acknowledged changes are stored once, all
+ * others completely or not at all.
  */
 
-const rows = 20_000;
-const share = 500;
+const rowCount = 20_000;
+const deletedPerImport = 500;
 
 let lake: Lake;
 let root: string;
 let datasetId: number;
-/** The ids that must be in the dataset, in order. */
-let ids: readonly string[];
+/** The ids that the dataset must contain, in order. */
+let expectedIds: readonly string[];
 
 beforeAll(async () => {
   lake = await Lake.make();
   root = lake.data.root;
   datasetId = await lake.dataset();
-  await lake.import(datasetId, await lake.file('a.vcf', vcfOf(rows)));
-  await whileClosed(() => recoverServer(root));
-  ids = await idsOf();
-  expect(new Set(ids).size).toBe(rows);
+  await lake.import(datasetId, await lake.file('a.vcf', vcfTextOf(rowCount)));
+  await withLakeClosed(() => recoverServer(root));
+  expectedIds = await readAllIds();
+  expect(new Set(expectedIds).size).toBe(rowCount);
 });
 afterEach(async () => {
-  expect(await idsOf()).toEqual(ids);
+  expect(await readAllIds()).toEqual(expectedIds);
   const { catalog, data } = lake;
   const store = openStore(data);
   const found = await verifyFolder({ catalog, data, store, unreferencedBefore: Infinity, now: 0 });
@@ -42,8 +42,7 @@ afterEach(async () => {
 });
 afterAll(() => lake.remove());
 
-/** The ids of all records, in order. */
-async function idsOf(): Promise<readonly string[]> {
+async function readAllIds(): Promise<readonly string[]> {
   const snapshot = await openStore(lake.data).snapshot(datasetId);
   const refs = snapshot.segments.flatMap((segment, number) =>
     Array.from(
@@ -51,13 +50,13 @@ async function idsOf(): Promise<readonly string[]> {
       (row) => [number, row] as const,
     ),
   );
-  // The ids of these records are in their order, which is not that of the segments once records have been replaced.
+  // The ids are sorted, because after replacements the order of the segments is not that of the ids.
   return reservedCells(snapshot, refs)
     .map(([id]) => id!)
     .sort();
 }
 
-async function whileClosed(work: () => Promise<void>): Promise<void> {
+async function withLakeClosed(work: () => Promise<void>): Promise<void> {
   await lake.close();
   try {
     await work();
@@ -66,16 +65,16 @@ async function whileClosed(work: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Queues an import that deletes every `n`th record, as a file; returns the id of its task. */
-async function queued(n: number): Promise<number> {
-  const wantedIds = ids.filter((_, i) => i % n === 0).slice(0, share);
+/** Queues an import that deletes every `n`th record, given as a file; returns the id of its task. */
+async function queueDeletion(n: number): Promise<number> {
+  const wantedIds = expectedIds.filter((_, i) => i % n === 0).slice(0, deletedPerImport);
   const lines = wantedIds.map((id) => `{"_id":"${id}","x":1}\n`).join('');
   const file = await lake.file(`${n}.json`, lines);
-  ids = ids.filter((id) => !wantedIds.includes(id));
+  expectedIds = expectedIds.filter((id) => !wantedIds.includes(id));
   return (await lake.import(datasetId, file, { commitMode: 'delete' })).id;
 }
 
-/** The points at which an import is killed, and which of the two processes. */
+/** The crash points at which an import is killed, each with the process (API or worker) that is killed. */
 const crashPoints = [
   ['segment.partial', 'worker'],
   ['journal.appended', 'worker'],
@@ -88,40 +87,45 @@ const crashPoints = [
   ['task.before-done', 'server'],
 ] as const;
 
-// An import that deletes commits no segment; those that it has written in between need not be durable.
+// An import that deletes commits no segment, and its intermediate segments need not be durable, so it has no crash point for flushing
+// segments.
 test.each(crashPoints.filter(([point]) => point !== 'segment.flushed'))(
   'C1: killed at %s, an import that deletes is carried out once',
   async (point, victim) => {
-    const taskId = await queued(3);
-    await whileClosed(async () => {
+    const taskId = await queueDeletion(3);
+    await withLakeClosed(async () => {
       const crashing = new KillableServer(root, point, victim);
-      await crashing.exit();
+      await crashing.waitForExit();
       expect([point, crashing.isIdle]).toEqual([point, victim === 'worker']);
       await recoverServer(root);
     });
-    expect(await lake.task(taskId)).toMatchObject({ status: 'completed' });
+    expect(await lake.readTaskRow(taskId)).toMatchObject({ status: 'completed' });
     const dataset = await lake.catalog.datasets.get(datasetId);
-    expect(dataset?.documentsCount).toBe(ids.length);
+    expect(dataset?.documentsCount).toBe(expectedIds.length);
   },
 );
 
 test.each(crashPoints)(
   'C1: killed at %s, an import that updates records is carried out once',
   async (point, victim) => {
-    const wantedIds = ids.filter((_, i) => i % 5 === 0).slice(0, share);
+    const wantedIds = expectedIds.filter((_, i) => i % 5 === 0).slice(0, deletedPerImport);
     const lines = wantedIds.map((id) => `{"_id":"${id}","point":"${point}"}\n`).join('');
     const file = await lake.file(`${point}.json`, lines);
     const taskId = (await lake.import(datasetId, file, { commitMode: 'upsert' })).id;
-    await whileClosed(async () => {
+    await withLakeClosed(async () => {
       const crashing = new KillableServer(root, point, victim);
-      await crashing.exit();
+      await crashing.waitForExit();
       expect([point, crashing.isIdle]).toEqual([point, victim === 'worker']);
       await recoverServer(root);
     });
-    const task = await lake.task(taskId);
+    const task = await lake.readTaskRow(taskId);
     expect(task).toMatchObject({ status: 'completed' });
     const [commit] = await lake.catalog.commits.ofImport(task!.resourceId);
-    expect(commit).toMatchObject({ recordsAdded: 0, recordsChanged: share, recordsRemoved: 0 });
+    expect(commit).toMatchObject({
+      recordsAdded: 0,
+      recordsChanged: deletedPerImport,
+      recordsRemoved: 0,
+    });
     const snapshot = await openStore(lake.data).snapshot(datasetId);
     const writtenIds = await readWithDuckdb(snapshot.files, "CASE WHEN point = '" + point + "' THEN _id END"); // prettier-ignore
     expect(writtenIds.columns[0]!.filter(Boolean).map(String).sort()).toEqual(wantedIds);
@@ -129,26 +133,26 @@ test.each(crashPoints)(
 );
 
 test('C2b: a rollback that is in the log and not in the catalogue is there after the next start', async () => {
-  const taskId = await queued(7);
-  await whileClosed(() => recoverServer(root));
+  const taskId = await queueDeletion(7);
+  await withLakeClosed(() => recoverServer(root));
   const { catalog, store } = lake;
-  const before = await idsOf();
-  const [commit] = await catalog.commits.ofImport((await lake.task(taskId))!.resourceId);
+  const before = await readAllIds();
+  const [commit] = await catalog.commits.ofImport((await lake.readTaskRow(taskId))!.resourceId);
   const failing = { ...catalog, publish: () => Promise.reject(new Error('the disk fails')) };
-  // No record was added again, so the rollback runs no query.
+  // The query engine is not used, because no record was added again.
   const context = { catalog: failing, store, queryEngine: {} as QueryEngine };
   await expect(rollBack(context, commit!, 'records', lake.user.id)).rejects.toThrow('the disk fails'); // prettier-ignore
   expect(await catalog.commits.rollbackOf(commit!.id)).toBeUndefined();
-  const scheduler = await lake.schedule();
+  const scheduler = await lake.startScheduler();
   await scheduler.close();
   const rollback = await catalog.commits.rollbackOf(commit!.id);
   expect(rollback).toMatchObject({
     mode: 'rollback',
-    recordsModified: share,
+    recordsModified: deletedPerImport,
     userId: lake.user.id,
   });
-  ids = await idsOf();
-  expect(ids).toHaveLength(before.length + share);
+  expectedIds = await readAllIds();
+  expect(expectedIds).toHaveLength(before.length + deletedPerImport);
   const snapshot = await store.snapshot(datasetId);
-  expect(snapshot.rows).toBe(ids.length);
+  expect(snapshot.rows).toBe(expectedIds.length);
 });

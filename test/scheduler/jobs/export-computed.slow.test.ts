@@ -1,18 +1,18 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { dataTemplate } from '../processes/data-template.js';
+import { createDataTemplate } from '../processes/data-template.js';
 import { KillableServer, recoverServer } from '../processes/killable.js';
 import { Lake } from '../lake.js';
 
 /*
- * Kills exports that compute fields (C2). Nothing that expressions have made is used again: the file is that of an export that nothing
- * interrupted.
+ * Kills exports that compute fields (C2). Parts that contain results of expressions are not reused after a kill, and the file equals that
+ * of an uninterrupted export.
  */
 
-const records = 40_000;
-const template = await dataTemplate(
-  Array.from({ length: records }, (_, n) => `{"n":${n},"s":"text ${n % 7}"}\n`),
+const datasetRecordCount = 40_000;
+const templateFolder = await createDataTemplate(
+  Array.from({ length: datasetRecordCount }, (_, n) => `{"n":${n},"s":"text ${n % 7}"}\n`),
 );
 let lake: Lake;
 
@@ -26,26 +26,26 @@ test.each([
 ] as const)(
   'a kill at %s of the %s leaves a whole file and nothing else',
   async (point, target) => {
-    const root = await template.copy();
+    const root = await templateFolder.copy();
     lake = await Lake.open(root);
     const field = { name: 'x', expression: 'record.n % 1000', data_type: 'integer', is_list: null, ordering: 0, depends_on: [], is_transient: false }; // prettier-ignore
-    const { resourceId: id } = await lake.export(template.datasetId, 'csv', {
+    const { resourceId: id } = await lake.queueExport(templateFolder.datasetId, 'csv', {
       params: { fields: ['n'], filters: [['x__gte', 500]], ordering: ['-n'] },
       targetFields: [field],
       annotatorParams: { data: {}, include_errors: true },
     });
     await lake.close();
     const server = new KillableServer(root, point, target);
-    await server.exit();
+    await server.waitForExit();
     expect(server.isIdle).toBe(target === 'worker');
     await recoverServer(root);
     lake = await Lake.open(root);
     const row = (await lake.catalog.exports.get(id))!;
-    expect([row.status, row.documentsCount]).toEqual(['completed', records / 2]);
-    const expectedNumbers = Array.from({ length: records }, (_, i) => records - 1 - i).filter((n) => n % 1000 >= 500).map((n) => `${n},${n % 1000}\r\n`); // prettier-ignore
+    expect([row.status, row.documentsCount]).toEqual(['completed', datasetRecordCount / 2]);
+    const expectedNumbers = Array.from({ length: datasetRecordCount }, (_, i) => datasetRecordCount - 1 - i).filter((n) => n % 1000 >= 500).map((n) => `${n},${n % 1000}\r\n`); // prettier-ignore
     expect((await readFile(lake.data.export(id, 'csv'))).toString()).toBe(`n,x\r\n${expectedNumbers.join('')}`); // prettier-ignore
     expect(row.metadata).not.toHaveProperty('resumed_parts');
-    expect(await lake.damage()).toEqual([]);
+    expect(await lake.folderDamage()).toEqual([]);
     expect((await readdir(join(root, 'scratch'))).filter((name) => /^\d/.test(name))).toEqual([]);
   },
 );

@@ -6,12 +6,12 @@ import { tableFromIPC } from 'apache-arrow';
 import { parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import type { ExportRow } from '../../../engine/catalog/exports.js';
 import type { Scheduler } from '../../../scheduler/queue/scheduler.js';
-import { Lake, vcfOf } from '../lake.js';
+import { Lake, vcfTextOf } from '../lake.js';
 import { byTier } from '../../tier.js';
-import { until } from '../../until.js';
+import { pollUntil } from '../../until.js';
 
-/** In the slow tier, more records than one part of any format, so that threads encode several parts at the same time. */
-const manyRecords = byTier(3_000, 34_000);
+/** In the slow tier, the dataset has more records than one part of any format, so that threads encode several parts at the same time. */
+const largeRecordCount = byTier(3_000, 34_000);
 
 let lake: Lake;
 let scheduler: Scheduler;
@@ -19,24 +19,24 @@ let currentTime = Date.now();
 
 beforeEach(async () => {
   lake = await Lake.make();
-  await openLake();
+  await startScheduler();
 });
 afterEach(async () => {
   await scheduler.close();
   await lake.remove();
 });
 
-async function openLake(): Promise<void> {
-  scheduler = await lake.schedule({
+async function startScheduler(): Promise<void> {
+  scheduler = await lake.startScheduler({
     report: () => undefined,
     now: () => currentTime,
   });
 }
 
-/** Imports the records, as JSON, into a new dataset; returns its id. */
-async function datasetOf(records: readonly object[]): Promise<number> {
+/** Imports records, given as JSON, into a new dataset; returns its id. */
+async function importNewDataset(records: readonly object[]): Promise<number> {
   const datasetId = await lake.dataset();
-  const task = await lake.inline(
+  const task = await lake.queueInlineImport(
     datasetId,
     records.map((record) => JSON.stringify(record)).join('\n'),
   );
@@ -45,24 +45,24 @@ async function datasetOf(records: readonly object[]): Promise<number> {
   return datasetId;
 }
 
-async function exportDataset(...request: Parameters<Lake['export']>): Promise<ExportRow> {
-  const task = await lake.export(...request);
+async function exportDataset(...request: Parameters<Lake['queueExport']>): Promise<ExportRow> {
+  const task = await lake.queueExport(...request);
   scheduler.wake();
   await scheduler.wait(task.id);
   return (await lake.catalog.exports.get(task.resourceId)) as ExportRow;
 }
 
-const fileOf = (row: ExportRow): string =>
+const exportFileOf = (row: ExportRow): string =>
   lake.data.export(row.id, row.filename?.split(`-${row.id}.`)[1] as string);
 
-const records = [
+const exportedRecords = [
   { name: 'a', n: 1, tags: ['x', 'y'], place: { start: 5 } },
   { name: 'with, comma', n: 2, tags: [], place: { start: 6 } },
   { name: null, n: -3 },
 ];
 
 test('json contains every record, in order, and the export has the counts of its file', async () => {
-  const datasetId = await datasetOf(records);
+  const datasetId = await importNewDataset(exportedRecords);
   const row = await exportDataset(datasetId, 'json');
   expect(row).toMatchObject({
     status: 'completed',
@@ -72,26 +72,28 @@ test('json contains every record, in order, and the export has the counts of its
     metadata: { progress: { processed_records: 3, percent: 100 } },
   });
   expect(row.expiresAt).toBe(currentTime + 24 * 3_600_000);
-  const bytes = await readFile(fileOf(row));
+  const bytes = await readFile(exportFileOf(row));
   expect(bytes).toHaveLength(row.bytes as number);
   const lines = gunzipSync(bytes)
     .toString()
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line) as object);
-  expect(lines).toMatchObject(records.map((record) => ({ name: record.name, n: record.n })));
+  expect(lines).toMatchObject(
+    exportedRecords.map((record) => ({ name: record.name, n: record.n })),
+  );
   expect(lines[0]).toMatchObject({ tags: ['x', 'y'], place: { start: 5 } });
   expect(new Set(lines.map((line) => (line as Record<string, string>)['_id'])).size).toBe(3);
-  expect(await lake.damage()).toEqual([]);
+  expect(await lake.folderDamage()).toEqual([]);
 });
 
 test('csv contains the titles and the exact values of the selected fields', async () => {
-  const datasetId = await datasetOf(records);
+  const datasetId = await importNewDataset(exportedRecords);
   const row = await exportDataset(datasetId, 'csv', {
     params: { fields: ['name', 'n', 'tags', 'place.start'] },
   });
   expect(row).toMatchObject({ status: 'completed', filename: `variants-${row.id}.csv` });
-  expect((await readFile(fileOf(row))).toString().split('\r\n')).toEqual([
+  expect((await readFile(exportFileOf(row))).toString().split('\r\n')).toEqual([
     'name,n,tags,place.start',
     'a,1,"[""x"",""y""]",5',
     '"with, comma",2,[],6',
@@ -101,12 +103,12 @@ test('csv contains the titles and the exact values of the selected fields', asyn
 });
 
 test('a list has as many columns as the longest of the exported records, wherever that is', async () => {
-  const generatedRecords = Array.from({ length: manyRecords }, (_, i) => ({ n: i, l: i === manyRecords - 1 ? [1, 2, 3, 4, 5] : i === 3 ? [7, 8] : i % 2 === 0 ? [i] : null })); // prettier-ignore
-  const datasetId = await datasetOf(generatedRecords);
+  const generatedRecords = Array.from({ length: largeRecordCount }, (_, i) => ({ n: i, l: i === largeRecordCount - 1 ? [1, 2, 3, 4, 5] : i === 3 ? [7, 8] : i % 2 === 0 ? [i] : null })); // prettier-ignore
+  const datasetId = await importNewDataset(generatedRecords);
   const width = async (params: object): Promise<string> => {
     const row = await exportDataset(datasetId, 'csv-expand', { params: { fields: ['n', 'l'], ...params } }); // prettier-ignore
     expect([row.status, row.errorMessage]).toEqual(['completed', null]);
-    const text = (await readFile(fileOf(row))).toString();
+    const text = (await readFile(exportFileOf(row))).toString();
     const lines = text.trimEnd().split('\r\n');
     const found = lines.slice(1).map((line) => line.split(','));
     const columns = lines[0]!.split(',').length;
@@ -115,22 +117,22 @@ test('a list has as many columns as the longest of the exported records, whereve
     return lines[0]!;
   };
   expect(await width({})).toBe('n,l.0,l.1,l.2,l.3,l.4');
-  expect(await width({ filters: [['n__lt', manyRecords / 2]] })).toBe('n,l.0,l.1');
+  expect(await width({ filters: [['n__lt', largeRecordCount / 2]] })).toBe('n,l.0,l.1');
   expect(await width({ limit: 3 })).toBe('n,l.0');
   expect(await width({ filters: [['n', 1]], ordering: '-n' })).toBe('n,l.0');
 });
 
 test('a workbook warns in the metadata of its task of texts that it cuts', async () => {
-  const datasetId = await datasetOf([{ t: 'x'.repeat(40_000) }, { t: 'y' }]);
+  const datasetId = await importNewDataset([{ t: 'x'.repeat(40_000) }, { t: 'y' }]);
   const row = await exportDataset(datasetId, 'excel');
   expect(row).toMatchObject({ status: 'completed', filename: `variants-${row.id}.xlsx`, metadata: { warnings: [{ field: 't', count: 1 }] } }); // prettier-ignore
 });
 
 test('names the version, the query and the checksum of a file, in the catalogue and where the format can', async () => {
-  const datasetId = await datasetOf(records);
+  const datasetId = await importNewDataset(exportedRecords);
   const params = { filters: [['n__gt', 0]], fields: ['name', 'n'] };
   const row = await exportDataset(datasetId, 'parquet', { params });
-  const bytes = await readFile(fileOf(row));
+  const bytes = await readFile(exportFileOf(row));
   const commit = await lake.catalog.commits.lastBefore(datasetId, 1);
   const embedded = { export_id: row.id, format: 'parquet', dataset_id: datasetId, dataset_version: 0, commit_id: commit!.id, content: 'query', query: params, exported_at: new Date(currentTime).toISOString(), software: 'strandlake', software_version: (JSON.parse(await readFile('package.json', 'utf8')) as { version: string }).version }; // prettier-ignore
   expect(row.provenance).toMatchObject({ ...embedded, filename: row.filename, documents_count: 2, bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') }); // prettier-ignore
@@ -139,30 +141,33 @@ test('names the version, the query and the checksum of a file, in the catalogue 
   expect(metadata!.map(({ key }) => key)).toEqual(['strandlake.provenance']);
   expect(JSON.parse(metadata![0]!.value!)).toMatchObject(embedded);
   const arrow = await exportDataset(datasetId, 'arrow', { params });
-  const table = tableFromIPC(await readFile(fileOf(arrow)));
+  const table = tableFromIPC(await readFile(exportFileOf(arrow)));
   expect(JSON.parse(table.schema.metadata.get('strandlake.provenance')!)).toMatchObject({ ...embedded, export_id: arrow.id, format: 'arrow' }); // prettier-ignore
 });
 
 test('Parquet files have the records of whole segments and of parts of them', async () => {
-  const manyTexts = Array.from({ length: manyRecords }, (_, i) => ({ n: i, s: `text ${i % 700}` }));
-  const datasetId = await datasetOf(manyTexts);
+  const manyTexts = Array.from({ length: largeRecordCount }, (_, i) => ({
+    n: i,
+    s: `text ${i % 700}`,
+  }));
+  const datasetId = await importNewDataset(manyTexts);
   const groups = async (params: object, wanted: readonly object[]): Promise<readonly number[]> => {
     const row = await exportDataset(datasetId, 'parquet', {
       params: { fields: ['n', 's'], ...params },
     });
     expect([row.status, row.documentsCount]).toEqual(['completed', wanted.length]);
-    const file = arrayBufferOf(await readFile(fileOf(row)));
+    const file = arrayBufferOf(await readFile(exportFileOf(row)));
     expect(await parquetReadObjects({ file, compressors: { ZSTD: (bytes, length) => zstdDecompressSync(bytes, { maxOutputLength: Math.max(length, 1) }) } })).toEqual(wanted); // prettier-ignore
     const { row_groups: all } = await parquetMetadataAsync(file);
     return all.map(({ num_rows: rows }) => Number(rows));
   };
   const wideRecords = manyTexts.map(({ n, s }) => ({ n: BigInt(n), s }));
-  expect(await groups({}, wideRecords)).toEqual([manyRecords]);
-  expect(await groups({ limit: manyRecords - 1 }, wideRecords.slice(0, -1))).toEqual([
-    manyRecords - 1,
+  expect(await groups({}, wideRecords)).toEqual([largeRecordCount]);
+  expect(await groups({ limit: largeRecordCount - 1 }, wideRecords.slice(0, -1))).toEqual([
+    largeRecordCount - 1,
   ]);
   expect(await groups({ filters: [['n__gte', 100]] }, wideRecords.slice(100))).toEqual([
-    manyRecords - 100,
+    largeRecordCount - 100,
   ]);
 });
 
@@ -171,39 +176,41 @@ function arrayBufferOf({ buffer, byteOffset, length }: Buffer): ArrayBuffer {
 }
 
 test('filters, ordering and limit select the records', async () => {
-  const datasetId = await datasetOf(Array.from({ length: 50 }, (_, i) => ({ n: i })));
+  const datasetId = await importNewDataset(Array.from({ length: 50 }, (_, i) => ({ n: i })));
   const params = { filters: [['n__gte', 10]], ordering: '-n', limit: 3, fields: ['n'] };
   const row = await exportDataset(datasetId, 'json', { params });
-  expect(gunzipSync(await readFile(fileOf(row))).toString()).toBe('{"n":49}\n{"n":48}\n{"n":47}\n');
+  expect(gunzipSync(await readFile(exportFileOf(row))).toString()).toBe(
+    '{"n":49}\n{"n":48}\n{"n":47}\n',
+  );
 });
 
 test('keeps the order of the dataset, or has the one that is asked for', async () => {
-  const datasetId = await datasetOf([]);
-  const file = await lake.file('a.vcf', vcfOf(manyRecords));
+  const datasetId = await importNewDataset([]);
+  const file = await lake.file('a.vcf', vcfTextOf(largeRecordCount));
   const task = await lake.import(datasetId, file);
   scheduler.wake();
   await scheduler.wait(task.id);
   const orderedExport = await exportDataset(datasetId, 'json', { params: { fields: ['_id'] } });
-  const ids = gunzipSync(await readFile(fileOf(orderedExport)))
+  const ids = gunzipSync(await readFile(exportFileOf(orderedExport)))
     .toString()
     .trimEnd()
     .split('\n');
-  expect(ids).toHaveLength(manyRecords);
+  expect(ids).toHaveLength(largeRecordCount);
   expect(ids.every((id, i) => i === 0 || id > (ids[i - 1] as string))).toBe(true);
   const params = { fields: ['genomic_coordinates.start'], ordering: '-genomic_coordinates.start' };
   const reversedExport = await exportDataset(datasetId, 'csv', { params });
-  const starts = (await readFile(fileOf(reversedExport)))
+  const starts = (await readFile(exportFileOf(reversedExport)))
     .toString()
     .trimEnd()
     .split('\r\n')
     .slice(1);
   expect(starts.map(Number)).toEqual(
-    Array.from({ length: manyRecords }, (_, i) => manyRecords - i),
+    Array.from({ length: largeRecordCount }, (_, i) => largeRecordCount - i),
   );
 });
 
 test('target_full_path creates a file object and its folders, which remain when the export expires', async () => {
-  const datasetId = await datasetOf(records);
+  const datasetId = await importNewDataset(exportedRecords);
   const row = await exportDataset(datasetId, 'csv', { targetFullPath: `~/out/2026/all` });
   expect(row).toMatchObject({ status: 'completed', errorMessage: null });
   const object = await lake.catalog.objects.byPath(lake.vault.id, '/out/2026/all.csv');
@@ -218,35 +225,35 @@ test('target_full_path creates a file object and its folders, which remain when 
   });
   const second = await lake.catalog.objects.get(secondExport.targetObjectId as number);
   expect(second?.path).toBe('/out/2026/all-1.csv');
-  const bytes = await readFile(fileOf(row));
+  const bytes = await readFile(exportFileOf(row));
   currentTime += 25 * 3_600_000;
   await scheduler.close();
-  await openLake();
+  await startScheduler();
   expect(await readdir(lake.data.exports)).toEqual([]);
   expect((await lake.catalog.exports.get(row.id))?.filename).toBeNull();
   expect(await readFile(lake.data.object(object?.id as number, 1))).toEqual(bytes);
 });
 
 test('fails with a reason if the user may not write to the target, and leaves no file (A5)', async () => {
-  const datasetId = await datasetOf(records);
+  const datasetId = await importNewDataset(exportedRecords);
   const row = await exportDataset(datasetId, 'csv', {
     targetFullPath: `nobody:${randomUUID()}:/x`,
   });
   expect(row).toMatchObject({ status: 'failed', filename: null });
   expect(row.errorMessage).toContain('You cannot write to');
   expect(await readdir(lake.data.exports)).toEqual([]);
-  expect(await lake.damage()).toEqual([]);
+  expect(await lake.folderDamage()).toEqual([]);
 });
 
 test('a canceled export leaves nothing (D12)', async () => {
   const datasetId = await lake.dataset();
-  const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(100_000)));
+  const task = await lake.import(datasetId, await lake.file('a.vcf', vcfTextOf(100_000)));
   scheduler.wake();
   await scheduler.wait(task.id);
-  const exporting = await lake.export(datasetId, 'json');
+  const exporting = await lake.queueExport(datasetId, 'json');
   scheduler.wake();
-  await until(async () => (await lake.task(exporting.id))?.status === 'running');
+  await pollUntil(async () => (await lake.readTaskRow(exporting.id))?.status === 'running');
   expect(await scheduler.cancel(exporting.id)).toMatchObject({ status: 'canceled' });
   expect(await readdir(lake.data.exports)).toEqual([]);
-  expect(await lake.damage()).toEqual([]);
+  expect(await lake.folderDamage()).toEqual([]);
 });

@@ -5,7 +5,7 @@ import type { RowBatch, RowRef } from '../../../engine/query/plan/executor.js';
 import { reservedColumns } from '../../../engine/store/arrow.js';
 import { segmentFiles, type Snapshot } from '../../../engine/store/store.js';
 import {
-  chunkRows,
+  cutRowsIntoChunks,
   countRows,
   type ChunkRows,
   type ChunkSegment,
@@ -13,56 +13,58 @@ import {
 import { gatherOrdered } from '../../../scheduler/jobs/migration/gather-ordered.js';
 import {
   partitionRows,
-  type PartitionOrder,
+  type PartitionJobInput,
 } from '../../../scheduler/jobs/migration/partition-rows.js';
-import { columnsIn, readRows } from '../../../scheduler/jobs/migration/read-rows.js';
-import type { Pool } from '../../../scheduler/worker/pool.js';
-import { random, shuffled } from '../../random.js';
+import { columnsOfChunk, readRows } from '../../../scheduler/jobs/migration/read-rows.js';
+import type { ThreadPool } from '../../../scheduler/worker/pool.js';
+import { seededRandom, shuffled } from '../../random.js';
 import { seed } from '../../seed.js';
 import { Lake } from '../lake.js';
 
-const imports = 8;
-const recordsOfImport = 24;
+const importCount = 8;
+const recordsPerImport = 24;
 const fanOut = 4;
 
 let lake: Lake;
 let snapshot: Snapshot;
-let scratches = 0;
+let scratchCount = 0;
 
 beforeAll(async () => {
   lake = await Lake.make();
   const datasetId = await lake.dataset();
-  const scheduler = await lake.schedule({ report: () => undefined, quietMs: Infinity });
-  for (let i = 0; i < imports; i++) {
-    // Some segments have fields that others lack, and narrower numbers.
-    const records = Array.from({ length: recordsOfImport }, (_, k) => ({
-      n: i * recordsOfImport + k,
+  const scheduler = await lake.startScheduler({ report: () => undefined, quietMs: Infinity });
+  for (let i = 0; i < importCount; i++) {
+    // Some segments have fields that others lack, and numbers of narrower types.
+    const records = Array.from({ length: recordsPerImport }, (_, k) => ({
+      n: i * recordsPerImport + k,
       ...(i % 2 === 0 && { word: `w${k}`, list: [`a${k}`, 'b'], deep: { x: k, ...(k % 3 === 0 && { y: 'z' }) } }),
       ...(i === 7 && { late: k / 2 }),
     })); // prettier-ignore
-    const task = await lake.inline(datasetId, records.map((one) => JSON.stringify(one)).join('\n'));
+    const task = await lake.queueInlineImport(
+      datasetId,
+      records.map((one) => JSON.stringify(one)).join('\n'),
+    );
     scheduler.wake();
     await scheduler.wait(task.id);
   }
   await scheduler.close();
   snapshot = await lake.store.snapshot(datasetId);
-  expect(snapshot.segments.length).toBe(imports);
+  expect(snapshot.segments.length).toBe(importCount);
 });
 afterAll(() => lake.remove());
 
-const randomNumber = random(seed);
+const randomNumber = seededRandom(seed);
 
-/** Rows of the first segments, in a random order. */
+/** Returns rows of the first `segments` segments, in a random order. */
 function randomRows(segments: number): readonly RowRef[] {
-  const refs = Array.from({ length: segments * recordsOfImport }, (_, i): RowRef => [
-    Math.floor(i / recordsOfImport),
-    i % recordsOfImport,
+  const refs = Array.from({ length: segments * recordsPerImport }, (_, i): RowRef => [
+    Math.floor(i / recordsPerImport),
+    i % recordsPerImport,
   ]);
   return shuffled(randomNumber, refs);
 }
 
-/** Chunks of `most` rows. */
-function chunksOf(refs: readonly RowRef[], most: number): readonly ChunkRows[] {
+function chunksOfRows(refs: readonly RowRef[], most: number): readonly ChunkRows[] {
   const files = segmentFiles(snapshot);
   return Array.from({ length: Math.ceil(refs.length / most) }, (_, i) => {
     const ownRefs = refs.slice(i * most, (i + 1) * most);
@@ -84,8 +86,8 @@ async function* streamChunks(chunks: readonly ChunkRows[]): AsyncGenerator<Chunk
   yield* chunks;
 }
 
-/** The work of gathering: the rows read from the files of its jobs, and how often each file was read. */
-interface Work {
+/** The work that gathering has caused: the number of rows read from the files of its jobs, and how often each file was read. */
+interface GatherWork {
   rows: number;
   readonly files: Map<string, number>;
 }
@@ -95,13 +97,13 @@ async function gatherChunks(
   more: { directChunks?: number } = { directChunks: 1 },
 ): Promise<{
   readonly chunks: readonly ChunkRows[];
-  readonly work: Work;
+  readonly work: GatherWork;
   readonly scratch: string;
 }> {
-  const scratch = lake.data.path('scratch', `gather-${scratches++}`);
+  const scratch = lake.data.path('scratch', `gather-${scratchCount++}`);
   await mkdir(scratch);
-  const work: Work = { rows: 0, files: new Map() };
-  const run = (_: string, job: (attempt: number) => PartitionOrder): Promise<unknown> => {
+  const work: GatherWork = { rows: 0, files: new Map() };
+  const run = (_: string, job: (attempt: number) => PartitionJobInput): Promise<unknown> => {
     const order = structuredClone(job(1));
     for (const { file, segment } of order.rows.segments) {
       work.rows += segment.rows;
@@ -109,16 +111,15 @@ async function gatherChunks(
     }
     return partitionRows(order);
   };
-  const context = { pool: { threads: 2, run } as unknown as Pool, scratch, signal: new AbortController().signal }; // prettier-ignore
+  const context = { pool: { threads: 2, run } as unknown as ThreadPool, scratch, signal: new AbortController().signal }; // prettier-ignore
   const found: ChunkRows[] = [];
   const options = { snapshot, columns: snapshot.columns, context, fanOut, ...more };
   for await (const chunk of gatherOrdered(streamChunks(chunks), options)) found.push(chunk);
   return { chunks: found, work, scratch };
 }
 
-/** The records of a chunk. */
-async function recordsOf(chunk: ChunkRows): Promise<readonly string[]> {
-  const columns = columnsIn(chunk, [...reservedColumns, ...snapshot.columns]);
+async function recordsOfChunk(chunk: ChunkRows): Promise<readonly string[]> {
+  const columns = columnsOfChunk(chunk, [...reservedColumns, ...snapshot.columns]);
   const data = await readRows(chunk, columns);
   const vectors = data.map((one) => new Vector([one]));
   return Array.from({ length: countRows(chunk) }, (_, row) =>
@@ -129,45 +130,45 @@ async function recordsOf(chunk: ChunkRows): Promise<readonly string[]> {
   ); // prettier-ignore
 }
 
-const allRecords = async (chunks: readonly ChunkRows[]): Promise<readonly string[]> =>
-  (await Promise.all(chunks.map(recordsOf))).flat();
+const recordsOfChunks = async (chunks: readonly ChunkRows[]): Promise<readonly string[]> =>
+  (await Promise.all(chunks.map(recordsOfChunk))).flat();
 
 describe(`chunks in a random order (STRANDLAKE_SEED=${seed})`, () => {
   test.each([
     [2, 24],
     [3, 7],
-    [imports, 24],
-    [imports, 5],
+    [importCount, 24],
+    [importCount, 5],
   ])('of %s segments, in chunks of %s, have the same records', async (segments, most) => {
-    const before = chunksOf(randomRows(segments), most);
+    const before = chunksOfRows(randomRows(segments), most);
     const { chunks } = await gatherChunks(before);
     expect(chunks.map(countRows)).toEqual(before.map(countRows));
-    expect(await allRecords(chunks)).toEqual(await allRecords(before));
+    expect(await recordsOfChunks(chunks)).toEqual(await recordsOfChunks(before));
   });
 
   test('are made of files that have no other rows, and every file is read once: as often as the logarithm of the chunks says', async () => {
-    for (const [segments, most] of [[3, 10], [imports, 10], [imports, 4]] as const) {
-      const before = chunksOf(randomRows(segments), most);
-      const rows = segments * recordsOfImport;
+    for (const [segments, most] of [[3, 10], [importCount, 10], [importCount, 4]] as const) {
+      const before = chunksOfRows(randomRows(segments), most);
+      const rows = segments * recordsPerImport;
       const { chunks, work } = await gatherChunks(before);
       const rounds = Math.ceil(Math.log(before.length) / Math.log(fanOut));
       expect([most, work.rows]).toEqual([most, rows * rounds]);
       expect([...work.files.values()].every((times) => times === 1)).toBe(true);
       const heldRows = chunks.flatMap((chunk) => chunk.segments.map(({ segment }) => segment.rows));
       expect(heldRows.reduce((sum, count) => sum + count, 0)).toBe(rows);
-      // Each chunk would otherwise be read from as many segments as it has rows in.
-      expect(before.reduce((sum, chunk) => sum + chunk.segments.length * recordsOfImport, 0)).toBeGreaterThan(rows * rounds);
+      // Without gathering, each chunk would be read from every segment that contains one of its rows.
+      expect(before.reduce((sum, chunk) => sum + chunk.segments.length * recordsPerImport, 0)).toBeGreaterThan(rows * rounds);
     }
   }); // prettier-ignore
 
   test('leave no files but those of the chunks and the order', async () => {
-    const { chunks, scratch } = await gatherChunks(chunksOf(randomRows(imports), 10));
+    const { chunks, scratch } = await gatherChunks(chunksOfRows(randomRows(importCount), 10));
     const usedFiles = new Set(chunks.flatMap((chunk) => chunk.segments.map(({ file }) => file)));
     expect((await readdir(scratch)).length).toBe(usedFiles.size + 1);
   });
 
   test('stay as they are if they are few, or have the order of their segments', async () => {
-    const fewChunks = chunksOf(randomRows(2), 40);
+    const fewChunks = chunksOfRows(randomRows(2), 40);
     const plainChunks = [{ segments: fewChunks[0]!.segments }];
     const { chunks, work } = await gatherChunks([...plainChunks, ...fewChunks], {
       directChunks: 2,
@@ -179,7 +180,7 @@ describe(`chunks in a random order (STRANDLAKE_SEED=${seed})`, () => {
 
 test('rows of a segment that come in many batches are copied once', async () => {
   async function* batches(): AsyncGenerator<RowBatch> {
-    for (let row = 0; row < recordsOfImport; row++) yield { segment: 1, rows: Int32Array.of(row) };
+    for (let row = 0; row < recordsPerImport; row++) yield { segment: 1, rows: Int32Array.of(row) };
     yield { segment: 2, rows: 'all' };
   }
   const { set } = Int32Array.prototype;
@@ -192,10 +193,10 @@ test('rows of a segment that come in many batches are copied once', async () => 
   });
   try {
     const found: ChunkRows[] = [];
-    for await (const chunk of chunkRows(batches(), snapshot, 3)) found.push(chunk);
+    for await (const chunk of cutRowsIntoChunks(batches(), snapshot, 3)) found.push(chunk);
     const rows = found.flatMap(({ segments }) => segments.map((one) => one.rows));
-    expect(rows).toEqual([Int32Array.from({ length: recordsOfImport }, (_, row) => row), 'all']);
-    expect(copiedArrays).toBe(recordsOfImport);
+    expect(rows).toEqual([Int32Array.from({ length: recordsPerImport }, (_, row) => row), 'all']);
+    expect(copiedArrays).toBe(recordsPerImport);
   } finally {
     Object.assign(Int32Array.prototype, { set });
   }

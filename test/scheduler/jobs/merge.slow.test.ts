@@ -9,70 +9,70 @@ import { openStore } from '../../../engine/store/open.js';
 import type { startHost } from '../../../scheduler/worker/host.js';
 import { type Scheduler, type SchedulerOptions } from '../../../scheduler/queue/scheduler.js';
 import { readWithDuckdb } from '../../engine/store/duckdb.js';
-import { hostInProcess } from '../../faults/in-process.js';
-import { random } from '../../random.js';
+import { startHostInProcess } from '../../faults/in-process.js';
+import { seededRandom } from '../../random.js';
 import { Lake } from '../lake.js';
-import { until } from '../../until.js';
-import { KillableServer, killedRepeatedly, recoverServer } from '../processes/killable.js';
+import { pollUntil } from '../../until.js';
+import { KillableServer, killServerRepeatedly, recoverServer } from '../processes/killable.js';
 
 /*
- * Kills a merge, or makes the disk fail, at every step. Afterwards the records and their order are unchanged, no commit is lost and no
- * file is left over. Each case begins with fifteen commits and a queued import, whose commit makes a merge due.
+ * Kills a merge, or makes the disk fail, at every step. Afterwards, the records and their order are unchanged, no commit is lost and no
+ * other files remain. Each case begins with fifteen commits and a queued import, whose commit makes a merge due.
  */
-const commits = 15;
+const commitCount = 15;
 const allRecords = Array.from({ length: 32 }, (_, i) => BigInt(i));
-let template: string;
+let templateFolder: string;
 let datasetId: number;
-const copies: string[] = [];
+const copiedFolders: string[] = [];
 let lake: Lake;
 let scheduler: Scheduler | undefined;
 
 async function startScheduler(options: Partial<SchedulerOptions> = {}): Promise<Scheduler> {
-  scheduler = await lake.schedule({
+  scheduler = await lake.startScheduler({
     config: { threads: 1, workerMemoryMb: 512 },
-    report: (message) => reports.push(message),
-    startHost: hostInProcess,
+    report: (message) => reportedMessages.push(message),
+    startHost: startHostInProcess,
     ...options,
   });
   return scheduler;
 }
-let reports: string[] = [];
+let reportedMessages: string[] = [];
 
 beforeAll(async () => {
   lake = await Lake.make();
-  template = lake.data.root;
+  templateFolder = lake.data.root;
   datasetId = await lake.dataset();
   const runningScheduler = await startScheduler();
-  for (let i = 0; i < commits; i++) {
-    const task = await lake.inline(datasetId, `{"n":${2 * i}}\n{"n":${2 * i + 1}}\n`);
+  for (let i = 0; i < commitCount; i++) {
+    const task = await lake.queueInlineImport(datasetId, `{"n":${2 * i}}\n{"n":${2 * i + 1}}\n`);
     runningScheduler.wake();
     expect((await runningScheduler.wait(task.id)).status).toBe('completed');
   }
   await runningScheduler.close();
-  await lake.inline(datasetId, '{"n":30}\n{"n":31}\n');
+  await lake.queueInlineImport(datasetId, '{"n":30}\n{"n":31}\n');
   await lake.close();
 });
 afterEach(async () => {
   await scheduler?.close();
   scheduler = undefined;
-  reports = [];
+  reportedMessages = [];
   await lake.close();
 });
 afterAll(async () => {
-  for (const root of [template, ...copies]) await rm(root, { recursive: true });
+  for (const root of [templateFolder, ...copiedFolders]) await rm(root, { recursive: true });
 });
 
-/** Copies the initial data folder. A test closes its copy while another process uses it. */
-async function copy(): Promise<string> {
+/** Copies the initial data folder. A test closes its copy while another process uses the folder. */
+async function copyTemplate(): Promise<string> {
   const root = await mkdtemp(join(tmpdir(), 'strandlake-compaction-'));
-  copies.push(root);
-  await cp(template, root, { recursive: true });
+  copiedFolders.push(root);
+  await cp(templateFolder, root, { recursive: true });
   return root;
 }
 
-/** Checks that all records are in one segment and that nothing is damaged or left over. */
+/** Expects that all records are in one segment, that nothing is damaged, and that no other files remain. */
 async function expectMerged(): Promise<void> {
-  expect(await lake.damage()).toEqual([]);
+  expect(await lake.folderDamage()).toEqual([]);
   const { files, segments } = await lake.store.snapshot(datasetId);
   const { columns } = await readWithDuckdb(files, 'n');
   expect(columns[0]).toEqual(allRecords);
@@ -80,7 +80,7 @@ async function expectMerged(): Promise<void> {
 }
 
 describe('a merge that is killed at', () => {
-  // `:2`, because the commit of the import passes the same crash points first.
+  // The suffix `:2` means the second time that a crash point is reached: the commit of the import reaches it first.
   const inServer = [
     'compact.merged',
     'segment.renamed:2',
@@ -89,9 +89,9 @@ describe('a merge that is killed at', () => {
     'compact.after-catalog',
   ];
   test.each(inServer)('%s is repeated after the next start (C1)', async (point) => {
-    const root = await copy();
+    const root = await copyTemplate();
     const crashing = new KillableServer(root, point);
-    await crashing.exit();
+    await crashing.waitForExit();
     expect([point, crashing.isIdle]).toEqual([point, false]);
     await recoverServer(root);
     lake = await Lake.open(root);
@@ -101,9 +101,9 @@ describe('a merge that is killed at', () => {
   test.each(['segment.partial:3', 'segment.flushed:2'])(
     '%s in the worker is repeated by the next worker',
     async (point) => {
-      const root = await copy();
+      const root = await copyTemplate();
       const server = new KillableServer(root, point, 'worker');
-      await server.exit();
+      await server.waitForExit();
       expect(server.isIdle).toBe(true);
       lake = await Lake.open(root);
       await expectMerged();
@@ -112,9 +112,9 @@ describe('a merge that is killed at', () => {
 
   const seed = Number(process.env['STRANDLAKE_SEED'] ?? 3);
   test(`random moments is repeated after the next start (seed ${seed})`, async () => {
-    const next = random(seed);
-    const root = await copy();
-    await killedRepeatedly(root, 2, 600, next);
+    const next = seededRandom(seed);
+    const root = await copyTemplate();
+    await killServerRepeatedly(root, 2, 600, next);
     await recoverServer(root);
     lake = await Lake.open(root);
     await expectMerged();
@@ -122,15 +122,15 @@ describe('a merge that is killed at', () => {
 });
 
 test('merges fewer segments after some time without a commit', async () => {
-  lake = await Lake.open(await copy());
+  lake = await Lake.open(await copyTemplate());
   const { rows } = await lake.catalog.tasks.list({ viewer: null }, { limit: 1, offset: 0 });
   await lake.catalog.tasks.cancel(rows[0]!.id);
   const runningScheduler = await startScheduler({ quietMs: Infinity });
   await runningScheduler.compacted();
-  expect((await lake.store.snapshot(datasetId)).segments).toHaveLength(commits);
+  expect((await lake.store.snapshot(datasetId)).segments).toHaveLength(commitCount);
   await runningScheduler.close();
   const quietScheduler = await startScheduler({ quietMs: 20 });
-  await until(async () => (await lake.store.snapshot(datasetId)).segments.length === 1);
+  await pollUntil(async () => (await lake.store.snapshot(datasetId)).segments.length === 1);
   await quietScheduler.compacted();
   await quietScheduler.close();
   const { files } = await lake.store.snapshot(datasetId);
@@ -139,33 +139,33 @@ test('merges fewer segments after some time without a commit', async () => {
 });
 
 test('rewrites segments of earlier formats, whose log entries do not tell the format, when the dataset is quiet', async () => {
-  const root = await copy();
+  const root = await copyTemplate();
   lake = await Lake.open(root);
   const { rows } = await lake.catalog.tasks.list({ viewer: null }, { limit: 1, offset: 0 });
   await lake.catalog.tasks.cancel(rows[0]!.id);
   const quietScheduler = await startScheduler({ quietMs: 20 });
-  await until(async () => (await lake.store.snapshot(datasetId)).segments.length === 1);
+  await pollUntil(async () => (await lake.store.snapshot(datasetId)).segments.length === 1);
   await quietScheduler.compacted();
   await quietScheduler.close();
   await lake.close();
   const log = join(root, 'datasets', String(datasetId), '_delta_log');
-  for (const name of await readdir(log)) await forgetFormat(join(log, name));
+  for (const name of await readdir(log)) await removeFormatFromLog(join(log, name));
 
   lake = await Lake.open(root);
   const before = await lake.store.snapshot(datasetId);
   expect(before.segments.map(({ format }) => format)).toEqual([1]);
   const laterScheduler = await startScheduler({ quietMs: 20 });
-  await until(async () => (await lake.store.snapshot(datasetId)).version > before.version);
+  await pollUntil(async () => (await lake.store.snapshot(datasetId)).version > before.version);
   await laterScheduler.compacted();
   await laterScheduler.close();
   const { files, segments } = await lake.store.snapshot(datasetId);
   expect(segments.map(({ format }) => format)).toEqual([segmentFormat]);
   expect((await readWithDuckdb(files, 'n')).columns[0]).toEqual(allRecords.slice(0, 30));
-  expect(await lake.damage()).toEqual([]);
+  expect(await lake.folderDamage()).toEqual([]);
 });
 
-/** Makes a log entry what a server wrote that knew no formats. */
-async function forgetFormat(path: string): Promise<void> {
+/** Changes a log entry as if a server that did not record the segment format had written it. */
+async function removeFormatFromLog(path: string): Promise<void> {
   const lines = (await readFile(path, 'utf8')).split('\n').slice(0, -1);
   const body = lines.slice(0, -1).map((line) => `${line.replace(`,"strandlake.format":"${segmentFormat}"`, '')}\n`).join(''); // prettier-ignore
   const last = JSON.parse(lines.at(-1)!) as { commitInfo: { strandlake: { checksum: string } } };
@@ -174,11 +174,11 @@ async function forgetFormat(path: string): Promise<void> {
 }
 
 describe('a merge on a failing disk', () => {
-  /** Starts a host that arms the fault when the merge begins. */
+  /** Starts a worker that injects the fault when the merge begins. */
   const failing =
     (fault: FileFault): typeof startHost =>
     (...args) => {
-      const host = hostInProcess(...args);
+      const host = startHostInProcess(...args);
       let isArmed = false;
       const send: typeof host.send = (message) => {
         if (message.type === 'run' && message.kind === 'merge' && !isArmed) {
@@ -198,7 +198,7 @@ describe('a merge on a failing disk', () => {
     `$code at any step changes no record, and the merge is repeated (R5)`,
     async (fault) => {
       for (let nth = 1; ; nth += 1) {
-        const root = await copy();
+        const root = await copyTemplate();
         lake = await Lake.open(root);
         const runningScheduler = await startScheduler({
           startHost: failing({ ...fault, nth }),

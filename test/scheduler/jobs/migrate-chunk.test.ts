@@ -4,21 +4,21 @@ import type { Column } from '../../../engine/core/types.js';
 import { reservedCells } from '../../../engine/query/results/reserved-cells.js';
 import { readColumns } from '../../../engine/store/read-columns.js';
 import { segmentFiles, type Snapshot } from '../../../engine/store/store.js';
-import { givenId } from '../../../engine/ingest/physical-names.js';
+import { givenIdColumn } from '../../../engine/ingest/physical-names.js';
 import type { ChunkRows } from '../../../scheduler/jobs/migration/chunk-rows.js';
 import { migrateChunk } from '../../../scheduler/jobs/migration/migrate-chunk.js';
 import { Lake } from '../lake.js';
 
 let lake: Lake;
-/** Four records. */
+/** The snapshot of a dataset with four records. */
 let snapshot: Snapshot;
 
 beforeAll(async () => {
   lake = await Lake.make();
   const datasetId = await lake.dataset();
-  const scheduler = await lake.schedule({ report: () => undefined });
+  const scheduler = await lake.startScheduler({ report: () => undefined });
   const records = [10, 11, 12, 13].map((n) => `{"n":${n}}`).join('\n');
-  const task = await lake.inline(datasetId, records);
+  const task = await lake.queueInlineImport(datasetId, records);
   scheduler.wake();
   await scheduler.wait(task.id);
   await scheduler.close();
@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => lake.remove());
 
-const noRows = new Int32Array(0);
+const noRowNumbers = new Int32Array(0);
 
 test.each<[string, Pick<ChunkRows, 'order'> & { readonly rows: Int32Array | 'all' }, readonly number[]]>([
   ['of whole segments', { rows: 'all' }, [0, 1, 2, 3]],
@@ -42,7 +42,7 @@ test.each<[string, Pick<ChunkRows, 'order'> & { readonly rows: Int32Array | 'all
     rows: { segments: [{ number: 0, file: path, segment: segment!, rows }], ...(order && { order }) },
     columns: [
       { from: n!, to: { ...n!, physical: 'N~2' }, isCast: false },
-      { from: id, to: givenId, isCast: false },
+      { from: id, to: givenIdColumn, isCast: false },
     ],
     expressions: null,
     index: 0,
@@ -55,16 +55,16 @@ test.each<[string, Pick<ChunkRows, 'order'> & { readonly rows: Int32Array | 'all
     isDryRun: false,
   });
   expect(chunk).toMatchObject({ read: wanted.length, stored: wanted.length, rejected: 0 });
-  const columns = [id, { ...n!, physical: 'N~2' }, { ...givenId }];
-  const read = await readColumns([{ file, segment: chunk.segment!, leftOut: noRows }], columns);
-  const [ids, numbers, given] = read.map(textsOf);
+  const columns = [id, { ...n!, physical: 'N~2' }, { ...givenIdColumn }];
+  const read = await readColumns([{ file, segment: chunk.segment!, leftOut: noRowNumbers }], columns);
+  const [ids, numbers, given] = read.map(valueTextsOf);
   const before = reservedCells(snapshot, wanted.map((row) => [0, row])).map(([one]) => one);
   expect(given).toEqual(before);
   expect(numbers).toEqual(wanted.map((row) => String(10 + row)));
   expect(ids!.every((one, i) => one.endsWith(String(i)) && !before.includes(one))).toBe(true);
 }); // prettier-ignore
 
-function textsOf(data: Awaited<ReturnType<typeof readColumns>>[number]): readonly string[] {
+function valueTextsOf(data: Awaited<ReturnType<typeof readColumns>>[number]): readonly string[] {
   const { values, length } = data;
   if (values instanceof BigInt64Array) return Array.from(values, String);
   const offsets = data.valueOffsets as Int32Array;

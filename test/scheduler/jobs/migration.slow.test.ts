@@ -6,43 +6,43 @@ import type { NewDatasetMigration } from '../../../engine/catalog/dataset-migrat
 import { openStore } from '../../../engine/store/open.js';
 import { verifyFolder } from '../../../scheduler/queue/verify-folder.js';
 import type { Scheduler } from '../../../scheduler/queue/scheduler.js';
-import { Lake, vcfOf } from '../lake.js';
+import { Lake, vcfTextOf } from '../lake.js';
 import { KillableServer, recoverServer } from '../processes/killable.js';
-import { random } from '../../random.js';
+import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
 
-/* Migrations of many segments, some of whose rows are deleted, compared with exports; and migrations killed at every step. */
+/* Compares migrations of many segments, some of whose rows are deleted, with exports; and kills migrations at every step. */
 
-const rows = 45_000;
-const files = 4;
+const rowsPerFile = 45_000;
+const fileCount = 4;
 
 let lake: Lake;
 let root: string;
-let source: number;
+let sourceDatasetId: number;
 
 beforeAll(async () => {
   lake = await Lake.make();
   root = lake.data.root;
-  source = await lake.dataset('source');
+  sourceDatasetId = await lake.dataset('source');
   await withScheduler(async (scheduler) => {
-    for (let i = 0; i < files; i++)
+    for (let i = 0; i < fileCount; i++)
       await migratedRecords(
         scheduler,
-        lake.import(source, await lake.file(`${i}.vcf`, vcfOf(rows))),
+        lake.import(sourceDatasetId, await lake.file(`${i}.vcf`, vcfTextOf(rowsPerFile))),
       );
-    // A share of each segment, in runs and alone, and one segment as a whole.
+    // Matches some records of each segment, consecutive and single ones, and one whole segment.
     const fewRecords = { filters: [{ or: [['info.DP', 3], ['genomic_coordinates.start__range', [50_000, 90_000]]] }] }; // prettier-ignore
-    await migratedRecords(scheduler, lake.migrate(source, source, { commitMode: 'delete', sourceParams: fewRecords })); // prettier-ignore
+    await migratedRecords(scheduler, lake.queueMigration(sourceDatasetId, sourceDatasetId, { commitMode: 'delete', sourceParams: fewRecords })); // prettier-ignore
   });
-  const { segments, rows: left } = await openStore(lake.data).snapshot(source);
-  expect(segments.length).toBeGreaterThanOrEqual(files);
+  const { segments, rows: left } = await openStore(lake.data).snapshot(sourceDatasetId);
+  expect(segments.length).toBeGreaterThanOrEqual(fileCount);
   expect(segments.every(({ deletion }) => deletion !== undefined)).toBe(true);
-  expect(left).toBeLessThan(files * rows);
+  expect(left).toBeLessThan(fileCount * rowsPerFile);
 });
 afterAll(() => lake.remove());
 
 async function withScheduler<T>(work: (scheduler: Scheduler) => Promise<T>): Promise<T> {
-  const scheduler = await lake.schedule({ report: () => undefined });
+  const scheduler = await lake.startScheduler({ report: () => undefined });
   try {
     return await work(scheduler);
   } finally {
@@ -52,7 +52,7 @@ async function withScheduler<T>(work: (scheduler: Scheduler) => Promise<T>): Pro
 
 async function migratedRecords(
   scheduler: Scheduler,
-  queued: ReturnType<Lake['migrate']>,
+  queued: ReturnType<Lake['queueMigration']>,
 ): Promise<number> {
   const task = await queued;
   scheduler.wake();
@@ -62,15 +62,15 @@ async function migratedRecords(
   return task.resourceId;
 }
 
-/** The lines of an export, without ids. */
-async function lines(
+/** Returns the lines of an export, without ids. */
+async function exportLines(
   scheduler: Scheduler,
   datasetId: number,
   params: object = {},
 ): Promise<readonly string[]> {
   const id = await migratedRecords(
     scheduler,
-    lake.export(datasetId, 'json', { params: { ...params } }),
+    lake.queueExport(datasetId, 'json', { params: { ...params } }),
   );
   const file = lake.data.export(id, 'json.gz');
   const text = gunzipSync(await readFile(file)).toString();
@@ -80,7 +80,7 @@ async function lines(
     .map((line) => line.replace(/^\{"_id":"[^"]*","_commit":"[^"]*",/, '{'));
 }
 
-async function damage(): Promise<readonly object[]> {
+async function folderInconsistencies(): Promise<readonly object[]> {
   const { catalog, data } = lake;
   const store = openStore(data);
   const found = await verifyFolder({ catalog, data, store, unreferencedBefore: Infinity, now: 0 });
@@ -97,40 +97,40 @@ describe('a migration of many segments with deleted rows', () => {
   ])('%s has the records of an export', async (_, more) => {
     const target = await lake.dataset(`target ${JSON.stringify(more)}`.slice(0, 90).replaceAll(/[^a-z ]/g, '_'));
     await withScheduler(async (scheduler) => {
-      const id = await migratedRecords(scheduler, lake.migrate(source, target, more));
-      const [own, wanted] = [await lines(scheduler, target), await lines(scheduler, source, more.sourceParams)];
+      const id = await migratedRecords(scheduler, lake.queueMigration(sourceDatasetId, target, more));
+      const [own, wanted] = [await exportLines(scheduler, target), await exportLines(scheduler, sourceDatasetId, more.sourceParams)];
       expect(own.length).toBe(wanted.length);
       expect(own.findIndex((line, i) => line !== wanted[i])).toBe(-1);
       expect((await lake.catalog.datasetMigrations.get(id))?.documentsCount).toBe(wanted.length);
     });
     const { segments } = await openStore(lake.data).snapshot(target);
     expect(segments.every(({ deletion }) => deletion === undefined)).toBe(true);
-    expect(await damage()).toEqual([]);
+    expect(await folderInconsistencies()).toEqual([]);
   }); // prettier-ignore
 
   test(`of large records in an order, in many chunks, has them in that order (STRANDLAKE_SEED=${seed})`, async () => {
     const [large, target] = [await lake.dataset('large'), await lake.dataset('large_ordered')];
-    const next = random(seed);
+    const next = seededRandom(seed);
     const numbers = Array.from({ length: 10_000 }, (_, n) => n).sort(() => next() - 0.5);
     await withScheduler(async (scheduler) => {
       for (let i = 0; i < 8; i++) {
         const ownNumbers = numbers.slice(i * 1_250, (i + 1) * 1_250);
-        // Random texts, which are as large when they are compressed: a chunk has some 1,800.
+        // Random texts, which compression does not make smaller, so that a chunk has only about 1,800 records.
         const records = ownNumbers.map((n) => `{"n":${n},"text":"${n} ${randomBytes(9_000).toString('base64')}"}`); // prettier-ignore
         await migratedRecords(scheduler, lake.import(large, await lake.file(`large-${i}.jsonl`, records.join('\n')))); // prettier-ignore
       }
       const targetFields = [{ name: 'n', data_type: 'string' }];
-      await migratedRecords(scheduler, lake.migrate(large, target, { sourceParams: { ordering: ['-n'] }, targetFields })); // prettier-ignore
-      const found = await lines(scheduler, target);
+      await migratedRecords(scheduler, lake.queueMigration(large, target, { sourceParams: { ordering: ['-n'] }, targetFields })); // prettier-ignore
+      const found = await exportLines(scheduler, target);
       expect(found.map((line) => line.slice(0, 24).replace(/ .*/, ''))).toEqual(
         numbers.map((_, i) => `{"n":"${numbers.length - 1 - i}","text":"${numbers.length - 1 - i}`),
       );
-      const [own, wanted] = [found.toSorted(), await lines(scheduler, large)];
+      const [own, wanted] = [found.toSorted(), await exportLines(scheduler, large)];
       expect(own).toEqual(wanted.map((line) => line.replace(/"n":(\d+)/, '"n":"$1"')).toSorted());
     });
     const { segments } = await openStore(lake.data).snapshot(target);
     expect(segments.length).toBeGreaterThan(4);
-    expect(await damage()).toEqual([]);
+    expect(await folderInconsistencies()).toEqual([]);
   });
 
   test('rejects records in the middle of its chunks and keeps the others', async () => {
@@ -138,18 +138,20 @@ describe('a migration of many segments with deleted rows', () => {
     await withScheduler(async (scheduler) => {
       const id = await migratedRecords(
         scheduler,
-        lake.migrate(source, target, {
+        lake.queueMigration(sourceDatasetId, target, {
           targetFields: [{ name: 'info.DP', data_type: 'boolean' }],
-          validationParams: { on_error: 'reject', max_rejected: files * rows },
+          validationParams: { on_error: 'reject', max_rejected: fileCount * rowsPerFile },
           sourceParams: { fields: ['info.DP', 'info.GENE'] },
         }),
       );
       const receipt = (await lake.catalog.datasetMigrations.get(id))?.metadata['receipt'];
-      const all = await lines(scheduler, source, { fields: ['info.DP', 'info.GENE'] });
+      const all = await exportLines(scheduler, sourceDatasetId, {
+        fields: ['info.DP', 'info.GENE'],
+      });
       const keptLines = all.filter((line) => /"DP":[01]\b/.test(line));
       expect(keptLines.length).toBeGreaterThan(1_000);
       const as = keptLines.map((line) => line.replace('"DP":1', '"DP":true').replace('"DP":0', '"DP":false')); // prettier-ignore
-      const ownLines = await lines(scheduler, target);
+      const ownLines = await exportLines(scheduler, target);
       expect([ownLines.length, ownLines.findIndex((line, i) => line !== as[i])]).toEqual([
         as.length,
         -1,
@@ -177,46 +179,48 @@ describe('C2: killed at', () => {
     ['task.before-done', 'server'],
   ] as const)('%s, a migration is carried out once', async (point, victim) => {
     const target = await lake.dataset(`killed at ${point}`);
-    const task = await lake.migrate(source, target, { sourceParams: { limit: 30_000 } });
+    const task = await lake.queueMigration(sourceDatasetId, target, {
+      sourceParams: { limit: 30_000 },
+    });
     await lake.close();
     try {
       const crashing = new KillableServer(root, point, victim);
-      await crashing.exit();
+      await crashing.waitForExit();
       expect([point, crashing.isIdle]).toEqual([point, victim === 'worker']);
       await recoverServer(root);
     } finally {
       lake = await Lake.open(root);
     }
-    expect(await lake.task(task.id)).toMatchObject({ status: 'completed' });
+    expect(await lake.readTaskRow(task.id)).toMatchObject({ status: 'completed' });
     expect((await lake.catalog.datasets.get(target))?.documentsCount).toBe(30_000);
     const commits = await lake.catalog.commits.ofMigration(task.resourceId);
     expect(commits.map(({ recordsModified }) => recordsModified)).toEqual([30_000]);
     expect((await openStore(lake.data).snapshot(target)).rows).toBe(30_000);
-    expect(await damage()).toEqual([]);
+    expect(await folderInconsistencies()).toEqual([]);
   });
 });
 
 test('C2: killed at rejected.renamed, a migration fails with its rejected records, once', async () => {
   const target = await lake.dataset('killed while it rejects');
-  const task = await lake.migrate(source, target, {
+  const task = await lake.queueMigration(sourceDatasetId, target, {
     targetFields: [{ name: 'info.DP', data_type: 'boolean' }],
     sourceParams: { fields: ['info.DP'], filters: [['info.DP__in', [1, 12]]], limit: 5_000 },
   });
   await lake.close();
   try {
     const crashing = new KillableServer(root, 'rejected.renamed');
-    await crashing.exit();
+    await crashing.waitForExit();
     expect(crashing.isIdle).toBe(false);
     await recoverServer(root);
   } finally {
     lake = await Lake.open(root);
   }
-  expect(await lake.task(task.id)).toMatchObject({ status: 'failed', attempts: 2 });
-  await withScheduler(() => Promise.resolve()); // a start keeps the file
+  expect(await lake.readTaskRow(task.id)).toMatchObject({ status: 'failed', attempts: 2 });
+  await withScheduler(() => Promise.resolve()); // the start does not remove the file of rejected records
   const row = await lake.catalog.datasetMigrations.get(task.resourceId);
   const file = gunzipSync(await readFile(lake.data.rejectedLines(task.resourceId))).toString();
   const receipt = row?.metadata['receipt'] as { records_read: number; records_stored: number };
   expect(receipt.records_stored).toBeGreaterThan(0);
   expect(file.trimEnd().split('\n')).toHaveLength(receipt.records_read - receipt.records_stored);
-  expect(await damage()).toEqual([]);
+  expect(await folderInconsistencies()).toEqual([]);
 });

@@ -6,38 +6,43 @@ import { armFault, faultHits, type FileFault } from '../../../engine/core/faultp
 import type { Store } from '../../../engine/store/store.js';
 import type { Scheduler, SchedulerOptions } from '../../../scheduler/queue/scheduler.js';
 import { readWithDuckdb } from '../../engine/store/duckdb.js';
-import { hostWithoutEngine } from '../../faults/in-process.js';
-import { random } from '../../random.js';
+import { startHostWithoutEngine } from '../../faults/in-process.js';
+import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
-import { KillableServer, killedRepeatedly, recoverServer } from '../processes/killable.js';
+import { KillableServer, killServerRepeatedly, recoverServer } from '../processes/killable.js';
 import { Lake } from '../lake.js';
 
 /*
- * Kills a vacuum, or makes the disk fail, at every step. Afterwards the records are unchanged, only the files of the newest version are left, and
- * the log says so. Each case begins with sixteen commits that were merged into one segment.
+ * Kills a vacuum, or makes the disk fail, at every step. Afterwards, the records are unchanged, only the files of the newest version
+ * remain, and the log records the vacuum. Each case begins with sixteen commits that were merged into one segment.
  */
-const records = Array.from({ length: 32 }, (_, i) => BigInt(i));
-const keepNothing = { keepVersionsMs: 0 };
-let template: string;
+const expectedRecords = Array.from({ length: 32 }, (_, i) => BigInt(i));
+const keepNoVersions = { keepVersionsMs: 0 };
+let templateFolder: string;
 let datasetId: number;
-const copies: string[] = [];
+const copiedFolders: string[] = [];
 let lake: Lake;
 let scheduler: Scheduler | undefined;
 
 async function startScheduler(options: Partial<SchedulerOptions> = {}): Promise<Scheduler> {
   const config = { threads: 1, workerMemoryMb: 512 };
-  const report = (): void => undefined; // a failure is tried again
-  scheduler = await lake.schedule({ config, startHost: hostWithoutEngine, report, ...options });
+  const report = (): void => undefined; // failures are expected and tried again
+  scheduler = await lake.startScheduler({
+    config,
+    startHost: startHostWithoutEngine,
+    report,
+    ...options,
+  });
   return scheduler;
 }
 
 beforeAll(async () => {
   lake = await Lake.make();
-  template = lake.data.root;
+  templateFolder = lake.data.root;
   datasetId = await lake.dataset();
   const runningScheduler = await startScheduler();
   for (let i = 0; i < 16; i++) {
-    const task = await lake.inline(datasetId, `{"n":${2 * i}}\n{"n":${2 * i + 1}}\n`);
+    const task = await lake.queueInlineImport(datasetId, `{"n":${2 * i}}\n{"n":${2 * i + 1}}\n`);
     runningScheduler.wake();
     expect((await runningScheduler.wait(task.id)).status).toBe('completed');
   }
@@ -53,13 +58,13 @@ afterEach(async () => {
   await lake.close();
 });
 afterAll(async () => {
-  for (const root of [template, ...copies]) await rm(root, { recursive: true });
+  for (const root of [templateFolder, ...copiedFolders]) await rm(root, { recursive: true });
 });
 
-async function copy(): Promise<string> {
+async function copyTemplate(): Promise<string> {
   const root = await mkdtemp(join(tmpdir(), 'strandlake-vacuum-'));
-  copies.push(root);
-  await cp(template, root, { recursive: true });
+  copiedFolders.push(root);
+  await cp(templateFolder, root, { recursive: true });
   return root;
 }
 
@@ -69,10 +74,10 @@ async function segmentNames(root: string): Promise<readonly string[]> {
 }
 
 async function expectVacuumed(root: string): Promise<void> {
-  lake = await Lake.open(root, keepNothing);
-  expect(await lake.damage()).toEqual([]);
+  lake = await Lake.open(root, keepNoVersions);
+  expect(await lake.folderDamage()).toEqual([]);
   const { files, segments } = await lake.store.snapshot(datasetId);
-  expect((await readWithDuckdb(files, 'n')).columns[0]).toEqual(records);
+  expect((await readWithDuckdb(files, 'n')).columns[0]).toEqual(expectedRecords);
   expect(await segmentNames(root)).toEqual(segments.map(({ path }) => path));
   const [isDue, ended] = [await lake.store.isVacuumDue(datasetId), await lake.store.endVacuum(datasetId)]; // prettier-ignore
   expect([isDue, ended]).toEqual([false, undefined]);
@@ -82,31 +87,31 @@ async function expectVacuumed(root: string): Promise<void> {
 describe('a vacuum that is killed at', () => {
   const inServer = ['log.temp-written', 'log.linked', 'vacuum.begun', 'vacuum.removed', 'log.linked:2', 'vacuum.ended']; // prettier-ignore
   test.each(inServer)('%s goes on after the next start', async (point) => {
-    const root = await copy();
+    const root = await copyTemplate();
     const crashing = new KillableServer(root, point);
-    await crashing.exit();
+    await crashing.waitForExit();
     expect([point, crashing.isIdle]).toEqual([point, false]);
     await recoverServer(root);
     await expectVacuumed(root);
   });
 
   test('vacuum.partial in the worker is continued by the next worker', async () => {
-    const root = await copy();
+    const root = await copyTemplate();
     const server = new KillableServer(root, 'vacuum.partial:5', 'worker');
-    await server.exit();
+    await server.waitForExit();
     expect(server.isIdle).toBe(true);
     await expectVacuumed(root);
   });
 
   test(`random moments goes on after the next start (STRANDLAKE_SEED=${seed})`, async () => {
-    const root = await copy();
-    await killedRepeatedly(root, 2, 300, random(seed));
+    const root = await copyTemplate();
+    await killServerRepeatedly(root, 2, 300, seededRandom(seed));
     await recoverServer(root);
     await expectVacuumed(root);
   });
 });
 
-/** The store, which arms a fault when a vacuum begins. */
+/** Returns the store, changed to inject a fault when a vacuum begins. */
 function withArmedFault(store: Store, fault: FileFault): Store {
   let isArmed = false;
   return new Proxy(store, {
@@ -128,8 +133,8 @@ describe('a vacuum on a failing disk', () => {
   ];
   test.each(faults)('$code at any step changes no record, and it goes on later', async (fault) => {
     for (let nth = 1; ; nth += 1) {
-      const root = await copy();
-      lake = await Lake.open(root, keepNothing);
+      const root = await copyTemplate();
+      lake = await Lake.open(root, keepNoVersions);
       const runningScheduler = await startScheduler({
         store: withArmedFault(lake.store, { ...fault, nth }),
         retryMs: 5,
@@ -139,9 +144,9 @@ describe('a vacuum on a failing disk', () => {
       armFault(undefined);
       await runningScheduler.close();
       await lake.close();
-      lake = await Lake.open(root, keepNothing);
+      lake = await Lake.open(root, keepNoVersions);
       const { files } = await lake.store.snapshot(datasetId);
-      expect([nth, (await readWithDuckdb(files, 'n')).columns[0]]).toEqual([nth, records]);
+      expect([nth, (await readWithDuckdb(files, 'n')).columns[0]]).toEqual([nth, expectedRecords]);
       const secondScheduler = await startScheduler();
       await secondScheduler.compacted();
       await secondScheduler.close();
@@ -154,10 +159,10 @@ describe('a vacuum on a failing disk', () => {
 });
 
 test('a vacuum that is canceled leaves the versions that need no removed file', async () => {
-  const root = await copy();
-  lake = await Lake.open(root, keepNothing);
-  const canceling: typeof hostWithoutEngine = (...args) => {
-    const host = hostWithoutEngine(...args);
+  const root = await copyTemplate();
+  lake = await Lake.open(root, keepNoVersions);
+  const canceling: typeof startHostWithoutEngine = (...args) => {
+    const host = startHostWithoutEngine(...args);
     return {
       ...host,
       send(message) {
@@ -179,19 +184,19 @@ test('a vacuum that is canceled leaves the versions that need no removed file', 
 });
 
 test('what a running task may read stays until it has ended', async () => {
-  const root = await copy();
-  lake = await Lake.open(root, keepNothing);
+  const root = await copyTemplate();
+  lake = await Lake.open(root, keepNoVersions);
   const { catalog } = lake;
   const otherTask = await catalog.tasks.addBackground({ kind: 'verify', description: '', priority: 0, params: {}, targetObjectId: null, sourceObjectId: datasetId, isStarted: true }); // prettier-ignore
   const oldestStart = otherTask.createdAt;
   expect((await catalog.tasks.runningOn(datasetId)).map(({ id }) => id)).toEqual([otherTask.id]);
   expect((await lake.store.beginVacuum(datasetId, { since: oldestStart - 3_600_000, versions: [] }))).toBeUndefined(); // prettier-ignore
   await catalog.tasks.complete(otherTask.id);
-  await recoveredOnly(root);
+  await recoverAndExpectVacuumed(root);
 });
 
-/** Closes the folder, lets a server do what is due, and checks it. */
-async function recoveredOnly(root: string): Promise<void> {
+/** Closes the folder, runs a server until no work is due, and checks the folder. */
+async function recoverAndExpectVacuumed(root: string): Promise<void> {
   await lake.close();
   await recoverServer(root);
   await expectVacuumed(root);

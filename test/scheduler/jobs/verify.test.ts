@@ -8,8 +8,8 @@ let datasetId: number;
 beforeAll(async () => {
   lake = await Lake.make();
   datasetId = await lake.dataset();
-  const scheduler = await lake.schedule({ report: () => undefined });
-  const task = await lake.inline(datasetId, '{"n":1}\n{"n":2}');
+  const scheduler = await lake.startScheduler({ report: () => undefined });
+  const task = await lake.queueInlineImport(datasetId, '{"n":1}\n{"n":2}');
   scheduler.wake();
   await scheduler.wait(task.id);
   await scheduler.close();
@@ -25,11 +25,11 @@ test('a verification that keeps its result is run again after a restart, one who
     targetObjectId: null,
     sourceObjectId: datasetId,
     userId: lake.user.id,
-    isStarted: true, // as a process leaves it that was killed
+    isStarted: true, // the state that a killed process leaves
   };
   const keptTask = await lake.catalog.tasks.addBackground({ ...order, isListed: true });
   const waitedFor = await lake.catalog.tasks.addBackground(order);
-  const scheduler = await lake.schedule({ report: () => undefined });
+  const scheduler = await lake.startScheduler({ report: () => undefined });
   expect((await scheduler.wait(keptTask.id)).status).toBe('completed');
   await scheduler.close();
   const { class: taskClass, result } = (await lake.catalog.tasks.get(keptTask.id))!;

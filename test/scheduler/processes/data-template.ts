@@ -5,16 +5,19 @@ import { join } from 'node:path';
 import { Lake } from '../lake.js';
 import { recoverServer } from './killable.js';
 
-/** A data folder with a dataset, of which every test has a copy. */
+/** A data folder with a dataset; every test uses a copy of it. */
 export interface DataTemplate {
   readonly root: string;
   readonly datasetId: number;
-  /** Makes a copy; returns its path. */
+  /** Copies the data folder; returns the path of the copy. */
   copy(): Promise<string>;
 }
 
-/** Imports lines of JSON for all tests of the file that calls this at its top level, and removes the folder and its copies after them. */
-export async function dataTemplate(lines: readonly string[]): Promise<DataTemplate> {
+/**
+ * Imports lines of JSON for all tests of a file, which must call this function at its top level; the folder and its copies are removed
+ * after the tests.
+ */
+export async function createDataTemplate(lines: readonly string[]): Promise<DataTemplate> {
   const lake = await Lake.make();
   const { root } = lake.data;
   const folders = [root];

@@ -2,9 +2,9 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-const script = fileURLToPath(new URL('./server.js', import.meta.url));
+const serverScript = fileURLToPath(new URL('./server.js', import.meta.url));
 
-/** A server process for tests, which is killed at a crash point or from outside. Only one process may open a data folder. */
+/** A server process for tests that is killed at a crash point or from outside. Only one process may open a data folder at a time. */
 export class KillableServer {
   readonly #child: ChildProcess;
   readonly #exit: Promise<unknown>;
@@ -13,7 +13,7 @@ export class KillableServer {
 
   constructor(root: string, crashPoint?: string, target: 'server' | 'worker' = 'server') {
     const env = { ...process.env, ...(crashPoint && { STRANDLAKE_CRASH_POINT: crashPoint }) };
-    this.#child = spawn(process.execPath, [script, root, target], {
+    this.#child = spawn(process.execPath, [serverScript, root, target], {
       env,
       stdio: ['ignore', 'pipe', 'ignore'],
     });
@@ -28,8 +28,8 @@ export class KillableServer {
     return this.#out.includes('idle');
   }
 
-  /** Resolves with the worker's pid, or undefined if the server died before it had started a worker. */
-  async ready(): Promise<number | undefined> {
+  /** Resolves with the process id of the worker, or with undefined if the server died before it started a worker. */
+  async waitUntilReady(): Promise<number | undefined> {
     const whenReady = new Promise<void>((resolve) => {
       this.#told = () => this.#out.includes('ready') && resolve();
       this.#told();
@@ -39,31 +39,34 @@ export class KillableServer {
     return pid === undefined ? undefined : Number(pid);
   }
 
-  /** Kills the server, and the worker if its pid is given; otherwise the worker may live a moment longer. */
-  async kill(workerPid: number | undefined): Promise<void> {
+  /** Kills the server, and the worker if its process id is given; otherwise the worker may survive for a moment. */
+  async killWithWorker(workerPid: number | undefined): Promise<void> {
     const exit = once(this.#child, 'exit');
     this.#child.kill('SIGKILL');
     if (workerPid !== undefined) killProcess(workerPid);
     if (this.#child.exitCode === null) await exit;
   }
 
-  async exit(): Promise<void> {
+  async waitForExit(): Promise<void> {
     await this.#exit;
   }
 }
 
-/** Starts the server of a data folder repeatedly until it becomes idle and ends by itself. */
+/** Starts the server of a data folder again and again, until it becomes idle and ends by itself. */
 export async function recoverServer(root: string): Promise<void> {
   for (let start = 0; start < 5; start++) {
     const server = new KillableServer(root);
-    await server.exit();
+    await server.waitForExit();
     if (server.isIdle) return;
   }
   throw new Error('the server does not become idle');
 }
 
-/** Starts the server of a data folder and kills it with its worker, several times, each at a random moment within `mostMs` after it is ready. */
-export async function killedRepeatedly(
+/**
+ * Starts the server of a data folder and kills it with its worker, several times, each time at a random moment within `mostMs` after it is
+ * ready.
+ */
+export async function killServerRepeatedly(
   root: string,
   times: number,
   mostMs: number,
@@ -71,15 +74,15 @@ export async function killedRepeatedly(
 ): Promise<void> {
   for (let i = 0; i < times; i++) {
     const server = new KillableServer(root);
-    const pid = await server.ready();
+    const pid = await server.waitUntilReady();
     await new Promise((resolve) => setTimeout(resolve, mostMs * next()));
-    await server.kill(pid);
+    await server.killWithWorker(pid);
     if (pid !== undefined) killProcess(pid);
   }
 }
 
-/** Whether there is a process with this number. */
-export function isAlive(pid: number): boolean {
+/** Whether a process with this id exists. */
+export function isProcessAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch {
@@ -92,6 +95,6 @@ export function killProcess(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // The process has ended already.
+    // The process has already ended.
   }
 }

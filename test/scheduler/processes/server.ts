@@ -4,25 +4,25 @@ import { isTerminal } from '../../../scheduler/queue/waiting.js';
 import { Lake } from '../lake.js';
 
 /*
- * The part of the API process that runs tasks, to be killed by tests: opens the data folder of its argument, starts the scheduler,
- * prints `ready <worker pid>`, waits until all tasks and merges have ended, prints `idle` and exits.
- * STRANDLAKE_KEEP_VERSIONS_MS is how long it keeps earlier versions.
+ * The part of the API process that runs tasks, to be killed by tests. It opens the data folder in its argument, starts the scheduler,
+ * prints `ready <worker pid>`, waits until all tasks and merges have ended, prints `idle` and exits. STRANDLAKE_KEEP_VERSIONS_MS sets how
+ * long it keeps earlier versions.
  */
-const keepVersions = process.env['STRANDLAKE_KEEP_VERSIONS_MS'];
+const keepVersionsMsText = process.env['STRANDLAKE_KEEP_VERSIONS_MS'];
 const lake = await Lake.open(
   process.argv[2] as string,
-  keepVersions ? { keepVersionsMs: Number(keepVersions) } : {},
+  keepVersionsMsText ? { keepVersionsMs: Number(keepVersionsMsText) } : {},
 );
-const isArmedInWorker = process.argv[3] === 'worker';
+const hasCrashPointInWorker = process.argv[3] === 'worker';
 const scheduler = createScheduler({
   catalog: lake.catalog,
   store: lake.store,
   data: lake.data,
-  quietMs: Infinity, // when merges are due must not depend on how busy the machine is
+  quietMs: Infinity, // a busy machine must not influence when merges are due
   config: { threads: 2, workerMemoryMb: 1024 },
   report: (message) => {
-    // The crash point of the worker kills only the first worker.
-    if (isArmedInWorker) delete process.env['STRANDLAKE_CRASH_POINT'];
+    // Only the first worker is killed at its crash point; later ones start without it.
+    if (hasCrashPointInWorker) delete process.env['STRANDLAKE_CRASH_POINT'];
     writeSync(2, `${message}\n`);
   },
 });

@@ -1,6 +1,6 @@
 import type { Outcome } from '../../../engine/core/outcome.js';
 
-/** Threads for tests of the pool: a job's bytes say what its thread shall do. */
+/** Job functions for tests of the pool: the bytes of a job say what its thread must do. */
 export async function gzip(job: Uint8Array): Promise<Outcome<Uint8Array>> {
   if (job.buffer instanceof SharedArrayBuffer) {
     job[0] = 1;

@@ -3,16 +3,16 @@ import { superviseProcess } from '../../../scheduler/worker/supervisor.js';
 import { fileURLToPath } from 'node:url';
 
 /*
- * A supervisor for tests. The parent supervises this file as its child, whose behaviour is the argument. The child prints `child <pid>`
- * when it has started.
+ * A supervisor for tests. The process supervises this same file as its child, whose behaviour is given as an argument. The child prints
+ * `child <pid>` when it has started.
  */
 const [role, behaviour = ''] = process.argv.slice(2);
 const ownPath = fileURLToPath(import.meta.url);
 
 if (role === 'parent') {
-  // However long a busy machine takes to start a child that fails at its start, it was never healthy.
+  // A child that fails at its start must never count as healthy, however long a busy machine takes to start it.
   const healthyMs = behaviour === 'fail' ? Infinity : 300;
-  // Only the child that never ends must reach the grace period.
+  // Only the child that ignores signals may reach the end of the grace period.
   const graceMs = behaviour === 'stubborn' ? 500 : 600_000;
   const limits = { healthyMs, maxFailures: 3, pauseMs: 10, graceMs, say: printLine };
   process.exitCode = await superviseProcess(ownPath, ['child', behaviour], limits);

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Scheduler } from '../../../scheduler/queue/scheduler.js';
-import { Lake, vcfOf } from '../lake.js';
-import { until } from '../../until.js';
-import { random } from '../../random.js';
+import { Lake, vcfTextOf } from '../lake.js';
+import { pollUntil } from '../../until.js';
+import { seededRandom } from '../../random.js';
 
-/** Number of imports that are canceled at a random moment; STRANDLAKE_CANCEL_RUNS overrides it. */
-const runs = Number(process.env['STRANDLAKE_CANCEL_RUNS'] ?? 8);
+/** Number of imports that are canceled at a random moment; set by STRANDLAKE_CANCEL_RUNS. */
+const canceledImportCount = Number(process.env['STRANDLAKE_CANCEL_RUNS'] ?? 8);
 const rowsPerImport = 120_000;
 const seed = Number(process.env['STRANDLAKE_SEED'] ?? 1);
 let lake: Lake;
@@ -13,7 +13,7 @@ let scheduler: Scheduler;
 
 beforeEach(async () => {
   lake = await Lake.make();
-  scheduler = await lake.schedule({
+  scheduler = await lake.startScheduler({
     report: () => undefined,
   });
 });
@@ -24,8 +24,8 @@ afterEach(async () => {
 
 test('C7: at any moment of an import, leaves it canceled with no record or completed with all records', async () => {
   const datasetId = await lake.dataset();
-  const objectId = await lake.file('a.vcf', vcfOf(rowsPerImport));
-  const next = random(seed);
+  const objectId = await lake.file('a.vcf', vcfTextOf(rowsPerImport));
+  const next = seededRandom(seed);
   const startedAt = performance.now();
   const wholeImport = await lake.import(datasetId, objectId);
   scheduler.wake();
@@ -33,7 +33,7 @@ test('C7: at any moment of an import, leaves it canceled with no record or compl
   const wholeMs = performance.now() - startedAt;
   let rows = rowsPerImport;
   const ends = { canceled: 0, completed: 0 };
-  for (let run = 0; run < runs; run++) {
+  for (let run = 0; run < canceledImportCount; run++) {
     const task = await lake.import(datasetId, objectId);
     scheduler.wake();
     const afterMs = next() * wholeMs;
@@ -52,7 +52,7 @@ test('C7: at any moment of an import, leaves it canceled with no record or compl
     ends[status as 'canceled' | 'completed'] += 1;
     if (status === 'completed') rows += rowsPerImport;
     await scheduler.compacted();
-    expect([caseText, await lake.damage()]).toEqual([caseText, []]);
+    expect([caseText, await lake.folderDamage()]).toEqual([caseText, []]);
     expect((await lake.store.snapshot(datasetId)).rows).toBe(rows);
     await expect(scheduler.cancel(task.id)).rejects.toMatchObject({ code: 'invalid' });
   }
@@ -61,30 +61,30 @@ test('C7: at any moment of an import, leaves it canceled with no record or compl
 
 test('C7: removes a task that has not started from the queue; two requests at once end it once', async () => {
   const datasetId = await lake.dataset();
-  const objectId = await lake.file('a.vcf', vcfOf(200_000));
+  const objectId = await lake.file('a.vcf', vcfTextOf(200_000));
   const tasks: number[] = [];
   for (let i = 0; i < 3; i++) tasks.push((await lake.import(datasetId, objectId)).id);
   const [first, second, queued] = tasks as [number, number, number];
   scheduler.wake();
-  await until(() => scheduler.status().running.length === 2);
+  await pollUntil(() => scheduler.status().running.length === 2);
   expect(await scheduler.cancel(queued)).toMatchObject({ status: 'canceled', attempts: 0 });
   const bothCancels = await Promise.allSettled([scheduler.cancel(first), scheduler.cancel(first)]);
   expect(bothCancels[0]).toMatchObject({ status: 'fulfilled', value: { status: 'canceled' } });
   expect(bothCancels[1]).toMatchObject({ status: 'rejected', reason: { code: 'invalid' } });
   await scheduler.cancel(second);
   expect(await lake.store.version(datasetId)).toBe(-1);
-  expect(await lake.damage()).toEqual([]);
+  expect(await lake.folderDamage()).toEqual([]);
 });
 
 test('C7: kills a worker that does not respond, and its other tasks lose no attempt', async () => {
   const datasetId = await lake.dataset();
-  const objectId = await lake.file('a.vcf', vcfOf(200_000));
+  const objectId = await lake.file('a.vcf', vcfTextOf(200_000));
   const first = await lake.import(datasetId, objectId);
   const second = await lake.import(datasetId, objectId);
   scheduler.wake();
-  await until(() => scheduler.status().working.length === 2);
+  await pollUntil(() => scheduler.status().working.length === 2);
   process.kill(scheduler.status().workerPid as number, 'SIGSTOP');
   expect(await scheduler.cancel(first.id)).toMatchObject({ status: 'canceled' });
   expect(await scheduler.wait(second.id)).toMatchObject({ status: 'completed', attempts: 1 });
-  expect(await lake.damage()).toEqual([]);
+  expect(await lake.folderDamage()).toEqual([]);
 });

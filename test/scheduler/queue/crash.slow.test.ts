@@ -3,55 +3,55 @@ import { cp, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { Lake, vcfOf } from '../lake.js';
+import { Lake, vcfTextOf } from '../lake.js';
 import { killProcess, KillableServer, recoverServer } from '../processes/killable.js';
-import { random } from '../../random.js';
+import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
 
 /*
- * Kills the server at every named crash point and at random moments. Afterwards the server is started again until it is idle. Then every
- * task has ended, and `Lake.damage` finds nothing that is lost, duplicated or left over.
+ * Kills the server at every named crash point and at random moments, and then starts it again until it is idle. Afterwards, every task must
+ * have ended, and `Lake.damage` must find nothing lost, duplicated or left behind.
  */
 
-/** Number of kills at random moments; STRANDLAKE_KILLS overrides it. */
-const runs = Number(process.env['STRANDLAKE_KILLS'] ?? 6);
-const mostInTest = 25;
-const rows = 60_000;
+/** Number of kills at random moments; set by STRANDLAKE_KILLS. */
+const killCount = Number(process.env['STRANDLAKE_KILLS'] ?? 6);
+const maxKillsPerTest = 25;
+const rowCount = 60_000;
 
 let lake: Lake;
 let root: string;
 let datasetId: number;
 let objectId: number;
-/** Number of imports that must be in the dataset. */
-let imports = 0;
-/** Time from the start of a server until it has imported the file once, milliseconds. */
-let wholeMs: number;
+/** Number of imports whose records the dataset must contain. */
+let expectedImportCount = 0;
+/** Time in milliseconds from the start of a server until it has imported the file once. */
+let importDurationMs: number;
 
 beforeAll(async () => {
   lake = await Lake.make();
   root = lake.data.root;
   datasetId = await lake.dataset();
-  objectId = await lake.file('a.vcf', vcfOf(rows));
-  await queued();
+  objectId = await lake.file('a.vcf', vcfTextOf(rowCount));
+  await queueImport();
   const startedAt = performance.now();
-  await whileClosed(() => recoverServer(root));
-  wholeMs = performance.now() - startedAt;
+  await withLakeClosed(() => recoverServer(root));
+  importDurationMs = performance.now() - startedAt;
 });
-/** Every imported record is stored exactly once, and no other. */
+/** Expects after each test that every imported record is stored exactly once, and no other records. */
 afterEach(async () => {
-  expect((await lake.store.snapshot(datasetId)).rows).toBe(rows * imports);
-  expect(await lake.damage()).toEqual([]);
+  expect((await lake.store.snapshot(datasetId)).rows).toBe(rowCount * expectedImportCount);
+  expect(await lake.folderDamage()).toEqual([]);
 });
 afterAll(() => lake.remove());
 
 /** Queues another import; returns the id of its task. */
-async function queued(): Promise<number> {
-  imports += 1;
+async function queueImport(): Promise<number> {
+  expectedImportCount += 1;
   return (await lake.import(datasetId, objectId)).id;
 }
 
 /** Closes the data folder while `work` runs, so that another process can open it. */
-async function whileClosed(work: () => Promise<void>): Promise<void> {
+async function withLakeClosed(work: () => Promise<void>): Promise<void> {
   await lake.close();
   try {
     await work();
@@ -71,39 +71,39 @@ describe('C1: killed at', () => {
   ];
 
   test.each(inServer)('%s, the server recovers and the import completes', async (point) => {
-    const taskId = await queued();
-    await whileClosed(async () => {
+    const taskId = await queueImport();
+    await withLakeClosed(async () => {
       const crashing = new KillableServer(root, point);
-      await crashing.exit();
+      await crashing.waitForExit();
       expect([point, crashing.isIdle]).toEqual([point, false]);
       await recoverServer(root);
     });
-    expect(await lake.task(taskId)).toMatchObject({ status: 'completed' });
+    expect(await lake.readTaskRow(taskId)).toMatchObject({ status: 'completed' });
   });
 
   test.each(['segment.partial', 'segment.flushed'])(
     '%s, the worker is replaced and the import completes',
     async (point) => {
-      const taskId = await queued();
-      await whileClosed(async () => {
+      const taskId = await queueImport();
+      await withLakeClosed(async () => {
         const server = new KillableServer(root, point, 'worker');
-        await server.exit();
+        await server.waitForExit();
         expect(server.isIdle).toBe(true);
       });
-      expect(await lake.task(taskId)).toMatchObject({ status: 'completed', attempts: 2 });
+      expect(await lake.readTaskRow(taskId)).toMatchObject({ status: 'completed', attempts: 2 });
     },
   );
 
   test('rejected.renamed, the import fails with its rejected records, once', async () => {
-    const badFile = await lake.file('bad.vcf', vcfOf(9, 'chr1\tnowhere\t.\tA\tG\t.\t.\t.'));
+    const badFile = await lake.file('bad.vcf', vcfTextOf(9, 'chr1\tnowhere\t.\tA\tG\t.\t.\t.'));
     const task = await lake.import(datasetId, badFile);
-    await whileClosed(async () => {
+    await withLakeClosed(async () => {
       const crashing = new KillableServer(root, 'rejected.renamed');
-      await crashing.exit();
+      await crashing.waitForExit();
       expect(crashing.isIdle).toBe(false);
       await recoverServer(root);
     });
-    expect(await lake.task(task.id)).toMatchObject({ status: 'failed', attempts: 2 });
+    expect(await lake.readTaskRow(task.id)).toMatchObject({ status: 'failed', attempts: 2 });
     const rejectedText = gunzipSync(await readFile(lake.data.rejectedLines(task.resourceId)));
     expect(rejectedText.toString()).toMatch(
       /^\{"file":"bad.vcf","line":12,"code":301.*nowhere.*\}\n$/,
@@ -114,17 +114,17 @@ describe('C1: killed at', () => {
     ['export.partial', 'worker'],
     ['export.renamed', 'server'],
   ] as const)('C2: %s, the export is written again', async (point, victim) => {
-    const task = await lake.export(datasetId, 'csv', {
+    const task = await lake.queueExport(datasetId, 'csv', {
       targetFullPath: '~/out',
       params: { fields: ['allele'] },
     });
-    await whileClosed(async () => {
-      await new KillableServer(root, point, victim).exit();
+    await withLakeClosed(async () => {
+      await new KillableServer(root, point, victim).waitForExit();
       await recoverServer(root);
     });
-    expect(await lake.task(task.id)).toMatchObject({ status: 'completed', attempts: 2 });
+    expect(await lake.readTaskRow(task.id)).toMatchObject({ status: 'completed', attempts: 2 });
     const row = await lake.catalog.exports.get(task.resourceId);
-    expect(row).toMatchObject({ documentsCount: rows * imports });
+    expect(row).toMatchObject({ documentsCount: rowCount * expectedImportCount });
     const target = await lake.catalog.objects.get(row?.targetObjectId as number);
     const stored = await stat(lake.data.object(target?.id as number, 1));
     expect([target?.size, stored.size]).toEqual([row?.bytes, row?.bytes]);
@@ -141,23 +141,26 @@ describe('C1: killed at', () => {
 });
 
 describe('C1: killed at random', () => {
-  const parts = Array.from({ length: Math.ceil(runs / mostInTest) }, (_, i) => i * mostInTest);
-  test.each(parts.map((from) => [Math.min(mostInTest, runs - from), seed + from]))(
+  const parts = Array.from(
+    { length: Math.ceil(killCount / maxKillsPerTest) },
+    (_, i) => i * maxKillsPerTest,
+  );
+  test.each(parts.map((from) => [Math.min(maxKillsPerTest, killCount - from), seed + from]))(
     '%d moments, the server with or without its worker: nothing is lost, duplicated or left over (STRANDLAKE_SEED=%d)',
     async (count, first) => {
       const empty = await Lake.make();
       const target = await empty.dataset();
-      const file = await empty.file('a.vcf', vcfOf(rows));
+      const file = await empty.file('a.vcf', vcfTextOf(rowCount));
       await empty.close();
       const attempts: number[] = [];
       let started = 0;
-      /** About the time that a server needs now, which other work on the machine changes. */
-      let usualMs = wholeMs;
-      // Each run has a data folder of its own, so that two run at a time.
+      /** The approximate time that a server needs at present, which other work on the machine influences. */
+      let usualMs = importDurationMs;
+      // Each run has its own data folder, and two lanes run at the same time.
       const lane = async (): Promise<void> => {
         while (started < count) {
           const ownSeed = first + started++;
-          const next = random(ownSeed);
+          const next = seededRandom(ownSeed);
           const folder = await mkdtemp(join(tmpdir(), 'strandlake-crash-'));
           await cp(empty.data.root, folder, { recursive: true });
           const before = await Lake.open(folder);
@@ -165,24 +168,24 @@ describe('C1: killed at random', () => {
           await before.close();
           const afterMs = next() * usualMs * 1.2;
           const server = new KillableServer(folder);
-          // The time counts from the start of the process, so that kills also hit its recovery.
-          const pid = server.ready();
+          // The delay begins with the start of the process, so that a kill may also hit its recovery.
+          const pid = server.waitUntilReady();
           await new Promise((resolve) => setTimeout(resolve, afterMs));
           const worker = await Promise.race([pid, Promise.resolve(undefined)]);
           const wasIdle = server.isIdle;
-          await server.kill(next() < 0.5 ? worker : undefined);
+          await server.killWithWorker(next() < 0.5 ? worker : undefined);
           const killedAt = performance.now();
           await recoverServer(folder);
           usualMs = wasIdle ? afterMs : performance.now() - killedAt;
           const after = await Lake.open(folder);
           const caseText = `seed ${ownSeed}, after ${afterMs.toFixed(1)} ms`;
-          expect([caseText, await after.damage()]).toEqual([caseText, []]);
+          expect([caseText, await after.folderDamage()]).toEqual([caseText, []]);
           expect([caseText, (await after.store.snapshot(target)).rows]).toEqual([
             caseText,
-            2 * rows,
+            2 * rowCount,
           ]);
           for (const { id } of tasks) {
-            const task = await after.task(id);
+            const task = await after.readTaskRow(id);
             expect([caseText, task?.status]).toEqual([caseText, 'completed']);
             attempts.push(task?.attempts ?? 0);
           }
@@ -196,17 +199,18 @@ describe('C1: killed at random', () => {
   );
 
   test('moments, the worker alone: the server continues and completes everything', async () => {
-    const next = random(seed + 1);
+    const next = seededRandom(seed + 1);
     const tasks: number[] = [];
-    for (let i = 0; i < 6; i++) tasks.push(await queued());
-    await whileClosed(async () => {
+    for (let i = 0; i < 6; i++) tasks.push(await queueImport());
+    await withLakeClosed(async () => {
       const server = new KillableServer(root);
-      const pid = await server.ready();
-      await new Promise((resolve) => setTimeout(resolve, next() * wholeMs));
+      const pid = await server.waitUntilReady();
+      await new Promise((resolve) => setTimeout(resolve, next() * importDurationMs));
       if (pid !== undefined) killProcess(pid);
-      await server.exit();
+      await server.waitForExit();
       expect(server.isIdle).toBe(true);
     });
-    for (const id of tasks) expect(await lake.task(id)).toMatchObject({ status: 'completed' });
+    for (const id of tasks)
+      expect(await lake.readTaskRow(id)).toMatchObject({ status: 'completed' });
   });
 });

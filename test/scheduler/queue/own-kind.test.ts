@@ -1,24 +1,25 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { canceled, InputError } from '../../../engine/core/errors.js';
+import { canceledError, InputError } from '../../../engine/core/errors.js';
 import { jobs, type Jobs } from '../../../scheduler/jobs/index.js';
 import type { Job } from '../../../scheduler/jobs/job.js';
 import type { Scheduler } from '../../../scheduler/queue/scheduler.js';
-import { hostInProcess } from '../../faults/in-process.js';
-import { until } from '../../until.js';
+import { startHostInProcess } from '../../faults/in-process.js';
+import { pollUntil } from '../../until.js';
 import { Lake } from '../lake.js';
 
 /*
- * Declares a kind of job that the product does not have. Queue, worker and sweeps need only the declaration and its entry in the list.
+ * Declares a kind of job that the product does not have. The queue, the worker and the sweeps need only its declaration in the list of
+ * jobs.
  */
 
 interface CountParams {
   readonly text: string;
 }
 
-const events: string[] = [];
-const reports: string[] = [];
+const jobEvents: string[] = [];
+const reportedMessages: string[] = [];
 const countJob: Job<'count', CountParams, number> = {
   kind: 'count',
   type: 'tests.Count',
@@ -33,15 +34,15 @@ const countJob: Job<'count', CountParams, number> = {
     if (text === 'wait') {
       const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve));
       if (!signal.aborted) await aborted;
-      throw canceled();
+      throw canceledError();
     }
     if (text === '') throw new InputError({ file: 'text' }, 'is empty');
     return text.length;
   },
   async publish(task, length, { catalog, persist }) {
-    events.push(`published ${length}`);
+    jobEvents.push(`published ${length}`);
     await persist(async () => {
-      // Simulates a deletion elsewhere at this moment.
+      // Simulates another request that deletes the dataset at this moment.
       if (task.params?.['text'] === 'deleted') await catalog.objects.delete(task.targetObjectId!);
       if (task.params?.['text'] === 'ended') await catalog.tasks.fail(task.id, 'elsewhere');
       await catalog.tasks.complete(task.id);
@@ -49,28 +50,28 @@ const countJob: Job<'count', CountParams, number> = {
     return 'published';
   },
   async discard() {
-    events.push('discarded');
+    jobEvents.push('discarded');
   },
   async cleanUp() {
-    events.push('cleaned up');
+    jobEvents.push('cleaned up');
   },
 };
-const withCount: Jobs = [...jobs, countJob];
+const jobsWithCount: Jobs = [...jobs, countJob];
 
 let lake: Lake;
 let scheduler: Scheduler;
 let datasetId: number;
 beforeEach(async () => {
-  events.length = 0;
-  reports.length = 0;
+  jobEvents.length = 0;
+  reportedMessages.length = 0;
   lake = await Lake.make();
   datasetId = await lake.dataset();
-  scheduler = await lake.schedule({
+  scheduler = await lake.startScheduler({
     config: { threads: 1, workerMemoryMb: 512 },
     retryMs: 1,
-    report: (message) => reports.push(message),
-    jobs: withCount,
-    startHost: (...args) => hostInProcess(...args, withCount),
+    report: (message) => reportedMessages.push(message),
+    jobs: jobsWithCount,
+    startHost: (...args) => startHostInProcess(...args, jobsWithCount),
   });
 });
 afterEach(async () => {
@@ -79,14 +80,14 @@ afterEach(async () => {
   await lake.remove();
 });
 
-const order = (params: object): Parameters<Scheduler['perform']>[1] => ({
+const countTaskOf = (params: object): Parameters<Scheduler['perform']>[1] => ({
   description: 'Count letters',
   targetObjectId: datasetId,
   params: params as never,
 });
 
 test('a declared kind runs in the worker, publishes and returns its result', async () => {
-  const { task, result } = await scheduler.perform('count', order({ text: 'genome' }));
+  const { task, result } = await scheduler.perform('count', countTaskOf({ text: 'genome' }));
   expect(result).toBe(6);
   expect(await scheduler.wait(task.id)).toMatchObject({
     kind: 'count',
@@ -95,11 +96,11 @@ test('a declared kind runs in the worker, publishes and returns its result', asy
     attempts: 1,
     accountId: lake.user.accountId,
   });
-  expect(events).toEqual(['published 6', 'cleaned up']);
+  expect(jobEvents).toEqual(['published 6', 'cleaned up']);
 });
 
 test('an error of its run reaches the caller and the row', async () => {
-  await expect(scheduler.perform('count', order({ text: '' }))).rejects.toMatchObject({
+  await expect(scheduler.perform('count', countTaskOf({ text: '' }))).rejects.toMatchObject({
     code: 'input',
     message: 'text: is empty',
   });
@@ -108,37 +109,37 @@ test('an error of its run reaches the caller and the row', async () => {
   const filter = { viewer: null, classes: ['background'] as const };
   const { rows } = await lake.catalog.tasks.list(filter, { limit: 10, offset: 0 });
   expect(rows).toMatchObject([{ status: 'failed', errorMessage: 'text: is empty' }]);
-  expect(events).toContain('discarded');
-  expect(events).not.toContain('published 0');
+  expect(jobEvents).toContain('discarded');
+  expect(jobEvents).not.toContain('published 0');
 });
 
 test('aborting the signal cancels it, and the next task of the same object replaces its row', async () => {
   const abort = new AbortController();
-  const waitingJob = scheduler.perform('count', order({ text: 'wait' }), abort.signal);
+  const waitingJob = scheduler.perform('count', countTaskOf({ text: 'wait' }), abort.signal);
   const refusedJob = expect(waitingJob).rejects.toMatchObject({ code: 'canceled' });
-  await until(() => scheduler.status().working.length === 1);
+  await pollUntil(() => scheduler.status().working.length === 1);
   abort.abort();
   await refusedJob;
-  // With null params there is nothing to do, so nothing is run or published.
-  const { task } = await scheduler.perform('count', order({ text: null }));
+  // If `prepare` returns null, the task is completed without running or publishing it.
+  const { task } = await scheduler.perform('count', countTaskOf({ text: null }));
   await scheduler.wait(task.id);
   const filter = { viewer: null, classes: ['background'] as const };
   const { rows, total } = await lake.catalog.tasks.list(filter, { limit: 10, offset: 0 });
   expect(total).toBe(1);
   expect(rows).toMatchObject([{ id: task.id, status: 'completed' }]);
-  // Background tasks are not in the lists of users.
+  // Background tasks do not appear in the task lists of users.
   expect((await lake.catalog.tasks.list({ viewer: null }, { limit: 10, offset: 0 })).total).toBe(0);
 });
 
 test('one that its user sees waits, too, while as many of its kind run as may', async () => {
   const abort = new AbortController();
-  const waitingJob = scheduler.perform('count', order({ text: 'wait' }), abort.signal);
+  const waitingJob = scheduler.perform('count', countTaskOf({ text: 'wait' }), abort.signal);
   const refusedJob = expect(waitingJob).rejects.toMatchObject({ code: 'canceled' });
-  await until(() => scheduler.status().working.length === 1);
+  await pollUntil(() => scheduler.status().working.length === 1);
   const listedTask = await lake.catalog.tasks.addBackground({
     kind: 'count',
     description: 'Count letters',
-    priority: 0, // the task runs before the import
+    priority: 0, // so that the task runs before the import
     params: { text: 'genome' },
     targetObjectId: datasetId,
     sourceObjectId: null,
@@ -146,7 +147,7 @@ test('one that its user sees waits, too, while as many of its kind run as may', 
     isStarted: false,
     isListed: true,
   });
-  const otherTask = await lake.inline(datasetId, '{"n":1}');
+  const otherTask = await lake.queueInlineImport(datasetId, '{"n":1}');
   scheduler.wake();
   await scheduler.wait(otherTask.id);
   expect(await lake.catalog.tasks.get(listedTask.id)).toMatchObject({
@@ -164,16 +165,18 @@ test('one that its user sees waits, too, while as many of its kind run as may', 
 test.each(['deleted', 'ended'])(
   'a task that is %s while it publishes does not hold its slot',
   async (text) => {
-    const { task } = await scheduler.perform('count', order({ text })).catch((error: unknown) => {
-      expect(error).toMatchObject({ code: text === 'deleted' ? 'not-found' : 'conflict' });
-      return { task: undefined };
-    });
+    const { task } = await scheduler
+      .perform('count', countTaskOf({ text }))
+      .catch((error: unknown) => {
+        expect(error).toMatchObject({ code: text === 'deleted' ? 'not-found' : 'conflict' });
+        return { task: undefined };
+      });
     expect(task).toBeUndefined();
-    await until(() => scheduler.status().running.length === 0);
-    expect(events).toContain('discarded');
-    expect(reports).toEqual([]);
+    await pollUntil(() => scheduler.status().running.length === 0);
+    expect(jobEvents).toContain('discarded');
+    expect(reportedMessages).toEqual([]);
     datasetId = await lake.dataset('next');
-    const next = await scheduler.perform('count', order({ text: 'genome' }));
+    const next = await scheduler.perform('count', countTaskOf({ text: 'genome' }));
     expect(next.result).toBe(6);
   },
 );

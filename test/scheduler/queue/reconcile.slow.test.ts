@@ -12,58 +12,59 @@ import {
 } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
 import type { Scheduler } from '../../../scheduler/queue/scheduler.js';
-import { hostInProcess } from '../../faults/in-process.js';
+import { startHostInProcess } from '../../faults/in-process.js';
 import { Lake } from '../lake.js';
 
 let lake: Lake;
-let reports: string[];
+let reportedMessages: string[];
 
 beforeEach(async () => {
   lake = await Lake.make();
-  reports = [];
+  reportedMessages = [];
 });
 afterEach(() => lake.remove());
 
-/** Starts, does `work`, and ends. */
-async function whileRunning(work: (scheduler: Scheduler) => Promise<void>): Promise<void> {
-  const scheduler = await lake.schedule({
-    startHost: hostInProcess,
+/** Starts a scheduler, runs `work`, and closes the scheduler. */
+async function withScheduler(work: (scheduler: Scheduler) => Promise<void>): Promise<void> {
+  const scheduler = await lake.startScheduler({
+    startHost: startHostInProcess,
     recoverMs: 5,
-    report: (message) => reports.push(message),
+    report: (message) => reportedMessages.push(message),
   });
   await work(scheduler).finally(() => scheduler.close());
 }
 
-/** Starts a scheduler, waits for these tasks, and closes it. */
-async function run(taskIds: readonly number[] = []): Promise<void> {
-  await whileRunning(async (scheduler) => {
+/** Starts a scheduler, waits until some tasks have ended, and closes it. */
+async function runTasks(taskIds: readonly number[] = []): Promise<void> {
+  await withScheduler(async (scheduler) => {
     for (const id of taskIds) await scheduler.wait(id);
   });
 }
 
-async function dataset(name: string, commits = 2): Promise<number> {
+async function newDatasetWithCommits(name: string, commits = 2): Promise<number> {
   const datasetId = await lake.dataset(name);
   const tasks: number[] = [];
-  for (let n = 1; n <= commits; n++) tasks.push((await lake.inline(datasetId, `{"a":${n}}`)).id);
-  await run(tasks);
+  for (let n = 1; n <= commits; n++)
+    tasks.push((await lake.queueInlineImport(datasetId, `{"a":${n}}`)).id);
+  await runTasks(tasks);
   return datasetId;
 }
 
-/** Opens the data folder again, as after a restart: nothing is remembered. */
-async function reopen(): Promise<void> {
+/** Opens the data folder again, as after a restart, without cached state. */
+async function reopenLake(): Promise<void> {
   const { root } = lake.data;
   await lake.close();
   lake = await Lake.open(root);
 }
 
-const damages = [
+const logEntryDamages = [
   ['is gone', (file: string) => rm(file)],
   ['is torn', (file: string) => truncate(file, 100)],
   ['is empty', (file: string) => truncate(file, 0)],
   ['cannot be read', (file: string) => rm(file).then(() => mkdir(file))],
 ] as const;
 
-/** All files below a folder, with their content. */
+/** Returns all files below a folder, with their contents. */
 async function filesBelow(folder: string): Promise<ReadonlyMap<string, string>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile());
@@ -74,87 +75,90 @@ async function filesBelow(folder: string): Promise<ReadonlyMap<string, string>> 
 }
 
 describe.each([1, 2])('C2b: a dataset with %d commits', (commits) => {
-  test.each(damages)(
+  test.each(logEntryDamages)(
     'whose last log entry %s is refused; nothing is removed, and it comes back with the entry',
     async (_, damage) => {
-      const damagedDataset = await dataset('damaged', commits);
-      const wholeDataset = await dataset('whole');
+      const damagedDataset = await newDatasetWithCommits('damaged', commits);
+      const wholeDataset = await newDatasetWithCommits('whole');
       const entry = lake.data.logEntry(damagedDataset, commits - 1);
       const bytes = await readFile(entry);
       await damage(entry);
       const before = await filesBelow(lake.data.dataset(damagedDataset));
-      const waitingImport = await lake.inline(damagedDataset, '{"a":3}');
+      const waitingImport = await lake.queueInlineImport(damagedDataset, '{"a":3}');
       for (const which of ['first', 'second']) {
-        await reopen();
-        await run();
+        await reopenLake();
+        await runTasks();
         expect([which, await filesBelow(lake.data.dataset(damagedDataset))]).toEqual([
           which,
           before,
         ]);
         expect((await lake.catalog.datasets.get(damagedDataset))?.availability).toBe('unavailable');
         expect((await lake.catalog.datasets.get(wholeDataset))?.availability).toBe('available');
-        expect(reports.join('\n')).toContain(`dataset ${damagedDataset} is unavailable: `);
-        expect(await lake.task(waitingImport.id)).toMatchObject({ status: 'queued', attempts: 0 });
+        expect(reportedMessages.join('\n')).toContain(`dataset ${damagedDataset} is unavailable: `);
+        expect(await lake.readTaskRow(waitingImport.id)).toMatchObject({
+          status: 'queued',
+          attempts: 0,
+        });
         expect(await readFile(lake.data.inlineRecords(waitingImport.resourceId), 'utf8')).toBe(
           '{"a":3}',
         );
       }
-      await reopen();
-      await whileRunning(async (scheduler) => {
+      await reopenLake();
+      await withScheduler(async (scheduler) => {
         expect(scheduler.refusal(damagedDataset)).toContain(basename(entry));
         await rm(entry, { recursive: true, force: true });
         await writeFile(entry, bytes);
         await scheduler.wait(waitingImport.id);
         expect(scheduler.refusal(damagedDataset)).toBeUndefined();
       });
-      expect(await lake.task(waitingImport.id)).toMatchObject({ status: 'completed' });
+      expect(await lake.readTaskRow(waitingImport.id)).toMatchObject({ status: 'completed' });
       expect((await lake.catalog.datasets.get(damagedDataset))?.availability).toBe('available');
       expect(await lake.store.snapshot(damagedDataset)).toMatchObject({
         version: commits,
         rows: commits + 1,
       });
-      expect(await lake.damage()).toEqual([]);
+      expect(await lake.folderDamage()).toEqual([]);
       expect(await readdir(lake.data.quarantine)).toEqual([]);
     },
   );
 });
 
 test('C2b: a dataset whose folder is gone is refused until it is back', async () => {
-  const id = await dataset('moved');
+  const id = await newDatasetWithCommits('moved');
   const { data } = lake;
   const aside = join(data.root, 'aside');
   await rename(data.dataset(id), aside);
-  await reopen();
-  await run();
+  await reopenLake();
+  await runTasks();
   expect((await lake.catalog.datasets.get(id))?.availability).toBe('unavailable');
   await rm(data.dataset(id), { recursive: true, force: true });
   await rename(aside, data.dataset(id));
-  await reopen();
-  await run();
+  await reopenLake();
+  await runTasks();
   expect((await lake.catalog.datasets.get(id))?.availability).toBe('available');
-  expect(await lake.damage()).toEqual([]);
+  expect(await lake.folderDamage()).toEqual([]);
 });
 
 test('files that a restored, older catalogue does not know are kept aside and reported', async () => {
-  const datasetId = await dataset('a');
+  const datasetId = await newDatasetWithCommits('a');
   const oldFile = await lake.file('old.vcf', 'old');
   const { data } = lake;
-  await reopen();
+  await reopenLake();
   await lake.close();
   await copyFile(data.catalog, join(data.root, 'backup.sqlite'));
   lake = await Lake.open(data.root);
-  const added = await dataset('b');
+  const added = await newDatasetWithCommits('b');
   const file = await lake.file('new.vcf', 'new');
   await writeFile(data.object(oldFile, 2), 'replaced');
-  const job = await lake.export(datasetId, 'json');
-  await run([job.id]);
-  const waitingImport = await lake.inline(added, '{"a":9}');
+  const job = await lake.queueExport(datasetId, 'json');
+  await runTasks([job.id]);
+  const waitingImport = await lake.queueInlineImport(added, '{"a":9}');
   await writeFile(data.path('scratch', 'notes'), 'of somebody');
   await lake.close();
   await copyFile(join(data.root, 'backup.sqlite'), data.catalog);
   const before = await filesBelow(data.dataset(added));
   lake = await Lake.open(data.root);
-  await run();
+  await runTasks();
   expect(await filesBelow(data.dataset(added))).toEqual(before);
   const names = [
     `exports/${job.resourceId}.json.gz`,
@@ -167,12 +171,13 @@ test('files that a restored, older catalogue does not know are kept aside and re
   expect([...keptFiles.keys()].map((path) => relative(data.quarantine, path))).toEqual(
     names.sort(),
   );
-  for (const name of names) expect(reports.join('\n')).toContain(`it is now in quarantine/${name}`);
+  for (const name of names)
+    expect(reportedMessages.join('\n')).toContain(`it is now in quarantine/${name}`);
   expect(await readFile(join(data.quarantine, `objects/${file}-1`), 'utf8')).toBe('new');
 });
 
 test('files of no open task are swept at start; files in use are not', async () => {
-  const datasetId = await dataset('a');
+  const datasetId = await newDatasetWithCommits('a');
   const file = await lake.file('a.vcf', 'kept');
   const { data } = lake;
   await mkdir(join(data.scratch, '123456789012345-1'));
@@ -187,36 +192,36 @@ test('files of no open task are swept at start; files in use are not', async () 
   const upload = data.path('scratch', `upload-${file}-0123abcd`);
   await writeFile(upload, 'an upload that was never told of');
   await link(upload, data.object(file, 2));
-  const waitingImport = await lake.inline(datasetId, '{"a":3}');
-  await reopen();
-  await run([waitingImport.id]);
-  expect(await lake.task(waitingImport.id)).toMatchObject({ status: 'completed' });
+  const waitingImport = await lake.queueInlineImport(datasetId, '{"a":3}');
+  await reopenLake();
+  await runTasks([waitingImport.id]);
+  expect(await lake.readTaskRow(waitingImport.id)).toMatchObject({ status: 'completed' });
   expect(await readdir(data.scratch)).toEqual(['spill-in-process']);
   expect(await readdir(data.exports)).toEqual([]);
   expect(await readdir(data.objects)).toEqual([`${file}-1`]);
   expect(await readdir(data.quarantine)).toEqual([]);
-  expect(reports).toEqual([]);
-  expect(await lake.damage()).toEqual([]);
+  expect(reportedMessages).toEqual([]);
+  expect(await lake.folderDamage()).toEqual([]);
 });
 
 test('C2: a dataset that was deleted right before a kill is dropped by the next start', async () => {
-  const datasetId = await dataset('a');
+  const datasetId = await newDatasetWithCommits('a');
   await lake.catalog.objects.delete(datasetId);
   expect(await lake.catalog.datasets.dropped()).toEqual([datasetId]);
-  await reopen();
-  await run();
+  await reopenLake();
+  await runTasks();
   expect(await lake.store.datasets()).toEqual([]);
   expect(await lake.catalog.datasets.dropped()).toEqual([]);
-  expect(reports).toEqual([]);
+  expect(reportedMessages).toEqual([]);
 });
 
 test('a dataset that is not in the catalogue is reported and left unchanged', async () => {
-  const datasetId = await dataset('a');
+  const datasetId = await newDatasetWithCommits('a');
   await lake.catalog.objects.delete(datasetId);
-  // as in a backup from before the dataset was created
+  // The catalogue is then as in a backup from before the dataset was created.
   await lake.catalog.datasets.forget(datasetId);
-  await reopen();
-  await run();
-  expect(reports.join('\n')).toContain(`datasets/${datasetId} holds a dataset`);
+  await reopenLake();
+  await runTasks();
+  expect(reportedMessages.join('\n')).toContain(`datasets/${datasetId} holds a dataset`);
   expect(await lake.store.datasets()).toEqual([datasetId]);
 });

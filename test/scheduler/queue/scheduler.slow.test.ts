@@ -2,16 +2,16 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { JsonObject } from '../../../engine/core/types.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import { type Scheduler, type SchedulerOptions } from '../../../scheduler/queue/scheduler.js';
-import { Lake, vcfOf } from '../lake.js';
-import { until } from '../../until.js';
+import { Lake, vcfTextOf } from '../lake.js';
+import { pollUntil } from '../../until.js';
 
 let lake: Lake;
 let scheduler: Scheduler | undefined;
-let reports: string[];
+let reportedMessages: string[];
 
 beforeEach(async () => {
   lake = await Lake.make();
-  reports = [];
+  reportedMessages = [];
 });
 afterEach(async () => {
   await scheduler?.close();
@@ -23,9 +23,9 @@ async function startScheduler(
   options: Partial<SchedulerOptions> & { threads?: number } = {},
 ): Promise<Scheduler> {
   const { threads = 2, ...more } = options;
-  scheduler = await lake.schedule({
+  scheduler = await lake.startScheduler({
     config: { threads, workerMemoryMb: 1024 },
-    report: (message) => reports.push(message),
+    report: (message) => reportedMessages.push(message),
     closeMs: 100,
     ...more,
   });
@@ -37,19 +37,19 @@ function waitForEnd(taskId: number): Promise<TaskRow> {
   return scheduler.wait(taskId);
 }
 
-/** Resolves when the worker has the task. */
-async function working(taskId: number): Promise<void> {
-  await until(() => scheduler?.status().working.includes(taskId));
+/** Resolves when the worker is running the task. */
+async function waitUntilWorking(taskId: number): Promise<void> {
+  await pollUntil(() => scheduler?.status().working.includes(taskId));
 }
 
 describe('an import', () => {
   test('creates a commit with all records, fields and the final progress', async () => {
     await startScheduler();
     const datasetId = await lake.dataset();
-    const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(500)));
+    const task = await lake.import(datasetId, await lake.file('a.vcf', vcfTextOf(500)));
     scheduler?.wake();
     expect(await waitForEnd(task.id)).toMatchObject({ status: 'completed', attempts: 1 });
-    expect(await lake.records(datasetId)).toMatchObject({ rows: 500, ids: 500 });
+    expect(await lake.readRecordsByDuckdb(datasetId)).toMatchObject({ rows: 500, ids: 500 });
     const job = await lake.catalog.imports.get(task.resourceId);
     expect(job).toMatchObject({
       status: 'completed',
@@ -68,27 +68,27 @@ describe('an import', () => {
     expect(fields.map(({ name }) => name)).toEqual(
       expect.arrayContaining(['variant', 'info.DP', 'genomic_coordinates.start', '_commit']),
     );
-    expect(await lake.damage()).toEqual([]);
+    expect(await lake.folderDamage()).toEqual([]);
   });
 
   test('of an empty file completes with a commit of no records', async () => {
     await startScheduler();
     const datasetId = await lake.dataset();
-    const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(0)));
+    const task = await lake.import(datasetId, await lake.file('a.vcf', vcfTextOf(0)));
     scheduler?.wake();
     expect(await waitForEnd(task.id)).toMatchObject({ status: 'completed' });
     const [commit] = await lake.catalog.commits.ofImport(task.resourceId);
     expect(commit).toMatchObject({ recordsModified: 0, recordsTotal: 0, status: 'completed' });
-    expect(await lake.damage()).toEqual([]);
+    expect(await lake.folderDamage()).toEqual([]);
   });
 
   test('with a bad line fails with file, line and cause, and changes nothing', async () => {
     await startScheduler();
     const datasetId = await lake.dataset();
-    const first = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(10)));
+    const first = await lake.import(datasetId, await lake.file('a.vcf', vcfTextOf(10)));
     const badFile = await lake.file(
       'bad.vcf',
-      vcfOf(100_000, 'chr1\tno number\t.\tA\tG\t.\tPASS\tDP=1'),
+      vcfTextOf(100_000, 'chr1\tno number\t.\tA\tG\t.\tPASS\tDP=1'),
     );
     const task = await lake.import(datasetId, badFile);
     scheduler?.wake();
@@ -97,15 +97,15 @@ describe('an import', () => {
     const job = await lake.catalog.imports.get(task.resourceId);
     expect(job?.errorMessage).toMatch(/^bad\.vcf, line 50008: /);
     expect(job?.metadata).toMatchObject({ validation: { errors_count: 1 } });
-    expect(await lake.records(datasetId)).toMatchObject({ rows: 10 });
-    expect(await lake.damage()).toEqual([]);
+    expect(await lake.readRecordsByDuckdb(datasetId)).toMatchObject({ rows: 10 });
+    expect(await lake.folderDamage()).toEqual([]);
   });
 
   test('with raise_on_errors stops at the first error', async () => {
     await startScheduler();
     const datasetId = await lake.dataset();
     const lines = Array.from({ length: 5 }, () => 'chr1\tx\t.\tA\tG\t.\tPASS\tDP=1').join('\n');
-    const task = await lake.import(datasetId, await lake.file('bad.vcf', vcfOf(10, lines)), {
+    const task = await lake.import(datasetId, await lake.file('bad.vcf', vcfTextOf(10, lines)), {
       validationParams: { raise_on_errors: true },
     });
     scheduler?.wake();
@@ -118,45 +118,48 @@ describe('an import', () => {
   test('appends records; types that differ in later chunks are unified over all chunks', async () => {
     await startScheduler();
     const datasetId = await lake.dataset();
-    // 16 MB of whole numbers, then one fraction: the first chunks have to be written again.
+    // The file has 16 MB of integers followed by one fraction, so that the first chunks must be written again.
     const records = Array.from({ length: 400_000 }, (_, i) => `{"n":${i},"name":"record ${i}"}`);
     const file = await lake.file('a.jsonl', `${records.join('\n')}\n{"n":0.5}\n`);
     const task = await lake.import(datasetId, file);
     scheduler?.wake();
     expect(await waitForEnd(task.id)).toMatchObject({ status: 'completed' });
-    expect(await lake.records(datasetId)).toMatchObject({ rows: 400_001, ids: 400_001 });
+    expect(await lake.readRecordsByDuckdb(datasetId)).toMatchObject({
+      rows: 400_001,
+      ids: 400_001,
+    });
     const { columns } = await lake.store.snapshot(datasetId);
     expect(columns).toMatchObject([
       { name: 'n', type: 'double' },
       { name: 'name', type: 'string' },
     ]);
-    const secondImport = await lake.inline(datasetId, '{"n":1}\n');
+    const secondImport = await lake.queueInlineImport(datasetId, '{"n":1}\n');
     scheduler?.wake();
     expect(await waitForEnd(secondImport.id)).toMatchObject({ status: 'completed' });
-    expect(await lake.damage()).toEqual([]);
+    expect(await lake.folderDamage()).toEqual([]);
   });
 
   test('C5: is run again if a concurrent import has other types, with the result of one of the two orders', async () => {
     await startScheduler({ threads: 2 });
     for (let round = 0; round < 6; round++) {
       const datasetId = await lake.dataset(`round ${round}`);
-      // Either of the two tasks may publish first.
+      // The sizes differ between rounds, so that each of the two imports publishes first in some rounds.
       const numbers = Array.from({ length: round % 2 === 0 ? 2 : 4_000 }, (_, i) => `{"a":${i}}`);
       const words = Array.from({ length: round % 2 === 0 ? 4_000 : 2 }, (_, i) => `{"a":"w${i}"}`);
       const tasks = [
-        await lake.inline(datasetId, numbers.join('\n')),
-        await lake.inline(datasetId, words.join('\n')),
+        await lake.queueInlineImport(datasetId, numbers.join('\n')),
+        await lake.queueInlineImport(datasetId, words.join('\n')),
       ];
       scheduler?.wake();
       const [first, second] = await Promise.all(tasks.map((task) => waitForEnd(task.id)));
       const { columns, rows } = await lake.store.snapshot(datasetId);
-      // If the strings are first, the numbers become strings. If the numbers are first, the strings are errors.
+      // If the strings are published first, the numbers become strings; if the numbers are first, the strings are errors.
       const isText = columns[0]?.type === 'string';
       expect(first).toMatchObject({ status: 'completed' });
       expect(second?.status).toBe(isText ? 'completed' : 'failed');
       expect(rows).toBe(numbers.length + (isText ? words.length : 0));
     }
-    expect(await lake.damage()).toEqual([]);
+    expect(await lake.folderDamage()).toEqual([]);
   });
 
   test('keeps the type of a declared field and of target_fields', async () => {
@@ -165,7 +168,7 @@ describe('an import', () => {
     await lake.catalog.fields.create({ datasetId, name: 'a', dataType: 'string' });
     await lake.catalog.fields.create({ datasetId, name: 'unused', dataType: 'date' });
     const targetFields: JsonObject[] = [{ name: 'b', data_type: 'double', title: 'B!' }];
-    const task = await lake.inline(datasetId, '{"a":1,"b":2,"c":3}\n', { targetFields });
+    const task = await lake.queueInlineImport(datasetId, '{"a":1,"b":2,"c":3}\n', { targetFields });
     scheduler?.wake();
     expect(await waitForEnd(task.id)).toMatchObject({ status: 'completed' });
     const { columns } = await lake.store.snapshot(datasetId);
@@ -186,7 +189,7 @@ describe('an import', () => {
 describe('the queue', () => {
   test('C3: runs by priority, then by age, also after a restart', async () => {
     const datasetId = await lake.dataset();
-    const file = await lake.file('a.vcf', vcfOf(20));
+    const file = await lake.file('a.vcf', vcfTextOf(20));
     const tasks: TaskRow[] = [];
     for (const priority of [10, 5, 10, 1, 5])
       tasks.push(await lake.import(datasetId, file, { priority }));
@@ -200,40 +203,40 @@ describe('the queue', () => {
     const { rows } = await lake.catalog.commits.list({ viewer: null, datasetId }, page);
     const byVersion = rows.toSorted((a, b) => a.logVersion - b.logVersion);
     expect(byVersion.map(({ parentJobId }) => parentJobId)).toEqual(order);
-    expect(await lake.damage()).toEqual([]);
+    expect(await lake.folderDamage()).toEqual([]);
   });
 
   test('runs imports of inline records before long imports', async () => {
     await startScheduler({ threads: 1 });
     const datasetId = await lake.dataset();
-    const longImport = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(900_000)));
+    const longImport = await lake.import(datasetId, await lake.file('a.vcf', vcfTextOf(900_000)));
     scheduler?.wake();
-    await working(longImport.id);
+    await waitUntilWorking(longImport.id);
     const otherDataset = await lake.dataset('other');
-    const shortImport = await lake.inline(otherDataset, '{"a":1}\n{"a":2}\n');
+    const shortImport = await lake.queueInlineImport(otherDataset, '{"a":1}\n{"a":2}\n');
     scheduler?.wake();
     expect(await scheduler?.wait(shortImport.id)).toMatchObject({ status: 'completed' });
-    expect((await lake.task(longImport.id))?.status).toBe('running');
+    expect((await lake.readTaskRow(longImport.id))?.status).toBe('running');
     await scheduler?.cancel(longImport.id);
   });
 
   test('C3: queues a running task again when the server closes, without counting the attempt', async () => {
     await startScheduler();
     const datasetId = await lake.dataset();
-    const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(150_000)));
+    const task = await lake.import(datasetId, await lake.file('a.vcf', vcfTextOf(150_000)));
     scheduler?.wake();
-    await working(task.id);
+    await waitUntilWorking(task.id);
     await scheduler?.close();
-    expect(await lake.task(task.id)).toMatchObject({ status: 'queued', attempts: 0 });
+    expect(await lake.readTaskRow(task.id)).toMatchObject({ status: 'queued', attempts: 0 });
     await startScheduler();
     expect(await scheduler?.wait(task.id)).toMatchObject({ status: 'completed', attempts: 1 });
-    expect(await lake.damage()).toEqual([]);
+    expect(await lake.folderDamage()).toEqual([]);
   });
 
   test('wait rejects for a deleted task, and when the signal aborts', async () => {
     await startScheduler();
     await expect(scheduler?.wait(1)).rejects.toMatchObject({ code: 'not-found' });
-    const task = await lake.import(await lake.dataset(), await lake.file('a.vcf', vcfOf(1)));
+    const task = await lake.import(await lake.dataset(), await lake.file('a.vcf', vcfTextOf(1)));
     const abort = new AbortController();
     const waitingTask = scheduler?.wait(task.id, abort.signal);
     abort.abort(new Error('gone'));
@@ -245,65 +248,68 @@ describe('a worker that dies', () => {
   test('R2: is replaced, and its task is tried again and completes', async () => {
     await startScheduler();
     const datasetId = await lake.dataset();
-    const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(150_000)));
+    const task = await lake.import(datasetId, await lake.file('a.vcf', vcfTextOf(150_000)));
     scheduler?.wake();
-    await working(task.id);
+    await waitUntilWorking(task.id);
     process.kill(scheduler?.status().workerPid as number, 'SIGKILL');
     expect(await scheduler?.wait(task.id)).toMatchObject({ status: 'completed', attempts: 2 });
-    expect(await lake.records(datasetId)).toMatchObject({ rows: 150_000, ids: 150_000 });
-    expect(reports.join()).toContain('signal SIGKILL');
-    expect(await lake.damage()).toEqual([]);
+    expect(await lake.readRecordsByDuckdb(datasetId)).toMatchObject({
+      rows: 150_000,
+      ids: 150_000,
+    });
+    expect(reportedMessages.join()).toContain('signal SIGKILL');
+    expect(await lake.folderDamage()).toEqual([]);
   });
 
   test('C4: or is stopped is killed, and its task is completed once', async () => {
     await startScheduler({ heartbeatTimeoutMs: 500 });
     const datasetId = await lake.dataset();
-    const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(150_000)));
+    const task = await lake.import(datasetId, await lake.file('a.vcf', vcfTextOf(150_000)));
     scheduler?.wake();
-    await working(task.id);
+    await waitUntilWorking(task.id);
     process.kill(scheduler?.status().workerPid as number, 'SIGSTOP');
     expect(await scheduler?.wait(task.id)).toMatchObject({ status: 'completed', attempts: 2 });
-    expect(reports.join()).toContain('no heartbeat');
-    expect(await lake.damage()).toEqual([]);
+    expect(reportedMessages.join()).toContain('no heartbeat');
+    expect(await lake.folderDamage()).toEqual([]);
   });
 });
 
 describe('permissions (A4)', () => {
   test('that are revoked while a task waits make it fail', async () => {
     const datasetId = await lake.dataset();
-    const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(5)));
+    const task = await lake.import(datasetId, await lake.file('a.vcf', vcfTextOf(5)));
     await lake.catalog.users.update(lake.user.id, { isActive: false });
     await startScheduler();
     expect(await scheduler?.wait(task.id)).toMatchObject({ status: 'failed' });
     const job = await lake.catalog.imports.get(task.resourceId);
     expect(job?.errorMessage).toBe('the user who created this task is not active any more');
-    expect(await lake.damage()).toEqual([]);
+    expect(await lake.folderDamage()).toEqual([]);
   });
 
   test('that are revoked while a task runs make it fail with nothing visible', async () => {
     await startScheduler();
     const datasetId = await lake.dataset();
-    const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(150_000)));
+    const task = await lake.import(datasetId, await lake.file('a.vcf', vcfTextOf(150_000)));
     scheduler?.wake();
-    await working(task.id);
+    await waitUntilWorking(task.id);
     await lake.catalog.users.update(lake.user.id, { isActive: false });
     expect(await scheduler?.wait(task.id)).toMatchObject({ status: 'failed' });
     expect(await lake.store.version(datasetId)).toBe(-1);
-    expect(await lake.damage()).toEqual([]);
+    expect(await lake.folderDamage()).toEqual([]);
   });
 
   test('C9: and all files are removed when the dataset of a running task is deleted', async () => {
     await startScheduler();
     const datasetId = await lake.dataset();
-    const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(150_000)));
+    const task = await lake.import(datasetId, await lake.file('a.vcf', vcfTextOf(150_000)));
     scheduler?.wake();
-    await working(task.id);
+    await waitUntilWorking(task.id);
     const waitingTask = scheduler?.wait(task.id).catch((error: unknown) => error);
     const { activeTaskIds } = await lake.catalog.objects.delete(datasetId);
     expect(activeTaskIds).toEqual([task.id]);
     await expect(scheduler?.cancel(task.id)).rejects.toMatchObject({ code: 'not-found' });
     expect(await waitingTask).toMatchObject({ code: 'not-found' });
     expect(scheduler?.status().running).toEqual([]);
-    expect(await lake.damage()).toEqual([]);
+    expect(await lake.folderDamage()).toEqual([]);
   });
 });

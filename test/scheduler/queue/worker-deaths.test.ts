@@ -1,27 +1,27 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Progress } from '../../../scheduler/jobs/job.js';
 import type { Scheduler } from '../../../scheduler/queue/scheduler.js';
-import type { HostEvents } from '../../../scheduler/worker/host.js';
+import type { WorkerHostEvents } from '../../../scheduler/worker/host.js';
 import { Lake } from '../lake.js';
-import { until } from '../../until.js';
+import { pollUntil } from '../../until.js';
 
-/* A worker that receives tasks and keeps them until the test decides their end (R2, and taskAttempts of T0). */
+/* Tests a worker that keeps the tasks that it receives until the test decides how they end (R2, and taskAttempts of T0). */
 
 let lake: Lake;
 let scheduler: Scheduler;
-let worker: HostEvents;
-/** The tasks that the worker has, with their attempts. */
+let workerEvents: WorkerHostEvents;
+/** The attempt numbers of the tasks that the worker has, by task id. */
 const heldTasks = new Map<number, number>();
 
 async function startScheduler(): Promise<void> {
   heldTasks.clear();
-  scheduler = await lake.schedule({
+  scheduler = await lake.startScheduler({
     config: { threads: 3, workerMemoryMb: 512 },
     closeMs: 1,
     cancelMs: 1,
     report: () => undefined,
     startHost: (_config, _timeout, events) => {
-      worker = events;
+      workerEvents = events;
       return {
         pid: null,
         send: (message) => {
@@ -50,14 +50,14 @@ afterEach(async () => {
   await lake.remove();
 });
 
-function die(): void {
+function killWorker(): void {
   heldTasks.clear();
-  worker.lost('signal SIGKILL', undefined);
+  workerEvents.lost('signal SIGKILL', undefined);
 }
 
-function progress(taskId: number, records: number): void {
+function reportProgressOf(taskId: number, records: number): void {
   const reached: Progress = { records, recordsTotal: null, bytes: 0, bytesTotal: 0, errors: 0 };
-  worker.message({
+  workerEvents.message({
     type: 'progress',
     taskId,
     attempt: heldTasks.get(taskId)!,
@@ -65,104 +65,111 @@ function progress(taskId: number, records: number): void {
   });
 }
 
-/** Resolves when exactly these tasks are in the worker and remain so for some turns of the event loop. */
-async function waitUntilHeld(...tasks: readonly number[]): Promise<void> {
+/** Resolves when the worker has exactly the given tasks and still has them after some turns of the event loop. */
+async function waitUntilWorkerHas(...tasks: readonly number[]): Promise<void> {
   const isSo = (): boolean => String([...heldTasks.keys()].sort()) === String([...tasks].sort());
   for (let turns = 0; turns < 20; turns++) {
-    if (!isSo()) await until(() => isSo() || lake.catalog.tasks.get(tasks[0]!).then(() => false));
+    if (!isSo())
+      await pollUntil(() => isSo() || lake.catalog.tasks.get(tasks[0]!).then(() => false));
     await lake.catalog.tasks.get(tasks[0]!);
     await new Promise(setImmediate);
   }
   expect(isSo()).toBe(true);
 }
 
-const queued = async (name: string): Promise<number> =>
+const queueNewImport = async (name: string): Promise<number> =>
   (await lake.import(await lake.dataset(name), await lake.file(`${name}.vcf`, ''))).id;
 
 test('R2: a task that alone kills the worker three times without coming further fails; the next one runs', async () => {
-  const poison = await queued('poison');
+  const poison = await queueNewImport('poison');
   await startScheduler();
   for (const death of [1, 2, 3]) {
-    await waitUntilHeld(poison);
+    await waitUntilWorkerHas(poison);
     expect(heldTasks.get(poison)).toBe(death);
-    die();
+    killWorker();
   }
   expect(await scheduler.wait(poison)).toMatchObject({ status: 'failed' });
-  const job = await lake.catalog.tasks.job((await lake.task(poison))!);
+  const job = await lake.catalog.tasks.job((await lake.readTaskRow(poison))!);
   expect(job?.errorMessage).toMatch(
     /ended 3 times while it ran this task alone .*SIGKILL.*not tried again/,
   );
-  const next = await queued('next');
+  const next = await queueNewImport('next');
   scheduler.wake();
-  await waitUntilHeld(next);
+  await waitUntilWorkerHas(next);
 });
 
 test('R2: a task that comes further in every attempt is not given up', async () => {
-  const task = await queued('long');
+  const task = await queueNewImport('long');
   await startScheduler();
   for (let records = 1; records <= 8; records++) {
-    await waitUntilHeld(task);
-    if (records > 1) progress(task, records - 1); // as far as the attempt before
-    progress(task, records);
-    die();
+    await waitUntilWorkerHas(task);
+    if (records > 1) reportProgressOf(task, records - 1); // the same progress as in the previous attempt
+    reportProgressOf(task, records);
+    killWorker();
   }
   for (let deaths = 1; deaths <= 3; deaths++) {
-    await waitUntilHeld(task);
-    progress(task, 8);
-    die();
+    await waitUntilWorkerHas(task);
+    reportProgressOf(task, 8);
+    killWorker();
   }
   expect(await scheduler.wait(task)).toMatchObject({ status: 'failed' });
 });
 
 test('R2: deaths with the whole server do not count, also when the worker dies a moment before', async () => {
-  const task = await queued('patient');
+  const task = await queueNewImport('patient');
   for (let kill = 1; kill <= 5; kill++) {
     await startScheduler();
-    await waitUntilHeld(task);
-    if (kill > 2) die();
-    await until(async () => heldTasks.has(task) && (await lake.task(task))?.status === 'running');
-    // A killed server does nothing more; the next start finds the task running.
-    worker = { message: () => undefined, lost: () => undefined };
-    const row = await lake.task(task);
+    await waitUntilWorkerHas(task);
+    if (kill > 2) killWorker();
+    await pollUntil(
+      async () => heldTasks.has(task) && (await lake.readTaskRow(task))?.status === 'running',
+    );
+    // The killed server does nothing more; the next server finds the task still marked as running.
+    workerEvents = { message: () => undefined, lost: () => undefined };
+    const row = await lake.readTaskRow(task);
     await scheduler.close();
     await lake.catalog.tasks.claim();
     expect(row).toMatchObject({ status: 'running' });
   }
   await startScheduler();
-  await waitUntilHeld(task);
+  await waitUntilWorkerHas(task);
 });
 
 test('R2: after a death of several tasks they are tried one at a time, and only the one that kills the worker fails', async () => {
-  const [one, poison, two] = [await queued('one'), await queued('poison'), await queued('two')];
+  const [one, poison, two] = [
+    await queueNewImport('one'),
+    await queueNewImport('poison'),
+    await queueNewImport('two'),
+  ];
   await startScheduler();
-  await waitUntilHeld(one, poison, two);
-  die();
-  // Suspects run alone, even if other tasks are queued, until they make more progress than before.
-  await waitUntilHeld(one);
-  progress(one, 5);
-  await waitUntilHeld(one, poison);
-  die();
-  // The first suspect has made more progress, so the other one is tried first, alone.
+  await waitUntilWorkerHas(one, poison, two);
+  killWorker();
+  // A suspect runs alone, even if other tasks are queued, until it makes more progress than before.
+  await waitUntilWorkerHas(one);
+  reportProgressOf(one, 5);
+  await waitUntilWorkerHas(one, poison);
+  killWorker();
+  // The first suspect has made more progress, so the other suspect is tried next, alone.
   for (const death of [1, 2, 3]) {
-    await waitUntilHeld(poison);
-    expect([death, (await lake.task(poison))?.status]).toEqual([death, 'running']);
-    die();
+    await waitUntilWorkerHas(poison);
+    expect([death, (await lake.readTaskRow(poison))?.status]).toEqual([death, 'running']);
+    killWorker();
   }
   expect(await scheduler.wait(poison)).toMatchObject({ status: 'failed' });
-  await waitUntilHeld(two);
-  progress(two, 1);
-  await waitUntilHeld(one, two);
+  await waitUntilWorkerHas(two);
+  reportProgressOf(two, 1);
+  await waitUntilWorkerHas(one, two);
 });
 
 test('R2: a suspect that is canceled does not keep the others from running', async () => {
-  const [one, two] = [await queued('one'), await queued('two')];
+  const [one, two] = [await queueNewImport('one'), await queueNewImport('two')];
   await startScheduler();
-  await waitUntilHeld(one, two);
-  die();
-  await waitUntilHeld(one);
+  await waitUntilWorkerHas(one, two);
+  killWorker();
+  await waitUntilWorkerHas(one);
   await scheduler.cancel(two);
   await scheduler.cancel(one);
-  const next = await queued('next');
+  const next = await queueNewImport('next');
   scheduler.wake();
-  await waitUntilHeld(next);
+  await waitUntilWorkerHas(next);
 });

@@ -17,66 +17,67 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { armFault } from '../../../engine/core/faultpoint.js';
 import { LogFile } from '../../../scheduler/worker/log-file.js';
-import { until } from '../../until.js';
+import { pollUntil } from '../../until.js';
 
 let folder: string;
-let path: string;
-let reports: string[];
-const report = (text: string): void => void reports.push(text);
+let logPath: string;
+let reportedMessages: string[];
+const addReport = (text: string): void => void reportedMessages.push(text);
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'strandlake-log-'));
-  path = join(folder, 'lake.log');
-  reports = [];
+  logPath = join(folder, 'lake.log');
+  reportedMessages = [];
 });
 afterEach(async () => {
   armFault(undefined);
   await rm(folder, { recursive: true, force: true });
 });
 
-const line = (n: number): string => JSON.stringify({ n, filler: 'é'.repeat(n % 40) });
+const logLineOf = (n: number): string => JSON.stringify({ n, filler: 'é'.repeat(n % 40) });
 
-/** The numbers of the lines of files, each of which must be whole. */
-async function numbersIn(...names: readonly string[]): Promise<readonly unknown[]> {
+/** Returns the numbers of the lines in some files; each line must be complete. */
+async function numbersInFiles(...names: readonly string[]): Promise<readonly unknown[]> {
   const texts = await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')));
   for (const text of texts) expect(text).toMatch(/^$|\n$/);
   const lines = texts.flatMap((text) => text.split('\n').filter((one) => one !== ''));
   return lines.map((one) => (JSON.parse(one) as { n: unknown }).n);
 }
 
-const upTo = (count: number): readonly number[] => Array.from({ length: count }, (_, n) => n);
+const numbersBelow = (count: number): readonly number[] =>
+  Array.from({ length: count }, (_, n) => n);
 
 test('rotates before the size is exceeded, keeps four earlier files and loses no line of them', async () => {
-  const log = await LogFile.open(path, 4096, report);
-  for (const n of upTo(300)) log.write(line(n));
+  const log = await LogFile.open(logPath, 4096, addReport);
+  for (const n of numbersBelow(300)) log.write(logLineOf(n));
   await log.close();
   const names = ['lake.log.4', 'lake.log.3', 'lake.log.2', 'lake.log.1', 'lake.log'];
   expect((await readdir(folder)).sort()).toEqual(names.toSorted());
-  expect(await numbersIn(...names)).toEqual(upTo(300));
+  expect(await numbersInFiles(...names)).toEqual(numbersBelow(300));
   for (const name of names) expect((await stat(join(folder, name))).size).toBeLessThanOrEqual(4096);
 
-  const next = await LogFile.open(path, 4096, report); // continues the same file
-  for (let n = 300; n < 2000; n++) next.write(line(n));
+  const next = await LogFile.open(logPath, 4096, addReport); // the new process continues the same file
+  for (let n = 300; n < 2000; n++) next.write(logLineOf(n));
   await next.close();
-  const keptNumbers = await numbersIn(...names);
-  expect(keptNumbers).toEqual(upTo(2000).slice(-keptNumbers.length));
+  const keptNumbers = await numbersInFiles(...names);
+  expect(keptNumbers).toEqual(numbersBelow(2000).slice(-keptNumbers.length));
   expect((await readdir(folder)).sort()).toEqual(names.toSorted());
-  expect(reports).toEqual([]);
+  expect(reportedMessages).toEqual([]);
 });
 
 test('a line longer than a file gets one of its own', async () => {
-  const log = await LogFile.open(path, 100, report);
+  const log = await LogFile.open(logPath, 100, addReport);
   const longLine = JSON.stringify({ n: 1, text: 'x'.repeat(500) });
-  for (const one of [line(0), longLine, line(2)]) log.write(one);
+  for (const one of [logLineOf(0), longLine, logLineOf(2)]) log.write(one);
   await log.close();
-  expect(await numbersIn('lake.log.2', 'lake.log.1', 'lake.log')).toEqual([0, 1, 2]);
+  expect(await numbersInFiles('lake.log.2', 'lake.log.1', 'lake.log')).toEqual([0, 1, 2]);
 });
 
 test('what is no event becomes one, so that every line is JSON', async () => {
-  const log = await LogFile.open(path, 0, report);
+  const log = await LogFile.open(logPath, 0, addReport);
   for (const text of ['FATAL ERROR: out of memory', '', '{"torn":', '{"n":3}']) log.write(text);
   await log.close();
-  const lines = (await readFile(path, 'utf8')).trimEnd().split('\n').map((one) => JSON.parse(one) as object); // prettier-ignore
+  const lines = (await readFile(logPath, 'utf8')).trimEnd().split('\n').map((one) => JSON.parse(one) as object); // prettier-ignore
   const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT/);
   expect(lines).toEqual([
     { time, event: 'output', message: 'FATAL ERROR: out of memory' },
@@ -86,17 +87,17 @@ test('what is no event becomes one, so that every line is JSON', async () => {
 });
 
 test('opens the path anew when another program has renamed the file', async () => {
-  const log = await LogFile.open(path, 0, report);
-  for (const n of upTo(10)) log.write(line(n));
-  await until(async () => (await numbersIn('lake.log')).length === 10);
-  await rename(path, `${path}.rotated`);
-  for (const n of [10, 11]) log.write(line(n));
+  const log = await LogFile.open(logPath, 0, addReport);
+  for (const n of numbersBelow(10)) log.write(logLineOf(n));
+  await pollUntil(async () => (await numbersInFiles('lake.log')).length === 10);
+  await rename(logPath, `${logPath}.rotated`);
+  for (const n of [10, 11]) log.write(logLineOf(n));
   log.reopen();
-  await until(() => stat(path).catch(() => undefined));
-  log.write(line(12));
+  await pollUntil(() => stat(logPath).catch(() => undefined));
+  log.write(logLineOf(12));
   await log.close();
-  expect(await numbersIn('lake.log.rotated', 'lake.log')).toEqual(upTo(13));
-  expect(await numbersIn('lake.log')).toContain(12);
+  expect(await numbersInFiles('lake.log.rotated', 'lake.log')).toEqual(numbersBelow(13));
+  expect(await numbersInFiles('lake.log')).toContain(12);
 });
 
 describe('a path that cannot be written', () => {
@@ -110,7 +111,7 @@ describe('a path that cannot be written', () => {
     await mkdir(join(folder, 'sub'));
     await writeFile(join(folder, 'closed'), '');
     await chmod(join(folder, 'closed'), 0o400);
-    const openedLog = LogFile.open(join(folder, name), 0, report);
+    const openedLog = LogFile.open(join(folder, name), 0, addReport);
     await expect(openedLog).rejects.toMatchObject({ code: 'invalid', message: expect.stringMatching(/^--log-file: /) }); // prettier-ignore
     await expect(openedLog).rejects.toThrow(reason);
   });
@@ -120,84 +121,86 @@ describe('a full disk', () => {
   test.each(['ENOSPC', 'EIO'] as const)(
     '(%s) loses nothing, is reported once, and ends',
     async (code) => {
-      const log = await LogFile.open(path, 0, report);
+      const log = await LogFile.open(logPath, 0, addReport);
       armFault({ code, nth: 2, isLasting: true, operations: ['write'] });
-      log.write(line(0));
-      await until(async () => (await numbersIn('lake.log')).length === 1);
-      for (const n of [1, 2, 3]) log.write(line(n));
-      await until(() => reports.length === 1);
-      log.write(line(4));
+      log.write(logLineOf(0));
+      await pollUntil(async () => (await numbersInFiles('lake.log')).length === 1);
+      for (const n of [1, 2, 3]) log.write(logLineOf(n));
+      await pollUntil(() => reportedMessages.length === 1);
+      log.write(logLineOf(4));
       armFault(undefined);
-      await until(async () => (await numbersIn('lake.log')).length === 5); // without another line
-      log.write(line(5));
+      await pollUntil(async () => (await numbersInFiles('lake.log')).length === 5); // written without a further line
+      log.write(logLineOf(5));
       await log.close();
-      expect(await numbersIn('lake.log')).toEqual(upTo(6));
-      expect(reports).toEqual([
-        `strandlake: the log ${path} cannot be written (${code}); its lines wait`,
+      expect(await numbersInFiles('lake.log')).toEqual(numbersBelow(6));
+      expect(reportedMessages).toEqual([
+        `strandlake: the log ${logPath} cannot be written (${code}); its lines wait`,
       ]);
     },
   );
 
   test('that lasts counts the lines that are too many, and says so', async () => {
-    const log = await LogFile.open(path, 0, report);
+    const log = await LogFile.open(logPath, 0, addReport);
     armFault({ code: 'ENOSPC', nth: 1, isLasting: true, operations: ['write'] });
     const longLine = (n: number): string => JSON.stringify({ n, text: 'x'.repeat(8_000) });
-    for (const n of upTo(1_100)) log.write(longLine(n));
+    for (const n of numbersBelow(1_100)) log.write(longLine(n));
     armFault(undefined);
     await log.close();
-    const numbers = await numbersIn('lake.log');
+    const numbers = await numbersInFiles('lake.log');
     const keptNumbers = numbers.slice(0, -1);
-    expect(keptNumbers).toEqual(upTo(keptNumbers.length));
-    const last = (await readFile(path, 'utf8')).trimEnd().split('\n').at(-1)!;
+    expect(keptNumbers).toEqual(numbersBelow(keptNumbers.length));
+    const last = (await readFile(logPath, 'utf8')).trimEnd().split('\n').at(-1)!;
     expect(JSON.parse(last)).toMatchObject({ event: 'log', message: `${1_100 - keptNumbers.length} lines could not be written and were lost` }); // prettier-ignore
   });
 
   test('when a new file cannot be made, the full one is neither lost nor rotated again', async () => {
-    const log = await LogFile.open(path, 200, report);
-    log.write(line(20));
-    await until(async () => (await numbersIn('lake.log')).length === 1);
+    const log = await LogFile.open(logPath, 200, addReport);
+    log.write(logLineOf(20));
+    await pollUntil(async () => (await numbersInFiles('lake.log')).length === 1);
     armFault({ code: 'ENOSPC', nth: 1, isLasting: true, operations: ['open'] });
-    for (let n = 21; n < 30; n++) log.write(line(n));
-    await until(() => reports.length === 1);
-    for (let n = 30; n < 33; n++) log.write(line(n));
+    for (let n = 21; n < 30; n++) log.write(logLineOf(n));
+    await pollUntil(() => reportedMessages.length === 1);
+    for (let n = 30; n < 33; n++) log.write(logLineOf(n));
     armFault(undefined);
     await log.close();
     const names = (await readdir(folder)).sort().reverse();
-    expect((await numbersIn(...names)).at(-1)).toBe(32);
-    const numbers = await numbersIn(...names);
-    expect(numbers).toEqual(upTo(33).slice(-numbers.length));
+    expect((await numbersInFiles(...names)).at(-1)).toBe(32);
+    const numbers = await numbersInFiles(...names);
+    expect(numbers).toEqual(numbersBelow(33).slice(-numbers.length));
     expect(numbers.length).toBeGreaterThan(5);
   });
 
   test('a file that cannot be renamed grows', async () => {
-    const log = await LogFile.open(path, 200, report);
+    const log = await LogFile.open(logPath, 200, addReport);
     armFault({ code: 'EIO', nth: 1, isLasting: true, operations: ['rename'] });
-    for (const n of upTo(50)) log.write(line(n));
+    for (const n of numbersBelow(50)) log.write(logLineOf(n));
     await log.close();
-    expect(await numbersIn('lake.log')).toEqual(upTo(50));
-    expect(reports).toEqual([`strandlake: the log ${path} cannot be rotated (EIO) and grows`]);
+    expect(await numbersInFiles('lake.log')).toEqual(numbersBelow(50));
+    expect(reportedMessages).toEqual([
+      `strandlake: the log ${logPath} cannot be rotated (EIO) and grows`,
+    ]);
   });
 
   test('in the middle of a line leaves no part of it behind', async () => {
     const script = fileURLToPath(new URL('../processes/limited-log.js', import.meta.url));
-    const shell = 'ulimit -f 8; exec "$@"'; // files of at most 4 kB
-    const child = spawn('/bin/sh', ['-c', shell, 'sh', process.execPath, script, path], { stdio: ['pipe', 'pipe', 'inherit'] }); // prettier-ignore
+    const shell = 'ulimit -f 8; exec "$@"'; // files may have at most 4 kB
+    const child = spawn('/bin/sh', ['-c', shell, 'sh', process.execPath, script, logPath], { stdio: ['pipe', 'pipe', 'inherit'] }); // prettier-ignore
     let printedText = '';
     child.stdout.on('data', (text: Buffer) => (printedText += text.toString()));
     const names: string[] = [];
     for (let moved = 0; ; moved++) {
       const sizes: number[] = [];
-      const numbers = await until(async () => {
-        const found = await numbersIn(...names, 'lake.log').catch(() => undefined);
-        const { size = -1 } = (await stat(path).catch(() => undefined)) ?? {};
+      const numbers = await pollUntil(async () => {
+        const found = await numbersInFiles(...names, 'lake.log').catch(() => undefined);
+        const { size = -1 } = (await stat(logPath).catch(() => undefined)) ?? {};
         sizes.push(size);
         const isStill = sizes.at(-2) === size && size > 0;
         return found !== undefined && isStill ? found : undefined;
       });
-      expect(numbers).toEqual(upTo(numbers.length));
+      expect(numbers).toEqual(numbersBelow(numbers.length));
       if (numbers.length === 100) break;
       names.push(`lake.log.${moved}`);
-      await rename(path, join(folder, names.at(-1)!));
+      await rename(logPath, join(folder, names.at(-1)!));
       child.stdin.write('moved\n');
     }
     child.stdin.end();

@@ -1,31 +1,36 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { openPool, type Pool } from '../../../scheduler/worker/pool.js';
-import { until } from '../../until.js';
+import { openPool, type ThreadPool } from '../../../scheduler/worker/pool.js';
+import { pollUntil } from '../../until.js';
 
-const entry = new URL('../processes/stub-thread.js', import.meta.url).href;
-let pool: Pool | undefined;
-afterEach(() => pool?.close());
+const stubThreadModule = new URL('../processes/stub-thread.js', import.meta.url).href;
+let threadPool: ThreadPool | undefined;
+afterEach(() => threadPool?.close());
 
-function newPool(jobMs?: number): Pool {
-  pool = openPool({ threads: 2, heapMb: 32, entry, ...(jobMs !== undefined && { jobMs }) });
-  return pool;
+function newPool(jobMs?: number): ThreadPool {
+  threadPool = openPool({
+    threads: 2,
+    heapMb: 32,
+    entry: stubThreadModule,
+    ...(jobMs !== undefined && { jobMs }),
+  });
+  return threadPool;
 }
 
-function run(job: string, signal = new AbortController().signal): Promise<string> {
-  return (pool as Pool)
+function runGzipJob(job: string, signal = new AbortController().signal): Promise<string> {
+  return (threadPool as ThreadPool)
     .run('gzip', () => Buffer.from(job), signal)
     .then((b) => Buffer.from(b).toString());
 }
 
 test('runs jobs and brings errors back as values', async () => {
   newPool();
-  expect(await Promise.all(['a', 'b', 'c', 'd'].map((job) => run(job)))).toEqual([
+  expect(await Promise.all(['a', 'b', 'c', 'd'].map((job) => runGzipJob(job)))).toEqual([
     'a',
     'b',
     'c',
     'd',
   ]);
-  await expect(run('fail')).rejects.toMatchObject({
+  await expect(runGzipJob('fail')).rejects.toMatchObject({
     code: 'input',
     message: 'a.vcf, line 3: no tab',
   });
@@ -34,16 +39,16 @@ test('runs jobs and brings errors back as values', async () => {
 test('R1: runs a job once more when its thread dies, then fails it with a reason', async () => {
   newPool();
   let tries = 0;
-  const second = (pool as Pool).run(
+  const second = (threadPool as ThreadPool).run(
     'gzip',
     (attempt) => Buffer.from(((tries = attempt), attempt === 1 ? 'exit' : 'fine')),
     new AbortController().signal,
   );
   expect(Buffer.from(await second).toString()).toBe('fine');
   expect(tries).toBe(2);
-  await expect(run('exit')).rejects.toThrow(/ended its thread twice.*code: 3/);
-  await expect(run('heap')).rejects.toThrow(/more memory than a thread may use/);
-  expect(await run('still here')).toBe('still here');
+  await expect(runGzipJob('exit')).rejects.toThrow(/ended its thread twice.*code: 3/);
+  await expect(runGzipJob('heap')).rejects.toThrow(/more memory than a thread may use/);
+  expect(await runGzipJob('still here')).toBe('still here');
 });
 
 test.each(['before they start', 'while they run'])(
@@ -51,11 +56,13 @@ test.each(['before they start', 'while they run'])(
   async (when) => {
     newPool();
     const abort = new AbortController();
-    // The first byte of each job is shared memory: threads set it when they spin.
+    // The first byte of each job is in shared memory: a thread sets it when it begins to spin.
     const jobs = [1, 2, 3].map(() => new Uint8Array(new SharedArrayBuffer(1)));
-    const spinning = jobs.map((job) => (pool as Pool).run('gzip', () => job, abort.signal));
-    const waitingRun = run('next');
-    if (when === 'while they run') await until(() => jobs[0]?.[0] === 1 && jobs[1]?.[0] === 1);
+    const spinning = jobs.map((job) =>
+      (threadPool as ThreadPool).run('gzip', () => job, abort.signal),
+    );
+    const waitingRun = runGzipJob('next');
+    if (when === 'while they run') await pollUntil(() => jobs[0]?.[0] === 1 && jobs[1]?.[0] === 1);
     abort.abort();
     for (const job of await Promise.allSettled(spinning)) {
       expect(job).toMatchObject({ status: 'rejected', reason: { code: 'canceled' } });
@@ -65,23 +72,23 @@ test.each(['before they start', 'while they run'])(
 );
 
 test('R1: ends a job that takes too long', async () => {
-  newPool(2_000); // long enough for the next job on a busy machine
-  await expect(run('spin')).rejects.toThrow('took more than 2 s');
-  expect(await run('next')).toBe('next');
+  newPool(2_000); // timeout, long enough for the next job even on a busy machine
+  await expect(runGzipJob('spin')).rejects.toThrow('took more than 2 s');
+  expect(await runGzipJob('next')).toBe('next');
 });
 
 test('R1: keeps its size after a hundred deaths', async () => {
   newPool();
-  for (let i = 0; i < 50; i++) await expect(run('exit')).rejects.toThrow('twice');
-  expect(await Promise.all([run('a'), run('b')])).toEqual(['a', 'b']);
+  for (let i = 0; i < 50; i++) await expect(runGzipJob('exit')).rejects.toThrow('twice');
+  expect(await Promise.all([runGzipJob('a'), runGzipJob('b')])).toEqual(['a', 'b']);
 });
 
 test('runs urgent jobs before those that wait, each in order', async () => {
-  pool = openPool({ threads: 1, heapMb: 32, entry });
+  threadPool = openPool({ threads: 1, heapMb: 32, entry: stubThreadModule });
   const { signal } = new AbortController();
   const done: string[] = [];
   const add = (name: string, isUrgent: boolean): Promise<unknown> =>
-    (pool as Pool)
+    (threadPool as ThreadPool)
       .run('gzip', () => Buffer.from(name), signal, { isUrgent })
       .then(() => done.push(name));
   await Promise.all([

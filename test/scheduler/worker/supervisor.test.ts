@@ -3,11 +3,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-const script = fileURLToPath(new URL('../processes/supervised.js', import.meta.url));
+const supervisedScript = fileURLToPath(new URL('../processes/supervised.js', import.meta.url));
 
-/** Runs the supervisor with a child of the given behaviour; `until` resolves with a line that matches. */
-function supervised(behaviour: string) {
-  const child = spawn(process.execPath, [script, 'parent', behaviour], {
+/** Runs the supervisor with a child of the given behaviour; `until` resolves with the first matching line of the output. */
+function runSupervised(behaviour: string) {
+  const child = spawn(process.execPath, [supervisedScript, 'parent', behaviour], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const lines: string[] = [];
@@ -38,7 +38,7 @@ function supervised(behaviour: string) {
 const pidOf = (line: string): number => Number(line.split(' ')[1]);
 
 test('starts a killed child again, and passes SIGTERM on (W5)', async () => {
-  const run = supervised('run');
+  const run = runSupervised('run');
   for (let nth = 1; nth <= 4; nth++) {
     const line = await run.until(/^child/, nth);
     await run.until(/^healthy/, nth);
@@ -50,7 +50,7 @@ test('starts a killed child again, and passes SIGTERM on (W5)', async () => {
 });
 
 test('gives up with a clear message when the child keeps dying at its start', async () => {
-  const run = supervised('fail');
+  const run = runSupervised('fail');
   expect(await run.exit).toBe(7);
   expect(run.lines.filter((line) => line.startsWith('child'))).toHaveLength(3);
   expect(run.lines.at(-1)).toMatch(
@@ -59,14 +59,14 @@ test('gives up with a clear message when the child keeps dying at its start', as
 });
 
 test('does not restart a child that refused to run or ended successfully', async () => {
-  const refusedChild = supervised('refuse');
+  const refusedChild = runSupervised('refuse');
   expect(await refusedChild.exit).toBe(78);
   expect(refusedChild.lines).toHaveLength(1);
-  expect(await supervised('finish').exit).toBe(0);
+  expect(await runSupervised('finish').exit).toBe(0);
 });
 
 test('kills a child that does not end in time', async () => {
-  const run = supervised('stubborn');
+  const run = runSupervised('stubborn');
   const pid = pidOf(await run.until(/^child/));
   await run.until(/^healthy/);
   run.kill('SIGTERM');

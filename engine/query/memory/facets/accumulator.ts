@@ -1,11 +1,11 @@
 import type { Unsupported } from '../../unsupported.js';
 import type { Facet } from '../../request/facets.js';
 import type { SelectionBytes, SegmentView } from '../column.js';
-import { eachBlock, selectedValues, valueCount } from './blocks.js';
+import { forEachBlock, selectedValues, valueCount } from './blocks.js';
 import { indexCounts } from './id-counts.js';
 import { NumberBuckets } from './number-buckets.js';
 import { NumberIds } from './number-ids.js';
-import { Overflow } from './overflow.js';
+import { FacetOverflow } from './overflow.js';
 import type { FacetPartial } from './partial.js';
 import { numberGrouping } from './number-grouping.js';
 import { Stats } from './stats.js';
@@ -13,19 +13,19 @@ import { StringBuckets } from './string-buckets.js';
 import { FacetTree } from './tree.js';
 
 /** Aggregates the selected rows of segments for a request's facets, in one thread. */
-export interface Accumulator {
-  /** Adds the selected rows of a segment. Returns why the facets cannot be counted in memory if a value or a limit forbids it. */
+export interface FacetAccumulator {
+  /** Adds the selected rows of a segment. If a value or a limit prevents counting the facets in memory, returns the reason. */
   add(view: SegmentView, selection: SelectionBytes): Unsupported | undefined;
-  /** Returns what was aggregated, in the order of the facets: plain data for another thread, to be passed to `facetJson`. */
+  /** Returns the aggregates in the order of the facets, as plain data that can be sent to another thread and passed to `facetJson`. */
   partial(): readonly FacetPartial[] | Unsupported;
 }
 
 /** Creates an accumulator for facets that `facetRefusal` accepts. */
-export function accumulator(facets: readonly Facet[]): Accumulator {
-  const overflow = new Overflow();
-  const counters = facets.map((facet) => counterOf(facet, overflow));
+export function createFacetAccumulator(facets: readonly Facet[]): FacetAccumulator {
+  const overflow = new FacetOverflow();
+  const counters = facets.map((facet) => createCounter(facet, overflow));
   const refusal = (): Unsupported | undefined =>
-    overflow.unsupported === undefined ? undefined : { unsupported: overflow.unsupported };
+    overflow.firstReason === undefined ? undefined : { unsupported: overflow.firstReason };
   return {
     add: (view, selection) => {
       for (const counter of counters) counter.add(view, selection);
@@ -38,12 +38,12 @@ export function accumulator(facets: readonly Facet[]): Accumulator {
   };
 }
 
-interface Counter {
+interface ColumnFacetCounter {
   add(view: SegmentView, selection: SelectionBytes): void;
   partial(): FacetPartial;
 }
 
-function counterOf(facet: Facet, overflow: Overflow): Counter {
+function createCounter(facet: Facet, overflow: FacetOverflow): ColumnFacetCounter {
   if (facet.kind === 'stats') return new StatsCounter(facet, overflow);
   if ('nested' in facet && facet.nested.length > 0) return new FacetTree(facet, overflow);
   if (facet.field.type === 'string') return new StringBuckets(facet.field, overflow);
@@ -51,12 +51,12 @@ function counterOf(facet: Facet, overflow: Overflow): Counter {
   return new NumberBuckets(facet.field, ids, numberGrouping(facet, ids), facet.kind === 'terms');
 }
 
-class StatsCounter implements Counter {
+class StatsCounter implements ColumnFacetCounter {
   readonly #facet: Extract<Facet, { kind: 'stats' }>;
-  readonly #overflow: Overflow;
+  readonly #overflow: FacetOverflow;
   readonly #stats: Stats;
 
-  constructor(facet: Extract<Facet, { kind: 'stats' }>, overflow: Overflow) {
+  constructor(facet: Extract<Facet, { kind: 'stats' }>, overflow: FacetOverflow) {
     this.#facet = facet;
     this.#overflow = overflow;
     this.#stats = new Stats(facet.extended);
@@ -77,7 +77,7 @@ class StatsCounter implements Counter {
       const counts = indexCounts(stored.indices, numbers.length, valueCount(column), selected);
       return this.#stats.addCounted(numbers, counts);
     }
-    eachBlock(column, selection, this.#overflow, (values, start, count) =>
+    forEachBlock(column, selection, this.#overflow, (values, start, count) =>
       this.#stats.addBlock(values, start, count),
     );
   }

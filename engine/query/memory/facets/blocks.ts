@@ -1,16 +1,19 @@
 import type { MemoryColumn, NumberDictionary, SelectionBytes } from '../column.js';
-import type { Overflow } from './overflow.js';
-
-/** Number of values that are processed together: few enough for the L1 and L2 caches, many enough to repay a call. */
-export const blockLength = 8192;
-
-const doubles = new Float64Array(blockLength);
-const dense = new Float64Array(blockLength);
-const indices32 = new Uint32Array(blockLength);
+import type { FacetOverflow } from './overflow.js';
 
 /**
- * Returns one byte for each value of a column, 1 if the value is present and its row is selected; undefined if all are, null if
- * none is.
+ * Number of values that are processed together: few enough for the L1 and L2 caches, and many enough that the cost of a call does not
+ * matter.
+ */
+export const blockLength = 8192;
+
+const doublesBuffer = new Float64Array(blockLength);
+const compactedBuffer = new Float64Array(blockLength);
+const indicesBuffer = new Uint32Array(blockLength);
+
+/**
+ * Returns one byte for each value of a column: 1 if the value is present and its row is selected. Returns undefined if all bytes would be
+ * 1, and null if none would be.
  */
 export function selectedValues(
   column: MemoryColumn,
@@ -20,49 +23,53 @@ export function selectedValues(
   if (selection === 'none' || rows === 0) return null;
   if (offsets) return selection === 'all' ? undefined : selectValues(selection, offsets);
   if (selection === 'all') return present;
-  return present ? intersection(selection, present) : selection;
+  return present ? intersectSelections(selection, present) : selection;
 }
 
-/** Number of values in the array of a column, including the undefined ones of rows without a value. */
+/** Returns the length of a column's array of values, which includes meaningless values of rows without a value. */
 export function valueCount({ rows, offsets }: MemoryColumn): number {
   return offsets ? offsets[rows]! : rows;
 }
 
-/** Returns the values from `from` to `to`, at most a block, as doubles. The array is overwritten by the next call. */
+/** Returns the values from `from` to `to`, at most a block, as doubles. The next call overwrites the array. */
 export function doublesOf(
   { values }: MemoryColumn,
   from: number,
   to: number,
-  overflow: Overflow,
+  overflow: FacetOverflow,
 ): Float64Array {
-  if (values.kind === 'flags') doubles.set(values.flags.subarray(from, to));
+  if (values.kind === 'flags') doublesBuffer.set(values.flags.subarray(from, to));
   else if (values.kind === 'number-dictionary' && !values.entries.hasNonFinite)
-    gather(values, from, to);
+    gatherDictionaryNumbers(values, from, to);
   else if (values.kind === 'numbers' && !values.hasNonFinite)
-    doubles.set(values.numbers.subarray(from, to));
+    doublesBuffer.set(values.numbers.subarray(from, to));
   else
-    overflow.set(
+    overflow.setReason(
       values.kind === 'numbers' || values.kind === 'number-dictionary'
         ? 'NaN or an infinity'
         : `${values.kind} in a column of numbers`,
     );
-  return doubles;
+  return doublesBuffer;
 }
 
-function gather({ indices, entries }: NumberDictionary, from: number, to: number): void {
+function gatherDictionaryNumbers(
+  { indices, entries }: NumberDictionary,
+  from: number,
+  to: number,
+): void {
   const { numbers } = entries;
   const block = indicesOf(indices, from, to);
-  for (let i = 0; i < to - from; i++) doubles[i] = numbers[block[i]!]!;
+  for (let i = 0; i < to - from; i++) doublesBuffer[i] = numbers[block[i]!]!;
 }
 
 /**
  * Calls `visit` with the selected values of a column of numbers or flags, block by block: `count` doubles from index `start` on.
  * The array is valid only during the call.
  */
-export function eachBlock(
+export function forEachBlock(
   column: MemoryColumn,
   selection: SelectionBytes,
-  overflow: Overflow,
+  overflow: FacetOverflow,
   visit: (values: Float64Array, start: number, count: number) => void,
 ): void {
   const selected = selectedValues(column, selection);
@@ -79,38 +86,43 @@ export function eachBlock(
     }
     const block = doublesOf(column, from, to, overflow);
     if (selected === undefined) visit(block, 0, to - from);
-    else visit(dense, 0, squeeze(block, selected, from, to - from));
+    else visit(compactedBuffer, 0, compactSelected(block, selected, from, to - from));
   }
 }
 
 /**
- * Returns the dictionary indices from `from` to `to`, at most a block, as 32-bit numbers, so that one loop serves all widths. The
- * array is overwritten by the next call.
+ * Returns the dictionary indices from `from` to `to`, at most a block, as 32-bit numbers, so that one loop serves all widths of indices.
+ * The next call overwrites the array.
  */
 export function indicesOf(
   indices: Uint8Array | Uint16Array | Uint32Array,
   from: number,
   to: number,
 ): Uint32Array {
-  indices32.set(indices.subarray(from, to));
-  return indices32;
+  indicesBuffer.set(indices.subarray(from, to));
+  return indicesBuffer;
 }
 
 /**
- * Compacts the selected values into `dense`. Has no branch, because selections are unpredictable: it writes every value, and
- * overwrites it with the next one if it was not selected.
+ * Copies the selected values together into `compactedBuffer`. It has no branch, because selections are unpredictable: it writes every value, and the
+ * next value overwrites one that is not selected.
  */
-function squeeze(block: Float64Array, selected: Uint8Array, from: number, length: number): number {
+function compactSelected(
+  block: Float64Array,
+  selected: Uint8Array,
+  from: number,
+  length: number,
+): number {
   let count = 0;
   for (let i = 0; i < length; i++) {
-    dense[count] = block[i]!;
+    compactedBuffer[count] = block[i]!;
     count += selected[from + i]!;
   }
   return count;
 }
 
-/** Intersection; processes four bytes at a time where both arrays are aligned. */
-function intersection(selection: Uint8Array, present: Uint8Array): Uint8Array {
+/** Returns the intersection of two arrays of flags, four bytes at a time where both arrays are aligned. */
+function intersectSelections(selection: Uint8Array, present: Uint8Array): Uint8Array {
   const { length } = present;
   const selected = new Uint8Array(length);
   let i = 0;
@@ -126,7 +138,7 @@ function intersection(selection: Uint8Array, present: Uint8Array): Uint8Array {
   return selected;
 }
 
-/** Converts a selection of rows, one byte each, to a selection of the values of their lists. */
+/** Converts a selection of rows (one byte each) to a selection of the values of their lists. */
 function selectValues(selection: Uint8Array, offsets: Int32Array): Uint8Array {
   const rows = selection.length;
   const selected = new Uint8Array(offsets[rows]!);

@@ -1,5 +1,5 @@
-import { maxKeys } from './number-ids.js';
-import type { Overflow } from './overflow.js';
+import { maxDistinctNumbers } from './number-ids.js';
+import type { FacetOverflow } from './overflow.js';
 
 /** Numbers and counts the buckets of a nested facet: pairs of the parent bucket and a key id, in order of appearance. */
 export class BucketIds {
@@ -8,18 +8,18 @@ export class BucketIds {
   #ids = new Uint32Array(1 << 9);
   #counts = new Uint32Array(1 << 9);
   #size = 0;
-  readonly #overflow: Overflow;
+  readonly #overflow: FacetOverflow;
 
-  constructor(overflow: Overflow) {
+  constructor(overflow: FacetOverflow) {
     this.#overflow = overflow;
   }
 
-  /** The parent of each bucket. */
+  /** The number of each bucket's parent bucket. */
   get parents(): Uint32Array {
     return this.#parents.slice(0, this.#size);
   }
 
-  /** The key id of each bucket. */
+  /** The id of each bucket's key. */
   get ids(): Uint32Array {
     return this.#ids.slice(0, this.#size);
   }
@@ -29,7 +29,7 @@ export class BucketIds {
     return this.#counts.slice(0, this.#size);
   }
 
-  /** Counts each of `count` pairs once, and writes the numbers of their buckets into `into`. */
+  /** Counts each of `count` pairs of parent bucket and key id once, and writes the numbers of their buckets into `into`. */
   add(parents: Uint32Array, ids: Uint32Array, count: number, into: Uint32Array): void {
     for (let i = 0; i < count; i++) {
       const number = this.#find(parents[i]!, ids[i]!);
@@ -50,8 +50,8 @@ export class BucketIds {
 
   #add(parent: number, id: number): number {
     const number = this.#size;
-    if (number === maxKeys) {
-      this.#overflow.set(`more than ${maxKeys} buckets`);
+    if (number === maxDistinctNumbers) {
+      this.#overflow.setReason(`more than ${maxDistinctNumbers} buckets`);
       return 0;
     }
     if (number === this.#ids.length) this.#grow();
@@ -62,7 +62,7 @@ export class BucketIds {
     return number;
   }
 
-  /** The table has twice as many slots as there is room for buckets. */
+  /** The hash table has twice as many slots as there is room for buckets. */
   #grow(): void {
     const length = 2 * this.#ids.length;
     this.#parents = growArray(this.#parents, length);

@@ -1,7 +1,7 @@
 import type { MergedBuckets } from './merge.js';
 
-/** The buckets below each parent, unordered. */
-export function byParent(
+/** Groups buckets by their parent, in no order. */
+export function bucketsByParent(
   { parents, counts }: MergedBuckets,
   above: readonly number[],
 ): ReadonlyMap<number, Uint32Array | number[]> {
@@ -20,17 +20,17 @@ export function byParent(
   return new Map([[0, all.subarray(0, size)]]);
 }
 
-/** The limit up to which the first buckets are selected without sorting all. */
-const topLimit = 100;
+/** Up to this many requested buckets are selected without sorting all buckets. */
+const maxPartialSortBuckets = 100;
 
-/** The buckets in the order of the answer, at most `limit`: terms by descending count, then by key; bins by key. */
+/** Returns at most `limit` buckets in the order of the answer: terms by descending count, then by key; bins by key. */
 export function orderedBuckets(
   node: MergedBuckets,
   buckets: ArrayLike<number>,
   limit: number,
 ): ArrayLike<number> {
   const { facet, keys, keyOf, counts } = node;
-  if (facet.kind === 'terms' && limit <= topLimit && buckets.length > 1)
+  if (facet.kind === 'terms' && limit <= maxPartialSortBuckets && buckets.length > 1)
     return topBuckets(node, buckets, limit);
   // Typed arrays of numbers sort fast without a comparator, so count and rank are packed into one double.
   const ranks = keys.ranks();
@@ -55,7 +55,7 @@ export function orderedBuckets(
   return sorted;
 }
 
-/** Sorts with a comparator: cheaper where the buckets are few compared with the keys. */
+/** Sorts with a comparator, which is cheaper than ranking all keys where the buckets are few. */
 function sortFewBuckets(
   { facet, keyOf, counts }: MergedBuckets,
   buckets: ArrayLike<number>,
@@ -68,7 +68,7 @@ function sortFewBuckets(
   );
 }
 
-/** The first `limit` buckets, by insertion into a sorted list. */
+/** Returns the first `limit` buckets, found by insertion into a sorted list. */
 function topBuckets(
   { keys, keyOf, counts }: MergedBuckets,
   buckets: ArrayLike<number>,

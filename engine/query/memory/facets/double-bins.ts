@@ -1,19 +1,22 @@
 import { blockLength } from './blocks.js';
 import {
   hasDirectId,
-  directOffset,
-  directIds,
+  directIdOffset,
+  directIdCount,
   type NumberIds,
   type NumberGrouping,
 } from './number-ids.js';
 
-/** The tolerance around an edge, in bins: twice the tolerance of the SQL executor, and far more than the error of the estimate. */
-const nearEdge = 2e-9;
-const slowIndices = new Uint32Array(blockLength);
+/**
+ * The distance from an edge within which an estimated bin is verified, as a fraction of a bin: twice the tolerance of the SQL executor, and
+ * far more than the error of the estimate.
+ */
+const edgeTolerance = 2e-9;
+const edgeValueIndices = new Uint32Array(blockLength);
 
 /**
- * Bins of doubles in the arithmetic of the SQL executor: the lower edge of bin n is n times the numerator over the denominator. A double too large
- * for that has its own bin.
+ * Bins of doubles, computed with the arithmetic of the SQL executor: the lower edge of bin n is n times the numerator over the denominator
+ * of the interval. A double too large for this arithmetic has a bin of its own.
  */
 export class DoubleBins implements NumberGrouping {
   readonly #ids: NumberIds;
@@ -32,23 +35,25 @@ export class DoubleBins implements NumberGrouping {
 
   assign(values: Float64Array, start: number, count: number, into: Uint32Array): void {
     const inverse = this.#inverse;
-    // Local copies: imported constants would be looked up for each value.
-    const shift = directOffset;
-    const end = directIds;
-    const half = 0.5 - nearEdge;
+    // A local copy, because an imported constant would be looked up for each value.
+    const shift = directIdOffset;
+    const end = directIdCount;
+    const half = 0.5 - edgeTolerance;
     let slow = 0;
     for (let i = 0; i < count; i++) {
-      // An estimate, which is right if it is far from an edge. Truncation is the floor for positive numbers.
+      // An estimate of the bin, which is right unless the value is close to an edge. Truncation equals the floor for positive numbers.
       const estimate = values[start + i]! * inverse + shift;
       const id = estimate | 0;
       into[i] = id;
-      slowIndices[slow] = i;
-      // Below zero and beyond 2^31 the difference is not the fractional part, and the test fails.
+      edgeValueIndices[slow] = i;
+      // Below zero and beyond 2^31, the difference of estimate and id is not the fractional part, so the test fails and the value takes the
+      // slow path.
       if (!(id < end && Math.abs(estimate - id - 0.5) < half)) slow += 1;
     }
-    // The rare values are counted in a second loop: a call within the first one would make it twice as slow even if it is never executed.
+    // The rare values close to an edge are counted in a second loop: a call within the first loop would make it twice as slow even if never
+    // executed.
     for (let i = 0; i < slow; i++) {
-      const at = slowIndices[i]!;
+      const at = edgeValueIndices[i]!;
       into[at] = this.#exactly(values[start + at]!);
     }
   }
@@ -63,13 +68,13 @@ export class DoubleBins implements NumberGrouping {
     const bin = Math.floor(quotient);
     if (quotient < 1e6 && quotient > -1e6 && (off > 1e-9 || off < -1e-9)) return this.#idOf(bin);
     if (Math.abs(value) >= this.#ownFrom) return this.#ids.hashedId(value);
-    // The quotient may have been rounded to the bin beside the right one.
+    // The quotient may have been rounded into a neighbouring bin.
     if (this.#edge(bin + 1) <= value) return this.#idOf(bin + 1);
     return this.#idOf(this.#edge(bin) > value ? bin - 1 : bin);
   }
 
   #idOf(bin: number): number {
-    return hasDirectId(bin) ? bin + directOffset : this.#ids.hashedId(this.#edge(bin) + 0);
+    return hasDirectId(bin) ? bin + directIdOffset : this.#ids.hashedId(this.#edge(bin) + 0);
   }
 
   #edge(bin: number): number {

@@ -1,17 +1,17 @@
 /**
- * A number as the sum of two doubles that do not overlap, which holds 106 bits (Dekker 1971). The operations are exact to about 2^-104 of their
- * operands, none of which may be 2^996 or more.
+ * A number as the sum of two doubles that do not overlap, which holds 106 bits (Dekker 1971). The error of an operation is about 2^-104 of
+ * its operands, which must be below 2^996.
  */
 export type DoubleDouble = readonly [high: number, low: number];
 
-/** The exact sum of two doubles (Knuth, TAOCP 2, 4.2.2). */
+/** Returns the exact sum of two doubles (Knuth, TAOCP 2, 4.2.2). */
 export function twoSum(a: number, b: number): DoubleDouble {
   const sum = a + b;
   const other = sum - a;
   return [sum, a - (sum - other) + (b - other)];
 }
 
-/** The exact product of two doubles (Dekker 1971). */
+/** Returns the exact product of two doubles (Dekker 1971). */
 function twoProduct(a: number, b: number): DoubleDouble {
   const product = a * b;
   const [ah, al] = splitHalves(a);
@@ -19,7 +19,7 @@ function twoProduct(a: number, b: number): DoubleDouble {
   return [product, ah * bh - product + ah * bl + al * bh + al * bl];
 }
 
-/** Multiplied by this, a double splits into two of 26 bits (Veltkamp 1968). */
+/** The factor that splits a double into two of 26 bits (Veltkamp 1968). */
 export const splitter = 2 ** 27 + 1;
 
 function splitHalves(value: number): DoubleDouble {
@@ -40,7 +40,7 @@ export function multiplyDoubles([ah, al]: DoubleDouble, [bh, bl]: DoubleDouble):
   return twoSum(high, low + (ah * bl + al * bh));
 }
 
-/** Divides by a number. */
+/** Divides a double-double by a double. */
 export function divideDouble([high, low]: DoubleDouble, divisor: number): DoubleDouble {
   const quotient = high / divisor;
   const [product, error] = twoProduct(quotient, divisor);
@@ -48,18 +48,19 @@ export function divideDouble([high, low]: DoubleDouble, divisor: number): Double
 }
 
 /**
- * The spread of values around a pivot, which is one of them: their number, and the sums of their differences from it and of the squares of
- * these. The pivot is at most `sqrt(count)` deviations from the mean, so that little is lost when the mean is taken out at the end.
+ * The spread of values around a pivot, which is one of the values: their number, the sum of their differences from the pivot, and the sum
+ * of the squares of these differences. The pivot is at most `sqrt(count)` standard deviations from the mean, so little precision is lost
+ * when the mean is subtracted at the end.
  */
-export interface Spread {
+export interface ShiftedMoments {
   readonly count: number;
   readonly pivot: number;
   readonly offs: DoubleDouble;
   readonly squares: DoubleDouble;
 }
 
-/** The spread of both sets of values, around the pivot of the first. */
-export function joinSpreads(a: Spread, b: Spread): Spread {
+/** Returns the spread of two sets of values together, around the pivot of the first. */
+export function joinShiftedMoments(a: ShiftedMoments, b: ShiftedMoments): ShiftedMoments {
   const by = twoSum(b.pivot, -a.pivot);
   const shift = multiplyDoubles(by, [b.count, 0]);
   const squares = addDoubles(
@@ -74,8 +75,8 @@ export function joinSpreads(a: Spread, b: Spread): Spread {
   };
 }
 
-/** The population variance. */
-export function varianceOf({ count, offs, squares }: Spread): number {
+/** Returns the population variance of the values. */
+export function varianceOf({ count, offs, squares }: ShiftedMoments): number {
   const [high, low] = divideDouble(multiplyDoubles(offs, offs), count);
   const distances = addDoubles(squares, [-high, -low]);
   return Math.max(0, divideDouble(distances, count)[0]);

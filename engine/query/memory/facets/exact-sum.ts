@@ -1,7 +1,7 @@
-/** An exact sum as doubles that do not overlap, in ascending order of magnitude (Shewchuk 1997). */
+/** An exact sum as a list of doubles that do not overlap, in ascending order of magnitude (Shewchuk 1997). */
 export type Expansion = number[];
 
-/** Adds a number without rounding (Shewchuk 1997, Grow-Expansion). */
+/** Adds a number to an exact sum without rounding (Shewchuk 1997, Grow-Expansion). */
 export function growExpansion(terms: Expansion, value: number): void {
   let kept = 0;
   let rest = value;
@@ -16,7 +16,7 @@ export function growExpansion(terms: Expansion, value: number): void {
   terms.push(rest);
 }
 
-/** The double nearest to the exact sum. */
+/** Returns the double nearest to the exact sum. */
 export function nearestDouble(terms: Expansion): number {
   let at = terms.length - 1;
   if (at < 0) return 0;
@@ -28,7 +28,7 @@ export function nearestDouble(terms: Expansion): number {
     sum = before + terms[at]!;
     error = terms[at]! - (sum - before);
   }
-  // If `error` puts the sum halfway between two doubles, the smaller terms decide.
+  // If the rounding error is exactly half the distance between two doubles, the sign of the next smaller term decides.
   if (at > 0 && error !== 0 && Math.sign(error) === Math.sign(terms[at - 1]!)) {
     const twice = 2 * error;
     const next = sum + twice;
@@ -37,35 +37,36 @@ export function nearestDouble(terms: Expansion): number {
   return sum;
 }
 
-/** A double times 2^1074, which is a whole number. */
+/** Returns a double times 2^1074, which is always a whole number. */
 export function scaledInteger(value: number): bigint {
-  bits.setFloat64(0, value);
-  const size = bits.getBigUint64(0);
+  doubleBits.setFloat64(0, value);
+  const size = doubleBits.getBigUint64(0);
   const exponent = Number((size >> 52n) & 0x7ffn);
   const fraction = size & 0xfffffffffffffn;
   const whole = exponent === 0 ? fraction : (fraction | (1n << 52n)) << BigInt(exponent - 1);
   return value < 0 ? -whole : whole;
 }
 
-const bits = new DataView(new ArrayBuffer(8));
+const doubleBits = new DataView(new ArrayBuffer(8));
 
-/** The double nearest to `numerator / (denominator * 2^scale)`; infinite if that is beyond the doubles. */
+/** Returns the double nearest to `numerator / (denominator * 2^scale)`; infinite if that exceeds the range of doubles. */
 export function nearestQuotient(numerator: bigint, denominator: bigint, scale: number): number {
   const size = numerator < 0n ? -numerator : numerator;
   const length = size.toString(2).length - denominator.toString(2).length;
-  // 64 bits, and one more that shows whether the division had a remainder, so that a value just above a half is not rounded as a half.
+  // The quotient gets 64 bits, and one more bit that tells whether the division has a remainder, so that a value just above a half is not
+  // rounded as a half.
   const shift = 64 - length;
   const [top, bottom] =
     shift > 0 ? [size << BigInt(shift), denominator] : [size, denominator << BigInt(-shift)];
   const quotient = ((top / bottom) << 1n) | (top % bottom === 0n ? 0n : 1n);
   const power = -(shift + 1 + scale);
-  // Scaled in two steps, because the power alone may exceed the range of doubles.
+  // The number is scaled in two steps, because the power of two alone may exceed the range of doubles.
   const half = Math.trunc(power / 2);
   const nearest = Number(quotient) * 2 ** half * 2 ** (power - half);
   return numerator < 0n ? -nearest : nearest;
 }
 
-/** The exact sum of integers. */
+/** Returns the exact sum as an integer; all terms are integers. */
 export function integerSum(terms: Expansion): bigint {
   return terms.reduce((sum, term) => sum + BigInt(term), 0n);
 }

@@ -1,15 +1,19 @@
 import { budgets } from '../../../core/budgets.js';
 
-import { emptyAnswer, flatAnswer, tooManyBuckets } from '../../results/facet-answer.js';
+import {
+  emptyAnswerJson,
+  bucketlessAnswerJson,
+  tooManyBucketsError,
+} from '../../results/facet-answer.js';
 import type { Facet } from '../../request/facets.js';
-import { mergeFacets, type Merged, type MergedBuckets } from './merge.js';
+import { mergeFacets, type MergedFacet, type MergedBuckets } from './merge.js';
 import { doubleText } from '../../results/number-text.js';
-import { byParent, orderedBuckets } from './bucket-order.js';
+import { bucketsByParent, orderedBuckets } from './bucket-order.js';
 import type { FacetPartial } from './partial.js';
 
 /**
- * The JSON text of each facet's answer, merged from the partial results of each thread; equal to the answer of the SQL executor.
- * Pass the threads in the same order every time: merged dictionaries are cached by their order.
+ * Returns the JSON text of each facet's answer, merged from the partial results of the threads; it equals the answer of the SQL executor.
+ * Callers must pass the threads in the same order every time, because merged dictionaries are cached by their order.
  */
 export function facetJson(
   facets: readonly Facet[],
@@ -17,26 +21,26 @@ export function facetJson(
 ): readonly string[] {
   const roots = facets.map((facet, index) => mergeFacets(facet, partials.map((own) => own[index]!))); // prettier-ignore
   const counts = { facetTerms: 0, facetBuckets: 0 };
-  const shown = roots.map((root) => shownOf(root, [0], counts));
-  return shown.map((root) => answerOf(root, 0));
+  const shown = roots.map((root) => answerBuckets(root, [0], counts));
+  return shown.map((root) => facetAnswerJson(root, 0));
 }
 
-/** The buckets of a facet that the answer contains, in order, by parent bucket. */
-interface ShownBuckets {
-  readonly node: Merged;
+/** The buckets of a facet that the answer contains, in order, grouped by parent bucket. */
+interface AnswerBuckets {
+  readonly node: MergedFacet;
   readonly below: ReadonlyMap<number, ArrayLike<number>>;
-  readonly nested: readonly ShownBuckets[];
+  readonly nested: readonly AnswerBuckets[];
 }
 
-/** Throws `tooManyBuckets` if the answer would have more terms or bins than a response may hold. */
-function shownOf(
-  node: Merged,
+/** Returns the buckets that the answer contains. Throws `tooManyBucketsError` if they are more terms or bins than a response may hold. */
+function answerBuckets(
+  node: MergedFacet,
   parents: readonly number[],
   counts: { facetTerms: number; facetBuckets: number },
-): ShownBuckets {
+): AnswerBuckets {
   if (node.kind === 'stats') return { node, below: new Map(), nested: [] };
   const { facet } = node;
-  const all = byParent(node, parents);
+  const all = bucketsByParent(node, parents);
   if (facet.kind === 'count' || facet.kind === 'percentiles')
     return { node, below: all, nested: [] };
   const limit = facet.kind === 'terms' ? facet.limit : Infinity;
@@ -45,20 +49,24 @@ function shownOf(
   );
   const budget = facet.kind === 'terms' ? 'facetTerms' : 'facetBuckets';
   for (const own of below.values()) counts[budget] += own.length;
-  if (counts[budget] > budgets[budget]) throw tooManyBuckets(facet.field.name, budget);
+  if (counts[budget] > budgets[budget]) throw tooManyBucketsError(facet.field.name, budget);
   if (facet.nested.length === 0) return { node, below, nested: [] };
   const own = [...below.values()].flatMap((buckets) => Array.from(buckets));
-  return { node, below, nested: node.nested(own).map((child) => shownOf(child, own, counts)) };
+  return {
+    node,
+    below,
+    nested: node.nested(own).map((child) => answerBuckets(child, own, counts)),
+  };
 }
 
-function answerOf({ node, below, nested }: ShownBuckets, parent: number): string {
+function facetAnswerJson({ node, below, nested }: AnswerBuckets, parent: number): string {
   if (node.kind === 'stats') {
     const total = node.totals.get(parent);
-    return total ? total.answer(node.facet) : emptyAnswer(node.facet);
+    return total ? total.answer(node.facet) : emptyAnswerJson(node.facet);
   }
   const { facet, keys, keyOf, counts } = node;
   const buckets = below.get(parent);
-  if (!buckets || buckets.length === 0) return emptyAnswer(facet);
+  if (!buckets || buckets.length === 0) return emptyAnswerJson(facet);
   if (facet.kind === 'count') return String(buckets.length);
   if (facet.kind === 'percentiles') return percentiles(node, facet, buckets);
   // Appending to one string is faster than joining a list.
@@ -69,7 +77,8 @@ function answerOf({ node, below, nested }: ShownBuckets, parent: number): string
     text += `${i === 0 ? '' : ','}[${key},${counts[bucket]!}`;
     if (nested.length > 0) {
       const inside = nested.map(
-        (child) => `${JSON.stringify(child.node.facet.field.name)}:${answerOf(child, bucket)}`,
+        (child) =>
+          `${JSON.stringify(child.node.facet.field.name)}:${facetAnswerJson(child, bucket)}`,
       );
       text += `,{${inside.join(',')}}`;
     }
@@ -78,7 +87,7 @@ function answerOf({ node, below, nested }: ShownBuckets, parent: number): string
   return `${text}]`;
 }
 
-/** Interpolates linearly, in the arithmetic of the SQL executor. */
+/** Interpolates percentiles linearly, in the arithmetic of the SQL executor. */
 function percentiles(
   node: MergedBuckets,
   facet: Extract<Facet, { kind: 'percentiles' }>,
@@ -105,5 +114,5 @@ function percentiles(
     const part = position - before;
     return doubleText(at(before) * (1 - part) + at(after) * part);
   });
-  return flatAnswer(facet, texts);
+  return bucketlessAnswerJson(facet, texts);
 }

@@ -9,21 +9,21 @@ import type { Column, Columns } from '../../../core/types.js';
  */
 export function facetRefusal(facets: readonly Facet[], columns: Columns): string | undefined {
   for (const facet of facets) {
-    const reason = refusalOf(facet, columns, false);
+    const reason = singleFacetRefusal(facet, columns, false);
     if (reason !== undefined) return reason;
   }
   return undefined;
 }
 
-function refusalOf(facet: Facet, columns: Columns, isNested: boolean): string | undefined {
+function singleFacetRefusal(facet: Facet, columns: Columns, isNested: boolean): string | undefined {
   const { field } = facet;
-  const path = pathOf(field, columns);
+  const path = columnPath(field, columns);
   if (field.name === '_id') return 'a table of all ids would not fit in memory';
   if (field.isNumberInText) return `the numbers in the strings of ${field.name} are not a column`;
   const nested = 'nested' in facet ? facet.nested : [];
   if (field.type === 'auto' && path) return `${field.name} is declared without a type`;
   if (path) {
-    if (path.at(-1)!.type !== field.type || !types.has(field.type))
+    if (path.at(-1)!.type !== field.type || !facetableTypes.has(field.type))
       return `${field.name} is stored as another type than ${field.type}`;
     if ((isNested || nested.length > 0) && path.some(({ isList }) => isList))
       return `${field.name} is a list in a nested facet`;
@@ -34,13 +34,13 @@ function refusalOf(facet: Facet, columns: Columns, isNested: boolean): string | 
       return `the bins of ${field.name} are not exact as doubles`;
   }
   for (const below of nested) {
-    const reason = refusalOf(below, columns, true);
+    const reason = singleFacetRefusal(below, columns, true);
     if (reason !== undefined) return reason;
   }
   return undefined;
 }
 
-const types: ReadonlySet<FieldRef['type']> = new Set([
+const facetableTypes: ReadonlySet<FieldRef['type']> = new Set([
   'boolean',
   'date',
   'double',
@@ -50,8 +50,8 @@ const types: ReadonlySet<FieldRef['type']> = new Set([
   'string',
 ]);
 
-/** The columns from the root to a field; undefined if the dataset lacks the field. */
-function pathOf(field: FieldRef, columns: Columns): readonly Column[] | undefined {
+/** Returns the columns from the root to a field; undefined if the dataset lacks the field. */
+function columnPath(field: FieldRef, columns: Columns): readonly Column[] | undefined {
   const path: Column[] = [];
   let siblings: Columns | undefined = [...reservedColumns, ...columns];
   for (const name of field.path) {

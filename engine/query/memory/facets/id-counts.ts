@@ -1,25 +1,28 @@
 import type { DictionaryValues, MemoryColumn, SelectionBytes } from '../column.js';
 import { wordsOf } from '../selection-bytes.js';
 
-/** The largest number of ids that is counted in four tables: with more, equal neighbours are rare and four tables do not fit in the caches. */
-const interleavedLimit = 1 << 17;
+/**
+ * The largest number of ids that is counted in four tables: among more ids, equal neighbours are rare, and four tables do not fit in the
+ * processor's caches.
+ */
+const maxInterleavedIds = 1 << 17;
 
 /**
- * Number of occurrences of each id. Small tables are kept four times and used in rotation, since an increment of the same counter
- * has to wait for the one before it (5 million indices in long runs: 5 ms instead of 8).
+ * The number of occurrences of each id. Small tables exist four times and are used in rotation, because an increment has to wait for the
+ * previous increment of the same counter (5 million indices in long runs: 5 ms instead of 8).
  */
 export class IdCounts {
   #tables: CountTables;
 
   constructor(size = 256) {
-    this.#tables = tables(size);
+    this.#tables = newCountTables(size);
   }
 
-  /** Makes room for the ids below `size`. */
-  ensure(size: number): void {
+  /** Makes room for the counts of the ids below `size`. */
+  ensureCapacity(size: number): void {
     const [first] = this.#tables;
     if (size <= first.length) return;
-    const next = tables(Math.max(size, Math.min(2 * first.length, size + (1 << 20))));
+    const next = newCountTables(Math.max(size, Math.min(2 * first.length, size + (1 << 20))));
     const isOne = next[0] === next[1];
     this.#tables.forEach((table, index) => {
       if (isOne && index > 0 && table === first) return;
@@ -30,7 +33,7 @@ export class IdCounts {
     this.#tables = next;
   }
 
-  /** Counts the first `length` ids; `ensure` must have made room for them. */
+  /** Counts the first `length` ids; `ensureCapacity` must have made room for them. */
   add(ids: Uint32Array, length: number): void {
     const [a, b, c, d] = this.#tables;
     const even = length & ~3;
@@ -44,7 +47,7 @@ export class IdCounts {
     for (; i < length; i++) a[ids[i]!]!++;
   }
 
-  /** Like `add`, for the ids whose byte in `selected`, from index `from` on, is 1. */
+  /** Counts the ids whose byte in `selected`, from index `from` on, is 1; otherwise like `add`. */
   addSelected(ids: Uint32Array, length: number, selected: Uint8Array, from: number): void {
     const [a, b, c, d] = this.#tables;
     const even = length & ~3;
@@ -59,7 +62,7 @@ export class IdCounts {
     for (; i < length; i++) a[ids[i]!]! += selected[from + i]!;
   }
 
-  /** Counts the first `length` indices, those whose byte in `selected` is 0 left out; `ensure` must have made room for them. */
+  /** Counts the first `length` indices, except those whose byte in `selected` is 0; `ensureCapacity` must have made room for them. */
   addIndices(
     indices: DictionaryValues['indices'],
     length: number,
@@ -67,24 +70,24 @@ export class IdCounts {
   ): void {
     const tables = this.#tables;
     const wanted = selected?.subarray(0, length);
-    if (isOfBytes(indices)) {
+    if (isUint8Indices(indices)) {
       if (wanted) countSelectedBytes(tables, indices, wanted);
       else countBytes(tables, indices, length);
-    } else if (isOfShorts(indices)) {
+    } else if (isUint16Indices(indices)) {
       if (wanted) countSelectedShorts(tables, indices, wanted);
       else countShorts(tables, indices, length);
     } else if (wanted) this.addSelected(indices, length, wanted, 0);
     else this.add(indices, length);
   }
 
-  /** A table to whose counts the caller may add, with the size of the last `ensure`. */
-  get table(): Uint32Array {
+  /** One of the tables, to whose counts the caller may add. Its length is the last `size` given to `ensureCapacity`. */
+  get firstTable(): Uint32Array {
     return this.#tables[0];
   }
 
-  /** The counts of the ids below `size`. */
+  /** Returns the counts of the ids below `size`. */
   counts(size: number): Uint32Array {
-    this.ensure(size);
+    this.ensureCapacity(size);
     const [a, b, c, d] = this.#tables;
     const counts = a.slice(0, size);
     if (a !== b) for (let i = 0; i < size; i++) counts[i]! += b[i]! + c[i]! + d[i]!;
@@ -92,21 +95,21 @@ export class IdCounts {
   }
 }
 
-function isOfBytes(indices: DictionaryValues['indices']): indices is Uint8Array {
+function isUint8Indices(indices: DictionaryValues['indices']): indices is Uint8Array {
   return indices.BYTES_PER_ELEMENT === 1;
 }
 
-function isOfShorts(indices: DictionaryValues['indices']): indices is Uint16Array {
+function isUint16Indices(indices: DictionaryValues['indices']): indices is Uint16Array {
   return indices.BYTES_PER_ELEMENT === 2;
 }
 
-function tables(size: number): CountTables {
+function newCountTables(size: number): CountTables {
   const one = new Uint32Array(size);
-  if (size > interleavedLimit) return [one, one, one, one];
+  if (size > maxInterleavedIds) return [one, one, one, one];
   return [one, new Uint32Array(size), new Uint32Array(size), new Uint32Array(size)];
 }
 
-/** How often each index below `size` occurs among the first `length` indices, those whose byte in `selected` is 0 left out. */
+/** Returns how often each index below `size` occurs among the first `length` indices, except those whose byte in `selected` is 0. */
 export function indexCounts(
   indices: DictionaryValues['indices'],
   size: number,
@@ -119,8 +122,8 @@ export function indexCounts(
 }
 
 /*
- * One loop for each width of indices, and for all values and selected ones: a loop that sees two kinds of arrays is slower. Each takes as
- * many indices at once as fit into 32 bits; `selected` has one byte, 0 or 1, for each.
+ * There is one loop for each width of indices, each with and without a selection, because a loop that sees two kinds of arrays is slower. A
+ * loop reads as many indices at once as fit into 32 bits; `selected` has one byte, 0 or 1, for each index.
  */
 
 type CountTables = readonly [Uint32Array, Uint32Array, Uint32Array, Uint32Array];
@@ -156,7 +159,7 @@ function countSelectedBytes(
 }
 
 function countShorts([a, b, c, d]: CountTables, ids: Uint16Array, length: number): void {
-  const pairs = pairsOf(ids.subarray(0, length));
+  const pairs = wordsOfShorts(ids.subarray(0, length));
   const even = pairs.length & ~1;
   for (let i = 0; i < even; i += 2) {
     const first = pairs[i]!;
@@ -174,7 +177,7 @@ function countSelectedShorts(
   ids: Uint16Array,
   selected: Uint8Array,
 ): void {
-  const [pairs, bytes] = [pairsOf(ids), wordsOf(selected)];
+  const [pairs, bytes] = [wordsOfShorts(ids), wordsOf(selected)];
   const count = Math.min(pairs.length >> 1, bytes.length);
   for (let i = 0; i < count; i++) {
     const first = pairs[2 * i]!;
@@ -188,12 +191,12 @@ function countSelectedShorts(
   for (let i = count << 2; i < selected.length; i++) a[ids[i]!]! += selected[i]!;
 }
 
-/** Two indices each; empty if they do not start at a multiple of four bytes. */
-function pairsOf(ids: Uint16Array): Uint32Array {
+/** Returns the indices as 32-bit words of two indices each; empty if they do not start at a multiple of four bytes. */
+function wordsOfShorts(ids: Uint16Array): Uint32Array {
   return wordsOf(new Uint8Array(ids.buffer, ids.byteOffset, ids.byteLength));
 }
 
-/** Counts the ids of a list column's values for the selected rows, each id once per row. `counts` has room for all ids. */
+/** Counts the ids of the values of a list column for the selected rows, each id once per row. `counts` must have room for all ids. */
 export function countOncePerRow(
   { rows, offsets }: MemoryColumn,
   selection: SelectionBytes,

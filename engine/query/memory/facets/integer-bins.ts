@@ -1,14 +1,19 @@
 import type { Bins } from '../../request/facet-bins.js';
 import { blockLength } from './blocks.js';
-import { directOffset, directIds, type NumberIds, type NumberGrouping } from './number-ids.js';
+import {
+  directIdOffset,
+  directIdCount,
+  type NumberIds,
+  type NumberGrouping,
+} from './number-ids.js';
 
 /** Integers below this are exact as doubles. */
-const exactLimit = 2 ** 53;
-const slowIndices = new Uint32Array(blockLength);
+const maxExactInteger = 2 ** 53;
+const largeValueIndices = new Uint32Array(blockLength);
 
 /**
- * Bins of integers; keys are the numbers of bins. Exact as long as no number times the power of ten of the interval's decimals
- * reaches 2^53, unsupported otherwise.
+ * Bins of integers; a key is the number of a bin. Exact as long as each number times the power of ten of the interval's decimals stays
+ * below 2^53; larger products are unsupported.
  */
 export class IntegerBins implements NumberGrouping {
   readonly #ids: NumberIds;
@@ -24,24 +29,24 @@ export class IntegerBins implements NumberGrouping {
   assign(values: Float64Array, start: number, count: number, into: Uint32Array): void {
     const factor = this.#factor;
     const divisor = this.#divisor;
-    // Local copies: imported constants would be looked up for each value.
-    const shift = directOffset;
-    const end = directIds;
+    // A local copy, because an imported constant would be looked up for each value.
+    const shift = directIdOffset;
+    const end = directIdCount;
     let slow = 0;
     for (let i = 0; i < count; i++) {
       const product = values[start + i]! * factor;
-      // The quotient of integers below 2^53 never rounds up to the next integer.
+      // In doubles, the quotient of two integers below 2^53 is never rounded up to the next integer.
       const id = Math.floor(product / divisor) + shift;
       into[i] = id;
-      slowIndices[slow] = i;
-      if (!(id >= 0 && id < end && Math.abs(product) < exactLimit)) slow += 1;
+      largeValueIndices[slow] = i;
+      if (!(id >= 0 && id < end && Math.abs(product) < maxExactInteger)) slow += 1;
     }
-    // The rare values are counted in a second loop: a call within the first one would make it slower even if it is never executed.
+    // The rare values of large ids are counted in a second loop: a call within the first loop would make it slower even if never executed.
     for (let i = 0; i < slow; i++) {
-      const at = slowIndices[i]!;
+      const at = largeValueIndices[i]!;
       const product = values[start + at]! * factor;
-      if (Math.abs(product) >= exactLimit) {
-        this.#ids.overflow.set('whole-number bins beyond 2^53');
+      if (Math.abs(product) >= maxExactInteger) {
+        this.#ids.overflow.setReason('whole-number bins beyond 2^53');
         return;
       }
       into[at] = this.#ids.id(Math.floor(product / divisor));

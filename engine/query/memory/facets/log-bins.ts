@@ -1,26 +1,29 @@
 import type { Bins } from '../../request/facet-bins.js';
 import type { NumberIds, NumberGrouping } from './number-ids.js';
 
-/** Positive doubles that share the exponent and the first six bits of the mantissa form a cell. */
-const cellShift = 14;
-const cells = 1 << (31 - cellShift);
-/** Marks a cell that contains an edge of a bin. */
-const mixedMark = 0xffff_ffff;
+/**
+ * Positive doubles that share the exponent and the first six bits of the mantissa form a cell; shifting a double's upper half by this many
+ * bits gives its cell.
+ */
+const cellBitShift = 14;
+const cellCount = 1 << (31 - cellBitShift);
+/** Marks a cell (a range of doubles) that contains an edge of a bin. */
+const cellWithEdge = 0xffff_ffff;
 
 const binEnds = new Float64Array(2);
 const endWords = new Uint32Array(binEnds.buffer);
 
 /**
- * Bins by powers of ten, in the arithmetic of the SQL executor. The logarithm is computed once for each cell without an edge, not
- * for each number (5 million doubles: 18 ms instead of 150).
+ * Bins by powers of ten, in the arithmetic of the SQL executor. The logarithm is computed once for each cell that contains no edge, not for
+ * each number (5 million doubles: 18 ms instead of 150).
  */
 export class LogBins implements NumberGrouping {
   readonly #ids: NumberIds;
   readonly #edges: Float64Array;
   readonly #first: number;
   readonly #step: number;
-  /** For each cell, the id plus one; 0 if unknown. */
-  readonly #cells = new Uint32Array(cells);
+  /** For each cell (a range of doubles), the id of its bin plus one; 0 if it has not been computed. */
+  readonly #cells = new Uint32Array(cellCount);
 
   constructor(ids: NumberIds, { starts, first, step }: Extract<Bins, { kind: 'log' }>) {
     this.#ids = ids;
@@ -33,11 +36,11 @@ export class LogBins implements NumberGrouping {
     const words = new Uint32Array(values.buffer, values.byteOffset + 8 * start, 2 * count);
     const ids = this.#cells;
     for (let i = 0; i < count; i++) {
-      // The upper half of a double. Negative numbers lie beyond the last cell.
-      const cell = words[2 * i + 1]! >>> cellShift;
-      const id = cell < cells ? ids[cell]! : 0;
+      // The cell number comes from the upper half of the double. Negative numbers lie beyond the last cell.
+      const cell = words[2 * i + 1]! >>> cellBitShift;
+      const id = cell < cellCount ? ids[cell]! : 0;
       into[i] = id - 1;
-      if (id === 0 || id === mixedMark) into[i] = this.#id(values[start + i]!, cell);
+      if (id === 0 || id === cellWithEdge) into[i] = this.#id(values[start + i]!, cell);
     }
   }
 
@@ -49,13 +52,13 @@ export class LogBins implements NumberGrouping {
     const bin = value === 0 ? 0 : value > 0 ? this.#bin(value) : -this.#bin(-value);
     const id = this.#ids.id(bin);
     // Cell 0 contains zero, which has a bin of its own.
-    if (cell > 0 && cell < cells && this.#cells[cell] === 0) {
+    if (cell > 0 && cell < cellCount && this.#cells[cell] === 0) {
       endWords[0] = 0;
-      endWords[1] = cell << cellShift;
+      endWords[1] = cell << cellBitShift;
       endWords[2] = 0xffff_ffff;
-      endWords[3] = ((cell + 1) << cellShift) - 1;
+      endWords[3] = ((cell + 1) << cellBitShift) - 1;
       const isWhole = this.#bin(binEnds[0]!) === bin && this.#bin(binEnds[1]!) === bin;
-      this.#cells[cell] = isWhole ? id + 1 : mixedMark;
+      this.#cells[cell] = isWhole ? id + 1 : cellWithEdge;
     }
     return id;
   }

@@ -5,22 +5,22 @@ import { doubleText, numberText } from '../../results/number-text.js';
 import type { BucketedFacet, PartialBuckets, FacetPartial, StatsPartial } from './partial.js';
 import { StatsTotal } from './stats-total.js';
 
-/** The aggregate of all threads for one facet. */
-export type Merged = MergedBuckets | MergedStats;
+/** The merged result of all threads for one facet. */
+export type MergedFacet = MergedBuckets | MergedStats;
 
 /** The buckets of a facet over all threads, numbered from 0. */
 export interface MergedBuckets {
   readonly kind: 'buckets';
   readonly facet: BucketedFacet;
   readonly keys: MergedKeys;
-  /** For each bucket, the number of its key; undefined if bucket i has key i. */
+  /** For each bucket, the number of its key; undefined if bucket i has key i for all i. */
   readonly keyOf: readonly number[] | undefined;
-  /** For each bucket, its parent; undefined for a top-level facet. */
+  /** For each bucket, the number of its parent bucket; undefined for a top-level facet. */
   readonly parents: readonly number[] | undefined;
   /** Number of rows of each bucket; a bucket with 0 is not part of the answer. */
   readonly counts: Float64Array | readonly number[];
-  /** The nested facets, restricted to the given buckets. */
-  readonly nested: (shown: readonly number[]) => readonly Merged[];
+  /** Merges the nested facets of the given buckets only. */
+  readonly nested: (shown: readonly number[]) => readonly MergedFacet[];
 }
 
 /** Statistics for each parent bucket, by its number. */
@@ -30,15 +30,15 @@ export interface MergedStats {
   readonly totals: ReadonlyMap<number, StatsTotal>;
 }
 
-/** Stands for a bucket that is not shown, whose nested facets are not merged. */
-const unwantedBucket = 0xffff_ffff;
+/** Marks a bucket that is not shown and whose nested facets are not merged. */
+const omittedBucket = 0xffff_ffff;
 
-/** Merges the partial results of a facet. `above` holds, for each partial result, the merged number of each parent bucket. */
+/** Merges the partial results of a facet. `above` maps, for each partial result, a parent bucket to its merged number. */
 export function mergeFacets(
   facet: Facet,
   partials: readonly FacetPartial[],
   above?: readonly Uint32Array[],
-): Merged {
+): MergedFacet {
   if (facet.kind === 'stats') return mergedStats(facet, partials as readonly StatsPartial[], above);
   return mergedBuckets(facet, partials as readonly PartialBuckets[], above);
 }
@@ -50,7 +50,7 @@ function mergedBuckets(
 ): MergedBuckets {
   const keys = mergedKeys(
     partials.map((partial) => partial.keys),
-    (number) => keyText(facet, number),
+    (number) => keyJson(facet, number),
   );
   if (partials.every(({ keyOf, parents }) => !keyOf && !parents)) {
     const counts = new Float64Array(keys.size);
@@ -63,10 +63,10 @@ function mergedBuckets(
   );
   const { keyOf, parents, counts } = numbering;
   const below = 'nested' in facet ? facet.nested : [];
-  const nested = (shown: readonly number[]): readonly Merged[] => {
+  const nested = (shown: readonly number[]): readonly MergedFacet[] => {
     const isShown = new Uint8Array(counts.length);
     for (const bucket of shown) isShown[bucket] = 1;
-    const wanted = own.map((all) => all.map((bucket) => (isShown[bucket] === 1 ? bucket : unwantedBucket))); // prettier-ignore
+    const wanted = own.map((all) => all.map((bucket) => (isShown[bucket] === 1 ? bucket : omittedBucket))); // prettier-ignore
     return below.map((child, index) => {
       const theirs = partials.map((partial) => partial.nested[index]!);
       return mergeFacets(child, theirs, wanted);
@@ -75,7 +75,7 @@ function mergedBuckets(
   return { kind: 'buckets', facet, keys, keyOf, parents, counts, nested };
 }
 
-/** Numbers the buckets of several partial results: pairs of a parent bucket and a key. */
+/** Assigns common numbers to the buckets (pairs of a parent bucket and a key) of several partial results. */
 class KeyNumbering {
   readonly keyOf: number[] = [];
   readonly parents: number[] = [];
@@ -87,16 +87,16 @@ class KeyNumbering {
     this.#keys = keys;
   }
 
-  /** Adds the counts of a partial result, and returns the merged numbers of its buckets. */
+  /** Adds the bucket counts of one thread's partial result, and returns the merged numbers of its buckets. */
   add(
     { keyOf, parents, counts }: PartialBuckets,
     keys: Uint32Array,
     above: Uint32Array | undefined,
   ): Uint32Array {
-    const found = new Uint32Array(counts.length).fill(unwantedBucket);
+    const found = new Uint32Array(counts.length).fill(omittedBucket);
     for (let bucket = 0; bucket < counts.length; bucket++) {
       const parent = above ? above[parents![bucket]!]! : 0;
-      if (parent === unwantedBucket) continue;
+      if (parent === omittedBucket) continue;
       const number = this.#number(parent, keys[keyOf ? keyOf[bucket]! : bucket]!);
       this.counts[number]! += counts[bucket]!;
       found[bucket] = number;
@@ -131,7 +131,7 @@ function mergedStats(
     partial.counts.forEach((count, group) => {
       if (count === 0) return;
       const number = above ? above[index]![group]! : 0;
-      if (number === unwantedBucket) return;
+      if (number === omittedBucket) return;
       let total = totals.get(number);
       if (!total) totals.set(number, (total = new StatsTotal()));
       total.add(partial, group);
@@ -140,7 +140,7 @@ function mergedStats(
   return { kind: 'stats', facet, totals };
 }
 
-function keyText(facet: BucketedFacet, number: number): string {
+function keyJson(facet: BucketedFacet, number: number): string {
   if (facet.kind !== 'histogram') return numberText(number, facet.field.type);
   const { bins } = facet;
   if (bins.kind === 'date') return numberText(number, 'date');

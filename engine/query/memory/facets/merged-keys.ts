@@ -1,5 +1,5 @@
 import { compareCodePoints } from '../../../core/code-points.js';
-import { isAscending, mergeSorted, indexIn } from './sorted-numbers.js';
+import { isAscending, mergeSorted, sortedIndexOf } from './sorted-numbers.js';
 import { quoteJson } from '../../results/number-text.js';
 import type { PartialKeys } from './partial.js';
 
@@ -8,13 +8,13 @@ export interface MergedKeys {
   readonly size: number;
   /** For each partial result, the merged number of each of its keys. */
   readonly numbers: readonly Uint32Array[];
-  /** Negative if key `a` sorts before key `b`. */
+  /** Returns a negative number if key `a` sorts before key `b`. */
   compare(a: number, b: number): number;
-  /** The rank of each key in sorted order; sorts when first called. */
+  /** Returns the rank of each key in sorted order. The keys are sorted in the first call. */
   ranks(): Uint32Array;
-  /** The value of a numeric key; NaN for a string. */
+  /** Returns the value of a numeric key; NaN for a string. */
   number(key: number): number;
-  /** The JSON text of a key. */
+  /** Returns the JSON text of a key. */
   json(key: number): string;
 }
 
@@ -34,7 +34,7 @@ function numberKeys(parts: readonly PartialKeys[], json: (number: number) => str
   const { all, positions } = mergeSorted(sorted);
   const numbers = own.map((keys, part) => {
     if (keys === sorted[part]) return positions[part]!;
-    return Uint32Array.from(keys, (key) => positions[part]![indexIn(sorted[part]!, key)]!);
+    return Uint32Array.from(keys, (key) => positions[part]![sortedIndexOf(sorted[part]!, key)]!);
   });
   return {
     size: all.length,
@@ -48,7 +48,7 @@ function numberKeys(parts: readonly PartialKeys[], json: (number: number) => str
 
 type StringKeys = Extract<PartialKeys, { kind: 'strings' }>;
 
-/** Maximum number of characters that the cache holds. */
+/** Maximum number of characters that the cache of merged keys holds. */
 const maxCachedCharacters = 8 << 20;
 
 interface CachedKeys {
@@ -57,30 +57,30 @@ interface CachedKeys {
   readonly characters: number;
 }
 
-/** Cached results, the most recently used first. */
-let knownKeys: readonly CachedKeys[] = [];
+/** The cached merged keys, the most recently used first. */
+let recentStringKeys: readonly CachedKeys[] = [];
 
 /**
- * Merges string keys. The threads send the same dictionaries with every query, and comparing these as a whole is far faster than
- * merging, sorting and quoting their strings again (20,000 strings of two threads: 0.1 ms instead of 15).
+ * Merges string keys. The threads send the same dictionaries with every query, and comparing whole dictionaries is far faster than merging,
+ * sorting and quoting their strings again (20,000 strings of two threads: 0.1 ms instead of 15).
  */
 function cachedStringKeys(parts: readonly StringKeys[]): MergedKeys {
-  const found = knownKeys.find((each) => isSame(each.parts, parts));
+  const found = recentStringKeys.find((each) => areStringKeysEqual(each.parts, parts));
   if (found) {
-    knownKeys = [found, ...knownKeys.filter((each) => each !== found)];
+    recentStringKeys = [found, ...recentStringKeys.filter((each) => each !== found)];
     return found.keys;
   }
   const keys = stringKeys(parts);
   const characters = parts.reduce((sum, { joined, ends }) => sum + joined.length + ends.length, 0);
   let total = 0;
-  knownKeys = [{ parts, keys, characters }, ...knownKeys].filter((each) => {
+  recentStringKeys = [{ parts, keys, characters }, ...recentStringKeys].filter((each) => {
     total += each.characters;
     return total <= maxCachedCharacters;
   });
   return keys;
 }
 
-function isSame(some: readonly StringKeys[], others: readonly StringKeys[]): boolean {
+function areStringKeysEqual(some: readonly StringKeys[], others: readonly StringKeys[]): boolean {
   return (
     some.length === others.length &&
     some.every(
@@ -111,7 +111,7 @@ function stringKeys(parts: readonly StringKeys[]): MergedKeys {
       return number;
     });
   });
-  // Without surrogates and higher characters, UTF-16 order is code point order.
+  // Without code units from U+D800 on, the order by UTF-16 code units is the order by code points.
   const isPlain = parts.every(({ joined }) => !/[\ud800-\uffff]/.test(joined));
   const order = isPlain ? byCodeUnits : compareCodePoints;
   const quotedStrings: (string | undefined)[] = [];

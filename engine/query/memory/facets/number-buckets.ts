@@ -6,23 +6,23 @@ import type {
   SegmentView,
 } from '../column.js';
 import type { FieldRef } from '../../predicate/predicate.js';
-import { indexIn } from './sorted-numbers.js';
-import { blockLength, doublesOf, eachBlock, selectedValues, valueCount } from './blocks.js';
+import { sortedIndexOf } from './sorted-numbers.js';
+import { blockLength, doublesOf, forEachBlock, selectedValues, valueCount } from './blocks.js';
 import type { NumberIds, NumberGrouping } from './number-ids.js';
 import type { PartialBuckets } from './partial.js';
 import { areMostlySmall, SmallIntegers } from './small-integers.js';
 import { countOncePerRow, IdCounts, indexCounts } from './id-counts.js';
 
-const foundBuckets = new Uint32Array(blockLength);
-const occurring = new Float64Array(blockLength);
-const weights = new Uint32Array(blockLength);
+const bucketIdsBuffer = new Uint32Array(blockLength);
+const occurringValuesBuffer = new Float64Array(blockLength);
+const occurrencesBuffer = new Uint32Array(blockLength);
 
-/** Number of rows for each number of a field, or for each bin of its numbers. */
+/** Counts the rows for each number of a field, or for each bin of its numbers. */
 export class NumberBuckets {
   readonly #field: FieldRef;
   readonly #ids: NumberIds;
   readonly #grouping: NumberGrouping;
-  /** True if a row whose list repeats a number counts once for that number. */
+  /** True if a number that a row's list repeats counts only once for that row. */
   readonly #isOncePerRow: boolean;
   readonly #counts: IdCounts;
   #small: SmallIntegers | undefined;
@@ -43,18 +43,18 @@ export class NumberBuckets {
     if (column.offsets && this.#isOncePerRow) this.#addLists(column, selection);
     else if (column.values.kind === 'number-dictionary' && !column.values.entries.hasNonFinite)
       this.#addEntries(column.values, selected, valueCount(column));
-    else if (column.values.kind === 'numbers' && areSmall(column.values.numbers))
+    else if (column.values.kind === 'numbers' && areSmallIntegers(column.values.numbers))
       this.#addSmallOnes(column.values.numbers, selected, valueCount(column));
     else
-      eachBlock(column, selection, this.#ids.overflow, (values, start, count) =>
+      forEachBlock(column, selection, this.#ids.overflow, (values, start, count) =>
         this.#add(values, start, count),
       );
   }
 
   #add(values: Float64Array, start: number, count: number): void {
-    this.#grouping.assign(values, start, count, foundBuckets);
-    this.#counts.ensure(this.#ids.size);
-    this.#counts.add(foundBuckets, count);
+    this.#grouping.assign(values, start, count, bucketIdsBuffer);
+    this.#counts.ensureCapacity(this.#ids.size);
+    this.#counts.add(bucketIdsBuffer, count);
   }
 
   #addSmallOnes(
@@ -65,13 +65,13 @@ export class NumberBuckets {
     const small = (this.#small ??= new SmallIntegers());
     for (let from = 0; from < length; from += blockLength) {
       const to = Math.min(from + blockLength, length);
-      const block = int32s(numbers.subarray(from, to));
+      const block = widenToInt32s(numbers.subarray(from, to));
       const { others, count } = small.add(block, selected?.subarray(from, to));
       if (count > 0) this.#add(others, 0, count);
     }
   }
 
-  /** Counts the indices, and then groups those entries that occur, each of them once. */
+  /** Counts the dictionary indices first, and then groups each entry that occurs once, with its count. */
   #addEntries(
     { indices, entries }: NumberDictionary,
     selected: Uint8Array | undefined,
@@ -82,8 +82,8 @@ export class NumberBuckets {
     let count = 0;
     for (let entry = 0; entry < counts.length; entry++) {
       if (counts[entry] === 0) continue;
-      occurring[count] = numbers[entry]!;
-      weights[count++] = counts[entry]!;
+      occurringValuesBuffer[count] = numbers[entry]!;
+      occurrencesBuffer[count++] = counts[entry]!;
       if (count < blockLength) continue;
       this.#addWeighted(count);
       count = 0;
@@ -91,12 +91,12 @@ export class NumberBuckets {
     this.#addWeighted(count);
   }
 
-  /** Adds the first `count` numbers of `occurring`, each as often as its weight says. */
+  /** Adds the first `count` numbers of `occurringValuesBuffer`, each with its weight. */
   #addWeighted(count: number): void {
-    this.#grouping.assign(occurring, 0, count, foundBuckets);
-    this.#counts.ensure(this.#ids.size);
-    const { table } = this.#counts;
-    for (let i = 0; i < count; i++) table[foundBuckets[i]!]! += weights[i]!;
+    this.#grouping.assign(occurringValuesBuffer, 0, count, bucketIdsBuffer);
+    this.#counts.ensureCapacity(this.#ids.size);
+    const { firstTable } = this.#counts;
+    for (let i = 0; i < count; i++) firstTable[bucketIdsBuffer[i]!]! += occurrencesBuffer[i]!;
   }
 
   #addLists(column: MemoryColumn, selection: SelectionBytes): void {
@@ -108,22 +108,22 @@ export class NumberBuckets {
         doublesOf(column, from, to, this.#ids.overflow),
         0,
         to - from,
-        foundBuckets,
+        bucketIdsBuffer,
       );
-      ids.set(foundBuckets.subarray(0, to - from), from);
+      ids.set(bucketIdsBuffer.subarray(0, to - from), from);
     }
-    this.#counts.ensure(this.#ids.size);
-    countOncePerRow(column, selection, ids, this.#counts.table);
+    this.#counts.ensureCapacity(this.#ids.size);
+    countOncePerRow(column, selection, ids, this.#counts.firstTable);
   }
 
-  /** Moves the counts of the small integers to their bins. */
+  /** Adds the counts of the small integers to their bins. */
   #addSmall(): void {
     const one = new Float64Array(1);
-    this.#small?.each((number, count) => {
+    this.#small?.forEachCount((number, count) => {
       one[0] = number;
-      this.#grouping.assign(one, 0, 1, foundBuckets);
-      this.#counts.ensure(this.#ids.size);
-      this.#counts.table[foundBuckets[0]!]! += count;
+      this.#grouping.assign(one, 0, 1, bucketIdsBuffer);
+      this.#counts.ensureCapacity(this.#ids.size);
+      this.#counts.firstTable[bucketIdsBuffer[0]!]! += count;
     });
     this.#small = undefined;
   }
@@ -140,26 +140,26 @@ export class NumberBuckets {
       numbers[at] = this.#grouping.key(id);
       counts[at++] = all[id]!;
     }
-    // Sorted here, so that the main thread need not sort.
+    // The numbers are sorted in this thread, so that the main thread need not sort them.
     const sorted = numbers.slice().sort();
     const ofSorted = new Uint32Array(size);
-    for (let i = 0; i < size; i++) ofSorted[indexIn(sorted, numbers[i]!)] = counts[i]!;
+    for (let i = 0; i < size; i++) ofSorted[sortedIndexOf(sorted, numbers[i]!)] = counts[i]!;
     const keys = { kind: 'numbers', numbers: sorted } as const;
     return { kind: 'buckets', keys, keyOf: undefined, parents: undefined, counts: ofSorted, nested: [] }; // prettier-ignore
   }
 }
 
-/** Tests the tag, because each thread and sandbox has its own constructors. */
-function areSmall(numbers: Numbers['numbers']): numbers is Int32Array | Uint8Array {
+/** Compares the tag instead of using `instanceof`, because each thread and sandbox has its own constructors. */
+function areSmallIntegers(numbers: Numbers['numbers']): numbers is Int32Array | Uint8Array {
   const tag = numbers[Symbol.toStringTag];
   return tag === 'Uint8Array' || (tag === 'Int32Array' && areMostlySmall(numbers as Int32Array));
 }
 
-const widenedValues = new Int32Array(blockLength);
+const widenedBuffer = new Int32Array(blockLength);
 
-/** At most a block of numbers; the array is overwritten by the next call. */
-function int32s(numbers: Int32Array | Uint8Array): Int32Array {
+/** Returns a block of numbers as 32-bit integers. The next call overwrites the array. */
+function widenToInt32s(numbers: Int32Array | Uint8Array): Int32Array {
   if (numbers.BYTES_PER_ELEMENT === 4) return numbers as Int32Array;
-  widenedValues.set(numbers);
-  return widenedValues.subarray(0, numbers.length);
+  widenedBuffer.set(numbers);
+  return widenedBuffer.subarray(0, numbers.length);
 }

@@ -5,12 +5,12 @@ import type { BucketedFacet } from './partial.js';
 import { DoubleBins } from './double-bins.js';
 import { IntegerBins } from './integer-bins.js';
 
-/** The grouping of numbers for a facet: by value, or by the bins of its histogram. */
+/** Returns the grouping of numbers for a facet: by value, or by the bins of its histogram. */
 export function numberGrouping(facet: BucketedFacet, ids: NumberIds): NumberGrouping {
   return facet.kind === 'histogram' ? binnedGrouping(ids, facet.bins) : distinctNumbers(ids);
 }
 
-/** A key per number; -0 has the key of 0. */
+/** Groups numbers by value; -0 has the key of 0. */
 function distinctNumbers(ids: NumberIds): NumberGrouping {
   return {
     assign: (values, start, count, into) => ids.ids(values, start, count, into),
@@ -18,7 +18,7 @@ function distinctNumbers(ids: NumberIds): NumberGrouping {
   };
 }
 
-/** Bins with the same edges and the same arithmetic as those of the SQL executor. */
+/** Groups numbers into bins with the same edges and the same arithmetic as those of the SQL executor. */
 function binnedGrouping(ids: NumberIds, bins: Bins): NumberGrouping {
   if (bins.kind === 'real') return new DoubleBins(ids, bins.numerator, bins.denominator);
   if (bins.kind === 'whole') return new IntegerBins(ids, bins);
@@ -26,16 +26,16 @@ function binnedGrouping(ids: NumberIds, bins: Bins): NumberGrouping {
   return dateBins(ids, bins.unit);
 }
 
-const day = 86_400e6;
-const widths: Readonly<Record<string, number>> = { week: 7 * day, day, hour: 3_600e6, minute: 60e6, second: 1e6 }; // prettier-ignore
-const months: Readonly<Record<string, number>> = { month: 1, quarter: 3, year: 12 };
+const dayMicros = 86_400e6;
+const unitMicros: Readonly<Record<string, number>> = { week: 7 * dayMicros, day: dayMicros, hour: 3_600e6, minute: 60e6, second: 1e6 }; // prettier-ignore
+const unitMonths: Readonly<Record<string, number>> = { month: 1, quarter: 3, year: 12 };
 
-/** Bins of dates, which are microseconds since 1970 in UTC. Keys are the start of a bin. */
+/** Groups dates, which are microseconds since 1970 in UTC, by a unit. The key of a bin is its start. */
 function dateBins(ids: NumberIds, unit: DateUnit): NumberGrouping {
-  const width = widths[unit];
+  const width = unitMicros[unit];
   if (width !== undefined) {
-    // Weeks begin on Monday, and 1970-01-05 was one.
-    const zero = unit === 'week' ? 4 * day : 0;
+    // Weeks begin on Monday; 1970-01-05 was a Monday.
+    const zero = unit === 'week' ? 4 * dayMicros : 0;
     return {
       assign: (values, start, count, into) => {
         for (let i = 0; i < count; i++)
@@ -44,12 +44,12 @@ function dateBins(ids: NumberIds, unit: DateUnit): NumberGrouping {
       key: (id) => ids.key(id) * width + zero,
     };
   }
-  const monthsPerBin = months[unit]!;
+  const monthsPerBin = unitMonths[unit]!;
   let [lastDay, lastId] = [NaN, 0];
   return {
     assign: (values, start, count, into) => {
       for (let i = 0; i < count; i++) {
-        const own = Math.floor(values[start + i]! / day);
+        const own = Math.floor(values[start + i]! / dayMicros);
         if (own !== lastDay) {
           lastDay = own;
           const date = new Date(own * 86_400_000);

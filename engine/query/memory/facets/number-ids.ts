@@ -1,89 +1,89 @@
-import type { Overflow } from './overflow.js';
+import type { FacetOverflow } from './overflow.js';
 
 /**
- * Maximum number of distinct numbers, or of buckets of a nested facet, in one thread. The main thread merges them and is blocked
- * meanwhile; beyond the limit the SQL executor counts.
+ * Maximum number of distinct numbers, or of buckets of a nested facet, in one thread. The main thread is blocked while it merges them;
+ * beyond the limit, the SQL executor counts.
  */
-export const maxKeys = 200_000;
+export const maxDistinctNumbers = 200_000;
 
-/** The integers from `-directOffset` on whose ids are computed rather than looked up in a table: this many. */
-export const directIds = 1 << 16;
-export const directOffset = 1 << 14;
+/** Number of integers, from `-directIdOffset` on, whose ids are computed rather than looked up in a table. */
+export const directIdCount = 1 << 16;
+export const directIdOffset = 1 << 14;
 
-const bits = new Float64Array(1);
-const doubleHalves = new Uint32Array(bits.buffer);
+const doubleBuffer = new Float64Array(1);
+const doubleHalves = new Uint32Array(doubleBuffer.buffer);
 
-/** Maps numbers to the ids of the keys that they are counted under, and ids to keys. */
+/** Maps numbers to the ids of the keys under which they are counted, and ids to keys. */
 export interface NumberGrouping {
-  /** Writes the ids of `count` numbers from index `start` on into `into`. */
+  /** Writes into `into` the ids of `count` numbers from index `start` on. */
   assign(values: Float64Array, start: number, count: number, into: Uint32Array): void;
-  /** The key of an id: a number itself, the number of an integer or logarithmic bin, or the lower edge of any other bin. */
+  /** Returns the key of an id: a number itself, the number of an integer or logarithmic bin, or the lower edge of any other bin. */
   key(id: number): number;
 }
 
 /**
- * Assigns ids to distinct numbers: `directOffset + n` to a small integer n, and ids from `directIds` on to others, in order of
+ * Assigns ids to distinct numbers: `directIdOffset + n` to a small integer n; to other numbers, ids from `directIdCount` on, in order of
  * appearance.
  */
 export class NumberIds {
   #table = new Uint32Array(1 << 10);
   #keys = new Float64Array(1 << 9);
   #others = 0;
-  readonly overflow: Overflow;
+  readonly overflow: FacetOverflow;
 
-  constructor(overflow: Overflow) {
+  constructor(overflow: FacetOverflow) {
     this.overflow = overflow;
   }
 
-  /** Upper bound of the ids, exclusive. */
+  /** The exclusive upper bound of the ids. */
   get size(): number {
-    return directIds + this.#others;
+    return directIdCount + this.#others;
   }
 
-  /** Writes the ids of `count` numbers from index `start` on into `into`. */
+  /** Writes into `into` the ids of `count` numbers from index `start` on. */
   ids(values: Float64Array, start: number, count: number, into: Uint32Array): void {
     for (let i = 0; i < count; i++) {
       const value = values[start + i]!;
       const whole = value | 0;
-      const id = (whole + directOffset) >>> 0;
-      into[i] = whole === value && id < directIds ? id : this.hashedId(value);
+      const id = (whole + directIdOffset) >>> 0;
+      into[i] = whole === value && id < directIdCount ? id : this.hashedId(value);
     }
   }
 
-  /** The id of an integer. */
+  /** Returns the id of an integer. */
   id(value: number): number {
-    return hasDirectId(value) ? value + directOffset : this.hashedId(value);
+    return hasDirectId(value) ? value + directIdOffset : this.hashedId(value);
   }
 
   /**
-   * The id of a number in the hash table, even if the number is a small integer. `DoubleBins` uses it so that the lower edge
-   * of a bin and the number of a bin never have the same id.
+   * Returns the id of a number in the hash table, even if the number is a small integer. `DoubleBins` uses it so that the lower edge of one
+   * bin and the number of another never have the same id.
    */
   hashedId(value: number): number {
-    bits[0] = value;
+    doubleBuffer[0] = value;
     const table = this.#table;
     const mask = table.length - 1;
-    for (let slot = hashOf() & mask; ; slot = (slot + 1) & mask) {
+    for (let slot = hashOfDoubleHalves() & mask; ; slot = (slot + 1) & mask) {
       const entry = table[slot]!;
-      if (entry === 0) return directIds + this.#add(value);
-      if (this.#keys[entry - 1] === value) return directIds + entry - 1;
+      if (entry === 0) return directIdCount + this.#add(value);
+      if (this.#keys[entry - 1] === value) return directIdCount + entry - 1;
     }
   }
 
-  /** The number that has this id. */
+  /** Returns the number that has this id. */
   key(id: number): number {
-    return id < directIds ? id - directOffset : this.#keys[id - directIds]!;
+    return id < directIdCount ? id - directIdOffset : this.#keys[id - directIdCount]!;
   }
 
-  /** True if `hashedId` assigned the id. */
+  /** Returns true if `hashedId` assigned the id. */
   isHashed(id: number): boolean {
-    return id >= directIds;
+    return id >= directIdCount;
   }
 
   #add(value: number): number {
     const number = this.#others;
-    if (number === maxKeys) {
-      this.overflow.set(`more than ${maxKeys} different numbers`);
+    if (number === maxDistinctNumbers) {
+      this.overflow.setReason(`more than ${maxDistinctNumbers} different numbers`);
       return 0;
     }
     if (number === this.#keys.length) this.#grow();
@@ -93,7 +93,7 @@ export class NumberIds {
     return number;
   }
 
-  /** The table has twice as many slots as there is room for keys. */
+  /** The hash table has twice as many slots as there is room for keys. */
   #grow(): void {
     const keys = new Float64Array(2 * this.#keys.length);
     keys.set(this.#keys);
@@ -103,21 +103,21 @@ export class NumberIds {
   }
 
   #enter(number: number): void {
-    bits[0] = this.#keys[number]!;
+    doubleBuffer[0] = this.#keys[number]!;
     const mask = this.#table.length - 1;
-    let slot = hashOf() & mask;
+    let slot = hashOfDoubleHalves() & mask;
     while (this.#table[slot] !== 0) slot = (slot + 1) & mask;
     this.#table[slot] = number + 1;
   }
 }
 
-/** True for an integer whose id is computed rather than looked up. */
+/** Returns true for an integer whose id is computed rather than looked up. */
 export function hasDirectId(whole: number): boolean {
-  return whole >= -directOffset && whole < directIds - directOffset;
+  return whole >= -directIdOffset && whole < directIdCount - directIdOffset;
 }
 
-/** Hash of the number in `bits`. */
-function hashOf(): number {
+/** Returns a hash of the number in `doubleBuffer`. */
+function hashOfDoubleHalves(): number {
   const hash = Math.imul(doubleHalves[0]! ^ Math.imul(doubleHalves[1]!, 0x85ebca6b), 0xc2b2ae35);
   return hash ^ (hash >>> 15);
 }

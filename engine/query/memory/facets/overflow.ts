@@ -1,12 +1,12 @@
 /**
- * Records why the values of a segment cannot be counted in memory: more distinct values than the limits allow, or values of
- * another kind. All counters of a request share one; once it is set, their counts are meaningless.
+ * Records why the values of a segment cannot be counted in memory: more distinct values than the limits allow, or values of an unexpected
+ * kind. All counters of a request share one instance; once a reason is set, their counts are meaningless.
  */
-export class Overflow {
-  /** The first reason; undefined while everything could be counted. */
-  unsupported: string | undefined;
+export class FacetOverflow {
+  /** The first recorded reason; undefined while everything can be counted. */
+  firstReason: string | undefined;
 
-  set(reason: string): void {
-    this.unsupported ??= reason;
+  setReason(reason: string): void {
+    this.firstReason ??= reason;
   }
 }

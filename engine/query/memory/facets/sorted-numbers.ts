@@ -1,6 +1,4 @@
-/**
- * Merges ascending lists. Returns the distinct numbers, ascending, and for each list the indices of its numbers in the result.
- */
+/** Merges ascending lists. Returns the distinct numbers in ascending order, and for each list the indices of its numbers in the result. */
 export function mergeSorted(lists: readonly Float64Array[]): {
   readonly all: Float64Array;
   readonly positions: readonly Uint32Array[];
@@ -25,14 +23,14 @@ export function mergeSorted(lists: readonly Float64Array[]): {
   }
 }
 
-/** True if each number is above the one before it. */
+/** Returns true if each number is greater than the one before it. */
 export function isAscending(numbers: Float64Array): boolean {
   for (let i = 1; i < numbers.length; i++) if (numbers[i - 1]! >= numbers[i]!) return false;
   return true;
 }
 
-/** The index of a number that is in the list. */
-export function indexIn(sorted: Float64Array, key: number): number {
+/** Returns the index of a number that is known to be in the list. */
+export function sortedIndexOf(sorted: Float64Array, key: number): number {
   let [low, high] = [0, sorted.length - 1];
   while (low < high) {
     const middle = (low + high) >>> 1;

@@ -1,7 +1,7 @@
-import { aggregateCount, flatAnswer } from '../../results/facet-answer.js';
+import { aggregateCount, bucketlessAnswerJson } from '../../results/facet-answer.js';
 import type { Facet } from '../../request/facets.js';
 import { doubleText, numberText } from '../../results/number-text.js';
-import { joinSpreads, varianceOf, type Spread } from './double-double.js';
+import { joinShiftedMoments, varianceOf, type ShiftedMoments } from './double-double.js';
 import type { HugeValues, StatsPartial } from './partial.js';
 import {
   growExpansion,
@@ -19,10 +19,10 @@ export class StatsTotal {
   #largest = -Infinity;
   readonly #sum: Expansion = [];
   readonly #squares: Expansion = [];
-  #spread: Spread | undefined;
+  #spread: ShiftedMoments | undefined;
   #huge: HugeValues | undefined;
 
-  /** Adds a group that has values. */
+  /** Adds the statistics of a group that has values. */
   add(partial: StatsPartial, group: number): void {
     const count = partial.counts[group]!;
     this.#count += count;
@@ -42,16 +42,16 @@ export class StatsTotal {
     if (spread === undefined || others === 0) return;
     growExpansion(this.#squares, spread.squares[group]!);
     growExpansion(this.#squares, spread.squareRests[group]!);
-    const own: Spread = {
+    const own: ShiftedMoments = {
       count: others,
       pivot: spread.pivots[group]!,
       offs: [spread.offs[group]!, spread.offRests[group]!],
       squares: [spread.offSquares[group]!, spread.offSquareRests[group]!],
     };
-    this.#spread = this.#spread === undefined ? own : joinSpreads(this.#spread, own);
+    this.#spread = this.#spread === undefined ? own : joinShiftedMoments(this.#spread, own);
   }
 
-  /** The JSON text of the facet's answer, with the members that `facet-sql.ts` computes. */
+  /** Returns the JSON text of the facet's answer, with the members that `facet-sql.ts` computes. */
   answer(facet: Extract<Facet, { kind: 'stats' }>): string {
     const { type } = facet.field;
     const isReal = type === 'double' || type === 'float';
@@ -71,7 +71,7 @@ export class StatsTotal {
       doubleText(mean + 2 * deviation),
       doubleText(mean - 2 * deviation),
     ];
-    return flatAnswer(facet, texts.slice(0, aggregateCount(facet)));
+    return bucketlessAnswerJson(facet, texts.slice(0, aggregateCount(facet)));
   }
 
   #ordinary(isReal: boolean): Moments {
@@ -84,7 +84,7 @@ export class StatsTotal {
     };
   }
 
-  /** The moments where sums of doubles might overflow, computed with integers. */
+  /** Computes the moments with integers, where sums of doubles might overflow. */
   #withHuge(huge: HugeValues): Moments {
     const count = BigInt(this.#count);
     const sum = this.#sum.reduce((all, term) => all + scaledInteger(term), huge.sum);
@@ -105,7 +105,7 @@ interface Moments {
   readonly variance: number;
 }
 
-/** Converts a 128-bit integer to a double as DuckDB does: negative ones by their distance from -1. */
+/** Converts a 128-bit integer to a double with DuckDB's rounding: a negative integer by its distance from -1. */
 function doubleOf(sum: bigint): number {
   return sum < 0n && sum >= -(2n ** 64n) ? -Number(-sum - 1n) - 1 : Number(sum);
 }

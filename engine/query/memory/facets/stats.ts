@@ -1,20 +1,20 @@
 import {
-  joinSpreads,
+  joinShiftedMoments,
   addDoubles,
   splitter,
   type DoubleDouble,
-  type Spread,
+  type ShiftedMoments,
 } from './double-double.js';
 import { scaledInteger } from './exact-sum.js';
-import type { HugeValues, StatsPartial, StatsSpread } from './partial.js';
+import type { HugeValues, StatsPartial, StatsMomentSums } from './partial.js';
 
-/** The size from which sums of values, or of their squares, may overflow. */
-const hugeSize = 2 ** 400;
+/** The absolute value from which sums of values, or of their squares, may overflow. */
+const hugeMagnitude = 2 ** 400;
 
-/** Up to this many numbers around a mean, a plain sum is exact to 1e-13 of their size. */
-const plainSum = 512;
+/** A plain sum of up to this many numbers near their mean has an error of at most 1e-13 of their size. */
+const maxPlainSumValues = 512;
 
-/** Count, minimum, maximum and sums of the values of each group. */
+/** Computes count, minimum, maximum and sums of the values of each group (parent bucket). */
 export class Stats {
   readonly #isExtended: boolean;
   #counts = new Float64Array(1);
@@ -35,12 +35,13 @@ export class Stats {
     this.#isExtended = isExtended;
   }
 
-  /** Adds `count` values from index `start` on to group 0. */
+  /** Adds `count` values, from index `start` on, to group 0, the only group of a top-level facet. */
   addBlock(values: Float64Array, start: number, count: number): void {
     if (count === 0) return;
     let smallest = this.#smallest[0]!;
     let largest = this.#largest[0]!;
-    // Two sums, of every second value, because each addition waits for the one before; `twoSum` inlined, because calls would write a module variable.
+    // Two sums, of every second value each, because an addition waits for the one before it. `twoSum` is inlined, because a call would
+    // write a module variable.
     let sum = 0;
     let rest = 0;
     let sum2 = 0;
@@ -68,34 +69,34 @@ export class Stats {
       if (value < smallest) smallest = value;
       if (value > largest) largest = value;
       sum2 = twoSum(sum2, value);
-      rest2 += twoSumRest;
+      rest2 += twoSumError;
     }
-    if (smallest <= -hugeSize || largest >= hugeSize) {
+    if (smallest <= -hugeMagnitude || largest >= hugeMagnitude) {
       this.addGrouped(values.slice(start, start + count), new Uint32Array(count), count);
       return;
     }
     this.#smallest[0] = smallest;
     this.#largest[0] = largest;
     sum = twoSum(sum, sum2);
-    rest += rest2 + twoSumRest;
+    rest += rest2 + twoSumError;
     if (this.#isExtended) this.#spread(values, start, count, sum + rest);
     this.#add(sum, rest);
     this.#counts[0]! += count;
   }
 
-  /** Adds each value as often as its count says to group 0; not for extended statistics. */
+  /** Adds each value as often as `counts` says to group 0, the only group of a top-level facet; not for extended statistics. */
   addCounted(values: Float64Array, counts: Uint32Array): void {
     let smallest = this.#smallest[0]!;
     let largest = this.#largest[0]!;
     let sum = 0;
     let rest = 0;
     let all = 0;
-    // `twoProduct` and `twoSum` inlined: there are thousands of values in each segment.
+    // `twoProduct` and `twoSum` are inlined for speed: there are thousands of values in each segment.
     for (let i = 0; i < counts.length; i++) {
       const count = counts[i]!;
       if (count === 0) continue;
       const value = values[i]!;
-      if (value <= -hugeSize || value >= hugeSize) {
+      if (value <= -hugeMagnitude || value >= hugeMagnitude) {
         this.addGrouped(new Float64Array(count).fill(value), new Uint32Array(count), count);
         continue;
       }
@@ -121,13 +122,13 @@ export class Stats {
     this.#add(sum, rest);
   }
 
-  /** Adds a number, given as the sum of two doubles, to the sum of group 0. */
+  /** Adds a number, given as the sum of two doubles, to the sum of group 0, the only group of a top-level facet. */
   #add(sum: number, rest: number): void {
     const whole = twoSum(this.#sums[0]!, sum);
-    const off = this.#sumRests[0]! + rest + twoSumRest;
-    // For integers, the rounding error is exact as long as it stays small.
+    const off = this.#sumRests[0]! + rest + twoSumError;
+    // For integers, the sum of the rounding errors is exact as long as it stays small.
     this.#sums[0] = twoSum(whole, off);
-    this.#sumRests[0] = twoSumRest;
+    this.#sumRests[0] = twoSumError;
   }
 
   /** Adds each of `count` values to its group. Overwrites `values`. */
@@ -148,14 +149,15 @@ export class Stats {
       if (value < least) least = value;
       if (value > greatest) greatest = value;
     }
-    if (least <= -hugeSize || greatest >= hugeSize) count = this.#takeHuge(values, groups, count);
+    if (least <= -hugeMagnitude || greatest >= hugeMagnitude)
+      count = this.#takeHuge(values, groups, count);
     addCompensated(this.#sums, this.#sumRests, values, groups, count);
     if (this.#isExtended) this.#spreadGrouped(values, groups, count);
   }
 
   /** Returns the statistics of all groups. The count of a group without values is 0 or missing. */
   partial(): StatsPartial {
-    const spread: StatsSpread = {
+    const spread: StatsMomentSums = {
       squares: this.#squares,
       squareRests: this.#squareRests,
       pivots: this.#pivots,
@@ -176,13 +178,13 @@ export class Stats {
     };
   }
 
-  /** Adds up the huge values exactly, moves the other values and their groups to the front, and returns the number of these. */
+  /** Adds up the huge values exactly, moves the other values and their groups to the front, and returns the number of the other values. */
   #takeHuge(values: Float64Array, groups: Uint32Array, count: number): number {
     let kept = 0;
     for (let i = 0; i < count; i++) {
       const value = values[i]!;
       const group = groups[i]!;
-      if (Math.abs(value) < hugeSize) {
+      if (Math.abs(value) < hugeMagnitude) {
         values[kept] = value;
         groups[kept++] = group;
         continue;
@@ -197,17 +199,17 @@ export class Stats {
     return kept;
   }
 
-  /** The squares of differences from the block's mean, combined with those of the earlier blocks. */
+  /** Sums the squared differences from the block's mean, and combines them with those of the earlier blocks. */
   #spread(values: Float64Array, start: number, count: number, sum: number): void {
     const mean = sum / count;
     let squares = 0;
     let squareRests = 0;
     let offs: DoubleDouble = [0, 0];
     let distances: DoubleDouble = [0, 0];
-    for (let from = start; from < start + count; from += plainSum) {
+    for (let from = start; from < start + count; from += maxPlainSumValues) {
       let off = 0;
       let distance = 0;
-      for (let i = from; i < Math.min(from + plainSum, start + count); i++) {
+      for (let i = from; i < Math.min(from + maxPlainSumValues, start + count); i++) {
         const value = values[i]!;
         const square = value * value;
         const next = squares + square;
@@ -222,11 +224,11 @@ export class Stats {
       distances = addDoubles(distances, [distance, 0]);
     }
     this.#squares[0] = twoSum(this.#squares[0]!, squares);
-    this.#squareRests[0]! += twoSumRest + squareRests;
-    const block: Spread = { count, pivot: mean, offs, squares: distances };
+    this.#squareRests[0]! += twoSumError + squareRests;
+    const block: ShiftedMoments = { count, pivot: mean, offs, squares: distances };
     const before = this.#counts[0]! - (this.#huge.get(0)?.count ?? 0);
     const pivot = before === 0 ? values[start]! : this.#pivots[0]!;
-    const joined = joinSpreads(
+    const joined = joinShiftedMoments(
       {
         count: before,
         pivot,
@@ -240,7 +242,7 @@ export class Stats {
     [this.#offSquares[0], this.#offSquareRests[0]] = joined.squares;
   }
 
-  /** Differences from the first value of each group, and their squares, without rounding (Dekker 1971). */
+  /** Sums, without rounding, the differences from the first value of each group, and their squares (Dekker 1971). */
   #spreadGrouped(values: Float64Array, groups: Uint32Array, count: number): void {
     const pivots = this.#pivots;
     const [offs, offRests] = [this.#offs, this.#offRests];
@@ -293,15 +295,15 @@ export class Stats {
 }
 
 /** Rounding error of the last `twoSum`: result and error add up to the exact sum (Knuth, TAOCP 2, 4.2.2). */
-let twoSumRest = 0;
+let twoSumError = 0;
 function twoSum(a: number, b: number): number {
   const sum = a + b;
   const other = sum - a;
-  twoSumRest = a - (sum - other) + (b - other);
+  twoSumError = a - (sum - other) + (b - other);
   return sum;
 }
 
-/** Adds each value to the sum of its group, and the rounding error to its rest (`twoSum` inlined). */
+/** Adds each value to the sum of its group, and the rounding error to the group's rest (`twoSum` inlined). */
 function addCompensated(
   sums: Float64Array,
   rests: Float64Array,

@@ -1,22 +1,22 @@
 import type { SelectionBytes, SegmentView, Dictionary } from '../column.js';
 import type { FieldRef } from '../../predicate/predicate.js';
 import { blockLength, selectedValues, valueCount, indicesOf } from './blocks.js';
-import type { Overflow } from './overflow.js';
+import type { FacetOverflow } from './overflow.js';
 import type { PartialBuckets, PartialKeys } from './partial.js';
 import { countOncePerRow, IdCounts } from './id-counts.js';
-import { stringKeys, maxStrings, StringIds } from './string-ids.js';
+import { stringKeys, maxDistinctStrings, StringIds } from './string-ids.js';
 
-/** Number of rows for each string of a field. A row whose list repeats a string counts once. */
+/** Counts the rows for each string of a field. A row whose list repeats a string counts once. */
 export class StringBuckets {
   readonly #field: FieldRef;
-  readonly #overflow: Overflow;
+  readonly #overflow: FacetOverflow;
   #dictionary: Dictionary | undefined;
   readonly #byIndex = new IdCounts();
-  /** The ids for segments that store strings without the dictionary, or with another one. */
+  /** Assigns ids to strings of segments that store them without the dictionary, or with another dictionary. */
   readonly #ids: StringIds;
   readonly #byId = new IdCounts();
 
-  constructor(field: FieldRef, overflow: Overflow) {
+  constructor(field: FieldRef, overflow: FacetOverflow) {
     this.#field = field;
     this.#overflow = overflow;
     this.#ids = new StringIds(overflow);
@@ -42,15 +42,15 @@ export class StringBuckets {
       if (list) list.set(ids.subarray(0, to - from), from);
       else this.#count(ids, to - from, selected, from);
     }
-    if (list) countOncePerRow(column, selection, list, this.#countsOf(isKnown).table);
+    if (list) countOncePerRow(column, selection, list, this.#countsOf(isKnown).firstTable);
   }
 
   partial(): PartialBuckets {
     const size = this.#dictionary?.strings.length ?? 0;
     const byIndex = this.#byIndex.counts(size);
     const byId = this.#byId.counts(this.#ids.size);
-    const own = (byId.length === 0 && this.#dictionary && wholeDictionary(this.#dictionary, byIndex)) || undefined; // prettier-ignore
-    if (own) return { ...bucketsPartial, keys: own, counts: byIndex };
+    const own = (byId.length === 0 && this.#dictionary && dictionaryKeys(this.#dictionary, byIndex)) || undefined; // prettier-ignore
+    if (own) return { ...emptyPartialBuckets, keys: own, counts: byIndex };
     const [strings, counts]: [string[], number[]] = [[], []];
     byIndex.forEach((count, index) => {
       if (count === 0) return;
@@ -62,14 +62,14 @@ export class StringBuckets {
       strings.push(this.#ids.text(id));
       counts.push(count);
     });
-    if (strings.length > maxStrings)
-      this.#overflow.set(`more than ${maxStrings} different strings`);
-    return { ...bucketsPartial, keys: stringKeys(strings), counts: Uint32Array.from(counts) };
+    if (strings.length > maxDistinctStrings)
+      this.#overflow.setReason(`more than ${maxDistinctStrings} different strings`);
+    return { ...emptyPartialBuckets, keys: stringKeys(strings), counts: Uint32Array.from(counts) };
   }
 
   #countsOf(isKnown: boolean): IdCounts {
     const counts = isKnown ? this.#byIndex : this.#byId;
-    counts.ensure(this.#size(isKnown));
+    counts.ensureCapacity(this.#size(isKnown));
     return counts;
   }
 
@@ -84,29 +84,32 @@ export class StringBuckets {
   }
 }
 
-const bucketsPartial = {
+const emptyPartialBuckets = {
   kind: 'buckets',
   keyOf: undefined,
   parents: undefined,
   nested: [],
 } as const;
 
-/** The joined entries of dictionaries, and the number of entries when they were joined. */
-const joinedKeys = new WeakMap<Dictionary, { readonly size: number; readonly keys: PartialKeys }>();
+/** The concatenated entries of dictionaries, and the number of entries at that time. */
+const joinedKeysByDictionary = new WeakMap<
+  Dictionary,
+  { readonly size: number; readonly keys: PartialKeys }
+>();
 
 /**
- * Returns all entries of a dictionary, even those with a count of zero, unless they are many: `merged-keys.ts` recognises them in
- * the next query and then need not merge them again. Undefined if they are too many.
+ * Returns all entries of a dictionary, even those with a count of zero, unless they are too many; then undefined. `merged-keys.ts`
+ * recognises an unchanged dictionary in the next query and need not merge it again.
  */
-function wholeDictionary(dictionary: Dictionary, counts: Uint32Array): PartialKeys | undefined {
+function dictionaryKeys(dictionary: Dictionary, counts: Uint32Array): PartialKeys | undefined {
   const size = dictionary.strings.length;
-  if (size > maxStrings) return undefined;
+  if (size > maxDistinctStrings) return undefined;
   let different = 0;
   for (let index = 0; index < size; index++) if (counts[index]! > 0) different += 1;
   if (size > 4096 && different * 4 < size) return undefined;
-  const known = joinedKeys.get(dictionary);
+  const known = joinedKeysByDictionary.get(dictionary);
   if (known?.size === size) return known.keys;
   const keys = stringKeys(dictionary.strings);
-  joinedKeys.set(dictionary, { size, keys });
+  joinedKeysByDictionary.set(dictionary, { size, keys });
   return keys;
 }

@@ -1,37 +1,37 @@
 import type { MemoryColumn, Utf8Strings, Dictionary } from '../column.js';
-import type { Overflow } from './overflow.js';
+import type { FacetOverflow } from './overflow.js';
 import type { PartialKeys } from './partial.js';
 import { StringTable } from './string-table.js';
 import { blockLength, indicesOf } from './blocks.js';
 
 /** Maximum number of distinct strings of a facet in one thread (see `maxKeys`). */
-export const maxStrings = 100_000;
+export const maxDistinctStrings = 100_000;
 
-const foundBuckets = new Uint32Array(blockLength);
+const stringIdsBuffer = new Uint32Array(blockLength);
 
 /**
  * Assigns ids to the strings of a field. A string of the field's dictionary has the even id 2 × index; a string that a segment
  * stores outside that dictionary has an odd id. A string that is stored in both ways has two ids.
  */
 export class StringIds {
-  readonly #overflow: Overflow;
+  readonly #overflow: FacetOverflow;
   #dictionary: Dictionary | undefined;
   #table: StringTable | undefined;
-  /** For each dictionary other than the first, the odd id of each index; 0 if not assigned yet. */
+  /** For each dictionary other than the field's first, the odd id of each index; 0 if not assigned yet. */
   readonly #foreign = new Map<Dictionary, Uint32Array>();
 
-  constructor(overflow: Overflow) {
+  constructor(overflow: FacetOverflow) {
     this.#overflow = overflow;
   }
 
-  /** Upper bound of the ids, exclusive. */
+  /** The exclusive upper bound of the ids. */
   get size(): number {
     return 2 * Math.max(this.#dictionary?.strings.length ?? 0, this.#table?.size ?? 0);
   }
 
   /**
-   * Returns the ids of the values from `from` to `to`, at most a block, by their offset in the block. A value that is not
-   * selected may have the id of another value.
+   * Returns the ids of the values from `from` to `to`, at most a block, indexed by offset in the block. The id of a value that is not
+   * selected has no meaning.
    */
   ids(
     column: MemoryColumn,
@@ -42,19 +42,19 @@ export class StringIds {
     const { values } = column;
     if (values.kind === 'strings') return this.#ofTexts(values, selected, from, to);
     if (values.kind !== 'dictionary') {
-      this.#overflow.set(`${values.kind} in a column of strings`);
-      return foundBuckets.fill(0, 0, to - from);
+      this.#overflow.setReason(`${values.kind} in a column of strings`);
+      return stringIdsBuffer.fill(0, 0, to - from);
     }
     const indices = indicesOf(values.indices, from, to);
     this.#dictionary ??= values.dictionary;
     const length = to - from;
     if (values.dictionary !== this.#dictionary)
       return this.#ofForeign(values.dictionary, indices, selected, from, length);
-    for (let i = 0; i < length; i++) foundBuckets[i] = indices[i]! << 1;
-    return foundBuckets;
+    for (let i = 0; i < length; i++) stringIdsBuffer[i] = indices[i]! << 1;
+    return stringIdsBuffer;
   }
 
-  /** The string that has this id. */
+  /** Returns the string that has this id. */
   text(id: number): string {
     return id & 1 ? this.#table!.text(id >>> 1) : this.#dictionary!.strings[id >>> 1]!;
   }
@@ -65,11 +65,11 @@ export class StringIds {
     from: number,
     to: number,
   ): Uint32Array {
-    const table = (this.#table ??= new StringTable(maxStrings, this.#overflow));
+    const table = (this.#table ??= new StringTable(maxDistinctStrings, this.#overflow));
     for (let i = from; i < to; i++)
       if (selected === undefined || selected[i] === 1)
-        foundBuckets[i - from] = (table.add(bytes, offsets[i]!, offsets[i + 1]!) << 1) | 1;
-    return foundBuckets;
+        stringIdsBuffer[i - from] = (table.add(bytes, offsets[i]!, offsets[i + 1]!) << 1) | 1;
+    return stringIdsBuffer;
   }
 
   #ofForeign(
@@ -79,7 +79,7 @@ export class StringIds {
     from: number,
     length: number,
   ): Uint32Array {
-    const table = (this.#table ??= new StringTable(maxStrings, this.#overflow));
+    const table = (this.#table ??= new StringTable(maxDistinctStrings, this.#overflow));
     let known = this.#foreign.get(dictionary);
     if (!known || known.length < dictionary.strings.length) {
       const longer = new Uint32Array(dictionary.strings.length);
@@ -94,13 +94,13 @@ export class StringIds {
         const text = Buffer.from(dictionary.strings[index]!);
         known[index] = (table.add(text, 0, text.length) << 1) | 1;
       }
-      foundBuckets[i] = known[index]!;
+      stringIdsBuffer[i] = known[index]!;
     }
-    return foundBuckets;
+    return stringIdsBuffer;
   }
 }
 
-/** The strings as keys of a partial result. */
+/** Returns strings as the keys of a partial result. */
 export function stringKeys(strings: readonly string[]): PartialKeys {
   const ends = new Uint32Array(strings.length);
   let end = 0;

@@ -1,16 +1,16 @@
-import type { Overflow } from './overflow.js';
+import type { FacetOverflow } from './overflow.js';
 
 /** Hash table that numbers distinct UTF-8 strings in order of appearance, up to a maximum. */
 export class StringTable {
   readonly #most: number;
-  readonly #overflow: Overflow;
+  readonly #overflow: FacetOverflow;
   #bytes = Buffer.allocUnsafe(1 << 14);
   #ends = new Uint32Array(1 << 9);
   #hashes = new Uint32Array(1 << 9);
   #table = new Uint32Array(1 << 10);
   #size = 0;
 
-  constructor(most: number, overflow: Overflow) {
+  constructor(most: number, overflow: FacetOverflow) {
     this.#most = most;
     this.#overflow = overflow;
   }
@@ -20,14 +20,14 @@ export class StringTable {
     return this.#size;
   }
 
-  /** The number of the string from `start` to `end`, which is added if it is new. */
+  /** Returns the number of the string `bytes[start..end)`, which is added if it is new. */
   add(bytes: Buffer, start: number, end: number): number {
     const hash = hashOf(bytes, start, end);
     const known = this.#find(bytes, start, end, hash);
     return known < 0 ? this.#new(bytes, start, end, hash) : known;
   }
 
-  /** The number of the string from `start` to `end`; -1 if it is not in the table. */
+  /** Returns the number of the string `bytes[start..end)`; -1 if it is not in the table. */
   find(bytes: Buffer, start: number, end: number): number {
     return this.#find(bytes, start, end, hashOf(bytes, start, end));
   }
@@ -43,13 +43,13 @@ export class StringTable {
     return -1;
   }
 
-  /** Calls `visit` for each string, in the order of their numbers, with the bytes from `start` to `end`. */
+  /** Calls `visit` for each string, in the order of their numbers; the string is `bytes[start..end)`. */
   forEach(visit: (bytes: Buffer, start: number, end: number, number: number) => void): void {
     for (let number = 0; number < this.#size; number++)
       visit(this.#bytes, this.#start(number), this.#ends[number]!, number);
   }
 
-  /** The string that has this number. */
+  /** Returns the string that has this number. */
   text(number: number): string {
     return this.#bytes.toString('utf8', this.#start(number), this.#ends[number]);
   }
@@ -68,13 +68,13 @@ export class StringTable {
   #new(bytes: Buffer, start: number, end: number, hash: number): number {
     const number = this.#size;
     if (number === this.#most) {
-      this.#overflow.set(`more than ${this.#most} different strings`);
+      this.#overflow.setReason(`more than ${this.#most} different strings`);
       return 0;
     }
     const from = this.#start(number);
     const to = from + end - start;
     if (to > 0x7fff_ffff) {
-      this.#overflow.set('more than 2 GB of different strings');
+      this.#overflow.setReason('more than 2 GB of different strings');
       return 0;
     }
     if (to > this.#bytes.length) {
@@ -82,7 +82,7 @@ export class StringTable {
       this.#bytes.copy(longer, 0, 0, from);
       this.#bytes = longer;
     }
-    // A call of `copy` costs more than a loop over a short string.
+    // For a short string, a call of `copy` costs more than a loop.
     if (end - start > 48) bytes.copy(this.#bytes, from, start, end);
     else for (let i = start, j = from; i < end; i++, j++) this.#bytes[j] = bytes[i]!;
     if (number === this.#ends.length) this.#grow();
@@ -93,7 +93,7 @@ export class StringTable {
     return number;
   }
 
-  /** The table has twice as many slots as there is room for strings. */
+  /** The hash table has twice as many slots as there is room for strings. */
   #grow(): void {
     const [ends, hashes] = [this.#ends, this.#hashes];
     this.#ends = new Uint32Array(2 * ends.length);

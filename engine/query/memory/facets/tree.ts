@@ -2,7 +2,7 @@ import type { MemoryColumn, SelectionBytes, SegmentView } from '../column.js';
 import type { Facet } from '../../request/facets.js';
 import { blockLength, doublesOf } from './blocks.js';
 import { NumberIds } from './number-ids.js';
-import type { Overflow } from './overflow.js';
+import type { FacetOverflow } from './overflow.js';
 import { BucketIds } from './bucket-ids.js';
 import type { BucketedFacet, PartialBuckets, FacetPartial, PartialKeys } from './partial.js';
 import { numberGrouping } from './number-grouping.js';
@@ -10,15 +10,15 @@ import { Stats } from './stats.js';
 import { stringKeys, StringIds } from './string-ids.js';
 
 /**
- * Counts a facet with nested facets: row by row within a block, a value is assigned to a bucket below the parent's bucket. No
- * field of the tree is a list.
+ * Counts a facet with nested facets. Row by row within a block, each value is assigned to a bucket below the parent's bucket. No field of
+ * the facets is a list.
  */
 export class FacetTree {
   readonly #root: BucketsNode;
   readonly #rows = new Uint32Array(blockLength);
   readonly #groups = new Uint32Array(blockLength);
 
-  constructor(facet: BucketedFacet, overflow: Overflow) {
+  constructor(facet: BucketedFacet, overflow: FacetOverflow) {
     this.#root = new BucketsNode(facet, overflow);
   }
 
@@ -41,40 +41,42 @@ export class FacetTree {
   }
 }
 
-/** A node of the tree of facets. */
-interface Node {
-  /** Starts a segment; the rows of the following calls are its rows. */
+/** A node of the tree of nested facets. */
+interface FacetTreeNode {
+  /** Starts a segment, to which the rows of the following calls of `add` belong. */
   begin(view: SegmentView): void;
   /**
-   * Adds `count` rows of the block from `from` to `to`. `rows` holds their offsets in the block, `groups` their parent buckets.
+   * Adds `count` rows of the block from `from` to `to`. `rows` holds their offsets in the block, `groups` the numbers of their parent
+   * buckets.
    */
   add(from: number, to: number, rows: Uint32Array, groups: Uint32Array, count: number): void;
   partial(): FacetPartial;
 }
 
-function nodeOf(facet: Facet, overflow: Overflow): Node {
+function createFacetNode(facet: Facet, overflow: FacetOverflow): FacetTreeNode {
   return facet.kind === 'stats' ? new StatsNode(facet, overflow) : new BucketsNode(facet, overflow);
 }
 
-class BucketsNode implements Node {
+class BucketsNode implements FacetTreeNode {
   readonly #facet: BucketedFacet;
   readonly #pairs: BucketIds;
-  readonly #source: StringSource | NumberSource;
-  readonly #nested: readonly Node[];
+  readonly #source: StringIdSource | NumberIdSource;
+  readonly #nested: readonly FacetTreeNode[];
   #column: MemoryColumn | undefined;
   readonly #rows = new Uint32Array(blockLength);
   readonly #parents = new Uint32Array(blockLength);
   readonly #ids = new Uint32Array(blockLength);
   readonly #groups = new Uint32Array(blockLength);
 
-  constructor(facet: BucketedFacet, overflow: Overflow) {
+  constructor(facet: BucketedFacet, overflow: FacetOverflow) {
     this.#facet = facet;
     this.#pairs = new BucketIds(overflow);
     this.#source =
       facet.field.type === 'string'
-        ? new StringSource(overflow)
-        : new NumberSource(facet, overflow);
-    this.#nested = 'nested' in facet ? facet.nested.map((inner) => nodeOf(inner, overflow)) : [];
+        ? new StringIdSource(overflow)
+        : new NumberIdSource(facet, overflow);
+    this.#nested =
+      'nested' in facet ? facet.nested.map((inner) => createFacetNode(inner, overflow)) : [];
   }
 
   begin(view: SegmentView): void {
@@ -113,15 +115,15 @@ class BucketsNode implements Node {
   }
 }
 
-class StatsNode implements Node {
+class StatsNode implements FacetTreeNode {
   readonly #facet: Facet;
-  readonly #overflow: Overflow;
+  readonly #overflow: FacetOverflow;
   readonly #stats: Stats;
   #column: MemoryColumn | undefined;
   readonly #values = new Float64Array(blockLength);
   readonly #groups = new Uint32Array(blockLength);
 
-  constructor(facet: Extract<Facet, { kind: 'stats' }>, overflow: Overflow) {
+  constructor(facet: Extract<Facet, { kind: 'stats' }>, overflow: FacetOverflow) {
     this.#facet = facet;
     this.#overflow = overflow;
     this.#stats = new Stats(facet.extended);
@@ -150,10 +152,10 @@ class StatsNode implements Node {
   }
 }
 
-class StringSource {
+class StringIdSource {
   readonly #ids: StringIds;
 
-  constructor(overflow: Overflow) {
+  constructor(overflow: FacetOverflow) {
     this.#ids = new StringIds(overflow);
   }
 
@@ -174,12 +176,12 @@ class StringSource {
   }
 }
 
-class NumberSource {
+class NumberIdSource {
   readonly #grouping;
-  readonly #overflow: Overflow;
+  readonly #overflow: FacetOverflow;
   readonly #values = new Float64Array(blockLength);
 
-  constructor(facet: BucketedFacet, overflow: Overflow) {
+  constructor(facet: BucketedFacet, overflow: FacetOverflow) {
     this.#overflow = overflow;
     this.#grouping = numberGrouping(facet, new NumberIds(overflow));
   }

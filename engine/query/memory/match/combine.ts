@@ -3,13 +3,16 @@ import {
   intersection,
   union,
   complement,
-  settleSelection,
+  chooseSelectionForm,
   type SelectionVector,
 } from './selection-vector.js';
 import { isUnsupported } from '../../unsupported.js';
 
-/** Selects the rows that pass all tests. The tests come cheapest first; each sees only the rows that the earlier ones left. */
-export function everyTest(tests: readonly RowTest[]): RowTest {
+/**
+ * Returns a test that selects the rows that pass all tests. The tests come cheapest first; each sees only the rows that the earlier ones
+ * selected.
+ */
+export function allOfTests(tests: readonly RowTest[]): RowTest {
   return function* (view, within) {
     let left = within;
     let isOwn = false;
@@ -18,18 +21,18 @@ export function everyTest(tests: readonly RowTest[]): RowTest {
       const found = yield* test(view, left);
       if (isUnsupported(found)) return found;
       if (found === 'all') continue;
-      // `intersection` may write into its first argument, and `within` belongs to the caller.
+      // `intersection` may overwrite its first argument, so that must not be `within`, which belongs to the caller.
       left = isOwn ? intersection(left, found) : intersection(found, left);
       isOwn = true;
-      if (i + 1 < tests.length) left = settleSelection(left);
+      if (i + 1 < tests.length) left = chooseSelectionForm(left);
       if (left === 'none') break;
     }
     return isOwn ? left : 'all';
   };
 }
 
-/** Selects the rows that pass at least one of the tests, which come cheapest first. */
-export function someTest(tests: readonly RowTest[]): RowTest {
+/** Returns a test that selects the rows that pass at least one of the tests. The tests come cheapest first. */
+export function anyOfTests(tests: readonly RowTest[]): RowTest {
   return function* (view, within) {
     let found: SelectionVector = 'none';
     for (const [i, test] of tests.entries()) {
@@ -43,8 +46,8 @@ export function someTest(tests: readonly RowTest[]): RowTest {
   };
 }
 
-/** Selects the rows that do not pass the test. */
-export function notTest(test: RowTest): RowTest {
+/** Returns a test that selects the rows that do not pass the given test. */
+export function negatedTest(test: RowTest): RowTest {
   return function* (view, within) {
     const found = yield* test(view, within);
     return isUnsupported(found) ? found : complement(found, view.rows, within);

@@ -1,11 +1,11 @@
 import type { Numbers } from '../column.js';
 import { isSparse, type SelectionVector } from './selection-vector.js';
 
-/** The widest range of numbers that is looked up in a table instead of a set. */
-const widestTable = 4_000_000;
+/** The widest range of numbers for which a table is used instead of a set. */
+const maxTableRange = 4_000_000;
 
-/** Selects the numbers of a list; 0 and -0 are equal. */
-export function listTest(
+/** Selects the values that are in a list of numbers; 0 and -0 are equal. */
+export function selectListedNumbers(
   wanted: readonly number[],
 ): (values: Numbers['numbers'], count: number, within: SelectionVector) => SelectionVector {
   const all = new Set(wanted);
@@ -13,7 +13,7 @@ export function listTest(
   const from = whole.reduce((a, b) => Math.min(a, b), Infinity);
   const to = whole.reduce((a, b) => Math.max(a, b), -Infinity);
   let table: Uint8Array | undefined;
-  if (whole.length > 0 && to - from < widestTable) {
+  if (whole.length > 0 && to - from < maxTableRange) {
     table = new Uint8Array(to - from + 1);
     for (const value of whole) table[value - from] = 1;
   }
@@ -32,7 +32,7 @@ export function listTest(
     } else if (values instanceof Float64Array) {
       numbersInSet(values, selected, all);
     } else {
-      singlesInSet(values, selected, all);
+      floatsInSet(values, selected, all);
     }
     return selected;
   };
@@ -59,6 +59,6 @@ function numbersInSet(values: Float64Array, selected: Uint8Array, all: ReadonlyS
   for (let i = 0; i < selected.length; i++) selected[i] = all.has(values[i]!) ? 1 : 0;
 }
 
-function singlesInSet(values: Float32Array, selected: Uint8Array, all: ReadonlySet<number>): void {
+function floatsInSet(values: Float32Array, selected: Uint8Array, all: ReadonlySet<number>): void {
   for (let i = 0; i < selected.length; i++) selected[i] = all.has(values[i]!) ? 1 : 0;
 }

@@ -2,66 +2,73 @@ import type { ColumnValues, Numbers } from '../column.js';
 import { invert } from '../selection-bytes.js';
 import type { OfKind, Scalar } from '../../predicate/predicate.js';
 import type { ValueTest } from './row-test.js';
-import { longsIn, numbersIn, numbersWithNaNIn } from './number-range.js';
-import { ofEntries } from './dictionary-test.js';
-import { listTest } from './number-list.js';
 import {
-  doubleSpan,
-  spanWithinSafeIntegers,
-  floating,
-  integerSpan,
-  isWhole,
-  int32sIn,
-  wholeSpan,
+  selectLongsInRange,
+  selectNumbersInRange,
+  selectNumbersOrderingNaN,
+} from './number-range.js';
+import { valuesOfEntries } from './dictionary-test.js';
+import { selectListedNumbers } from './number-list.js';
+import {
+  doublesOfRange,
+  safeIntegersOfRange,
+  roundToFieldType,
+  int32sOfRange,
+  isIntegerType,
+  int32sWithinDoubles,
+  integersOfRange,
   type NumberRange,
 } from './number-bounds.js';
 import { isSparse, type SelectionVector, type TestResult } from './selection-vector.js';
 import type { Unsupported } from '../../unsupported.js';
 
-/** Selects the numbers or dates of a range. */
-export function numberRange(predicate: OfKind<'range'>): ValueTest {
-  return isWhole(predicate.field.type) ? wholeRange(wholeSpan(predicate)) : floatRange(predicate);
+/** Returns the test that selects the numbers or dates in a range. */
+export function numberRangeTest(predicate: OfKind<'range'>): ValueTest {
+  return isIntegerType(predicate.field.type)
+    ? integerRangeTest(integersOfRange(predicate))
+    : floatRangeTest(predicate);
 }
 
-function wholeRange(span: NumberRange<bigint>): ValueTest {
-  return numeric((values, count, within) => {
-    if (values.kind === 'longs') return longsIn(values.longs, count, span, within);
+function integerRangeTest(span: NumberRange<bigint>): ValueTest {
+  return numericTest((values, count, within) => {
+    if (values.kind === 'longs') return selectLongsInRange(values.longs, count, span, within);
     const { numbers } = values;
-    if (numbers instanceof Float32Array) return mismatch('whole numbers', 'floats');
-    const part = isInt32s(numbers) ? integerSpan(span) : spanWithinSafeIntegers(span);
-    return part === undefined ? 'none' : numbersIn(numbers, count, part, within);
+    if (numbers instanceof Float32Array) return unsupportedKind('whole numbers', 'floats');
+    const part = isInt32s(numbers) ? int32sOfRange(span) : safeIntegersOfRange(span);
+    return part === undefined ? 'none' : selectNumbersInRange(numbers, count, part, within);
   });
 }
 
-/** True for arrays of integers that have 32 bits at most. */
+/** Returns true for arrays of integers with at most 32 bits. */
 function isInt32s(numbers: Numbers['numbers']): boolean {
   return numbers instanceof Int32Array || numbers instanceof Uint8Array;
 }
 
-function floatRange(predicate: OfKind<'range'>): ValueTest {
-  const span = doubleSpan(predicate);
-  return numeric((values, count, within) => {
-    if (values.kind === 'longs') return mismatch('floats', 'whole numbers');
+function floatRangeTest(predicate: OfKind<'range'>): ValueTest {
+  const span = doublesOfRange(predicate);
+  return numericTest((values, count, within) => {
+    if (values.kind === 'longs') return unsupportedKind('floats', 'whole numbers');
     const { numbers, hasNonFinite } = values;
-    if (hasNonFinite) return numbersWithNaNIn(numbers, count, predicate, within);
-    // A NaN bound makes the span empty.
-    const part = isInt32s(numbers) ? int32sIn(span) : span;
-    return part.from <= part.to ? numbersIn(numbers, count, part, within) : 'none';
+    if (hasNonFinite) return selectNumbersOrderingNaN(numbers, count, predicate, within);
+    // A NaN bound makes the range empty.
+    const part = isInt32s(numbers) ? int32sWithinDoubles(span) : span;
+    return part.from <= part.to ? selectNumbersInRange(numbers, count, part, within) : 'none';
   });
 }
 
-/** Selects the numbers that equal one of some values. */
-export function numberEquality({ field, values }: OfKind<'in'>): ValueTest {
+/** Returns the test that selects the numbers that equal one of the predicate's values. */
+export function numberEqualityTest({ field, values }: OfKind<'in'>): ValueTest {
   const [only] = values;
   if (values.length === 1 && only !== undefined) {
     const end = { value: only, inclusive: true };
-    return numberRange({ kind: 'range', field, low: end, high: end });
+    return numberRangeTest({ kind: 'range', field, low: end, high: end });
   }
-  if (!isWhole(field.type)) return listedNumbers(values.map((value) => floating(field, value)));
+  if (!isIntegerType(field.type))
+    return numberListTest(values.map((value) => roundToFieldType(field, value)));
   const wanted = values as readonly bigint[];
-  const test = listedNumbers(wanted.filter(isExact).map(Number));
+  const test = numberListTest(wanted.filter(isExactAsDouble).map(Number));
   const all = new Set(wanted);
-  return numeric((stored, count, within) => {
+  return numericTest((stored, count, within) => {
     if (stored.kind === 'numbers') return test.find(stored, count, within, () => undefined);
     const { longs } = stored;
     if (typeof within === 'object' && isSparse(within))
@@ -72,24 +79,24 @@ export function numberEquality({ field, values }: OfKind<'in'>): ValueTest {
   });
 }
 
-function isExact(value: bigint): boolean {
+function isExactAsDouble(value: bigint): boolean {
   return value >= -(2n ** 53n) && value <= 2n ** 53n;
 }
 
-function listedNumbers(wanted: readonly number[]): ValueTest {
-  const find = listTest(wanted);
-  return numeric((values, count, within) => {
-    if (values.kind === 'longs') return mismatch('floats', 'whole numbers');
+function numberListTest(wanted: readonly number[]): ValueTest {
+  const find = selectListedNumbers(wanted);
+  return numericTest((values, count, within) => {
+    if (values.kind === 'longs') return unsupportedKind('floats', 'whole numbers');
     return find(values.numbers, count, within);
   });
 }
 
-/** Selects the booleans that are among some values. */
-export function booleanEquality(wanted: readonly Scalar[]): ValueTest {
+/** Returns the test that selects the booleans that are among `wanted`. */
+export function booleanEqualityTest(wanted: readonly Scalar[]): ValueTest {
   const [isTrue, isFalse] = [wanted.includes(true), wanted.includes(false)];
   return {
     find(values, count) {
-      if (values.kind !== 'flags') return mismatch('booleans', values.kind);
+      if (values.kind !== 'flags') return unsupportedKind('booleans', values.kind);
       if (isTrue === isFalse) return isTrue ? 'all' : 'none';
       const selected = values.flags.slice(0, count);
       if (isFalse) invert(selected);
@@ -100,22 +107,27 @@ export function booleanEquality(wanted: readonly Scalar[]): ValueTest {
 
 type NumberValues = Numbers | Extract<ColumnValues, { kind: 'longs' }>;
 
-function numeric(
+function numericTest(
   find: (values: NumberValues, count: number, within: SelectionVector) => TestResult,
 ): ValueTest {
   return {
     find(values, count, within) {
       if (values.kind === 'number-dictionary') {
         const { entries, indices } = values;
-        return ofEntries(find(entries, entries.numbers.length, 'all'), indices, count, within);
+        return valuesOfEntries(
+          find(entries, entries.numbers.length, 'all'),
+          indices,
+          count,
+          within,
+        );
       }
       if (values.kind !== 'numbers' && values.kind !== 'longs')
-        return mismatch('numbers', values.kind);
+        return unsupportedKind('numbers', values.kind);
       return find(values, count, within);
     },
   };
 }
 
-function mismatch(expected: string, stored: string): Unsupported {
+function unsupportedKind(expected: string, stored: string): Unsupported {
   return { unsupported: `a column of ${expected} holds ${stored}` };
 }

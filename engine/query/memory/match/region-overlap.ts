@@ -2,20 +2,21 @@ import { lowerCase } from '../../../text/fold.js';
 import type { OfKind } from '../../predicate/predicate.js';
 import type { Utf8Strings } from '../column.js';
 import type { ValueTest } from './row-test.js';
-import { eachEntry, someOf, stringTest } from './string-test.js';
+import { testEachEntry, filterSparse, stringTest } from './string-test.js';
 
 /**
- * Selects the strings of regions or variants that share a base with a region. They are parsed byte by byte as the regular
- * expression of the SQL dialects parses them, `^(t2t-chm13|[^-]+)-(?:chr)?(.+?)-([0-9]+)-([0-9]+)(?:-.*)?$` in any letter case: with the
- * shortest chromosome that lets the rest match, and without `chr` if possible.
+ * Selects the strings that denote a region or variant sharing a base with the given region. A string is parsed byte by byte with the result
+ * of the regular expression of the SQL dialects, `^(t2t-chm13|[^-]+)-(?:chr)?(.+?)-([0-9]+)-([0-9]+)(?:-.*)?$`, in any letter case: with
+ * the shortest chromosome with which the whole string matches, and without `chr` if possible.
  */
-export function regionOverlap(condition: OfKind<'overlap'>): ValueTest {
-  const region = regionOf(condition);
+export function regionOverlapTest(condition: OfKind<'overlap'>): ValueTest {
+  const region = encodeRegion(condition);
   return stringTest({
-    entries: eachEntry(overlapTest(condition)),
+    entries: testEachEntry(overlapTest(condition)),
     strings: ({ bytes, offsets }: Utf8Strings, count, within) => {
-      const test = (i: number): boolean => overlaps(bytes, offsets[i]!, offsets[i + 1]!, region);
-      const some = someOf(within, test);
+      const test = (i: number): boolean =>
+        overlapsRegion(bytes, offsets[i]!, offsets[i + 1]!, region);
+      const some = filterSparse(within, test);
       if (some !== undefined) return some;
       const selected = new Uint8Array(count);
       for (let i = 0; i < count; i++) selected[i] = test(i) ? 1 : 0;
@@ -24,12 +25,12 @@ export function regionOverlap(condition: OfKind<'overlap'>): ValueTest {
   });
 }
 
-/** The test for an overlap with a region, of one string. */
+/** Returns a function that tells whether one string overlaps the region. */
 export function overlapTest(condition: OfKind<'overlap'>): (text: string) => boolean {
-  const region = regionOf(condition);
+  const region = encodeRegion(condition);
   return (text) => {
     const bytes = Buffer.from(text);
-    return overlaps(bytes, 0, bytes.length, region);
+    return overlapsRegion(bytes, 0, bytes.length, region);
   };
 }
 
@@ -42,7 +43,7 @@ interface EncodedRegion {
   readonly stop: bigint;
 }
 
-function regionOf({ build, chromosome, start, stop }: OfKind<'overlap'>): EncodedRegion {
+function encodeRegion({ build, chromosome, start, stop }: OfKind<'overlap'>): EncodedRegion {
   return {
     build: build?.toLowerCase().toWellFormed(),
     chromosome: chromosome.toLowerCase().toWellFormed(),
@@ -55,15 +56,16 @@ function regionOf({ build, chromosome, start, stop }: OfKind<'overlap'>): Encode
 const dash = 0x2d;
 const newline = 0x0a;
 
-function overlaps(bytes: Buffer, start: number, end: number, region: EncodedRegion): boolean {
+function overlapsRegion(bytes: Buffer, start: number, end: number, region: EncodedRegion): boolean {
   let build = start;
   while (build < end && bytes[build] !== dash) build++;
-  if (build - start === 3 && namesT2t(bytes, start, end, region)) build = start + t2t.length;
+  if (build - start === 3 && isT2tBuild(bytes, start, end, region))
+    build = start + t2tBuildName.length;
   if (build === start || build === end) return false;
   const plain = build + 1;
-  const short = hasChr(bytes, plain, end) ? plain + 3 : -1;
-  // The first letters rule out most strings, which name another chromosome.
-  const isNear = mayBegin(bytes, plain, end, region) || (short > 0 && mayBegin(bytes, short, end, region)); // prettier-ignore
+  const short = hasChrPrefix(bytes, plain, end) ? plain + 3 : -1;
+  // Comparing the first letters excludes most strings, which name another chromosome.
+  const isNear = mayBeginChromosome(bytes, plain, end, region) || (short > 0 && mayBeginChromosome(bytes, short, end, region)); // prettier-ignore
   if (!isNear) return false;
   const last = lastNewline(bytes, plain, end);
   let from = short;
@@ -74,50 +76,63 @@ function overlaps(bytes: Buffer, start: number, end: number, region: EncodedRegi
   }
   if (behind < 0) return false;
   const middle = digitsEnd(bytes, behind + 1, end);
-  const first = numberIn(bytes, behind + 1, middle);
-  const final = numberIn(bytes, middle + 1, digitsEnd(bytes, middle + 1, end));
+  const first = parseDigits(bytes, behind + 1, middle);
+  const final = parseDigits(bytes, middle + 1, digitsEnd(bytes, middle + 1, end));
   if (first > region.stop || final < region.start) return false;
   if (first > largestLong || final > largestLong) return false;
-  // Only few strings reach this comparison.
-  if (!equals(bytes, from, behind, region.chromosome)) return false;
-  return region.build === undefined || equals(bytes, start, build, region.build);
+  // Only few strings pass the tests before this comparison.
+  if (!equalsIgnoringCase(bytes, from, behind, region.chromosome)) return false;
+  return region.build === undefined || equalsIgnoringCase(bytes, start, build, region.build);
 }
 
-const t2t = Buffer.from('t2t-chm13');
+const t2tBuildName = Buffer.from('t2t-chm13');
 
-/** Whether the build is T2T-CHM13, which has a hyphen itself, and not `T2T` of a chromosome whose name begins with `CHM13`. */
-function namesT2t(bytes: Buffer, start: number, end: number, { letters }: EncodedRegion): boolean {
-  const behind = start + t2t.length;
+/**
+ * Returns whether the build is T2T-CHM13, whose name contains a hyphen, and not the build `T2T` with a chromosome whose name begins with
+ * `CHM13`.
+ */
+function isT2tBuild(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  { letters }: EncodedRegion,
+): boolean {
+  const behind = start + t2tBuildName.length;
   if (behind >= end || bytes[behind] !== dash) return false;
-  for (let i = 0; i < t2t.length; i++) {
+  for (let i = 0; i < t2tBuildName.length; i++) {
     const byte = bytes[start + i]!;
-    if ((byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte) !== t2t[i]) return false;
+    if ((byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte) !== t2tBuildName[i]) return false;
   }
   if (letters.subarray(0, 5).toString() !== 'chm13') return true;
   return chromosomeEnd(bytes, behind + 1, end, lastNewline(bytes, behind + 1, end)) >= 0;
 }
 
-/** The largest number of 64 bits. */
+/** The largest signed 64-bit integer. */
 const largestLong = 2n ** 63n - 1n;
-/** Doubles hold numbers of up to 15 digits exactly, and JavaScript compares them with bigints exactly. */
-const exactDigits = 15;
+/** Numbers of up to 15 digits are exact as doubles, and JavaScript compares doubles with bigints exactly. */
+const maxExactDigits = 15;
 
-function numberIn(bytes: Buffer, from: number, to: number): number | bigint {
-  if (to - from > exactDigits) return BigInt(bytes.toString('latin1', from, to));
+function parseDigits(bytes: Buffer, from: number, to: number): number | bigint {
+  if (to - from > maxExactDigits) return BigInt(bytes.toString('latin1', from, to));
   let number = 0;
   for (let at = from; at < to; at++) number = number * 10 + bytes[at]! - 0x30;
   return number;
 }
 
-function hasChr(bytes: Buffer, from: number, end: number): boolean {
+function hasChrPrefix(bytes: Buffer, from: number, end: number): boolean {
   if (from + 3 > end) return false;
-  // An ASCII letter and its lower case differ in this bit.
+  // An ASCII letter and its lower case differ only in the bit 0x20.
   const [c, h, r] = [bytes[from]! | 0x20, bytes[from + 1]! | 0x20, bytes[from + 2]! | 0x20];
   return c === 0x63 && h === 0x68 && r === 0x72;
 }
 
-/** Whether the chromosome of the region may begin at this position: false only if another one certainly does. */
-function mayBegin(bytes: Buffer, from: number, end: number, { letters }: EncodedRegion): boolean {
+/** Returns whether the chromosome of the region may begin at this position; false only if another chromosome certainly does. */
+function mayBeginChromosome(
+  bytes: Buffer,
+  from: number,
+  end: number,
+  { letters }: EncodedRegion,
+): boolean {
   for (let i = 0; i < letters.length; i++) {
     if (from + i >= end) return false;
     const byte = bytes[from + i]!;
@@ -127,7 +142,10 @@ function mayBegin(bytes: Buffer, from: number, end: number, { letters }: Encoded
   return true;
 }
 
-/** The end of the shortest chromosome that starts here and is followed by two numbers, and then by the end or a part without line ends; -1 if there is none. */
+/**
+ * Returns the end of the shortest chromosome that starts at `from` and is followed by two numbers, and then by the end of the string or by
+ * a part without line breaks; -1 if there is none.
+ */
 function chromosomeEnd(bytes: Buffer, from: number, end: number, lastLine: number): number {
   for (let at = from + 1; at < end; at++) {
     if (bytes[at - 1] === newline) return -1;
@@ -153,6 +171,6 @@ function lastNewline(bytes: Buffer, from: number, end: number): number {
   return at;
 }
 
-function equals(bytes: Buffer, from: number, to: number, lower: string): boolean {
+function equalsIgnoringCase(bytes: Buffer, from: number, to: number, lower: string): boolean {
   return lowerCase(bytes.toString('utf8', from, to)) === lower;
 }

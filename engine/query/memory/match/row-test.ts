@@ -1,4 +1,4 @@
-import { columnRows } from '../column-rows.js';
+import { sliceColumn } from '../column-rows.js';
 import type {
   ColumnValues,
   DistinctStrings,
@@ -7,7 +7,7 @@ import type {
   StringHashes,
 } from '../column.js';
 import type { FieldRef } from '../../predicate/predicate.js';
-import { andInto, invert, spanOf } from '../selection-bytes.js';
+import { andInto, invert, selectedSpan } from '../selection-bytes.js';
 import {
   intersection,
   isSparse,
@@ -17,12 +17,12 @@ import {
 import { isUnsupported, type Unsupported } from '../../unsupported.js';
 
 /**
- * A predicate, prepared for one query: returns the rows of a segment that satisfy it, and yields where it may be interrupted. The
- * answer has to be correct for the rows of `within` only, which the test does not write into.
+ * A predicate, prepared for one query. Returns the rows of a segment that satisfy it, and yields where it may be interrupted. The result
+ * need only be correct for the rows in `within`, which the test must not modify.
  */
 export type RowTest = (view: SegmentView, within: SelectionVector) => Generator<void, TestResult>;
 
-/** A test of one condition, which is not interrupted. */
+/** Returns a row test of one condition, which is not interrupted. */
 export function rowTest(test: (view: SegmentView, within: SelectionVector) => TestResult): RowTest {
   // oxlint-disable-next-line require-yield -- a single condition takes at most a tenth of a second
   return function* (view, within) {
@@ -30,7 +30,7 @@ export function rowTest(test: (view: SegmentView, within: SelectionVector) => Te
   };
 }
 
-/** A test whose selections are kept under `key`, for all rows; without a cache the test itself. */
+/** Returns a test whose selections of all rows are cached under `key`; without a cache, behaves as `test`. */
 export function cachedTest(key: string, test: RowTest): RowTest {
   return function* (view, within) {
     const { selections } = view;
@@ -45,13 +45,13 @@ export function cachedTest(key: string, test: RowTest): RowTest {
 
 /** A condition on single values, prepared for one query. */
 export interface ValueTest {
-  /** True if strings are looked up by their hashes, which takes the same time however few rows are wanted. */
+  /** True if strings are found by their hashes, which takes the same time for any number of rows in `within`. */
   readonly probesHashes?: true;
-  /** True if the test is so slow that values of unwanted rows must be skipped one by one. */
+  /** True if the test is so slow that it pays to exclude unwanted rows one by one. */
   readonly skipsUnwanted?: true;
-  /** Whether any of these strings satisfies the condition; absent for conditions on other values. */
+  /** Returns whether any of these strings satisfies the condition; absent for conditions on other values. */
   readonly isAmong?: (strings: DistinctStrings) => boolean | Unsupported;
-  /** The values from 0 to before `count` that satisfy the condition; correct only for values in `within`. */
+  /** Returns the values with indices from 0 to `count` (exclusive) that satisfy the condition; correct only for values in `within`. */
   find(
     values: ColumnValues,
     count: number,
@@ -60,7 +60,7 @@ export interface ValueTest {
   ): TestResult;
 }
 
-/** Selects the records of which any value of the field passes the test. */
+/** Returns a test that selects the records in which any value of the field passes `test`. */
 export function fieldTest(field: FieldRef, test: ValueTest): RowTest {
   return rowTest((view, within) => {
     if (within === 'none') return 'none';
@@ -69,9 +69,9 @@ export function fieldTest(field: FieldRef, test: ValueTest): RowTest {
     if (isAmong !== undefined && isAmong !== true) return isAmong === false ? 'none' : isAmong;
     const column = view.column(field);
     if (column === undefined) return 'none';
-    const part = partOf(column, within, test);
+    const part = wantedRowRange(column, within, test);
     if (part !== undefined)
-      return shiftTested(rowsOfTest(part.column, test, part.within), part, column);
+      return shiftSelection(rowsOfTest(part.column, test, part.within), part, column);
     return rowsOfTest(column, test, within, () => view.hashes?.(field));
   });
 }
@@ -83,10 +83,10 @@ function rowsOfTest(
   hashes: () => StringHashes | undefined = () => undefined,
 ): TestResult {
   const { offsets, rows, values } = column;
-  if (offsets === undefined) return withValue(column, test.find(values, rows, within, hashes));
+  if (offsets === undefined) return selectPresent(column, test.find(values, rows, within, hashes));
   const count = offsets[rows]!;
-  const wanted = valuesWithin(within, offsets, count, test);
-  return rowsOf(test.find(values, count, wanted, hashes), offsets, rows);
+  const wanted = valuesOfRows(within, offsets, count, test);
+  return rowsOfValues(test.find(values, count, wanted, hashes), offsets, rows);
 }
 
 /** A range of consecutive rows of a column. */
@@ -96,8 +96,11 @@ interface RowRange {
   readonly from: number;
 }
 
-/** The part of the column that holds all wanted rows, if that is less than half of it; undefined for lists and hash lookups. */
-function partOf(
+/**
+ * Returns the part of the column that contains all wanted rows if it is less than half of the column; undefined otherwise, and for lists
+ * and hash lookups.
+ */
+function wantedRowRange(
   column: MemoryColumn,
   within: SelectionVector,
   test: ValueTest,
@@ -105,12 +108,12 @@ function partOf(
   if (typeof within === 'string' || isSparse(within) || column.offsets !== undefined)
     return undefined;
   if (test.probesHashes && column.values.kind === 'strings') return undefined;
-  const { from, to } = spanOf(within);
+  const { from, to } = selectedSpan(within);
   if ((to - from) * 2 > column.rows) return undefined;
-  return { column: columnRows(column, from, to), within: within.subarray(from, to), from };
+  return { column: sliceColumn(column, from, to), within: within.subarray(from, to), from };
 }
 
-function shiftTested(
+function shiftSelection(
   selection: TestResult,
   { column, from }: RowRange,
   whole: MemoryColumn,
@@ -123,7 +126,7 @@ function shiftTested(
   return mask;
 }
 
-/** Selects the records without a value of the field. A list of nothing but nulls counts as missing. */
+/** Returns a test that selects the records without a value of the field. A list that contains only nulls counts as missing. */
 export function missingTest(field: FieldRef): RowTest {
   return rowTest((view) => {
     const column = view.column(field);
@@ -137,14 +140,14 @@ export function missingTest(field: FieldRef): RowTest {
   });
 }
 
-/** Selects the records with at least `from` and at most `to` values of the field, nulls not counted. */
+/** Returns a test that selects the records with at least `from` and at most `to` values of the field, nulls not counted. */
 export function lengthTest(field: FieldRef, from: number, to: number): RowTest {
   const [isEmptyIn, isOneIn] = [from <= 0 && to >= 0, from <= 1 && to >= 1];
   return rowTest((view) => {
     const column = view.column(field);
     if (column === undefined) return isEmptyIn ? 'all' : 'none';
     const { offsets, present, rows } = column;
-    if (offsets !== undefined) return lengthsIn(offsets, rows, from, to);
+    if (offsets !== undefined) return selectLengthsInRange(offsets, rows, from, to);
     if (isEmptyIn === isOneIn) return isOneIn ? 'all' : 'none';
     if (present === undefined) return isOneIn ? 'all' : 'none';
     const selected = present.slice(0, rows);
@@ -153,18 +156,18 @@ export function lengthTest(field: FieldRef, from: number, to: number): RowTest {
   });
 }
 
-/** Selects the rows with an element in a list of objects that passes the test, which runs over the elements as if they were rows. */
+/** Returns a test that selects the rows with an element of a list of objects that passes `test`, which treats the elements as rows. */
 export function elementTest(list: FieldRef, test: RowTest): RowTest {
   return function* (view, within) {
     const elements = within === 'none' ? undefined : view.elements?.(list);
     if (elements === undefined || elements.view.rows === 0) return 'none';
     const { offsets } = elements;
-    const wanted = valuesWithin(within, offsets, elements.view.rows, {});
-    return rowsOf(yield* test(elements.view, wanted), offsets, view.rows);
+    const wanted = valuesOfRows(within, offsets, elements.view.rows, {});
+    return rowsOfValues(yield* test(elements.view, wanted), offsets, view.rows);
   };
 }
 
-function withValue({ present, rows }: MemoryColumn, found: TestResult): TestResult {
+function selectPresent({ present, rows }: MemoryColumn, found: TestResult): TestResult {
   if (present === undefined || found === 'none' || isUnsupported(found)) return found;
   if (found === 'all') return present.slice(0, rows);
   if (isSparse(found)) return intersection(found, present);
@@ -172,8 +175,8 @@ function withValue({ present, rows }: MemoryColumn, found: TestResult): TestResu
   return found;
 }
 
-/** The values of the wanted rows, where the test gains from skipping the others. */
-function valuesWithin(
+/** Returns the values of the wanted rows; all values if the test gains nothing from excluding the unwanted ones. */
+function valuesOfRows(
   within: SelectionVector,
   offsets: Int32Array,
   count: number,
@@ -193,10 +196,10 @@ function valuesWithin(
   return mask;
 }
 
-/** The rows to which the found values belong. */
-function rowsOf(found: TestResult, offsets: Int32Array, rows: number): TestResult {
+/** Returns the rows to which the found values belong. */
+function rowsOfValues(found: TestResult, offsets: Int32Array, rows: number): TestResult {
   if (found === 'none' || isUnsupported(found)) return found;
-  if (found !== 'all' && isSparse(found)) return rowsOfSome(found, offsets, rows);
+  if (found !== 'all' && isSparse(found)) return rowsOfListedValues(found, offsets, rows);
   const mask = new Uint8Array(rows);
   let i = 0;
   for (let row = 0; row < rows; row++) {
@@ -213,20 +216,20 @@ function rowsOf(found: TestResult, offsets: Int32Array, rows: number): TestResul
   return mask;
 }
 
-function rowsOfSome(found: Int32Array, offsets: Int32Array, rows: number): Int32Array {
+function rowsOfListedValues(found: Int32Array, offsets: Int32Array, rows: number): Int32Array {
   const result = new Int32Array(found.length);
   let count = 0;
   let row = -1;
   for (const value of found) {
-    if (row >= 0 && value < offsets[row + 1]!) continue; // another value of the same row
-    row = rowOf(value, offsets, row + 1, rows);
+    if (row >= 0 && value < offsets[row + 1]!) continue; // value of a row that is already selected
+    row = rowOfValue(value, offsets, row + 1, rows);
     result[count++] = row;
   }
   return result.subarray(0, count);
 }
 
-/** The row that a value belongs to, at or after row `from`: exponential search, then binary search. */
-export function rowOf(
+/** Returns the row to which a value belongs; the search begins at row `from`, with an exponential and then a binary search. */
+export function rowOfValue(
   value: number,
   offsets: Int32Array | Uint32Array,
   from: number,
@@ -247,7 +250,12 @@ export function rowOf(
   return low;
 }
 
-function lengthsIn(offsets: Int32Array, rows: number, from: number, to: number): Uint8Array {
+function selectLengthsInRange(
+  offsets: Int32Array,
+  rows: number,
+  from: number,
+  to: number,
+): Uint8Array {
   const selected = new Uint8Array(rows);
   for (let row = 0; row < rows; row++) {
     const length = offsets[row + 1]! - offsets[row]!;

@@ -1,38 +1,41 @@
-import { common, mergeAscending, without } from '../../../core/ascending.js';
+import { intersectAscending, mergeAscending, subtractAscending } from '../../../core/ascending.js';
 import type { Unsupported } from '../../unsupported.js';
 import type { SelectionBytes } from '../column.js';
-import { andInto, countOnes, invert, orInto, spanOf, wordsOf } from '../selection-bytes.js';
+import { andInto, countOnes, invert, orInto, selectedSpan, wordsOf } from '../selection-bytes.js';
 
 /**
- * The selected rows of a segment (or values of a column): one byte per row, or, where few are selected, their numbers, ascending
- * and without duplicates. A selection vector that a function returns belongs to its caller, who may write into it.
+ * The selected rows of a segment (or values of a column): one byte per row or, if few are selected, their numbers, ascending and without
+ * duplicates. A selection vector that a function returns belongs to its caller, who may write into it.
  */
 export type SelectionVector = SelectionBytes | Int32Array;
 
-/** The result of a test. */
+/** The result of a test: a selection, or the reason why the test cannot be carried out. */
 export type TestResult = SelectionVector | Unsupported;
 
-/** True for a selection vector that holds the numbers of rows. */
+/** Returns true for a selection vector that consists of row numbers. */
 export function isSparse(selection: SelectionVector): selection is Int32Array {
   return typeof selection === 'object' && selection.BYTES_PER_ELEMENT === 4;
 }
 
-/** If fewer than one row in this many is selected, the rest of a conjunction is evaluated row by row. */
-const sparseShare = 32;
+/** If fewer than one row in this many is selected, the selection becomes a list of row numbers. */
+const sparseDivisor = 32;
 
-/** The selection in the form that is faster to continue with; `rows` is the size of the segment if the selection covers a part of it. */
-export function settleSelection(selection: SelectionVector, rows?: number): SelectionVector {
+/**
+ * Returns the selection in the form in which later steps are faster; `rows` is the size of the segment if the selection covers only a part
+ * of it.
+ */
+export function chooseSelectionForm(selection: SelectionVector, rows?: number): SelectionVector {
   if (typeof selection === 'string') return selection;
   if (isSparse(selection)) return selection.length === 0 ? 'none' : selection;
   const count = countOnes(selection);
   if (count === 0) return 'none';
-  const isFew = count < (rows ?? selection.length) / sparseShare;
-  return isFew ? numbersIn(selection, count) : selection;
+  const isFew = count < (rows ?? selection.length) / sparseDivisor;
+  return isFew ? selectedNumbers(selection, count) : selection;
 }
 
-function numbersIn(mask: Uint8Array, count: number): Int32Array {
+function selectedNumbers(mask: Uint8Array, count: number): Int32Array {
   const numbers = new Int32Array(count);
-  const { from, to } = spanOf(mask);
+  const { from, to } = selectedSpan(mask);
   const words = wordsOf(mask.subarray(from, to));
   let at = 0;
   let row = from;
@@ -44,20 +47,20 @@ function numbersIn(mask: Uint8Array, count: number): Int32Array {
   return numbers;
 }
 
-/** The numbers of the selected rows, ascending, for a segment of `rows` rows. */
+/** Returns the numbers of the selected rows, ascending, for a segment of `rows` rows. */
 export function rowNumbers(selection: SelectionVector, rows: number): Int32Array {
   if (selection === 'none') return new Int32Array(0);
   if (selection === 'all') return Int32Array.from({ length: rows }, (_, row) => row);
-  return isSparse(selection) ? selection : numbersIn(selection, countOnes(selection));
+  return isSparse(selection) ? selection : selectedNumbers(selection, countOnes(selection));
 }
 
-/** The selection as one byte per row, for a segment of `rows` rows. */
+/** Returns the selection as one byte per row, for a segment of `rows` rows. */
 export function selectionBytesOf(selection: SelectionVector, rows: number): SelectionBytes {
   if (!isSparse(selection)) return selection;
-  return selection.length === 0 ? 'none' : bytesOf(selection, rows);
+  return selection.length === 0 ? 'none' : selectionMask(selection, rows);
 }
 
-function bytesOf(selection: SelectionVector, rows: number): Uint8Array {
+function selectionMask(selection: SelectionVector, rows: number): Uint8Array {
   if (typeof selection === 'object' && !isSparse(selection)) return selection;
   const mask = new Uint8Array(rows);
   if (selection === 'all') mask.fill(1);
@@ -65,24 +68,24 @@ function bytesOf(selection: SelectionVector, rows: number): Uint8Array {
   return mask;
 }
 
-/** The number of selected rows. */
+/** Returns the number of selected rows. */
 export function countOf(selection: SelectionVector, rows: number): number {
   if (typeof selection === 'string') return selection === 'all' ? rows : 0;
   return isSparse(selection) ? selection.length : countOnes(selection);
 }
 
-/** The rows that both select. May overwrite `a` or `b`: use only the result. */
+/** Returns the rows that both `a` and `b` select. May overwrite both: use only the result. */
 export function intersection(a: SelectionVector, b: SelectionVector): SelectionVector {
   if (a === 'none' || b === 'none') return 'none';
   if (a === 'all') return b;
   if (b === 'all') return a;
-  if (isSparse(a)) return isSparse(b) ? common(a, b) : rowsWhere(a, b, 1);
-  if (isSparse(b)) return rowsWhere(b, a, 1);
+  if (isSparse(a)) return isSparse(b) ? intersectAscending(a, b) : rowsWithMaskByte(a, b, 1);
+  if (isSparse(b)) return rowsWithMaskByte(b, a, 1);
   andInto(a, b);
   return a;
 }
 
-/** The rows that one or both select. May overwrite `a` or `b`: use only the result. */
+/** Returns the rows that `a` or `b` selects. May overwrite both: use only the result. */
 export function union(a: SelectionVector, b: SelectionVector): SelectionVector {
   if (a === 'all' || b === 'all') return 'all';
   if (a === 'none') return b;
@@ -93,7 +96,7 @@ export function union(a: SelectionVector, b: SelectionVector): SelectionVector {
   return a;
 }
 
-/** Complement, correct for the rows of `within` only. May write into `selection`. */
+/** Returns the rows that `selection` does not select; correct only for the rows in `within`. May write into `selection`. */
 export function complement(
   selection: SelectionVector,
   rows: number,
@@ -102,16 +105,18 @@ export function complement(
   if (selection === 'all') return 'none';
   if (selection === 'none') return 'all';
   if (isSparse(within)) {
-    return isSparse(selection) ? without(within, selection) : rowsWhere(within, selection, 0);
+    return isSparse(selection)
+      ? subtractAscending(within, selection)
+      : rowsWithMaskByte(within, selection, 0);
   }
-  const mask = bytesOf(selection, rows);
+  const mask = selectionMask(selection, rows);
   invert(mask);
   return mask;
 }
 
 /**
- * The selected rows that are not among `others`, given by their ascending numbers, which later calls with the same list have again. May write
- * into `selection`.
+ * Returns the selected rows without those in `others`, which are ascending row numbers. Masks are cached by the `others` object, so later
+ * calls should pass the same object. May write into `selection`.
  */
 export function withoutRows(
   selection: SelectionVector,
@@ -119,25 +124,26 @@ export function withoutRows(
   rows: number,
 ): SelectionVector {
   if (selection === 'none') return 'none';
-  if (isSparse(selection)) return without(selection, others);
-  if (others.length * sparseShare > rows) {
-    const rest = restOf(others, rows);
+  if (isSparse(selection)) return subtractAscending(selection, others);
+  if (others.length * sparseDivisor > rows) {
+    const rest = complementMask(others, rows);
     if (selection === 'all') return rest.slice();
     andInto(selection, rest);
     return selection;
   }
-  return clearRows(bytesOf(selection, rows), others);
+  return clearRows(selectionMask(selection, rows), others);
 }
 
 /**
- * Byte masks (one byte per row, 0 or 1) by the list of rows that they clear. They are kept, because an `and` of two masks, which takes eight rows at
- * once, is faster than clearing many single bytes.
+ * For a list of rows, a mask with one byte per row: 0 for the rows of the list, 1 for all other rows. Masks are cached because an `and` of
+ * two masks, which takes eight rows at once, is faster than clearing many single bytes.
  */
-const rests = new WeakMap<Int32Array, Uint8Array>();
+const complementMasks = new WeakMap<Int32Array, Uint8Array>();
 
-function restOf(others: Int32Array, rows: number): Uint8Array {
-  let rest = rests.get(others);
-  if (rest === undefined) rests.set(others, (rest = clearRows(bytesOf('all', rows), others)));
+function complementMask(others: Int32Array, rows: number): Uint8Array {
+  let rest = complementMasks.get(others);
+  if (rest === undefined)
+    complementMasks.set(others, (rest = clearRows(selectionMask('all', rows), others)));
   return rest;
 }
 
@@ -146,12 +152,12 @@ function clearRows(mask: Uint8Array, others: Int32Array): Uint8Array {
   return mask;
 }
 
-/** The numbers of the rows whose byte is `bit`. */
-function rowsWhere(numbers: Int32Array, mask: Uint8Array, bit: number): Int32Array {
+/** Returns those of `numbers` whose byte in `mask` is `bit`. */
+function rowsWithMaskByte(numbers: Int32Array, mask: Uint8Array, bit: number): Int32Array {
   return numbers.filter((row) => mask[row] === bit);
 }
 
-/** Sorts the numbers and removes duplicates. */
+/** Sorts row numbers and removes duplicates. */
 export function ascendingRows(numbers: readonly number[] | Int32Array): Int32Array {
   const sorted = Int32Array.from(numbers).sort();
   let count = 0;

@@ -7,31 +7,33 @@ import { dictionaryIndex } from './dictionary-index.js';
 import type { EntryTest } from './dictionary-test.js';
 import type { ValueTest } from './row-test.js';
 import { ascendingRows } from './selection-vector.js';
-import { equalScan, scanEnding } from './string-scan.js';
-import { someOf, stringAt, stringTest } from './string-test.js';
+import { scanForEqualStrings, scanEnding } from './string-scan.js';
+import { filterSparse, stringAt, stringTest } from './string-test.js';
 
-/** Selects the strings that equal one of some values, in any letter case if `ignoreCase`. */
-export function stringEquality({ values, ignoreCase }: OfKind<'in'>): ValueTest {
+/** Returns the test that selects the strings that equal one of the predicate's values, in any letter case if `ignoreCase`. */
+export function stringEqualityTest({ values, ignoreCase }: OfKind<'in'>): ValueTest {
   const form = ignoreCase ? lowerCase : (text: string) => text;
-  // What each form of a column needs is prepared at its first use, once for all segments: there may be a hundred segments, and thousands of values.
+  // What each storage form of a column needs is prepared at its first use and shared by all segments: there may be a hundred segments and
+  // thousands of values.
   const list = (values as readonly string[]).map((value) => form(value.toWellFormed()));
   let set: ReadonlySet<string> | undefined;
   const wanted = (): ReadonlySet<string> => (set ??= new Set(list));
-  let bytes: WantedBytes | undefined;
-  let scan: ReturnType<typeof equalScan> | undefined;
+  let bytes: PackedStrings | undefined;
+  let scan: ReturnType<typeof scanForEqualStrings> | undefined;
   return stringTest({
     probesHashes: true,
-    entries: (...given) => entriesAmong(wanted(), form)(...given),
+    entries: (...given) => entriesEqualToAny(wanted(), form)(...given),
     strings: (stored, count, within, hashes) => {
-      const some = someOf(within, (value) => wanted().has(form(stringAt(stored, value))));
+      const some = filterSparse(within, (value) => wanted().has(form(stringAt(stored, value))));
       if (some !== undefined) return some;
       const table = hashes();
-      if (table === undefined && list.length > fewValues)
-        return (scan ??= equalScan(wanted(), form))(stored, count);
-      const own = (bytes ??= new WantedBytes(list));
+      if (table === undefined && list.length > maxUnhashedStrings)
+        return (scan ??= scanForEqualStrings(wanted(), form))(stored, count);
+      const own = (bytes ??= new PackedStrings(list));
       const found: number[] = [];
       const isWanted = (i: number, value: number): boolean =>
-        own.isAt(i, stored, value, ignoreCase) ?? form(stringAt(stored, value)) === list[i];
+        own.isEqualToStored(i, stored, value, ignoreCase) ??
+        form(stringAt(stored, value)) === list[i];
       if (table !== undefined)
         table.findAll(own.hashes(ignoreCase), (i, value) => {
           if (isWanted(i, value)) found.push(value);
@@ -46,22 +48,22 @@ export function stringEquality({ values, ignoreCase }: OfKind<'in'>): ValueTest 
   });
 }
 
-/** Up to this many strings, each value is compared with all of them without hashing it. */
-const fewValues = 4;
-/** Up to this many new entries, they are compared one by one. */
-const smallDictionary = 1_000;
+/** If at most this many strings are wanted, each value is compared with all of them without hashing it. */
+const maxUnhashedStrings = 4;
+/** If at most this many entries were added to a dictionary, they are compared one by one. */
+const maxUnindexedEntries = 1_000;
 
-function entriesAmong(wanted: ReadonlySet<string>, form: (text: string) => string): EntryTest {
+function entriesEqualToAny(wanted: ReadonlySet<string>, form: (text: string) => string): EntryTest {
   return (dictionary, from, add) => {
     const { strings } = dictionary;
-    if (strings.length - from <= Math.max(smallDictionary, wanted.size)) {
+    if (strings.length - from <= Math.max(maxUnindexedEntries, wanted.size)) {
       for (let entry = from; entry < strings.length; entry++)
         if (wanted.has(form(strings[entry]!))) add(entry);
       return undefined;
     }
     const index = dictionaryIndex(dictionary);
     for (const text of wanted) {
-      index.find(lowerCase(text), (code) => {
+      index.findLowerCase(lowerCase(text), (code) => {
         if (form(strings[code]!) === text) add(code);
       });
     }
@@ -69,11 +71,11 @@ function entriesAmong(wanted: ReadonlySet<string>, form: (text: string) => strin
   };
 }
 
-/** The bytes of strings, one after the other. */
-class WantedBytes {
+/** The bytes of the wanted strings, concatenated. */
+class PackedStrings {
   readonly #list: readonly string[];
   readonly #bytes: Buffer;
-  /** The offset of each string, and the end of the last one. */
+  /** The offset of each string, followed by the end of the last one. */
   readonly #offsets: Int32Array;
   #hashes: Int32Array | undefined;
 
@@ -88,11 +90,11 @@ class WantedBytes {
     return this.#bytes.subarray(this.#offsets[i], this.#offsets[i + 1]);
   }
 
-  /** The hashes of the strings in lower case, which they are in already if case is ignored. */
+  /** Returns the hashes of the strings in lower case. If case is ignored, the strings are in lower case already. */
   hashes(ignoreCase: boolean): Int32Array {
     if (this.#hashes !== undefined) return this.#hashes;
     if (!ignoreCase)
-      return (this.#hashes = new WantedBytes(this.#list.map(lowerCase)).hashes(true));
+      return (this.#hashes = new PackedStrings(this.#list.map(lowerCase)).hashes(true));
     const [bytes, offsets] = [this.#bytes, this.#offsets];
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     this.#hashes = new Int32Array(this.#list.length);
@@ -102,10 +104,15 @@ class WantedBytes {
   }
 
   /**
-   * True if a stored value equals string `i`, which is in lower case if case is ignored; undefined if the bytes do not tell, because a
-   * character outside ASCII was met. Bytes are compared from the end, because many strings start alike.
+   * Returns whether a stored value equals string `i`, which is in lower case if case is ignored; undefined if a character outside ASCII
+   * prevents a decision by bytes. Bytes are compared from the end, because many strings start alike.
    */
-  isAt(i: number, stored: Utf8Strings, value: number, ignoreCase: boolean): boolean | undefined {
+  isEqualToStored(
+    i: number,
+    stored: Utf8Strings,
+    value: number,
+    ignoreCase: boolean,
+  ): boolean | undefined {
     const { bytes, offsets } = stored;
     const own = this.#bytes;
     const start = offsets[value]!;

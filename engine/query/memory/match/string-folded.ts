@@ -2,11 +2,11 @@ import type { Utf8Strings } from '../column.js';
 import { isSeparator } from '../../../text/tokenizer.js';
 
 /** Maps the bytes of A to Z to those of a to z, and other bytes to themselves. */
-const lowerBytes = Uint8Array.from({ length: 256 }, (_, byte) =>
+const lowerCaseBytes = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte,
 );
-/** 1 for the bytes of ASCII that separate terms. */
-const separatorBytes = Uint8Array.from({ length: 256 }, (_, byte) =>
+/** For each byte, 1 if it is an ASCII character that separates terms. */
+const isSeparatorByte = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte < 0x80 && isSeparator(byte) ? 1 : 0,
 );
 
@@ -15,15 +15,18 @@ export type SearchOutcome = 'found' | 'none' | 'unknown';
 
 /** A search for a text in strings, in any letter case. */
 export interface FoldedSearch {
-  /** The longest part in lower case, if it is ASCII: values without it are skipped. */
+  /** The longest part of the text in lower case, by which values are excluded quickly; undefined if it is not ASCII. */
   readonly needle: Buffer | undefined;
-  /** Whether the needle is a whole term. */
+  /** Whether the needle must be a whole term. */
   readonly isTerm: boolean;
-  /** Searches a value that contains the needle for the rest of the text. */
+  /** Searches a value that contains the needle for the whole text. */
   readonly verify: (bytes: Buffer, start: number, end: number) => SearchOutcome;
 }
 
-/** Selects the values that contain the text; values that the bytes do not decide are tested. The scan ends when the test returns undefined. */
+/**
+ * Selects the values that contain the text; calls `test` for values that cannot be decided by their bytes. The scan ends when `test`
+ * returns undefined.
+ */
 export function scanFolded(
   { bytes, offsets }: Utf8Strings,
   count: number,
@@ -33,7 +36,7 @@ export function scanFolded(
   const selected = new Uint8Array(count);
   for (let value = 0; value < count; value++) {
     const [start, end] = [offsets[value]!, offsets[value + 1]!];
-    let found: SearchOutcome = needle ? look(bytes, start, end, needle, isTerm) : 'found';
+    let found: SearchOutcome = needle ? searchPart(bytes, start, end, needle, isTerm) : 'found';
     if (found === 'found') found = verify(bytes, start, end);
     if (found === 'none') continue;
     const passes = found === 'found' || test(value);
@@ -43,22 +46,22 @@ export function scanFolded(
   return selected;
 }
 
-/** A search for several terms. */
-export function lookForTerms(
+/** Searches a value for all of several terms. */
+export function searchTerms(
   bytes: Buffer,
   start: number,
   end: number,
   terms: readonly Buffer[],
 ): SearchOutcome {
   for (const term of terms) {
-    const found = look(bytes, start, end, term, true);
+    const found = searchPart(bytes, start, end, term, true);
     if (found !== 'found') return found;
   }
   return 'found';
 }
 
-/** Creates the search for terms that follow each other, separated by nothing but separators. */
-export function lookForPhrase(
+/** Creates a search for consecutive terms, with only separators between them. */
+export function searchPhrase(
   bytes: Buffer,
   start: number,
   end: number,
@@ -67,28 +70,28 @@ export function lookForPhrase(
   let any = 0;
   let at = start;
   while (at < end) {
-    while (at < end && separatorBytes[bytes[at]!] === 1) at++;
+    while (at < end && isSeparatorByte[bytes[at]!] === 1) at++;
     if (phraseEnd(bytes, at, end, parts) >= 0) return 'found';
-    for (; at < end && separatorBytes[bytes[at]!] === 0; at++) any |= bytes[at]!;
+    for (; at < end && isSeparatorByte[bytes[at]!] === 0; at++) any |= bytes[at]!;
   }
   return any < 0x80 ? 'none' : 'unknown';
 }
 
-/** The end of the phrase that begins at `at`; -1 if none does. */
+/** Returns the end of the phrase that begins at `at`; -1 if none does. */
 function phraseEnd(bytes: Buffer, at: number, end: number, parts: readonly Buffer[]): number {
   for (const [i, part] of parts.entries()) {
     if (i > 0) {
       const from = at;
-      while (at < end && separatorBytes[bytes[at]!] === 1) at++;
+      while (at < end && isSeparatorByte[bytes[at]!] === 1) at++;
       if (at === from) return -1;
     }
-    if (!holdsAt(bytes, at, end, part)) return -1;
+    if (!startsWithPart(bytes, at, end, part)) return -1;
     at += part.length;
   }
-  return at === end || separatorBytes[bytes[at]!] === 1 ? at : -1;
+  return at === end || isSeparatorByte[bytes[at]!] === 1 ? at : -1;
 }
 
-function look(
+function searchPart(
   bytes: Buffer,
   start: number,
   end: number,
@@ -101,59 +104,61 @@ function look(
   for (let at = start; at < end; at++) {
     const byte = bytes[at]!;
     any |= byte;
-    if (lowerBytes[byte] !== first || at + length > end) continue;
+    if (lowerCaseBytes[byte] !== first || at + length > end) continue;
     let same = 1;
-    while (same < length && lowerBytes[bytes[at + same]!] === part[same]) same++;
+    while (same < length && lowerCaseBytes[bytes[at + same]!] === part[same]) same++;
     if (same < length) continue;
     if (!needsEdges) return 'found';
-    const isBegin = at === start || separatorBytes[bytes[at - 1]!] === 1;
-    const isEnd = at + length === end || separatorBytes[bytes[at + length]!] === 1;
+    const isBegin = at === start || isSeparatorByte[bytes[at - 1]!] === 1;
+    const isEnd = at + length === end || isSeparatorByte[bytes[at + length]!] === 1;
     if (isBegin && isEnd) return 'found';
   }
   return any < 0x80 ? 'none' : 'unknown';
 }
 
 /** A part of a wildcard pattern: bytes in lower case, one character, or any number of characters. */
-export type FoldedPart = Buffer | 'one' | 'any';
+export type FoldedWildcardPart = Buffer | 'one' | 'any';
 
-/** Looks for a whole value, or a term in it, that matches a wildcard pattern. */
-export function lookForWildcard(
+/** Creates a search for values that match a wildcard pattern as a whole or in one term. */
+export function searchWildcard(
   bytes: Buffer,
   start: number,
   end: number,
-  parts: readonly FoldedPart[],
+  parts: readonly FoldedWildcardPart[],
 ): SearchOutcome {
   for (let at = start; at < end; at++) if (bytes[at]! >= 0x80) return 'unknown';
-  if (matches(bytes, start, end, parts, false)) return 'found';
+  if (matchesWildcard(bytes, start, end, parts, false)) return 'found';
   for (let at = start; at <= end; at++)
-    if (isEdge(bytes, at - 1, start, end) && matches(bytes, at, end, parts, true)) return 'found';
+    if (isTermBoundary(bytes, at - 1, start, end) && matchesWildcard(bytes, at, end, parts, true))
+      return 'found';
   return 'none';
 }
 
-/** Whether no term continues at this position. */
-function isEdge(bytes: Buffer, at: number, start: number, end: number): boolean {
-  return at < start || at >= end || separatorBytes[bytes[at]!] === 1;
+/** Returns whether no term extends across this position. */
+function isTermBoundary(bytes: Buffer, at: number, start: number, end: number): boolean {
+  return at < start || at >= end || isSeparatorByte[bytes[at]!] === 1;
 }
 
 /**
- * Whether the pattern matches from `from` on: up to the end of the value or, for a term, up to the end of one, with wildcards for
- * characters of terms only. Goes back to the last wildcard for any number of characters, which is enough, as in every glob.
+ * Returns whether the pattern matches from `from` on: up to the end of the value or, for a term, up to the end of a term, with wildcards
+ * that match only characters of terms. Backtracks to the last wildcard for any number of characters, which is sufficient for globs.
  */
-function matches(
+function matchesWildcard(
   bytes: Buffer,
   from: number,
   end: number,
-  parts: readonly FoldedPart[],
+  parts: readonly FoldedWildcardPart[],
   isTerm: boolean,
 ): boolean {
-  const stands = (at: number): boolean => at < end && !(isTerm && separatorBytes[bytes[at]!] === 1);
+  const stands = (at: number): boolean =>
+    at < end && !(isTerm && isSeparatorByte[bytes[at]!] === 1);
   let [part, at] = [0, from];
   let [retryPart, retryAt] = [-1, 0];
   for (;;) {
     const wanted = parts[part];
     let goesOn: boolean;
     if (wanted === undefined) {
-      if (isTerm ? isEdge(bytes, at, from, end) : at === end) return true;
+      if (isTerm ? isTermBoundary(bytes, at, from, end) : at === end) return true;
       goesOn = false;
     } else if (wanted === 'any') {
       [retryPart, retryAt] = [part++, at];
@@ -162,7 +167,7 @@ function matches(
       goesOn = stands(at);
       at += 1;
     } else {
-      goesOn = holdsAt(bytes, at, end, wanted);
+      goesOn = startsWithPart(bytes, at, end, wanted);
       at += wanted.length;
     }
     if (goesOn) part += 1;
@@ -171,9 +176,9 @@ function matches(
   }
 }
 
-function holdsAt(bytes: Buffer, at: number, end: number, part: Buffer): boolean {
+function startsWithPart(bytes: Buffer, at: number, end: number, part: Buffer): boolean {
   if (at + part.length > end) return false;
   for (let same = 0; same < part.length; same++)
-    if (lowerBytes[bytes[at + same]!] !== part[same]) return false;
+    if (lowerCaseBytes[bytes[at + same]!] !== part[same]) return false;
   return true;
 }

@@ -1,12 +1,12 @@
 import type { Utf8Strings } from '../column.js';
-import { rowOf } from './row-test.js';
+import { rowOfValue } from './row-test.js';
 import type { SelectionVector } from './selection-vector.js';
 import { stringAt } from './string-test.js';
 
-/** If there are fewer bytes than this between two hits on average, values are searched one by one. */
-const denseHits = 100;
+/** If two hits are fewer bytes than this apart on average, the remaining values are searched one by one. */
+const denseHitDistanceBytes = 100;
 
-/** Selects the values that contain a string: searches all bytes at once and maps hits to values; 30 to 40 ms for 55 MB. */
+/** Selects the values that contain a string: searches the bytes of all values at once and maps hits to values, in 30 to 40 ms for 55 MB. */
 export function scanContaining(values: Utf8Strings, count: number, part: Buffer): SelectionVector {
   const { offsets } = values;
   if (part.length === 0) return 'all';
@@ -18,19 +18,19 @@ export function scanContaining(values: Utf8Strings, count: number, part: Buffer)
   for (let calls = 1; ; calls++) {
     const hit = bytes.indexOf(part, at);
     if (hit < 0) break;
-    value = rowOf(hit, offsets, value, count);
+    value = rowOfValue(hit, offsets, value, count);
     at = offsets[value + 1]!;
-    // A hit that extends into the next value is no match, and neither is a later one in this value.
+    // A hit that extends into the next value is no match, and later hits in the same value would extend into it, too.
     if (hit + part.length <= at) found.push(value);
     value += 1;
-    if (calls % 1024 === 0 && (at - start) / calls < denseHits) {
-      return restContaining(values, count, part, found, value);
+    if (calls % 1024 === 0 && (at - start) / calls < denseHitDistanceBytes) {
+      return scanRemainingValues(values, count, part, found, value);
     }
   }
   return found.length === 0 ? 'none' : Int32Array.from(found);
 }
 
-function restContaining(
+function scanRemainingValues(
   { bytes, offsets }: Utf8Strings,
   count: number,
   part: Buffer,
@@ -42,14 +42,14 @@ function restContaining(
   let start = offsets[from]!;
   for (let value = from; value < count; value++) {
     const end = offsets[value + 1]!;
-    selected[value] = holds(bytes, start, end, part) ? 1 : 0;
+    selected[value] = containsBytes(bytes, start, end, part) ? 1 : 0;
     start = end;
   }
   return selected;
 }
 
-/** True if the bytes from `start` to `end` contain `part`. */
-export function holds(bytes: Buffer, start: number, end: number, part: Buffer): boolean {
+/** Returns true if `bytes[start..end)` contains `part`. */
+export function containsBytes(bytes: Buffer, start: number, end: number, part: Buffer): boolean {
   const { length } = part;
   if (length === 0) return true;
   const first = part[0]!;
@@ -62,7 +62,7 @@ export function holds(bytes: Buffer, start: number, end: number, part: Buffer): 
   return false;
 }
 
-/** Selects the values that start with a string. */
+/** Selects the values that start with the string `start`. */
 export function scanBeginning(
   { bytes, offsets }: Utf8Strings,
   count: number,
@@ -76,11 +76,12 @@ export function scanBeginning(
     for (let value = 0; value < count; value++) {
       const from = offsets[value]!;
       if (bytes[from + length - 1] === last)
-        selected[value] = begins(bytes, from, offsets[value + 1]!, start) ? 1 : 0;
+        selected[value] = startsWithBytes(bytes, from, offsets[value + 1]!, start) ? 1 : 0;
     }
     return selected;
   }
-  // The last four bytes of the prefix are compared first, even past the end of a value: strings start alike, and checking the length is a branch that mispredicts.
+  // The last four bytes of the prefix are compared first, because many strings start alike. They may lie past the end of a value: checking
+  // its length first would be a mispredicted branch.
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const last = start.readInt32LE(length - 4);
   const end = bytes.length - length;
@@ -88,13 +89,13 @@ export function scanBeginning(
     const from = offsets[value]!;
     if (from > end) break;
     if (view.getInt32(from + length - 4, true) === last)
-      selected[value] = begins(bytes, from, offsets[value + 1]!, start) ? 1 : 0;
+      selected[value] = startsWithBytes(bytes, from, offsets[value + 1]!, start) ? 1 : 0;
   }
   return selected;
 }
 
-/** True if the bytes from `from` to `to` start with `start`. */
-export function begins(bytes: Buffer, from: number, to: number, start: Buffer): boolean {
+/** Returns true if `bytes[from..to)` starts with `start`. */
+export function startsWithBytes(bytes: Buffer, from: number, to: number, start: Buffer): boolean {
   const { length } = start;
   if (to - from < length) return false;
   let same = 0;
@@ -103,8 +104,8 @@ export function begins(bytes: Buffer, from: number, to: number, start: Buffer): 
 }
 
 /**
- * Calls `each` with every value that may equal a string, which is in lower case if case is ignored: those whose last four bytes do not
- * differ. The others are ruled out by one comparison.
+ * Calls `each` with every value whose last four bytes do not rule out that it equals a wanted string, which is in lower case if case is
+ * ignored. This excludes most values with one comparison.
  */
 export function scanEnding(
   { bytes, offsets }: Utf8Strings,
@@ -118,12 +119,13 @@ export function scanEnding(
     return;
   }
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  const fold = ignoreCase ? folded : 0;
+  const fold = ignoreCase ? asciiCaseBits : 0;
   const wanted = text.readInt32LE(text.length - 4) | fold;
   let start = offsets[0]!;
   for (let value = 0; value < count; value++) {
     const end = offsets[value + 1]!;
-    // The lower case of characters outside ASCII may have other bytes, and another number of them.
+    // Strings that end in characters outside ASCII always pass, because their lower case may have other bytes and another length; with -1,
+    // strings of fewer than four bytes pass, too.
     const last = end - start < 4 ? -1 : view.getInt32(end - 4, true);
     start = end;
     if ((last | fold) === wanted || (last & 0x80808080) !== 0) each(value);
@@ -131,10 +133,10 @@ export function scanEnding(
 }
 
 /**
- * Returns a function that selects the values that equal one of these strings, all in the form that `form` gives values, where there is no table of hashes:
- * the last eight bytes of a value rule out most.
+ * Returns a function that selects the values that equal one of the wanted strings, for columns without a hash table. The wanted strings are
+ * in the form to which `form` converts values. The last eight bytes of a value exclude most values.
  */
-export function equalScan(
+export function scanForEqualStrings(
   wanted: ReadonlySet<string>,
   form: (value: string) => string,
 ): (values: Utf8Strings, count: number) => SelectionVector {
@@ -144,7 +146,8 @@ export function equalScan(
   const mask = size - 1;
   for (const text of wanted) {
     const bytes = Buffer.from(text);
-    maybe[endingHash(new DataView(bytes.buffer, bytes.byteOffset), 0, bytes.length) & mask] = 1;
+    maybe[hashOfLastBytes(new DataView(bytes.buffer, bytes.byteOffset), 0, bytes.length) & mask] =
+      1;
   }
   return (values, count) => {
     const { bytes, offsets } = values;
@@ -153,7 +156,7 @@ export function equalScan(
     let start = offsets[0]!;
     for (let value = 0; value < count; value++) {
       const end = offsets[value + 1]!;
-      const hash = endingHash(view, start, end);
+      const hash = hashOfLastBytes(view, start, end);
       start = end;
       if (hash >= 0 && maybe[hash & mask] === 0) continue;
       if (wanted.has(form(stringAt(values, value)))) found.push(value);
@@ -162,21 +165,26 @@ export function equalScan(
   };
 }
 
-/** Sets the bit in which the two cases of a letter of ASCII differ, in each of four bytes. */
-const folded = 0x20202020;
+/** The bit in which the two cases of an ASCII letter differ, in each of four bytes. */
+const asciiCaseBits = 0x20202020;
 
-/** A hash of the last eight bytes that ignores letter case; -1 for other bytes than ASCII, whose lower case may have other bytes. */
-function endingHash(view: DataView, start: number, end: number): number {
-  if (end - start < 8) return shortHash(view, start, end);
+/**
+ * Returns a hash of the last eight bytes that ignores letter case; -1 if a byte is not ASCII, because the lower case may have other bytes.
+ */
+function hashOfLastBytes(view: DataView, start: number, end: number): number {
+  if (end - start < 8) return hashOfShortString(view, start, end);
   const low = view.getInt32(end - 8, true);
   const high = view.getInt32(end - 4, true);
   if (((low | high) & 0x80808080) !== 0) return -1;
-  const hash = Math.imul(Math.imul(low | folded, 0x9e3779b1) ^ (high | folded), 0x85ebca6b);
+  const hash = Math.imul(
+    Math.imul(low | asciiCaseBits, 0x9e3779b1) ^ (high | asciiCaseBits),
+    0x85ebca6b,
+  );
   return (hash ^ (hash >>> 15)) & 0x7fff_ffff;
 }
 
-/** The same for strings of less than eight bytes. */
-function shortHash(view: DataView, start: number, end: number): number {
+/** Returns the hash that `hashOfLastBytes` returns for longer strings, for a string of less than eight bytes. */
+function hashOfShortString(view: DataView, start: number, end: number): number {
   let hash = end - start;
   for (let at = start; at < end; at++) {
     const byte = view.getUint8(at);

@@ -4,7 +4,7 @@ import type { ValueTest } from './row-test.js';
 import { isSparse, type SelectionVector, type TestResult } from './selection-vector.js';
 import type { Unsupported } from '../../unsupported.js';
 
-/** A condition on strings, for both forms in which a column holds them. */
+/** A condition on strings, for both forms in which a column stores them: by dictionary, and as UTF-8. */
 export interface StringTest {
   readonly probesHashes?: true;
   readonly skipsUnwanted?: true;
@@ -17,7 +17,7 @@ export interface StringTest {
   ): TestResult;
 }
 
-/** The test of a column in either form. */
+/** Returns the test of a column of strings in either form. */
 export function stringTest({ entries, strings, ...traits }: StringTest): ValueTest {
   const ofDictionary = dictionaryTest(entries);
   return {
@@ -31,21 +31,21 @@ export function stringTest({ entries, strings, ...traits }: StringTest): ValueTe
   };
 }
 
-/** Tests each entry separately. */
-export function eachEntry(test: (entry: string) => boolean): EntryTest {
+/** Returns a test of dictionary entries that tests each entry separately. */
+export function testEachEntry(test: (entry: string) => boolean): EntryTest {
   return ({ strings }, from, add) => {
     for (let index = from; index < strings.length; index++) if (test(strings[index]!)) add(index);
     return undefined;
   };
 }
 
-/** Value `i` as a string. */
+/** Returns value `i` as a string. */
 export function stringAt({ bytes, offsets }: Utf8Strings, i: number): string {
   return bytes.toString('utf8', offsets[i], offsets[i + 1]);
 }
 
-/** The numbers in `within` that pass the test; undefined if `within` is not a list of numbers. */
-export function someOf(
+/** Returns the numbers in `within` that pass the test; undefined if `within` is not a list of numbers. */
+export function filterSparse(
   within: SelectionVector,
   test: (value: number) => boolean,
 ): Int32Array | undefined {
@@ -53,38 +53,38 @@ export function someOf(
 }
 
 /**
- * The most strings that one test examines with a pattern, and the most UTF-16 units in them. With more strings the SQL executor,
- * which uses all cores, is faster; with more units the worst patterns take seconds, which cannot be interrupted here, where an
- * ordinary pattern takes 50 ms.
+ * Maximum number of strings that one test examines with a pattern, and of UTF-16 code units in them. For more strings, the SQL executor,
+ * which uses all cores, is faster. With more code units, the worst patterns would take seconds without interruption; an ordinary pattern
+ * takes 50 ms.
  */
 export const maxPatternStrings = 250_000;
-const maxUnits = 6_000_000;
+const maxPatternUnits = 6_000_000;
 
-/** Counts the strings that a test examines. Once the budget is exceeded, `takes` returns false for every string. */
+/** Counts the strings that a test examines. Once a limit is exceeded, `tryTakeString` returns false for every string. */
 export class PatternBudget {
   #strings = 0;
   #units = 0;
 
-  /** Counts a string of this length; false if it must not be examined any more. */
-  takes(length: number): boolean {
+  /** Counts a string of this length; returns false if it must not be examined because a limit is exceeded. */
+  tryTakeString(length: number): boolean {
     this.#strings += 1;
     this.#units += length;
     return !this.#isExceeded();
   }
 
-  /** The result of a test that has exceeded the budget. */
-  problem(): Unsupported | undefined {
+  /** Returns the test's result if a limit was exceeded; undefined otherwise. */
+  exceededResult(): Unsupported | undefined {
     return this.#isExceeded() ? tooManyStrings() : undefined;
   }
 
   #isExceeded(): boolean {
-    return this.#strings > maxPatternStrings || this.#units > maxUnits;
+    return this.#strings > maxPatternStrings || this.#units > maxPatternUnits;
   }
 }
 
-/** The result of a test that would have to examine more than `maxPatternStrings` strings. */
+/** Returns the result of a test that would have to examine more than `maxPatternStrings` strings. */
 export function tooManyStrings(): Unsupported {
   return {
-    unsupported: `a pattern would be matched against more than ${maxPatternStrings} strings, or ${maxUnits} characters`,
+    unsupported: `a pattern would be matched against more than ${maxPatternStrings} strings, or ${maxPatternUnits} characters`,
   };
 }

@@ -1,23 +1,23 @@
 import { elementTest } from '../../memory/match/row-test.js';
-import { fieldExpression, inElement } from '../../sql/statement.js';
-import { nsPerRow, rowCost, sumOf } from '../cost.js';
+import { fieldExpression, elementStatement } from '../../sql/statement.js';
+import { nsPerRow, rowCost, sumOfCosts } from '../cost.js';
 import { unsupportedBecause, type PredicateKind } from '../kind.js';
 import { conditionsIn, type OfKind, type Predicate } from '../predicate.js';
 import { columnFinder } from '../segment-column.js';
-import { isWrittenOut } from './equality.js';
+import { isInlineList } from './equality.js';
 
 type Any = OfKind<'any'>;
 
 /**
- * An element of a list of objects satisfies the inner conditions. Choice: an element that is null does not count as an element, and an element
- * without a field satisfies negated conditions on it.
+ * The predicate kind `any`: one element of a list of objects satisfies the inner conditions. Choice: a null element does not count as an
+ * element, and an element without a field satisfies negated conditions on it.
  */
 export const any: PredicateKind<Any> = {
   fields({ field, item }, fieldsOf) {
     const fieldsInside = fieldsOf(item);
     return fieldsInside.length > 0 ? fieldsInside : [field];
   },
-  cost: ({ item }, costOf) => sumOf([costOf(item), rowCost(nsPerRow.numbers)]),
+  cost: ({ item }, costOf) => sumOfCosts([costOf(item), rowCost(nsPerRow.numbers)]),
   memorySupport({ field, item }, { column, memorySupport }) {
     const stored = column(field);
     if (stored !== undefined && (stored.type !== 'object' || !stored.isList))
@@ -29,7 +29,7 @@ export const any: PredicateKind<Any> = {
       ? memorySupport(item)
       : unsupportedBecause(`the index of terms does not tell the elements of ${field.name}`);
   },
-  // The log has no bounds of values inside lists, but it tells which fields a segment has.
+  // The log has no bounds of values inside lists, but shows which fields a segment has.
   mayHold({ field, item }, { mayHold }) {
     const find = columnFinder(field);
     const test = mayHold(item);
@@ -43,26 +43,26 @@ export const any: PredicateKind<Any> = {
     if (list === undefined || !list.isMany) return 'false';
     const { sql, column } = list;
     const test = (element: string): string => {
-      const conditionInside = within(inElement(statement, field, column, element));
+      const conditionInside = within(elementStatement(statement, field, column, element));
       return `${dialect.present(element, column)} AND ${conditionInside.sql(item)}`;
     };
-    return `(${needsRows(predicate) ? dialect.someRow(sql, test) : dialect.some(sql, test)})`;
+    return `(${needsRowEvaluation(predicate) ? dialect.someRow(sql, test) : dialect.some(sql, test)})`;
   },
   memory: ({ field, item }, { rowTest }) => elementTest(field, rowTest(item)),
-  // Documents have no lists of objects, so no search has this condition.
+  // Documents of the catalogue have no lists of objects, so no search has this condition.
   document: () => () => false,
   requiredStrings: () => [],
   describe: ({ field, item }, describe) => `any ${field.name} with ${describe(item)}`,
 };
 
-/** True if an inner condition is written as a subquery, which a lambda cannot contain. */
-export function needsRows({ item }: Any): boolean {
+/** Returns true if an inner condition is written as a subquery, which an SQL lambda cannot contain. */
+export function needsRowEvaluation({ item }: Any): boolean {
   return conditionsInside(item).some(
-    (condition) => condition.kind === 'in' && !isWrittenOut(condition),
+    (condition) => condition.kind === 'in' && !isInlineList(condition),
   );
 }
 
-/** The conditions of a predicate with those on elements of its lists. */
+/** Returns the conditions of a predicate, including those on elements of its lists. */
 function conditionsInside(predicate: Predicate): ReturnType<typeof conditionsIn> {
   return conditionsIn(predicate).flatMap((condition) =>
     condition.kind === 'any' ? [condition, ...conditionsInside(condition.item)] : [condition],

@@ -1,8 +1,8 @@
-import { everyTest, notTest, someTest } from '../../memory/match/combine.js';
+import { allOfTests, negatedTest, anyOfTests } from '../../memory/match/combine.js';
 import { rowTest, type RowTest } from '../../memory/match/row-test.js';
-import { rowCost, sumOf } from '../cost.js';
+import { rowCost, sumOfCosts } from '../cost.js';
 import { supported, type PredicateKind, type MemoryContext, type SupportContext } from '../kind.js';
-import { node, type OfKind, type Predicate } from '../predicate.js';
+import { freezePredicate, type OfKind, type Predicate } from '../predicate.js';
 
 export const all: PredicateKind<OfKind<'all'>> = {
   fields: () => [],
@@ -35,8 +35,8 @@ export const none: PredicateKind<OfKind<'none'>> = {
 
 export const and: PredicateKind<OfKind<'and'>> = {
   fields: ({ items }, fieldsOf) => items.flatMap(fieldsOf),
-  cost: ({ items }, costOf) => sumOf(items.map(costOf)),
-  memorySupport: ({ items }, context) => supportOfAll(items, context),
+  cost: ({ items }, costOf) => sumOfCosts(items.map(costOf)),
+  memorySupport: ({ items }, context) => supportOfEvery(items, context),
   mayHold({ items }, { mayHold }) {
     const tests = items.map(mayHold);
     return (segment) => tests.every((test) => test(segment));
@@ -46,7 +46,7 @@ export const and: PredicateKind<OfKind<'and'>> = {
     return (segment) => tests.every((test) => test(segment));
   },
   sql: ({ items }, { sql }) => `(${items.map(sql).join(' AND ')})`,
-  memory: ({ items }, context) => everyTest(cheapestFirst(items, context)),
+  memory: ({ items }, context) => allOfTests(rowTestsByCost(items, context)),
   document({ items }, { matches }) {
     const tests = items.map((item) => matches(item));
     return (document) => tests.every((test) => test(document));
@@ -57,8 +57,8 @@ export const and: PredicateKind<OfKind<'and'>> = {
 
 export const or: PredicateKind<OfKind<'or'>> = {
   fields: ({ items }, fieldsOf) => items.flatMap(fieldsOf),
-  cost: ({ items }, costOf) => sumOf(mergeEqualities(items).map(costOf)),
-  memorySupport: ({ items }, context) => supportOfAll(items, context),
+  cost: ({ items }, costOf) => sumOfCosts(mergeEqualities(items).map(costOf)),
+  memorySupport: ({ items }, context) => supportOfEvery(items, context),
   mayHold({ items }, { mayHold }) {
     const tests = items.map(mayHold);
     return (segment) => tests.some((test) => test(segment));
@@ -68,7 +68,7 @@ export const or: PredicateKind<OfKind<'or'>> = {
     return (segment) => tests.some((test) => test(segment));
   },
   sql: ({ items }, { sql }) => `(${items.map(sql).join(' OR ')})`,
-  memory: ({ items }, context) => someTest(cheapestFirst(mergeEqualities(items), context)),
+  memory: ({ items }, context) => anyOfTests(rowTestsByCost(mergeEqualities(items), context)),
   document({ items }, { matches }) {
     const tests = items.map((item) => matches(item));
     return (document) => tests.some((test) => test(document));
@@ -79,7 +79,7 @@ export const or: PredicateKind<OfKind<'or'>> = {
 
 export const not: PredicateKind<OfKind<'not'>> = {
   fields: ({ item }, fieldsOf) => fieldsOf(item),
-  cost: ({ item }, costOf) => sumOf([costOf(item), rowCost(0.2)]),
+  cost: ({ item }, costOf) => sumOfCosts([costOf(item), rowCost(0.2)]),
   memorySupport: ({ item }, { memorySupport }) => memorySupport(item),
   mayHold({ item }, { mustHold }) {
     const test = mustHold(item);
@@ -90,7 +90,7 @@ export const not: PredicateKind<OfKind<'not'>> = {
     return (segment) => !test(segment);
   },
   sql: ({ item }, { negatedSql }) => negatedSql(item),
-  memory: ({ item }, context) => notTest(context.rowTest(item)),
+  memory: ({ item }, context) => negatedTest(context.rowTest(item)),
   document({ item }, { matches }) {
     const test = matches(item);
     return (document) => !test(document);
@@ -99,7 +99,7 @@ export const not: PredicateKind<OfKind<'not'>> = {
   describe: ({ item }, describe) => `not ${describe(item)}`,
 };
 
-function supportOfAll(
+function supportOfEvery(
   items: readonly Predicate[],
   { memorySupport }: SupportContext,
 ): ReturnType<SupportContext['memorySupport']> {
@@ -110,14 +110,14 @@ function supportOfAll(
   return supported;
 }
 
-function cheapestFirst(items: readonly Predicate[], context: MemoryContext): readonly RowTest[] {
+function rowTestsByCost(items: readonly Predicate[], context: MemoryContext): readonly RowTest[] {
   return items
     .map((item) => ({ item, cost: context.costOf(item).perRow }))
     .sort((a, b) => a.cost - b.cost)
     .map(({ item }) => context.rowTest(item));
 }
 
-/** The items of an `or`, with comparisons of the same field merged, so that its values are read once. */
+/** Returns the items of an `or`, with equality conditions on the same field merged, so that its values are read once. */
 function mergeEqualities(items: readonly Predicate[]): readonly Predicate[] {
   const equalities = new Map<string, OfKind<'in'>[]>();
   const otherItems: Predicate[] = [];
@@ -133,7 +133,7 @@ function mergeEqualities(items: readonly Predicate[]): readonly Predicate[] {
   }
   const mergedEqualities = [...equalities.values()].map((same) => {
     if (same.length === 1) return same[0]!;
-    return node({ ...same[0]!, values: same.flatMap(({ values }) => values) });
+    return freezePredicate({ ...same[0]!, values: same.flatMap(({ values }) => values) });
   });
   return [...otherItems, ...mergedEqualities];
 }

@@ -1,19 +1,19 @@
-import { stringContains } from '../../memory/match/string-parts.js';
+import { stringContainsTest } from '../../memory/match/string-parts.js';
 import { nsPerRow, rowCost } from '../cost.js';
 import type { OfKind } from '../predicate.js';
-import { describeValues, onlyStrings, valueKind } from './value-kind.js';
+import { describeValues, requireStringField, valueKind } from './value-kind.js';
 
-/** The value contains a string. */
+/** The predicate kind `contains`: the value contains a string. */
 export const contains = valueKind<OfKind<'contains'>>({
   cost: () => rowCost(nsPerRow.scan),
-  unsupportedOver: onlyStrings,
+  unsupportedOver: requireStringField,
   spans: () => undefined,
   valueSql({ text }, { dialect, params }) {
     const part = params.add('string', text);
     return (value) => dialect.contains(value, part);
   },
-  valueTest: ({ text }) => stringContains(text),
-  // JavaScript would find a lone surrogate in half of a character.
+  valueTest: ({ text }) => stringContainsTest(text),
+  // With a lone surrogate, JavaScript's `includes` would match half of a character, so such a text matches nothing.
   plainTest: ({ text }) => (text.isWellFormed() ? (value) => String(value).includes(text) : () => false), // prettier-ignore
   requiredStrings: ({ text }) => [text],
   literal: ({ text }) => text,

@@ -9,9 +9,9 @@ import { presenceSupport } from './missing.js';
 type Length = OfKind<'length'>;
 
 /**
- * The number of values of a field lies in a range. Choice: `__length` counts the values of a list without its nulls, so that a list
- * of nothing but nulls has length 0, like a record without the field; a field that is no list has length 1 where it has a value; and
- * a field inside a list of objects has the values of all these objects.
+ * The predicate kind `length`: the number of values of a field lies in a range. Choice: `__length` counts the values of a list without its
+ * nulls, so a list that contains only nulls has length 0, like a record without the field; a field that is not a list has length 1 if it
+ * has a value; and a field inside a list of objects has the values of all these objects.
  */
 export const length: PredicateKind<Length> = {
   fields: ({ field }) => [field],
@@ -19,14 +19,14 @@ export const length: PredicateKind<Length> = {
   memorySupport: ({ field }, context) => presenceSupport(field, context),
   mayHold(condition) {
     const find = columnFinder(condition.field);
-    const [isEmptyIn, isOneIn] = [includesCount(condition, 0), includesCount(condition, 1)];
+    const [isEmptyIn, isOneIn] = [isCountInRange(condition, 0), isCountInRange(condition, 1)];
     const isLongIn = condition.to === null || condition.to > 0;
     return (segment) => {
       const column = find(segment);
       if (column === 'unknown') return true;
       if (column === 'absent') return isEmptyIn;
       const { nulls } = column.stats;
-      // The statistics of a list count the null lists, not the empty ones.
+      // The statistics of a list count null lists, but not empty ones.
       if (nulls >= segment.rows) return isEmptyIn;
       if (column.isList) return isLongIn || isEmptyIn;
       return isOneIn || (isEmptyIn && nulls > 0);
@@ -34,7 +34,7 @@ export const length: PredicateKind<Length> = {
   },
   mustHold(condition) {
     const find = columnFinder(condition.field);
-    const [isEmptyIn, isOneIn] = [includesCount(condition, 0), includesCount(condition, 1)];
+    const [isEmptyIn, isOneIn] = [isCountInRange(condition, 0), isCountInRange(condition, 1)];
     return (segment) => {
       const column = find(segment);
       if (column === 'unknown') return false;
@@ -45,7 +45,7 @@ export const length: PredicateKind<Length> = {
   },
   sql(condition, { statement: { dialect, params }, statement }) {
     const { field, from, to } = condition;
-    const [isEmptyIn, isOneIn] = [includesCount(condition, 0), includesCount(condition, 1)];
+    const [isEmptyIn, isOneIn] = [isCountInRange(condition, 0), isCountInRange(condition, 1)];
     const values = fieldExpression(statement, field);
     if (values === undefined) return String(isEmptyIn);
     const { sql, column, isMany } = values;
@@ -60,7 +60,7 @@ export const length: PredicateKind<Length> = {
   },
   memory: ({ field, from, to }) => lengthTest(field, from, to ?? Infinity),
   document: (condition, { valueCount }) =>
-    valueCount(condition.field, (count) => includesCount(condition, count)),
+    valueCount(condition.field, (count) => isCountInRange(condition, count)),
   requiredStrings: () => [],
   describe({ field, from, to }) {
     const name = `length of ${field.name}`;
@@ -69,6 +69,6 @@ export const length: PredicateKind<Length> = {
   },
 };
 
-function includesCount({ from, to }: Length, count: number): boolean {
+function isCountInRange({ from, to }: Length, count: number): boolean {
   return count >= from && (to === null || count <= to);
 }

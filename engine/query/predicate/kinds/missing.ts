@@ -12,7 +12,7 @@ import {
 import type { FieldRef, OfKind } from '../predicate.js';
 import { columnFinder } from '../segment-column.js';
 
-/** The field has no value. Choice: a list whose elements are all null is missing, too. */
+/** The predicate kind `missing`: the field has no value. Choice: a list whose elements are all null is missing, too. */
 export const missing: PredicateKind<OfKind<'missing'>> = {
   fields: ({ field }) => [field],
   cost: () => rowCost(nsPerRow.presence),
@@ -33,7 +33,7 @@ export const missing: PredicateKind<OfKind<'missing'>> = {
     };
   },
   sql: ({ field }, context) => missingSql(field, context, false),
-  // Never null, and a condition that the row groups' statistics can answer.
+  // This condition is never null, and the statistics of row groups can answer it.
   negatedSql: ({ field }, context) => missingSql(field, context, true),
   memory: ({ field }) => missingTest(field),
   document: ({ field }, { valueCount }) => valueCount(field, (count) => count === 0),
@@ -41,7 +41,7 @@ export const missing: PredicateKind<OfKind<'missing'>> = {
   describe: ({ field }) => `${field.name} is missing`,
 };
 
-/** Whether the memory executor knows which records have values of a field. */
+/** Returns whether the memory executor can tell which records have values of a field. */
 export function presenceSupport(field: FieldRef, { column }: SupportContext): MemorySupport {
   if (field.isNumberInText) return unsupportedBecause(`${field.name} stores numbers as strings`);
   // The columns of an object's members do not show whether the object itself is null.

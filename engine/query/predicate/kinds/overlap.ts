@@ -1,18 +1,19 @@
-import { overlapTest, regionOverlap } from '../../memory/match/region-overlap.js';
+import { overlapTest, regionOverlapTest } from '../../memory/match/region-overlap.js';
 import { nsPerRow, rowCost } from '../cost.js';
 import type { OfKind } from '../predicate.js';
-import { placedVariant } from '../variant-place.js';
-import { onlyStrings, valueKind } from './value-kind.js';
+import { variantCoordinateRange } from '../variant-place.js';
+import { requireStringField, valueKind } from './value-kind.js';
 
-/** The value is a region or variant that shares a base with a region. */
+/** The predicate kind `overlap`: the value is a region or variant that shares a base with the given region. */
 export const overlap = valueKind<OfKind<'overlap'>>({
   cost: () => rowCost(nsPerRow.region),
-  unsupportedOver: onlyStrings,
+  unsupportedOver: requireStringField,
   spans: () => undefined,
   place({ chromosome, start, stop }, mayHold) {
-    // The chromosome of a variant is compared without `chr`; one with a dash could be taken for a chromosome and a position.
+    // The stored chromosome of a variant is compared without `chr`. A chromosome name with a dash could be confused with a chromosome and a
+    // position, so it is not used for pruning.
     if (chromosome.includes('-')) return undefined;
-    return mayHold(placedVariant([chromosome, `chr${chromosome}`], stop, start));
+    return mayHold(variantCoordinateRange([chromosome, `chr${chromosome}`], stop, start));
   },
   valueSql({ build, chromosome, start, stop }, { dialect, params }) {
     const isBuild = build === null ? undefined : params.add('string', build.toLowerCase());
@@ -29,7 +30,7 @@ export const overlap = valueKind<OfKind<'overlap'>>({
       return tests.join(' AND ');
     };
   },
-  valueTest: regionOverlap,
+  valueTest: regionOverlapTest,
   plainTest(condition) {
     const overlaps = overlapTest(condition);
     return (value) => overlaps(String(value));

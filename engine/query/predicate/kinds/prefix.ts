@@ -1,13 +1,13 @@
-import { stringPrefix } from '../../memory/match/string-parts.js';
+import { stringPrefixTest } from '../../memory/match/string-parts.js';
 import { nsPerRow, rowCost } from '../cost.js';
 import type { OfKind } from '../predicate.js';
 import { aboveAllStrings } from '../value-bounds.js';
-import { describeValues, onlyStrings, valueKind } from './value-kind.js';
+import { describeValues, requireStringField, valueKind } from './value-kind.js';
 
-/** The value starts with a string. */
+/** The predicate kind `prefix`: the value starts with a string. */
 export const prefix = valueKind<OfKind<'prefix'>>({
   cost: () => rowCost(nsPerRow.prefix),
-  unsupportedOver: onlyStrings,
+  unsupportedOver: requireStringField,
   spans({ text }, order) {
     const from = order.value(text);
     const to = order.upper(`${text}${aboveAllStrings}`);
@@ -17,8 +17,8 @@ export const prefix = valueKind<OfKind<'prefix'>>({
     const start = params.add('string', text);
     return (value) => dialect.startsWith(value, start);
   },
-  valueTest: ({ text }) => stringPrefix(text),
-  // JavaScript would find a lone surrogate in half of a character.
+  valueTest: ({ text }) => stringPrefixTest(text),
+  // With a lone surrogate, JavaScript's `startsWith` would match half of a character, so such a text matches nothing.
   plainTest: ({ text }) => (text.isWellFormed() ? (value) => String(value).startsWith(text) : () => false), // prettier-ignore
   requiredStrings: ({ text }) => [text],
   literal: ({ text }) => text,

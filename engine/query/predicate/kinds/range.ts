@@ -1,12 +1,12 @@
-import { numberRange } from '../../memory/match/number-test.js';
-import { stringRange } from '../../memory/match/string-parts.js';
-import { boundType } from '../../sql/params.js';
+import { numberRangeTest } from '../../memory/match/number-test.js';
+import { stringRangeTest } from '../../memory/match/string-parts.js';
+import { paramTypeOf } from '../../sql/params.js';
 import { nsPerRow, rowCost } from '../cost.js';
-import { comparePlain, plainOf, type PlainTest } from '../plain-values.js';
+import { comparePlainValues, toPlainValue, type PlainTest } from '../plain-values.js';
 import type { RangeEnd, OfKind } from '../predicate.js';
 import { describeValues, familyOf, valueKind } from './value-kind.js';
 
-/** The value lies between two bounds. */
+/** The predicate kind `range`: the value lies between two bounds. */
 export const range = valueKind<OfKind<'range'>>({
   cost: ({ field }) =>
     rowCost(familyOf(field.type) === 'string' ? nsPerRow.order : nsPerRow.numbers),
@@ -25,19 +25,21 @@ export const range = valueKind<OfKind<'range'>>({
       [high, '<'],
     ] as const) {
       if (!bound) continue;
-      const parameter = params.add(boundType(field), bound.value);
+      const parameter = params.add(paramTypeOf(field), bound.value);
       bounds.push((value) => `${value} ${sign}${bound.inclusive ? '=' : ''} ${parameter}`);
     }
     return (value) => bounds.map((bound) => bound(value)).join(' AND ');
   },
   valueTest: (condition) =>
-    familyOf(condition.field.type) === 'string' ? stringRange(condition) : numberRange(condition),
+    familyOf(condition.field.type) === 'string'
+      ? stringRangeTest(condition)
+      : numberRangeTest(condition),
   plainTest({ low, high }) {
     const isBeyond = (bound: RangeEnd | null, sign: 1 | -1): PlainTest => {
       if (bound === null) return () => true;
-      const end = plainOf(bound.value);
+      const end = toPlainValue(bound.value);
       return (value) => {
-        const order = comparePlain(value, end) * sign;
+        const order = comparePlainValues(value, end) * sign;
         return order > 0 || (order === 0 && bound.inclusive);
       };
     };

@@ -2,59 +2,65 @@ import type { StoredType } from '../../../core/types.js';
 import { fieldTest, type RowTest, type ValueTest } from '../../memory/match/row-test.js';
 import { fieldExpression, type FieldExpression, type Statement } from '../../sql/statement.js';
 import { filterHash, type FilterHash } from '../../../parquet/bloom-filter.js';
-import type { Cost } from '../cost.js';
+import type { ConditionCost } from '../cost.js';
 import { supported, unsupportedBecause, type PredicateKind, type SegmentTest } from '../kind.js';
 import type { PlainTest } from '../plain-values.js';
 import type { CaseVariants, Predicate, Scalar, ValueCondition } from '../predicate.js';
 import { columnFinder } from '../segment-column.js';
-import { isVariant } from '../variant-place.js';
+import { isVariantField } from '../variant-place.js';
 import {
   boundsTest,
-  stringsTest,
-  type Order,
-  type Statistic,
+  stringBoundsTest,
+  type BoundOrder,
+  type BoundStatistic,
   type ValueRange,
 } from '../value-bounds.js';
 
-/** The parts of a condition on single values, from which `valueKind` makes a `PredicateKind`. */
+/** The parts of a condition on single values from which `valueKind` creates a `PredicateKind`. */
 export interface ValueKind<C extends ValueCondition> {
-  cost(condition: C): Cost;
-  /** Why the memory executor does not evaluate it over values of this family; undefined if it does. */
+  cost(condition: C): ConditionCost;
+  /** Returns why the memory executor does not evaluate the condition over values of this family; undefined if it does. */
   unsupportedOver(condition: C, family: TypeFamily): string | undefined;
-  /** Spans of values, in ascending order of `order`, such that every match lies in one of them; undefined if none are known. */
+  /** Returns ranges of values, ascending by `order`, such that every match lies in one of them; undefined if none are known. */
   spans<T>(
     condition: C,
-    order: Order<T>,
+    order: BoundOrder<T>,
     caseVariants: CaseVariants,
   ): readonly ValueRange<T>[] | undefined;
-  /** For conditions without spans: a test of a column's smallest and largest string that is false only if no match lies between them. */
+  /**
+   * For conditions without ranges: returns a test of a column's smallest and largest string that is false only if no match lies between
+   * them.
+   */
   between?(
     condition: C,
     caseVariants: CaseVariants,
   ): ((low: Buffer, high: Buffer) => boolean) | undefined;
-  /** All strings that satisfy the condition, if they are few; else undefined. */
+  /** Returns all strings that satisfy the condition, if they are few; otherwise undefined. */
   spellings?(condition: C, caseVariants: CaseVariants): readonly string[] | undefined;
-  /** A string that every match contains, in this letter case; without this function, or if it is empty, there is none. */
+  /** Returns a string that every match contains in this letter case; absent or empty if there is none. */
   literal?(condition: C): string;
   /**
-   * If the field is that of variants: a test of where records lie, by the statistics of their coordinates, that is false only if none of them can have a
-   * matching variant; undefined if this is not known.
+   * For the field of variants: returns a test of coordinates that uses statistics and is false only if no record of the rows can have a
+   * matching variant; undefined if this cannot be known.
    */
   place?(condition: C, mayHold: (place: Predicate) => SegmentTest): SegmentTest | undefined;
-  /** The SQL condition on one value. Parameters are added once, however often the condition is written out. */
+  /**
+   * Returns a function that builds the SQL condition on one value. Parameters are added once, even if the condition is written several
+   * times.
+   */
   valueSql(condition: C, statement: Statement): (value: string) => string;
-  /** The SQL condition on a field's values, where `some(value => valueSql)` is not the best form. */
+  /** Returns the SQL condition on a field's values; absent if `some(value => valueSql)` is the best form. */
   fieldSql?(condition: C, statement: Statement, values: FieldExpression): string;
-  /** The test of single values in memory. */
+  /** Returns the test of single values in memory. */
   valueTest(condition: C): ValueTest;
-  /** The test of single values of documents. */
+  /** Returns the test of single values of documents. */
   plainTest(condition: C): PlainTest;
-  /** Strings that every matching value contains, as in `PredicateKind`; absent for conditions without such strings. */
+  /** Returns strings that every matching value contains, as in `PredicateKind`; absent if there are none. */
   requiredStrings?(condition: C): readonly string[];
   describe(condition: C): string;
 }
 
-/** The entry of a condition that a record satisfies if any of the field's values does. */
+/** Returns the predicate kind of a condition that a record satisfies if any value of the field does. */
 export function valueKind<C extends ValueCondition>(parts: ValueKind<C>): PredicateKind<C> {
   return {
     fields: ({ field }) => [field],
@@ -73,19 +79,21 @@ export function valueKind<C extends ValueCondition>(parts: ValueKind<C>): Predic
     },
     mayHold(condition, { caseVariants, mayHold }) {
       const { field } = condition;
-      const mayLie = isVariant(field) ? parts.place?.(condition, mayHold) : undefined;
+      const mayLie = isVariantField(field) ? parts.place?.(condition, mayHold) : undefined;
       const find = columnFinder(field);
-      /** The test of the bounds; null if bounds decide nothing, undefined until it is first needed. It is not used where `mayLie` is. */
-      let insideBounds: ((min: Statistic, max: Statistic) => boolean) | null | undefined;
-      const isInside = (min: Statistic, max: Statistic): boolean => {
+      /** The test of the bounds; null if bounds decide nothing, undefined until it is first needed. It is not used if `mayLie` is used. */
+      let insideBounds: ((min: BoundStatistic, max: BoundStatistic) => boolean) | null | undefined;
+      const isInside = (min: BoundStatistic, max: BoundStatistic): boolean => {
         if (insideBounds === undefined && !field.isNumberInText)
           insideBounds =
-            stringsTest(parts.between?.(condition, caseVariants)) ??
+            stringBoundsTest(parts.between?.(condition, caseVariants)) ??
             boundsTest(field.type, (order) => parts.spans(condition, order, caseVariants));
         insideBounds ??= null;
         return insideBounds === null || insideBounds(min, max);
       };
-      /** Null: the strings that satisfy the condition are not known. */
+      /**
+       * The hashes of all strings that satisfy the condition; null if these strings are not known, undefined until they are first needed.
+       */
       let hashes: readonly FilterHash[] | null | undefined;
       const isIn = (mayContain: (hash: FilterHash) => boolean): boolean => {
         if (hashes === undefined)
@@ -103,7 +111,8 @@ export function valueKind<C extends ValueCondition>(parts: ValueKind<C>): Predic
           if (mayContain && !isIn(mayContain)) return false;
           if (mayHoldBytes && literal && !mayHoldBytes(literal)) return false;
         }
-        // Beyond the positions, which variants begin with after the build, the bounds of the strings rule out hardly anything.
+        // Names of variants begin with the build and the position, so the bounds of the strings exclude hardly any rows that the positions
+        // do not exclude.
         if (segment.areVariantsPlaced && mayLie) return mayLie(segment);
         if (column.isList || column.type !== field.type) return true;
         const { min, max } = column.stats;
@@ -125,7 +134,10 @@ export function valueKind<C extends ValueCondition>(parts: ValueKind<C>): Predic
   };
 }
 
-/** Types whose values are compared alike. A field may have changed its type since the predicate was made. */
+/**
+ * Groups of types whose values are compared in the same way. A field may have changed its type within a family since the predicate was
+ * created.
+ */
 export type TypeFamily = 'string' | 'whole' | 'date' | 'boolean' | 'double' | 'float';
 
 export function familyOf(type: StoredType | 'auto'): TypeFamily | undefined {
@@ -149,15 +161,15 @@ export function familyOf(type: StoredType | 'auto'): TypeFamily | undefined {
   }
 }
 
-/** The reason of conditions that only strings can satisfy. */
-export function onlyStrings(
+/** Returns the reason why a condition that only strings satisfy does not apply; undefined for strings. */
+export function requireStringField(
   { field, kind }: ValueCondition,
   family: TypeFamily,
 ): string | undefined {
   return family === 'string' ? undefined : `${kind} does not apply to ${field.name}, which holds no strings`; // prettier-ignore
 }
 
-/** Describes values: at most three, each shortened. */
+/** Returns a description of values: at most three, each shortened. */
 export function describeValues(values: readonly Scalar[]): string {
   const shownValues = values.slice(0, 3).map((value) => {
     const text = typeof value === 'string' ? JSON.stringify(value) : String(value);

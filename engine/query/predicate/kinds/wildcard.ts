@@ -1,35 +1,35 @@
 import { RE2JS } from 're2js';
 import { foldText } from '../../../text/fold.js';
-import { stringWildcard } from '../../memory/match/string-terms.js';
+import { stringWildcardTest } from '../../memory/match/string-terms.js';
 import { nsPerRow, rowCost } from '../cost.js';
 import { wildcardPattern } from '../patterns.js';
-import { shortOnly } from '../plain-values.js';
+import { limitTextLength } from '../plain-values.js';
 import type { OfKind, WildPart } from '../predicate.js';
-import { describeValues, onlyStrings, valueKind } from './value-kind.js';
+import { describeValues, requireStringField, valueKind } from './value-kind.js';
 
-/** The whole value, or one of its terms, matches a wildcard pattern. */
+/** The predicate kind `wildcard`: the whole value, or one of its terms, matches a wildcard pattern. */
 export const wildcard = valueKind<OfKind<'wildcard'>>({
   cost: () => rowCost(nsPerRow.terms),
   unsupportedOver(condition, family) {
     const { field } = condition;
     if (field.type === 'text') return `${field.name} is of type text, whose values are too long`;
-    return onlyStrings(condition, family);
+    return requireStringField(condition, family);
   },
   spans: () => undefined,
   valueSql({ parts }, { dialect, params }) {
     const pattern = params.add('string', wildcardPattern(parts));
     return (value) => dialect.matches(value, pattern);
   },
-  valueTest: ({ parts }) => stringWildcard(parts),
+  valueTest: ({ parts }) => stringWildcardTest(parts),
   plainTest({ parts }) {
     const pattern = RE2JS.compile(wildcardPattern(parts));
-    const foldedLiterals = literalsOf(parts).map(foldText);
-    return shortOnly((text) => {
+    const foldedLiterals = literalParts(parts).map(foldText);
+    return limitTextLength((text) => {
       const value = foldText(text);
       return foldedLiterals.every((literal) => value.includes(literal)) && pattern.test(text);
     });
   },
-  requiredStrings: ({ parts }) => literalsOf(parts),
+  requiredStrings: ({ parts }) => literalParts(parts),
   describe({ field, parts }) {
     const signs = { one: '?', any: '*' } as const;
     const pattern = parts.map((part) => (typeof part === 'object' ? part.text : signs[part]));
@@ -37,6 +37,6 @@ export const wildcard = valueKind<OfKind<'wildcard'>>({
   },
 });
 
-function literalsOf(parts: readonly WildPart[]): readonly string[] {
+function literalParts(parts: readonly WildPart[]): readonly string[] {
   return parts.flatMap((part) => (typeof part === 'object' ? [part.text] : []));
 }

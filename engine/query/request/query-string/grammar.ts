@@ -2,7 +2,7 @@ import { budgets } from '../../../core/budgets.js';
 import type { WildPart } from '../../predicate/predicate.js';
 import { Problem } from '../problem.js';
 import type { RangeEndText } from '../ranges.js';
-import { atPosition, tokensOf, type Token } from './tokens.js';
+import { positionText, tokenizeQueryString, type Token } from './tokens.js';
 
 /** A condition on the values of a field; if `field` is null, on the values of all string and text fields. */
 export type ValueAtom = { readonly field: string | null } & (
@@ -21,7 +21,7 @@ export type Atom =
   | { readonly kind: 'exists'; readonly field: string }
   | { readonly kind: 'missing'; readonly field: string }
   | { readonly kind: 'group'; readonly level: ClauseLevel }
-  /** `field:{…}`: one element of the list satisfies the level; `text` is the atom as written. */
+  /** `field:{…}`: one element of the list satisfies `level`; `text` is the condition as written. */
   | {
       readonly kind: 'element';
       readonly field: string;
@@ -31,38 +31,44 @@ export type Atom =
 
 /** An atom with its sign and boost. */
 export interface Clause {
-  /** `not` if NOT negates the clause inside an AND or OR; `prohibited` for `-`, and for NOT without AND or OR beside it. */
+  /**
+   * `prohibited` for `-`, and for a NOT that is not joined by AND or OR; `not` for a NOT inside an AND or OR, where it negates the clause.
+   */
   readonly sign: 'none' | 'required' | 'prohibited' | 'not';
   readonly atom: Atom;
   readonly boost: number;
 }
 
-/** Alternatives, each a conjunction of clauses: AND binds tighter than OR, and no operator is OR (query language 4.1). */
+/**
+ * Alternatives, each a conjunction of clauses: AND binds tighter than OR, and clauses without an operator are joined by OR (query language
+ * 4.1).
+ */
 export interface ClauseLevel {
   readonly alternatives: readonly (readonly Clause[])[];
 }
 
-/** Parses a query string that is not blank. Throws a `Problem` that names the position. */
+/** Parses a query string that is not blank. Throws a `Problem` that names the position of the mistake. */
 export function parseGrammar(text: string): ClauseLevel {
   const bytes = Buffer.byteLength(text);
-  if (bytes > budgets.queryBytes) throw tooLarge(budgets.queryBytes, 'bytes', bytes, useFilters);
-  const all = tokensOf(text);
+  if (bytes > budgets.queryBytes)
+    throw queryTooLarge(budgets.queryBytes, 'bytes', bytes, useFiltersAdvice);
+  const all = tokenizeQueryString(text);
   const terms = all.filter(({ kind }) => kind === 'term' || kind === 'phrase' || kind === 'range');
   if (terms.length > budgets.queryTerms)
-    throw tooLarge(budgets.queryTerms, 'terms', terms.length, useFilters);
+    throw queryTooLarge(budgets.queryTerms, 'terms', terms.length, useFiltersAdvice);
   const parts = all.flatMap((token) => (token.kind === 'term' ? token.parts : []));
   const wild = parts.filter((part) => typeof part === 'string').length;
   if (wild > budgets.queryWildcards)
-    throw tooLarge(budgets.queryWildcards, 'wildcards', wild, 'use filters with the action prefix'); // prettier-ignore
+    throw queryTooLarge(budgets.queryWildcards, 'wildcards', wild, 'use filters with the action prefix'); // prettier-ignore
   const parser = new QueryStringParser(all, text);
-  const level = parser.level(null, 1);
-  parser.end();
+  const level = parser.parseLevel(null, 1);
+  parser.expectEnd();
   return level;
 }
 
-const useFilters = 'use a filter with the action in for a list of values';
+const useFiltersAdvice = 'use a filter with the action in for a list of values';
 
-function tooLarge(most: number, things: string, found: number, fix: string): Problem {
+function queryTooLarge(most: number, things: string, found: number, fix: string): Problem {
   const text = `A query string may have at most ${most} ${things}, not ${found}: ${fix}, or send several requests`;
   return new Problem(text, true);
 }
@@ -78,7 +84,7 @@ class QueryStringParser {
   ) {}
 
   /** Parses clauses up to a closing bracket or brace, or the end of the string. */
-  level(field: string | null, depth: number): ClauseLevel {
+  parseLevel(field: string | null, depth: number): ClauseLevel {
     if (depth > budgets.filterDepth)
       throw new Problem(`A query string nests at most ${budgets.filterDepth} levels deep: leave out brackets that change nothing`, true); // prettier-ignore
     const clauses: { readonly clause: Clause; readonly before: BooleanOperator }[] = [];
@@ -92,9 +98,9 @@ class QueryStringParser {
     }
   }
 
-  end(): void {
+  expectEnd(): void {
     const { kind, at: index } = this.#peek();
-    if (kind !== 'end') throw new Problem(`The ${kind === '}' ? 'brace' : 'bracket'} is never opened, ${atPosition(index)}`); // prettier-ignore
+    if (kind !== 'end') throw new Problem(`The ${kind === '}' ? 'brace' : 'bracket'} is never opened, ${positionText(index)}`); // prettier-ignore
   }
 
   #peek(): Token {
@@ -131,7 +137,7 @@ class QueryStringParser {
       default:
         this.#index -= 1;
         throw new Problem(
-          `Expected a term, ${atPosition(token.at)}, not ${tokenNames[token.kind]}`,
+          `Expected a term, ${positionText(token.at)}, not ${tokenNames[token.kind]}`,
         );
     }
   }
@@ -139,32 +145,32 @@ class QueryStringParser {
   #ofField(name: string | null, index: number, depth: number): Atom {
     const next = this.#peek();
     if (!operandStarts.has(next.kind))
-      throw new Problem(`Expected a value behind "${name ?? '*'}:", ${atPosition(index)}; put a value that holds special characters in quotation marks`); // prettier-ignore
+      throw new Problem(`Expected a value behind "${name ?? '*'}:", ${positionText(index)}; put a value that holds special characters in quotation marks`); // prettier-ignore
     if (next.kind === '{') return this.#element(name, index, depth);
     if (name !== '_missing_' && name !== '_exists_') return this.#atom(name, depth);
     this.#index += 1;
-    const field = next.kind === 'phrase' ? next.text : next.kind === 'term' ? literalOf(next.parts) : undefined; // prettier-ignore
+    const field = next.kind === 'phrase' ? next.text : next.kind === 'term' ? textWithoutWildcards(next.parts) : undefined; // prettier-ignore
     if (field === undefined)
-      throw new Problem(`Expected a field name behind "${name}:", ${atPosition(index)}`);
+      throw new Problem(`Expected a field name behind "${name}:", ${positionText(index)}`);
     return { kind: name === '_missing_' ? 'missing' : 'exists', field };
   }
 
   #element(field: string | null, index: number, depth: number): Atom {
     if (field === null)
-      throw new Problem(`Expected the name of a list before the brace, ${atPosition(index)}`);
+      throw new Problem(`Expected the name of a list before the brace, ${positionText(index)}`);
     this.#index += 1;
-    const level = this.level(null, depth + 1);
+    const level = this.parseLevel(null, depth + 1);
     const { kind, at: end } = this.#take();
-    if (kind !== '}') throw new Problem(`The brace is never closed, ${atPosition(index)}`);
+    if (kind !== '}') throw new Problem(`The brace is never closed, ${positionText(index)}`);
     return { kind: 'element', field, level, text: this.text.slice(index, end + 1) };
   }
 
   #group(field: string | null, index: number, depth: number): ClauseLevel {
     if (this.#peek().kind === ')')
-      throw new Problem(`The brackets hold nothing, ${atPosition(index)}`);
-    const level = this.level(field, depth + 1);
+      throw new Problem(`The brackets hold nothing, ${positionText(index)}`);
+    const level = this.parseLevel(field, depth + 1);
     if (this.#peek().kind !== ')')
-      throw new Problem(`The bracket is never closed, ${atPosition(index)}`);
+      throw new Problem(`The bracket is never closed, ${positionText(index)}`);
     this.#index += 1;
     return level;
   }
@@ -185,14 +191,14 @@ const tokenNames: Readonly<Record<Exclude<Token['kind'], 'field' | 'term' | 'phr
   end: 'the end of the query',
 }; // prettier-ignore
 
-function literalOf(parts: readonly WildPart[]): string | undefined {
+function textWithoutWildcards(parts: readonly WildPart[]): string | undefined {
   const [part] = parts;
   return parts.length === 1 && typeof part === 'object' ? part.text : undefined;
 }
 
 /**
- * Groups clauses by their operators. Choice: in a query string, NOT beside AND or OR negates its clause; between terms without
- * operators it excludes, as `-` does: `cancer NOT breast` matches records that have the first term and not the second.
+ * Groups clauses by their operators. Choice: next to AND or OR, NOT negates its clause; between terms without operators, it excludes, as
+ * `-` does: `cancer NOT breast` matches records that contain the first term and not the second.
  */
 function joinClauses(clauses: readonly { clause: Clause; before: BooleanOperator }[]): ClauseLevel {
   const alternatives: Clause[][] = [];

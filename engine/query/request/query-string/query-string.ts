@@ -6,7 +6,7 @@ import {
   all,
   and,
   any,
-  node,
+  freezePredicate,
   none,
   not,
   or,
@@ -15,7 +15,7 @@ import {
   type ScoreTerm,
   type WildPart,
 } from '../../predicate/predicate.js';
-import { Problem, problemAt, shownValue } from '../problem.js';
+import { Problem, problemAt, valueForMessage } from '../problem.js';
 import { tokenize } from '../../../text/tokenizer.js';
 import {
   parseGrammar,
@@ -25,20 +25,21 @@ import {
   type ValueAtom,
 } from './grammar.js';
 
-/** A compiled query string: which records match, and the clauses that rank them. */
+/** A compiled query string: a predicate for matching records, and the clauses that rank them. */
 export interface CompiledQueryString {
   readonly predicate: Predicate;
   readonly scores: readonly ScoreTerm[];
 }
 
 /**
- * Parses `query` (query language 4); a blank string matches every record. Throws an `invalid` or `budget` error under the key
- * `query` that tells the position in the string.
+ * Parses `query` (query language 4); a blank string matches every record. Throws an `invalid` or `budget` error with the key `query` that
+ * names the position in the string.
  */
 export function parseQueryString(input: unknown, fields: FieldIndex): CompiledQueryString {
   if (input === undefined || input === null) return unrankedQuery(all);
   try {
-    if (typeof input !== 'string') throw new Problem(`Expected text, not ${shownValue(input)}`);
+    if (typeof input !== 'string')
+      throw new Problem(`Expected text, not ${valueForMessage(input)}`);
     if (input.trim() === '') return unrankedQuery(all);
     return compileQueryString(parseGrammar(input), fields);
   } catch (error) {
@@ -49,12 +50,12 @@ export function parseQueryString(input: unknown, fields: FieldIndex): CompiledQu
 
 /** Compiles the parsed tree to a predicate over these fields (query language 4.2). */
 export function compileQueryString(level: ClauseLevel, fields: FieldIndex): CompiledQueryString {
-  return new Compiler(fields).level(level);
+  return new QueryStringCompiler(fields).compileLevel(level);
 }
 
-const holdsText = (field: FieldRef): boolean => field.type === 'string' || field.type === 'text';
+const isTextField = (field: FieldRef): boolean => field.type === 'string' || field.type === 'text';
 
-class Compiler {
+class QueryStringCompiler {
   readonly #textFields: readonly FieldRef[];
 
   constructor(
@@ -63,11 +64,11 @@ class Compiler {
   ) {
     this.#textFields = fields.rows
       .map(fieldRef)
-      .filter((field) => holdsText(field) && !isReserved(field.path));
+      .filter((field) => isTextField(field) && !isReserved(field.path));
   }
 
-  /** `+` clauses must match and `-` clauses must not. The others are alternatives, or only rank if there is a `+` clause. */
-  level({ alternatives }: ClauseLevel): CompiledQueryString {
+  /** `+` clauses must match, and `-` clauses must not match. Other clauses are alternatives; if there is a `+` clause, they only rank. */
+  compileLevel({ alternatives }: ClauseLevel): CompiledQueryString {
     const required: Predicate[] = [];
     const excluded: Predicate[] = [];
     const optional: Predicate[] = [];
@@ -95,7 +96,7 @@ class Compiler {
   }
 
   #atom(atom: Atom): CompiledQueryString {
-    if (atom.kind === 'group') return this.level(atom.level);
+    if (atom.kind === 'group') return this.compileLevel(atom.level);
     if (atom.kind === 'element') return this.#element(atom.field, atom.level);
     if (atom.kind === 'exists' || atom.kind === 'missing')
       return this.#presence(atom.kind, atom.field);
@@ -106,23 +107,23 @@ class Compiler {
     }
     if (isAny) return this.#presence('exists', atom.field);
     const row = this.fields.find(atom.field);
-    // Unlike a filter, a query string may name a field that the dataset does not have.
+    // Unlike a filter, a query string may name a field that the dataset does not have; the clause then matches nothing.
     return row ? rankedQuery(this.#inField(atom, fieldRef(row))) : unrankedQuery(none);
   }
 
-  /** Choice: conditions in braces do not rank, and braces behind a field that is no list of objects match nothing. */
+  /** Choice: conditions in braces do not rank, and braces after a field that is not a list of objects match nothing. */
   #element(name: string, level: ClauseLevel): CompiledQueryString {
     const row = this.fields.find(name);
     const fieldsInside = row && elementFields(this.fields, row);
     if (!fieldsInside) return unrankedQuery(none);
-    const { predicate } = new Compiler(fieldsInside, this.size).level(level);
+    const { predicate } = new QueryStringCompiler(fieldsInside, this.size).compileLevel(level);
     return unrankedQuery(any(fieldRef(row), predicate));
   }
 
   #presence(kind: 'exists' | 'missing', name: string): CompiledQueryString {
     const row = this.fields.find(name);
     if (!row) return unrankedQuery(none);
-    const missing = node({ kind: 'missing', field: fieldRef(row) });
+    const missing = freezePredicate({ kind: 'missing', field: fieldRef(row) });
     return unrankedQuery(kind === 'missing' ? missing : not(missing));
   }
 
@@ -136,11 +137,11 @@ class Compiler {
     }
     switch (atom.kind) {
       case 'term':
-        return termIn(atom.parts, field);
+        return termPredicate(atom.parts, field);
       case 'phrase':
-        return textIn(atom.text, field);
+        return textPredicate(atom.text, field);
       case 'range':
-        return rangeIn(atom.low, atom.high, field);
+        return fieldRangePredicate(atom.low, atom.high, field);
     }
   }
 }
@@ -153,34 +154,42 @@ function rankedQuery(predicate: Predicate): CompiledQueryString {
   return { predicate, scores: predicate.kind === 'none' ? [] : [{ item: predicate, boost: 1 }] };
 }
 
-function termIn(parts: readonly WildPart[], field: FieldRef): Predicate {
+function termPredicate(parts: readonly WildPart[], field: FieldRef): Predicate {
   const [only] = parts;
-  if (parts.length === 1 && typeof only === 'object') return textIn(only.text, field);
-  return holdsText(field) ? node({ kind: 'wildcard', field, parts }) : none;
+  if (parts.length === 1 && typeof only === 'object') return textPredicate(only.text, field);
+  return isTextField(field) ? freezePredicate({ kind: 'wildcard', field, parts }) : none;
 }
 
-/** Text without wildcards: a phrase in a field of type text or string, a value to equal in any other field. */
-function textIn(text: string, field: FieldRef): Predicate {
-  if (!holdsText(field)) return noneIfIncomparable(() => conditionOfAction(field, '', text));
+/**
+ * Builds the condition of a text without wildcards: a phrase in a field of type text or string, and a value to equal in any other field.
+ */
+function textPredicate(text: string, field: FieldRef): Predicate {
+  if (!isTextField(field)) return noneIfIncomparable(() => conditionOfAction(field, '', text));
   const list = tokenize(coordinateValue(field, text) as string);
-  if (list.length > 0) return node({ kind: 'phrase', field, terms: list });
-  // The text has no terms (`<*>`, say), so only a whole value can equal it.
+  if (list.length > 0) return freezePredicate({ kind: 'phrase', field, terms: list });
+  // The text has no terms (for example `<*>`), so it can only equal a whole value.
   return field.type === 'string' ? conditionOfAction(field, 'iexact', text) : none;
 }
 
-/** Choice: a range in a query string applies to strings too, by code point as in an ordering; fields of type text have no ranges. */
-function rangeIn(low: RangeEndText | null, high: RangeEndText | null, field: FieldRef): Predicate {
+/**
+ * Choice: a range in a query string also applies to strings, compared by code point as in an ordering. Fields of type text have no ranges.
+ */
+function fieldRangePredicate(
+  low: RangeEndText | null,
+  high: RangeEndText | null,
+  field: FieldRef,
+): Predicate {
   if (field.type === 'text') return none;
-  if (low === null && high === null) return not(node({ kind: 'missing', field }));
+  if (low === null && high === null) return not(freezePredicate({ kind: 'missing', field }));
   return noneIfIncomparable(() => intervalPredicate(field, low, high));
 }
 
-/** The predicate that `build` returns; none if the value cannot be read as the field's type. */
+/** Returns the predicate that `build` returns; `none` if the value cannot be converted to the field's type. */
 function noneIfIncomparable(build: () => Predicate): Predicate {
   try {
     return build();
   } catch (error) {
-    if (error instanceof Problem && !error.budget) return none;
+    if (error instanceof Problem && !error.isOverBudget) return none;
     throw error;
   }
 }

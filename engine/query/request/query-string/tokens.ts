@@ -2,10 +2,10 @@ import type { WildPart } from '../../predicate/predicate.js';
 import type { RangeEndText } from '../ranges.js';
 import { Problem } from '../problem.js';
 
-/** A token of the query-string grammar (query language 4.1); `at` is its position, counted from 0. */
+/** A token of the query-string grammar (query language 4.1); `at` is its position in the string, counted from 0. */
 export type Token = { readonly at: number } & (
   | { readonly kind: '(' | ')' | '{' | '}' | '+' | '-' | 'not' | 'and' | 'or' | 'end' }
-  /** `name:`, which applies to the value or group that follows; null for `*:`, any field. */
+  /** `name:`, which applies to the following value or group; null for `*:`, which means any field. */
   | { readonly kind: 'field'; readonly name: string | null }
   | { readonly kind: 'term'; readonly parts: readonly WildPart[] }
   | { readonly kind: 'phrase'; readonly text: string }
@@ -17,20 +17,20 @@ export type Token = { readonly at: number } & (
   | { readonly kind: 'boost'; readonly factor: number }
 );
 
-/** A position in a query string for a message, counted from 1. */
-export function atPosition(index: number): string {
+/** Names a position in a query string for a message, counted from 1. */
+export function positionText(index: number): string {
   return `at character ${index + 1}`;
 }
 
-/** Splits a query string into tokens. Throws a `Problem` that names the position. */
-export function tokensOf(text: string): readonly Token[] {
-  return [...new Lexer(text).all()];
+/** Splits a query string into tokens. Throws a `Problem` that names the position of the mistake. */
+export function tokenizeQueryString(text: string): readonly Token[] {
+  return [...new Lexer(text).readTokens()];
 }
 
-const blank = /[\s\u3000]/;
+const blankPattern = /[\s\u3000]/;
 /** The characters that end a term unless a backslash precedes them. */
 const specialCharacters = new Set(['(', ')', '[', ']', '{', '}', '"', '^', '~']);
-const operators: Readonly<Record<string, 'and' | 'or' | 'not'>> = {
+const operatorWords: Readonly<Record<string, 'and' | 'or' | 'not'>> = {
   AND: 'and',
   OR: 'or',
   NOT: 'not',
@@ -45,9 +45,9 @@ class Lexer {
 
   constructor(readonly text: string) {}
 
-  *all(): Generator<Token> {
+  *readTokens(): Generator<Token> {
     for (;;) {
-      while (this.#at < this.text.length && blank.test(this.text[this.#at]!)) this.#at += 1;
+      while (this.#at < this.text.length && blankPattern.test(this.text[this.#at]!)) this.#at += 1;
       const token = this.#next();
       this.#isValue = token.kind === 'field';
       yield token;
@@ -68,16 +68,17 @@ class Lexer {
     if (char === '(' || char === ')') return this.#sign(char);
     if (!this.#isValue && (char === '+' || char === '-')) return this.#sign(char);
     if (!this.#isValue && char === '!') return this.#sign('not');
-    if (char === '{' && this.#isValue && opensElement(text.slice(start + 1)))
+    if (char === '{' && this.#isValue && opensElementCondition(text.slice(start + 1)))
       return this.#brace(char, 1);
     if (char === '}' && this.#braces > 0) return this.#brace(char, -1);
     if (char === '"') return { kind: 'phrase', text: this.#phrase(), at: start };
     if (char === '[' || char === '{') return this.#range();
     if (char === '<' || char === '>') return this.#comparison();
     if (char === '^') return this.#boost();
-    if (char === '/') throw new Problem(`Regular expressions are not part of query strings, ${atPosition(start)}; use a regexp filter, or write \\/ for a slash`); // prettier-ignore
+    if (char === '/') throw new Problem(`Regular expressions are not part of query strings, ${positionText(start)}; use a regexp filter, or write \\/ for a slash`); // prettier-ignore
     if (char === '~') throw fuzzyProblem(start);
-    if (specialCharacters.has(char)) throw new Problem(`Unexpected ${char}, ${atPosition(start)}`);
+    if (specialCharacters.has(char))
+      throw new Problem(`Unexpected ${char}, ${positionText(start)}`);
     return this.#term();
   }
 
@@ -100,7 +101,7 @@ class Lexer {
     const raw = this.text.slice(start, this.#at);
     if (this.text[this.#at] === '~') throw fuzzyProblem(this.#at);
     if (this.text[this.#at] === ':' && !this.#isValue) return this.#field(start, parts);
-    const operator = Object.hasOwn(operators, raw) ? operators[raw] : undefined;
+    const operator = Object.hasOwn(operatorWords, raw) ? operatorWords[raw] : undefined;
     if (operator && !this.#isValue) return { kind: operator, at: start };
     return { kind: 'term', parts, at: start };
   }
@@ -109,17 +110,17 @@ class Lexer {
     this.#at += 1;
     const [only, ...more] = parts;
     if (only === undefined)
-      throw new Problem(`Expected a field name before the colon, ${atPosition(start)}`);
+      throw new Problem(`Expected a field name before the colon, ${positionText(start)}`);
     const name = only === 'any' ? null : only === 'one' ? '' : only.text;
     if (more.length > 0 || name === '') {
       throw new Problem(
-        `A field name cannot hold wildcards, ${atPosition(start)}; write \\* and \\? for the characters`,
+        `A field name cannot hold wildcards, ${positionText(start)}; write \\* and \\? for the characters`,
       );
     }
     return { kind: 'field', name, at: start };
   }
 
-  /** Reads characters up to a blank or a character that `ends`; a backslash escapes the next character. */
+  /** Reads characters up to a blank or a character for which `ends` is true; a backslash escapes the next character. */
   #parts(ends: (char: string) => boolean): readonly WildPart[] {
     const parts: WildPart[] = [];
     let literal = '';
@@ -135,7 +136,7 @@ class Lexer {
         flush();
         if (char === '?') parts.push('one');
         else if (parts.at(-1) !== 'any') parts.push('any');
-      } else if (blank.test(char) || ends(char)) {
+      } else if (blankPattern.test(char) || ends(char)) {
         break;
       } else {
         literal += char;
@@ -145,13 +146,13 @@ class Lexer {
     return parts;
   }
 
-  /** Reads the character after a backslash. */
+  /** Reads and returns the character after a backslash. */
   #escaped(): string {
     this.#at += 1;
     const char = this.text[this.#at];
     if (char === undefined)
       throw new Problem(
-        `Nothing follows the backslash, ${atPosition(this.#at - 1)}; write \\\\ for one`,
+        `Nothing follows the backslash, ${positionText(this.#at - 1)}; write \\\\ for one`,
       );
     return char;
   }
@@ -169,7 +170,7 @@ class Lexer {
       }
       phrase += char === '\\' ? this.#escaped() : char;
     }
-    throw new Problem(`The quotation mark is never closed, ${atPosition(start)}`);
+    throw new Problem(`The quotation mark is never closed, ${positionText(start)}`);
   }
 
   #range(): Token {
@@ -177,15 +178,16 @@ class Lexer {
     const openingBracket = this.text[start];
     this.#at += 1;
     const low = this.#bound(start);
-    if (low === 'TO') throw new Problem(`Expected a value before TO, ${atPosition(this.#at - 2)}`);
+    if (low === 'TO')
+      throw new Problem(`Expected a value before TO, ${positionText(this.#at - 2)}`);
     if (this.#bound(start) !== 'TO')
-      throw new Problem(`Expected TO between the ends of the range, ${atPosition(start)}`);
+      throw new Problem(`Expected TO between the ends of the range, ${positionText(start)}`);
     const high = this.#bound(start);
-    if (high === 'TO') throw new Problem(`Expected a value behind TO, ${atPosition(this.#at)}`);
-    while (this.#at < this.text.length && blank.test(this.text[this.#at]!)) this.#at += 1;
+    if (high === 'TO') throw new Problem(`Expected a value behind TO, ${positionText(this.#at)}`);
+    while (this.#at < this.text.length && blankPattern.test(this.text[this.#at]!)) this.#at += 1;
     const closing = this.text[this.#at];
     if (closing !== ']' && closing !== '}')
-      throw new Problem(`The range is never closed, ${atPosition(start)}`);
+      throw new Problem(`The range is never closed, ${positionText(start)}`);
     this.#at += 1;
     return {
       kind: 'range',
@@ -197,19 +199,19 @@ class Lexer {
 
   /** Reads a value inside a range: null for `*`, `TO` for the keyword. */
   #bound(start: number): { readonly text: string } | 'TO' | null {
-    while (this.#at < this.text.length && blank.test(this.text[this.#at]!)) this.#at += 1;
+    while (this.#at < this.text.length && blankPattern.test(this.text[this.#at]!)) this.#at += 1;
     if (this.text[this.#at] === '"') return { text: this.#phrase() };
     const from = this.#at;
     let bound = '';
     for (; this.#at < this.text.length; this.#at += 1) {
       const char = this.text[this.#at]!;
-      if (char === ']' || char === '}' || blank.test(char)) break;
+      if (char === ']' || char === '}' || blankPattern.test(char)) break;
       bound += char === '\\' ? this.#escaped() : char;
     }
     const raw = this.text.slice(from, this.#at);
     if (raw === '')
       throw new Problem(
-        `A range has two ends, [a TO b], ${atPosition(start)}; write * for an open one`,
+        `A range has two ends, [a TO b], ${positionText(start)}; write * for an open one`,
       );
     if (raw === 'TO') return 'TO';
     return raw === '*' ? null : { text: bound };
@@ -225,7 +227,7 @@ class Lexer {
     const value = this.text[this.#at] === '"' ? this.#phrase() : this.#comparand();
     if (value === '')
       throw new Problem(
-        `Expected a value behind ${this.text.slice(start, this.#at)}, ${atPosition(start)}`,
+        `Expected a value behind ${this.text.slice(start, this.#at)}, ${positionText(start)}`,
       );
     const end = { text: value, inclusive };
     return { kind: 'range', low: isLow ? end : null, high: isLow ? null : end, at: start };
@@ -235,7 +237,7 @@ class Lexer {
     const start = this.#at;
     const parts = this.#parts((char) => specialCharacters.has(char));
     if (parts.some((part) => typeof part === 'string'))
-      throw new Problem(`A comparison takes no wildcards, ${atPosition(start)}`);
+      throw new Problem(`A comparison takes no wildcards, ${positionText(start)}`);
     return parts.map((part) => (typeof part === 'string' ? '' : part.text)).join('');
   }
 
@@ -244,24 +246,24 @@ class Lexer {
     const number = /^\^(\d+(?:\.\d*)?|\.\d+)/.exec(this.text.slice(start, start + 40));
     if (!number)
       throw new Problem(
-        `Expected a number behind ^, ${atPosition(start)}; write \\^ for the character`,
+        `Expected a number behind ^, ${positionText(start)}; write \\^ for the character`,
       );
     this.#at += number[0].length;
     return { kind: 'boost', factor: Number(number[1]), at: start };
   }
 }
 
-const range =
+const rangePattern =
   /^[\s\u3000]*(?:"(?:\\[^]|[^"\\])*"|(?:\\[^]|[^[\]{}(\s"\\])+)[\s\u3000]+TO[\s\u3000]/;
-const clause = /^(?:NOT[\s\u3000]|[-+!(\s\u3000])*(?![-+!])(?:\\[^]|[^\s\\:"()[\]{}^~])+:/;
+const clausePattern = /^(?:NOT[\s\u3000]|[-+!(\s\u3000])*(?![-+!])(?:\\[^]|[^\s\\:"()[\]{}^~])+:/;
 
-/** True if the text behind a brace begins with a clause `name:`, as in `sample:{name:HG02024}`, and is not a range. */
-function opensElement(text: string): boolean {
-  return !range.test(text) && clause.test(text);
+/** Returns true if the text after a brace begins with a clause `name:`, as in `sample:{name:HG02024}`, and is not a range. */
+function opensElementCondition(text: string): boolean {
+  return !rangePattern.test(text) && clausePattern.test(text);
 }
 
 function fuzzyProblem(index: number): Problem {
   return new Problem(
-    `Fuzzy terms and proximity (~) are not supported, ${atPosition(index)}; write \\\\~ for the character`,
+    `Fuzzy terms and proximity (~) are not supported, ${positionText(index)}; write \\\\~ for the character`,
   );
 }

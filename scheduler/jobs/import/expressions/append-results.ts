@@ -3,7 +3,7 @@ import { Float, PyList, type PyValue } from '../../../../engine/expression/value
 import type { ColumnBuilder } from '../../../../engine/ingest/column-builder.js';
 import { isoMicros } from '../../../../engine/ingest/iso-date.js';
 import {
-  hasPlainText,
+  hasTextOtherThanDate,
   longestText,
   textDictionary,
   type TextDictionary,
@@ -12,22 +12,22 @@ import type { NumberRunKind, ValueColumn } from '../../../../engine/ingest/value
 import type { TextColumn } from './column-values.js';
 
 /*
- * Each function appends the results of an expression for all records of a chunk to an empty column at once. It returns false, and appends
- * nothing, if the column has to look at each value: then `ValueAppender` appends them.
+ * Functions that append the results of an expression for all records of a chunk to an empty column at once. Each returns false, and appends
+ * nothing, if the column has to examine each value; `ValueAppender` then appends the values.
  */
 
-/** Appends the result of each record, of which `codes` has the number. Integers have 32 bits if `areShort`. */
+/** Appends the result of each record; `codes` holds the index of each record's result. Integers have 32 bits if `areShort`. */
 export function appendResults(
   column: ValueColumn,
   results: readonly (PyValue | undefined)[],
   codes: Int32Array,
   areShort: boolean,
 ): boolean {
-  const kind = kindOf(results);
+  const kind = commonResultKind(results);
   if (kind === 'text') return appendTexts(column, results as readonly string[], codes);
   if (kind === 'list') return appendLists(column, results as readonly PyList[], codes);
   if (kind === null) return false;
-  const numbers = Float64Array.from(results, numberOf);
+  const numbers = Float64Array.from(results, resultAsNumber);
   const run = kind === 'integer' && !areShort ? 'long' : kind;
   return appendNumbers(
     column,
@@ -47,7 +47,7 @@ export function appendNumbers(
 }
 
 /** Appends the first `rows` texts of a column. */
-export function appendColumn(column: ValueColumn, texts: TextColumn, rows: number): boolean {
+export function appendTextColumn(column: ValueColumn, texts: TextColumn, rows: number): boolean {
   const { bytes, offsets, isValid } = texts;
   let hasPlain = false;
   for (let i = 0; i < rows; i++) {
@@ -56,19 +56,19 @@ export function appendColumn(column: ValueColumn, texts: TextColumn, rows: numbe
     if (hasPlain || (isValid !== null && !isValid(i))) continue;
     hasPlain = isoMicros(bytes, from, to) === undefined;
   }
-  return appendTo(column, hasPlain ? column.startTexts(isTrue) : null, (builder) =>
+  return appendTo(column, hasPlain ? column.startTexts(alwaysTrue) : null, (builder) =>
     builder.appendConsecutive(texts, rows, isValid),
   );
 }
 
-/** Appends the texts with these numbers; `used` has the distinct ones, none longer than a string may be. */
-export function appendEntries(
+/** Appends the texts with these codes; `used` lists the distinct codes, whose texts are all short enough for a string. */
+export function appendDictionaryEntries(
   column: ValueColumn,
   dictionary: TextDictionary,
   codes: Int32Array,
   used: readonly number[],
 ): boolean {
-  const builder = hasPlainText(dictionary, used) ? column.startTexts(isTrue) : null;
+  const builder = hasTextOtherThanDate(dictionary, used) ? column.startTexts(alwaysTrue) : null;
   return appendTo(column, builder, (texts) => texts.appendDictionary(dictionary, codes));
 }
 
@@ -78,17 +78,22 @@ function appendTexts(
   codes: Int32Array,
 ): boolean {
   const dictionary = textDictionary(texts);
-  return appendTo(column, areStored(dictionary) ? column.startTexts(isTrue) : null, (builder) =>
-    builder.appendDictionary(dictionary, codes),
+  return appendTo(
+    column,
+    storesUnchanged(dictionary) ? column.startTexts(alwaysTrue) : null,
+    (builder) => builder.appendDictionary(dictionary, codes),
   );
 }
 
-/** Whether a column of texts stores these unchanged: none is longer than a string may be, and at least one is no date. */
-function areStored(dictionary: TextDictionary): boolean {
-  return longestText(dictionary) <= budgets.stringBytes && hasPlainText(dictionary);
+/**
+ * Whether a column of inferred type stores all texts of a dictionary unchanged: none is longer than a string may be, and at least one is
+ * not a date.
+ */
+function storesUnchanged(dictionary: TextDictionary): boolean {
+  return longestText(dictionary) <= budgets.stringBytes && hasTextOtherThanDate(dictionary);
 }
 
-/** Appends a run to the builder that a column has started, if it has. */
+/** Calls `append` with the builder of a column, unless there is none yet; returns whether it did. */
 function appendTo<B extends ColumnBuilder>(
   column: ValueColumn,
   builder: B | null,
@@ -100,7 +105,7 @@ function appendTo<B extends ColumnBuilder>(
   return true;
 }
 
-const isTrue = (): boolean => true;
+const alwaysTrue = (): boolean => true;
 
 function appendLists(
   column: ValueColumn,
@@ -117,8 +122,8 @@ function appendLists(
     for (const item of list.items) items.push(item as string | null);
   }
   const dictionary = textDictionary(items);
-  const builder = areStored(dictionary) ? column.startLists() : null;
-  const elements = builder?.items.startTexts(isTrue) ?? null;
+  const builder = storesUnchanged(dictionary) ? column.startLists() : null;
+  const elements = builder?.items.startTexts(alwaysTrue) ?? null;
   if (builder === null || elements === null) return false;
   const counts = new Int32Array(codes.length);
   let all = 0;
@@ -138,19 +143,19 @@ function appendLists(
 
 type ResultKind = 'text' | 'list' | 'boolean' | 'integer' | 'double';
 
-/** The common kind of all results that are not None; null without such results, or if they have no kind in common. */
-function kindOf(results: readonly (PyValue | undefined)[]): ResultKind | null {
+/** Returns the common kind of all results that are not None; null if all results are None or if they have no common kind. */
+function commonResultKind(results: readonly (PyValue | undefined)[]): ResultKind | null {
   let kind: ResultKind | null = null;
   for (const result of results) {
     if (result === null || result === undefined) continue;
-    const ownKind = kindOfOne(result);
+    const ownKind = resultKindOf(result);
     if (ownKind === null || (kind !== null && ownKind !== kind)) return null;
     kind = ownKind;
   }
   return kind;
 }
 
-function kindOfOne(value: PyValue): ResultKind | null {
+function resultKindOf(value: PyValue): ResultKind | null {
   if (typeof value === 'string') return 'text';
   if (typeof value === 'number') return 'integer';
   if (typeof value === 'boolean') return 'boolean';
@@ -164,7 +169,7 @@ function isTextOrNone(value: PyValue): boolean {
 }
 
 /** The result as a number; NaN for None. */
-function numberOf(value: PyValue | undefined): number {
+function resultAsNumber(value: PyValue | undefined): number {
   if (value instanceof Float) return value.value;
   return typeof value === 'number' || typeof value === 'boolean' ? Number(value) : Number.NaN;
 }

@@ -10,7 +10,7 @@ import type { RecordContext } from '../../../../engine/ingest/record-context.js'
 import { codes } from '../../../../engine/ingest/validation-codes.js';
 import type { ValueColumn } from '../../../../engine/ingest/value-column.js';
 
-/** Appends results of expressions, which are plain, to columns. */
+/** Appends plain results of expressions to columns. */
 export class ValueAppender {
   readonly #context: RecordContext;
   #bytes = Buffer.alloc(1024);
@@ -81,7 +81,7 @@ export class ValueAppender {
   }
 }
 
-/** A plain value as JSON has it; infinite numbers are texts (specification of expressions, section 5.3). */
+/** Returns a plain value as JSON represents it; infinite numbers become texts (specification of expressions, section 5.3). */
 function jsonValue(value: PyValue): Value {
   if (value instanceof Float)
     return Number.isFinite(value.value) ? value.value : String(value.value);

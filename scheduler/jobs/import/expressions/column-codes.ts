@@ -2,11 +2,14 @@ import type { Data } from 'apache-arrow';
 import type { Column } from '../../../../engine/core/types.js';
 import { ValueTable } from '../../../expressions/value-table.js';
 
-/** Rows after which a column with mostly different values is given up, and the most different values of one that is not. */
-const trialRows = 2048;
-const maxCodes = 1 << 15;
+/**
+ * Number of rows after which a column with mostly distinct values gets no codes. `maxDictionaryCodes` is the maximum number of distinct values of a
+ * column with codes.
+ */
+const dictionaryTrialRows = 2048;
+const maxDictionaryCodes = 1 << 15;
 
-/** The values of a column as codes: equal values have the same small number, and missing values -1. */
+/** The values of a column as codes: equal values have the same small number, and missing values have -1. */
 export interface DictionaryCodes {
   readonly codes: Int32Array;
   /** A number greater than all codes. */
@@ -14,26 +17,32 @@ export interface DictionaryCodes {
 }
 
 /**
- * Numbers for the values of a column of texts, or of lists of texts: from 1 on, 0 for None, and -1 for lists with None. Null for other
- * columns, and for those with too many different values.
+ * Returns codes for the values of a column of texts, or of lists of texts: from 1 on, 0 for None, and -1 for lists that contain None.
+ * Returns null for other columns, and for columns with too many distinct values.
  */
-export function columnCodes(column: Column, data: Data): DictionaryCodes | null {
-  return texts.has(column.type) ? codesOf(column, data, new ValueTable(), true) : null;
+export function textColumnCodes(column: Column, data: Data): DictionaryCodes | null {
+  return textTypes.has(column.type) ? encodeValues(column, data, new ValueTable(), true) : null;
 }
 
 /**
- * Like `columnCodes`, with codes from a table, which also accepts numbers and dates and any number of distinct values. A table holds values
- * of one type.
+ * Like `textColumnCodes`, with codes from a table; numbers, dates and any number of distinct values are possible too. A table holds values of
+ * one type.
  */
-export function tableCodes(column: Column, data: Data, table: ValueTable): DictionaryCodes | null {
+export function valueTableCodes(
+  column: Column,
+  data: Data,
+  table: ValueTable,
+): DictionaryCodes | null {
   const { type } = column;
-  return texts.has(type) || numbers.has(type) ? codesOf(column, data, table, false) : null;
+  return textTypes.has(type) || numberTypes.has(type)
+    ? encodeValues(column, data, table, false)
+    : null;
 }
 
-const texts: ReadonlySet<string> = new Set(['string', 'text']);
-const numbers: ReadonlySet<string> = new Set(['integer', 'long', 'float', 'double', 'date']);
+const textTypes: ReadonlySet<string> = new Set(['string', 'text']);
+const numberTypes: ReadonlySet<string> = new Set(['integer', 'long', 'float', 'double', 'date']);
 
-function codesOf(
+function encodeValues(
   column: Column,
   data: Data,
   table: ValueTable,
@@ -46,20 +55,22 @@ function codesOf(
   const bytes = new DataView(buffer, byteOffset, byteLength);
   const offsets = (inner.valueOffsets as Int32Array | undefined) ?? numberOffsets(inner);
   const lists = column.isList ? (data.valueOffsets as Int32Array) : null;
-  const [isThere, isText] = [validityOf(data), validityOf(inner)];
+  const [isThere, isText] = [validityReader(data), validityReader(inner)];
   const codes = new Int32Array(data.length);
   for (let i = 0; i < codes.length; i++) {
     if (isThere !== null && !isThere(i)) continue;
     const from = lists === null ? i : lists[i]!;
     const to = lists === null ? i + 1 : lists[i + 1]!;
     codes[i] =
-      lists !== null && hasNull(isText, from, to) ? -1 : table.code(bytes, offsets, from, to);
-    if (givesUp && isTooLarge(table.size, i)) return null;
+      lists !== null && hasNullInRange(isText, from, to)
+        ? -1
+        : table.addValueCode(bytes, offsets, from, to);
+    if (givesUp && exceedsDictionaryLimit(table.size, i)) return null;
   }
   return { codes, size: table.size + 1 };
 }
 
-/** The start of each value in a column of numbers, and the end of the last. */
+/** Returns the byte offset of each value in a column of numbers, and the end of the last value. */
 function numberOffsets({ values, length }: Data): Int32Array {
   const width = (values as Int32Array).BYTES_PER_ELEMENT;
   const offsets = new Int32Array(length + 1);
@@ -67,41 +78,46 @@ function numberOffsets({ values, length }: Data): Int32Array {
   return offsets;
 }
 
-/** Whether this many different values up to a row are too many. */
-function isTooLarge(size: number, row: number): boolean {
-  return size > maxCodes || (row === trialRows && size > trialRows / 2);
+/** Whether a column with `size` distinct values in the rows before `row` has too many of them for codes. */
+function exceedsDictionaryLimit(size: number, row: number): boolean {
+  return (
+    size > maxDictionaryCodes || (row === dictionaryTrialRows && size > dictionaryTrialRows / 2)
+  );
 }
 
-/** Codes for the combined values of several columns; -1 where one has none. Null for too many distinct combinations. */
-export function combinedCodes(
+/**
+ * Returns codes for the combined values of several columns; -1 where one column has no code. Returns null if there are too many distinct
+ * combinations.
+ */
+export function codesOfCombinations(
   columns: readonly DictionaryCodes[],
   rows: number,
 ): DictionaryCodes | null {
   const [first, ...others] = columns;
   if (first === undefined) return { codes: new Int32Array(rows), size: 1 };
   let all: DictionaryCodes | null = first;
-  for (const other of others) all &&= pairCodes(all, other);
+  for (const other of others) all &&= codesOfPairs(all, other);
   return all;
 }
 
-function pairCodes(a: DictionaryCodes, b: DictionaryCodes): DictionaryCodes | null {
+function codesOfPairs(a: DictionaryCodes, b: DictionaryCodes): DictionaryCodes | null {
   const codes = new Int32Array(a.codes.length);
-  const knownPairs = new PairTable();
+  const knownPairs = new PairHashTable();
   for (let i = 0; i < codes.length; i++) {
     codes[i] = knownPairs.code(a.codes[i]!, b.codes[i]!);
-    if (isTooLarge(knownPairs.size, i)) return null;
+    if (exceedsDictionaryLimit(knownPairs.size, i)) return null;
   }
   return { codes, size: knownPairs.size };
 }
 
-/** A hash table of pairs of numbers, which are numbered from 0 on. */
-export class PairTable {
+/** A hash table that numbers distinct pairs of numbers from 0 on. */
+export class PairHashTable {
   size = 0;
-  /** Three numbers for each pair: the pair, and its code plus one, which is 0 in free slots. */
+  /** Three numbers for each slot: the two numbers of the pair, and its code plus one, which is 0 in a free slot. */
   #slots = new Int32Array(3 * 256);
   #mask = 255;
 
-  /** The number of a pair; -1 if one of the two is, which stands for a value without a number. */
+  /** Returns the code of a pair; -1 if `a` or `b` is -1, which stands for a value without a code. */
   code(a: number, b: number): number {
     if (a < 0 || b < 0) return -1;
     const slots = this.#slots;
@@ -136,8 +152,10 @@ function pairHash(a: number, b: number): number {
   return hash ^ (hash >>> 15);
 }
 
-/** Whether a row has a value, for many rows of a column: the properties of `Data` are computed anew each time. */
-export function validityOf({
+/**
+ * Returns a function that says whether a row has a value. It is faster than the properties of `Data`, which are computed anew each time.
+ */
+export function validityReader({
   nullCount,
   nullBitmap,
   offset,
@@ -147,7 +165,11 @@ export function validityOf({
   return (i) => ((bits[(offset + i) >> 3]! >> ((offset + i) & 7)) & 1) === 1;
 }
 
-function hasNull(isText: ((k: number) => boolean) | null, from: number, to: number): boolean {
+function hasNullInRange(
+  isText: ((k: number) => boolean) | null,
+  from: number,
+  to: number,
+): boolean {
   if (isText === null) return false;
   for (let k = from; k < to; k++) if (!isText(k)) return true;
   return false;

@@ -3,14 +3,14 @@ import type { NumberKind } from '../../../../engine/expression/compile/number-co
 import { ExpressionError } from '../../../../engine/expression/values/errors.js';
 import { Float, type PyValue } from '../../../../engine/expression/values/values.js';
 import type { NumberRunKind } from '../../../../engine/ingest/value-column.js';
-import { appendColumn, appendNumbers, appendResults } from './append-results.js';
+import { appendTextColumn, appendNumbers, appendResults } from './append-results.js';
 import type { ComputationStep } from './computation-step.js';
 import type { RecordSlots } from './record-slots.js';
 
 /** The errors of an expression by record. */
 export type ErrorsByRow = ReadonlyMap<number, ExpressionError>;
 
-/** The records of a chunk, for a step whose results are computed together. */
+/** The records of a chunk, for a step whose results are computed column by column. */
 export interface ColumnEvaluation {
   readonly slots: RecordSlots;
   readonly rows: number;
@@ -33,7 +33,7 @@ export function computeColumn(
   );
 }
 
-/** The results of an expression that is a text of the record. */
+/** Returns the results of an expression that only returns a text field of the record. */
 function projectColumn(
   { compiled, reads, column }: ComputationStep,
   { slots, rows }: ColumnEvaluation,
@@ -42,20 +42,20 @@ function projectColumn(
   const path = expression?.projectedPath;
   const isText = ['auto', 'blob', 'string', 'text'].includes(field.dataType);
   if (path === undefined || column === null || field.isList === true || !isText) return null;
-  const texts = slots.column(reads![path]!.slot)?.texts() ?? null;
-  return texts !== null && appendColumn(column, texts, rows) ? new Map() : null;
+  const texts = slots.readerOfSlot(reads![path]!.slot)?.texts() ?? null;
+  return texts !== null && appendTextColumn(column, texts, rows) ? new Map() : null;
 }
 
-/** The results of an expression of numbers. */
+/** Computes the results of an expression that calculates with numbers. */
 function computeNumbers(
   { compiled, reads, column }: ComputationStep,
   { slots, rows, resultAt }: ColumnEvaluation,
 ): ErrorsByRow | null {
   const { expression, field } = compiled;
   if (expression === undefined || reads === null || column === null) return null;
-  const columnOf = (path: number) => slots.column(reads[path]!.slot)?.numbers() ?? undefined;
+  const columnOf = (path: number) => slots.readerOfSlot(reads[path]!.slot)?.numbers() ?? undefined;
   const found = expression.evaluateNumbers(columnOf, rows);
-  const kind = found && castKind(found.kind, field);
+  const kind = found && numberKindAfterCast(found.kind, field);
   if (found === undefined || kind === undefined) return null;
   const errors = new Map<number, ExpressionError>();
   const numbers = found.values;
@@ -76,7 +76,7 @@ function computeNumbers(
 }
 
 /** Casts numbers of a kind to values of a field; undefined if they have to be cast one by one. */
-function castKind(
+function numberKindAfterCast(
   kind: NumberKind,
   { dataType, isList }: AnnotationField,
 ): NumberRunKind | undefined {
@@ -90,7 +90,7 @@ function castKind(
   return dataType === (kind === 'float' ? 'double' : 'boolean') ? dataType : undefined;
 }
 
-/** The results of an expression that reads columns of few distinct values: one for each combination of them. */
+/** Computes the results of an expression that reads columns with few distinct values: one result for each combination of values. */
 function computeDictionary(
   { compiled, memo, column }: ComputationStep,
   { resultAt }: ColumnEvaluation,
@@ -103,7 +103,7 @@ function computeDictionary(
   for (let row = 0; row < codes.length; row++) {
     let code = codes[row]!;
     if (code < 0) {
-      // A result for this record alone.
+      // The record has no code, so its result gets a code of its own.
       if (codes === knownResults.codes) codes = knownResults.codes.slice();
       codes[row] = code = size++;
     } else if (results[code] !== undefined) continue;

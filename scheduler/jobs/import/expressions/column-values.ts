@@ -11,36 +11,42 @@ import {
   type PyValue,
 } from '../../../../engine/expression/values/values.js';
 import type { NumberColumn } from '../../../../engine/expression/compile/number-columns.js';
-import { columnCodes, tableCodes, validityOf, type DictionaryCodes } from './column-codes.js';
+import {
+  textColumnCodes,
+  valueTableCodes,
+  validityReader,
+  type DictionaryCodes,
+} from './column-codes.js';
 import type { ValueTable } from '../../../expressions/value-table.js';
 import { dateText, floatText } from '../../../../engine/query/results/number-text.js';
 
 /** Reads value number `i` of a column. */
-type ValueAt = (i: number) => PyValue;
+type ReadValueAt = (i: number) => PyValue;
 
 /** Reads the values at a path of the records of a chunk. */
 export interface FieldReader {
-  /** The value of record number `i`; undefined if the record has none there. */
+  /** Returns the value of record number `i`; undefined if the record has no value at the path. */
   read(i: number): PyValue | undefined;
-  /** The type of the values. */
   readonly type: string;
-  /** The codes, as in `columnCodes`, or as in `tableCodes` with a table; -1 also where an object lacks the value. */
+  /**
+   * The codes of the values, as from `textColumnCodes`, or as from `valueTableCodes` if `table` is given; -1 also where an object lacks the value.
+   */
   codes(table?: ValueTable): DictionaryCodes | null;
   /** The values of a column of numbers; null for other columns. */
   numbers(): NumberColumn | null;
-  /** The texts of a column; null for other columns, and if an object lacks its text. */
+  /** The texts of a column; null for other columns, and for members that an object may lack. */
   texts(): TextColumn | null;
 }
 
 /** A column of texts. */
 export interface TextColumn extends PackedTexts {
-  /** Whether a value is not null; null if no value is. */
+  /** Returns whether a value is not null; null if no value of the column is null. */
   readonly isValid: ((i: number) => boolean) | null;
 }
 
 /**
- * Reads the members `path` of the objects of a column, or its values: undefined where an object lacks them. Null if the column cannot be
- * read by members, because it has lists or texts of JSON on the way.
+ * Reads the member at `path` of the objects of a column, or the values of the column if `path` is empty; undefined where an object lacks
+ * the member. Returns null if the column cannot be read by members, because the path leads through lists or JSON texts.
  */
 export function memberReader(
   column: Column,
@@ -53,12 +59,13 @@ export function memberReader(
     return {
       read: valueReader(column, data, whole),
       type: `${column.type} ${column.isList}`,
-      codes: (table) => (table ? tableCodes(column, data, table) : columnCodes(column, data)),
+      codes: (table) =>
+        table ? valueTableCodes(column, data, table) : textColumnCodes(column, data),
       numbers: () => numberColumn(column, data),
       texts: () => textColumn(column, data),
     };
   if (column.isList || column.type === 'json') return null;
-  const hasObject = validityOf(data);
+  const hasObject = validityReader(data);
   const { children = [] } = column;
   const at = children.findIndex((child) => child.name === name);
   const fullColumn = whole?.children?.find((child) => child.name === name);
@@ -97,15 +104,15 @@ function numberColumn({ type, isList }: Column, data: Data): NumberColumn | null
   const { length } = data;
   const values =
     type === 'long'
-      ? longNumbers(data.values as BigInt64Array, length)
+      ? longsToNumbers(data.values as BigInt64Array, length)
       : Float64Array.from((data.values as Float64Array | Int32Array).subarray(0, length));
-  const isValid = validityOf(data);
+  const isValid = validityReader(data);
   if (isValid !== null) for (let i = 0; i < length; i++) if (!isValid(i)) values[i] = Number.NaN;
   return { kind: isFloat ? 'float' : 'int', values };
 }
 
-function longNumbers(longs: BigInt64Array, length: number): Float64Array {
-  const halves = halvesOf(longs);
+function longsToNumbers(longs: BigInt64Array, length: number): Float64Array {
+  const halves = longHalves(longs);
   const values = new Float64Array(length);
   for (let i = 0; i < length; i++) {
     const value = halves[2 * i + 1]! * 0x1_0000_0000 + (halves[2 * i]! >>> 0);
@@ -120,21 +127,21 @@ function textColumn({ type, isList }: Column, data: Data): TextColumn | null {
   return {
     bytes: data.values as Uint8Array,
     offsets: data.valueOffsets as Int32Array,
-    isValid: validityOf(data),
+    isValid: validityReader(data),
   };
 }
 
 /**
- * Reads the values of a column as expressions see them: the type of the column decides between int and float. Members that only `whole`
- * has are None in each object.
+ * Returns a function that reads the values of a column as expressions see them: the type of the column decides between int and float.
+ * Members that only `whole`, the column over all chunks, has are None in each object.
  */
-function valueReader(column: Column, data: Data, whole: Column | undefined): ValueAt {
-  const read = column.isList ? listReader(column, data, whole) : oneReader(column, data, whole);
-  const isValid = validityOf(data);
+function valueReader(column: Column, data: Data, whole: Column | undefined): ReadValueAt {
+  const read = column.isList ? listReader(column, data, whole) : scalarReader(column, data, whole);
+  const isValid = validityReader(data);
   return isValid === null ? read : (i) => (isValid(i) ? read(i) : null);
 }
 
-function listReader(column: Column, data: Data, whole: Column | undefined): ValueAt {
+function listReader(column: Column, data: Data, whole: Column | undefined): ReadValueAt {
   const read = valueReader({ ...column, isList: false }, data.children[0]!, whole);
   const offsets = data.valueOffsets as Int32Array;
   return (i) => {
@@ -144,7 +151,7 @@ function listReader(column: Column, data: Data, whole: Column | undefined): Valu
   };
 }
 
-function objectReader(children: Columns, data: Data, whole: Columns): ValueAt {
+function objectReader(children: Columns, data: Data, whole: Columns): ReadValueAt {
   const members = children.map((child, i) => {
     const fullColumn = whole.find(({ name }) => name === child.name);
     return [child.name, valueReader(child, data.children[i]!, fullColumn)] as const;
@@ -160,7 +167,7 @@ function objectReader(children: Columns, data: Data, whole: Columns): ValueAt {
   };
 }
 
-function oneReader(column: Column, data: Data, whole: Column | undefined): ValueAt {
+function scalarReader(column: Column, data: Data, whole: Column | undefined): ReadValueAt {
   const { values } = data;
   switch (column.type) {
     case 'object':
@@ -192,8 +199,8 @@ function oneReader(column: Column, data: Data, whole: Column | undefined): Value
 }
 
 /** Reads longs. A long that a number can hold is computed from its two halves, without creating the bigint. */
-function longReader(values: BigInt64Array): ValueAt {
-  const halves = halvesOf(values);
+function longReader(values: BigInt64Array): ReadValueAt {
+  const halves = longHalves(values);
   return (i) => {
     const high = halves[2 * i + 1]!;
     if (high < -0x1fffff || high > 0x1fffff) return toInt(values[i]!);
@@ -202,11 +209,14 @@ function longReader(values: BigInt64Array): ValueAt {
 }
 
 /** The lower and upper half of each long. */
-function halvesOf(values: BigInt64Array): Int32Array {
+function longHalves(values: BigInt64Array): Int32Array {
   return new Int32Array(values.buffer, values.byteOffset, 2 * values.length);
 }
 
-/** Reads texts: the first ones each for itself, and when there are many from one text of all values, which is cut much faster. */
+/**
+ * Returns a function that reads texts. The first ones are decoded one by one; when many are read, all texts are decoded as one string that
+ * is then cut, which is much faster.
+ */
 function textReader({ values, valueOffsets, length }: Data): (i: number) => string {
   const { buffer, byteOffset, byteLength } = values as Uint8Array;
   const offsets = valueOffsets as Int32Array;

@@ -14,7 +14,7 @@ import { computeColumn } from './column-results.js';
 import { computationSteps, type ComputationStep } from './computation-step.js';
 import { expressionData, type SourceExpressions } from './field-expressions.js';
 import { JobResults } from './job-results.js';
-import { computeJoined, joinedSteps, type JoinedStep } from './joined-column.js';
+import { computeBatchedStep, batchedCallSteps, type BatchedCallStep } from './joined-column.js';
 import { errorsField, ExpressionErrors } from './record-errors.js';
 import { RecordSlots } from './record-slots.js';
 import { StepEvaluation } from './step-evaluation.js';
@@ -23,21 +23,21 @@ import { StepEvaluation } from './step-evaluation.js';
 export interface ComputationInput {
   readonly batch: Batch;
   readonly expressions: SourceExpressions;
-  /** The columns that the computed fields must have, as far as that is known. */
+  /** The columns that the computed fields must have, as far as they are known. */
   readonly columns: Columns;
   /** The columns of the input over all chunks, as far as they are known. */
   readonly inputs: Columns;
   /** The functions of the host that the expressions may call. */
   readonly host: ExpressionHost;
-  /** The results of the job that the thread keeps; by default, results are kept for the chunk alone. */
+  /** The results that the thread keeps for the job; if absent, results are kept for the chunk only. */
   readonly kept?: JobResults;
-  /** Validation is off: values that do not fit their field become null without an error. */
+  /** Whether validation is off: values that do not fit their field become null without an error. */
   readonly isLenient: boolean;
-  /** Paths that only expressions read: they are not stored. */
+  /** Paths that only expressions read and that are not stored. */
   readonly dropped?: readonly (readonly string[])[];
-  /** The longest time for the whole chunk, in milliseconds. */
+  /** The time limit for the whole chunk, in milliseconds. */
   readonly timeoutMs?: number;
-  /** The line of a record within the chunk. */
+  /** Returns the line number of a record within the chunk. */
   lineOf(row: number): number;
 }
 
@@ -45,25 +45,25 @@ export interface ComputationInput {
 export interface ComputedBatch {
   readonly batch: Batch;
   readonly findings: Findings;
-  /** The batch has a column of errors that was made for it. */
+  /** Whether the batch has a column of errors that was created for it. */
   readonly storesErrors: boolean;
   release(): void;
 }
 
 /**
- * Choice: the expressions of a chunk have five minutes in all, half the time after which a thread counts as stuck. In the records after that
- * they end with the error of a limit, so that slow expressions do not fail an import either.
+ * Choice: the expressions of a chunk have five minutes in all, half the time after which a thread counts as stuck. Expressions of later
+ * records end with the error of a time limit, so that slow expressions do not fail an import either.
  */
 export const chunkTimeoutMs = 300_000;
 
-/** Evaluates the expressions of an import for each record of a chunk. Only the columns that they read become values. */
+/** Evaluates the expressions of an import for each record of a chunk. Only columns that the expressions read are decoded into values. */
 export function computeFields(input: ComputationInput): ComputedBatch {
-  return new Computation(input).run();
+  return new FieldComputation(input).computeBatch();
 }
 
-class Computation {
+class FieldComputation {
   readonly #input: ComputationInput;
-  readonly #collector = new FindingCollector(lenientRules);
+  readonly #collector = new FindingCollector(lenientReportRules);
   readonly #context: RecordContext;
   readonly #appender: ValueAppender;
   readonly #columns: ValueColumn[] = [];
@@ -86,7 +86,7 @@ class Computation {
     this.#appender = new ValueAppender(this.#context);
   }
 
-  run(): ComputedBatch {
+  computeBatch(): ComputedBatch {
     const { batch, columns } = this.#input;
     const fields = recordFields({
       declared: [...columns, ...batch.seen.filter(({ name }) => !hasColumn(columns, name))],
@@ -102,7 +102,7 @@ class Computation {
     const storesErrors = this.#addErrors(names, () => fields.field(errorsField));
     for (const column of this.#columns) column.padTo(batch.rows);
     return {
-      batch: withColumns(batch, this.#columns, new Set(names)),
+      batch: addColumns(batch, this.#columns, new Set(names)),
       findings: this.#collector.result(),
       storesErrors,
       release: () => {
@@ -111,7 +111,10 @@ class Computation {
     };
   }
 
-  /** Evaluates the steps whose results no other step reads one after the other, which is faster, and then the others record by record. */
+  /**
+   * First evaluates, column by column, the steps whose results no other step reads, which is faster; then evaluates the other steps record
+   * by record.
+   */
   #evaluate(steps: readonly ComputationStep[], kept: JobResults): void {
     const { batch, expressions, host, timeoutMs = chunkTimeoutMs } = this.#input;
     const variables = [
@@ -126,7 +129,7 @@ class Computation {
     const givenInput = { rows, slots: this.#slots, variables, host, kept, end };
     const evaluationOf = (step: ComputationStep) =>
       new StepEvaluation({ ...givenInput, steps: [step] });
-    const stepsJoined = joinedSteps(steps, evaluationOf);
+    const stepsJoined = batchedCallSteps(steps, evaluationOf);
     const otherSteps: ComputationStep[] = [];
     for (const step of steps) {
       if (!step.isIndependent && !stepsJoined.has(step)) {
@@ -142,17 +145,21 @@ class Computation {
   }
 
   /** Computes the results of a step for all records at once, if that is possible. */
-  #computeColumn(evaluation: StepEvaluation, step: ComputationStep, joined?: JoinedStep): boolean {
-    if (step.name === errorsField || evaluation.isLate()) return false;
+  #computeColumn(
+    evaluation: StepEvaluation,
+    step: ComputationStep,
+    joined?: BatchedCallStep,
+  ): boolean {
+    if (step.name === errorsField || evaluation.isTimeOver()) return false;
     const resultAt = (row: number): PyValue | ExpressionError => {
-      evaluation.go(row);
-      return evaluation.compute(step, row);
+      evaluation.goToRecord(row);
+      return evaluation.computeStep(step, row);
     };
     const { rows } = this.#input.batch;
     const errors = joined
-      ? computeJoined(joined, evaluation)
+      ? computeBatchedStep(joined, evaluation)
       : computeColumn(step, { slots: this.#slots, rows, resultAt });
-    for (const [row, error] of errors ?? []) this.#errors.note(row, step.name, error.text);
+    for (const [row, error] of errors ?? []) this.#errors.addError(row, step.name, error.text);
     return errors !== null;
   }
 
@@ -160,22 +167,22 @@ class Computation {
     const { batch, lineOf } = this.#input;
     let next = 0;
     for (let row = 0; row < batch.rows; row++) {
-      if (evaluation.callsAhead && row === next) next = evaluation.evaluateAhead(row);
-      evaluation.go(row);
+      if (evaluation.needsEvaluationAhead && row === next) next = evaluation.evaluateRowsAhead(row);
+      evaluation.goToRecord(row);
       this.#context.line = lineOf(row);
-      this.#context.record++;
+      this.#context.recordNumber++;
       for (const step of evaluation.steps)
-        evaluation.set(step, this.#result(evaluation, step, row));
+        evaluation.setStepResult(step, this.#result(evaluation, step, row));
     }
   }
 
   /** Computes and stores the value of a field; None after an error. */
   #result(evaluation: StepEvaluation, step: ComputationStep, row: number): PyValue {
     const { column, name } = step;
-    const knownResult = evaluation.known(step, row);
-    let result = knownResult === undefined ? evaluation.compute(step, row) : knownResult.result;
+    const knownResult = evaluation.knownResultOf(step, row);
+    let result = knownResult === undefined ? evaluation.computeStep(step, row) : knownResult.result;
     if (result instanceof ExpressionError) {
-      this.#errors.note(row, name, result.text);
+      this.#errors.addError(row, name, result.text);
       result = null;
     }
     if (column === null) return result;
@@ -183,27 +190,30 @@ class Computation {
     this.#misfit = null;
     this.#appender.append(column, result);
     if (this.#misfit === null) return result;
-    this.#errors.note(row, name, this.#misfit);
+    this.#errors.addError(row, name, this.#misfit);
     return null;
   }
 
   /** Reports the errors in the order of the records and of the steps. */
   #reportErrors(names: readonly string[]): void {
-    for (const row of this.#errors.rows())
-      for (const [name, message] of this.#errors.of(row, names))
+    for (const row of this.#errors.rowsWithErrors())
+      for (const [name, message] of this.#errors.messagesOf(row, names))
         this.#collector.warn(this.#input.lineOf(row), codes.expressionError, name, message);
   }
 
-  /** Stores the errors of each record that has some; other records keep what the input has in this field. False if there is nothing to store. */
+  /**
+   * Stores the errors of each record that has some; other records keep the value that the field has in the input. Returns false if there is
+   * nothing to store.
+   */
   #addErrors(names: readonly string[], columnOf: () => ValueColumn | null): boolean {
     if (this.#errors.isEmpty || !this.#input.expressions.includeErrors) return false;
     const column = columnOf();
     if (column === null) return false;
-    const errorsSlot = this.#slots.field(errorsField);
+    const errorsSlot = this.#slots.slotOfField(errorsField);
     for (let row = 0; row < this.#input.batch.rows; row++) {
-      const errors = this.#errors.of(row, names);
-      this.#slots.go(row);
-      const value = errors.length > 0 ? dictOf(errors) : this.#slots.value(errorsSlot);
+      const errors = this.#errors.messagesOf(row, names);
+      this.#slots.goToRecord(row);
+      const value = errors.length > 0 ? dictOf(errors) : this.#slots.valueOfSlot(errorsSlot);
       if (value === null || value === undefined) continue;
       column.padTo(row);
       this.#appender.append(column, value);
@@ -212,8 +222,8 @@ class Computation {
   }
 }
 
-/** The rules of the report: an error of an expression never fails an import. */
-export const lenientRules = {
+/** The validation rules for errors of expressions: such an error never fails an import. */
+export const lenientReportRules = {
   disable: false,
   raiseOnErrors: false,
   strict: false,
@@ -224,8 +234,8 @@ function hasColumn(columns: Columns, name: string): boolean {
   return columns.some((column) => column.name === name);
 }
 
-/** The batch in which the new columns replace input columns of the same names and those of transient fields. */
-function withColumns(
+/** Returns the batch with the new columns, without the input columns of the same names and without the columns of transient fields. */
+function addColumns(
   batch: Batch,
   made: readonly ValueColumn[],
   computed: ReadonlySet<string>,

@@ -16,55 +16,55 @@ import { PyDict } from '../../../../engine/expression/values/values.js';
 export interface FieldExpressions extends EvaluationOrigin {
   /** The target fields that have an expression, in the order of the request. */
   readonly fields: readonly JsonObject[];
-  /** Expressions that make records of each record before and after its fields; empty for none. */
+  /** Expressions that produce new records from each record, before and after its fields are computed; empty for none. */
   readonly preExpression: string;
   readonly postExpression: string;
   /** `annotator_params.data`, as JSON. */
   readonly data: string;
-  /** The errors of a record are stored with it. */
+  /** Whether the errors of a record's expressions are stored with the record. */
   readonly includeErrors: boolean;
-  /** The fields of the dataset and of the request, which are None where a record lacks them. */
+  /** The fields of the dataset and of the request; an expression reads None where a record lacks one. */
   readonly declared: readonly string[];
-  /** The id of the dataset that gets the fields; null if none does. */
+  /** The id of the dataset that stores the fields; null if no dataset does. */
   readonly targetDataset: string | null;
 }
 
 /** The expressions of an import for the chunks of one source: plain data. */
 export interface SourceExpressions extends FieldExpressions {
-  /** Null for records of the request. */
+  /** The file name of the source; null for inline records. */
   readonly sourceFilename: string | null;
   /** The id of the dataset that a migration reads; absent in imports. */
   readonly sourceDataset?: string;
 }
 
-/** Whether expressions make new records of each record, so that every field is a result of them. */
-export function makesRecords({
+/** Whether expressions produce new records from each record, so that every field is a result of them. */
+export function producesRecords({
   preExpression,
   postExpression,
 }: Pick<FieldExpressions, 'preExpression' | 'postExpression'>): boolean {
   return preExpression !== '' || postExpression !== '';
 }
 
-/** Whether a target field has an expression: null and the empty text ask for nothing. */
+/** Whether a target field has an expression; null and the empty text count as none. */
 export function hasExpression({ expression }: JsonObject): boolean {
   return expression !== undefined && expression !== null && expression !== '';
 }
 
-/** A job with target fields. */
-type ExpressionSource = Pick<
+/** The properties of an import or a migration that its expressions depend on. */
+type JobRowWithTargetFields = Pick<
   ImportRow,
   'targetFields' | 'annotatorParams' | 'includeErrors' | 'datasetId'
 >;
 
-/** The expressions of an import or a migration; null if it has none. `columns` are stored in its dataset. */
-export function expressionsOf(
-  row: ExpressionSource,
+/** Returns the expressions of an import or a migration; null if it has none. `columns` are those that its dataset stores. */
+export function fieldExpressionsOf(
+  row: JobRowWithTargetFields,
   origin: EvaluationOrigin,
   fields: readonly FieldRow[],
   columns: Columns,
 ): FieldExpressions | null {
   const givenFields = row.targetFields.filter(hasExpression);
-  const computedFields = [...storedExpressions(fields, givenFields), ...givenFields];
+  const computedFields = [...expressionsOfStoredFields(fields, givenFields), ...givenFields];
   const params = row.annotatorParams ?? {};
   const { data = {}, include_errors: includeErrors } = params;
   const text = (key: string): string => String(params[key] ?? '').trim();
@@ -72,7 +72,7 @@ export function expressionsOf(
   const postExpression = text('post_annotation_expression');
   if (computedFields.length === 0 && preExpression === '' && postExpression === '') return null;
   return {
-    fields: computedFields.map((field) => typedBy(field, fields)),
+    fields: computedFields.map((field) => withDeclaredType(field, fields)),
     preExpression,
     postExpression,
     data: stringifyJson(data ?? {}),
@@ -87,8 +87,8 @@ export function expressionsOf(
   };
 }
 
-/** The expressions that fields of the dataset have, but for those that the request computes itself. */
-function storedExpressions(
+/** Returns the expressions that are declared for fields of the dataset, except fields that the request computes itself. */
+function expressionsOfStoredFields(
   fields: readonly FieldRow[],
   given: readonly JsonObject[],
 ): readonly JsonObject[] {
@@ -101,10 +101,10 @@ function storedExpressions(
 }
 
 /**
- * Choice: what somebody declared about a field of the dataset is as if the target field said it. A type that was inferred is no reason to
+ * Choice: what somebody declared about a field of the dataset counts as if the target field declared it. An inferred type is no reason to
  * cast: a value of another type widens it, as the values of files do.
  */
-function typedBy(target: JsonObject, fields: readonly FieldRow[]): JsonObject {
+function withDeclaredType(target: JsonObject, fields: readonly FieldRow[]): JsonObject {
   const field = fields.find(({ name }) => name === target['name']);
   if (field === undefined) return target;
   const { data_type: type, is_list: isList } = target;
@@ -117,7 +117,7 @@ function typedBy(target: JsonObject, fields: readonly FieldRow[]): JsonObject {
   };
 }
 
-/** A target field as the language of expressions has it. */
+/** Returns a target field in the form that the expression language defines. */
 export function annotationField(target: JsonObject): AnnotationField {
   const { name, expression, data_type: type, is_list: isList, ordering } = target;
   const { depends_on: dependsOn, is_transient: isTransient } = target;
@@ -141,14 +141,18 @@ export function expressionData({ data }: FieldExpressions): PyDict {
   return value instanceof PyDict ? value : new PyDict();
 }
 
-/** The expressions that this thread compiled last: the next chunk mostly has the same ones. */
-let lastCompiled: { readonly key: string; readonly compiled: readonly CompiledField[] } | undefined;
+/** The expressions that this thread compiled last; the next chunk usually has the same ones. */
+let compiledExpressionsCache:
+  { readonly key: string; readonly compiled: readonly CompiledField[] } | undefined;
 
-/** The expressions in the order in which they run. */
+/** Returns the compiled expressions in the order in which they are evaluated. */
 export function compiledExpressions(expressions: FieldExpressions): readonly CompiledField[] {
   const names = Array.from(expressionData(expressions).map.keys(), String);
   const key = stringifyJson([expressions.fields, names]);
-  if (lastCompiled?.key !== key)
-    lastCompiled = { key, compiled: compileFields(expressions.fields.map(annotationField), names) };
-  return lastCompiled.compiled;
+  if (compiledExpressionsCache?.key !== key)
+    compiledExpressionsCache = {
+      key,
+      compiled: compileFields(expressions.fields.map(annotationField), names),
+    };
+  return compiledExpressionsCache.compiled;
 }

@@ -1,12 +1,16 @@
 import type { Column, Columns } from '../../../../engine/core/types.js';
-import { compiledExpressions, makesRecords, type FieldExpressions } from './field-expressions.js';
+import {
+  compiledExpressions,
+  producesRecords,
+  type FieldExpressions,
+} from './field-expressions.js';
 
 /** The fields of the input that expressions read, or `all` if they may read any. */
 export type InputFields = ReadonlySet<string> | 'all';
 
-/** The fields of the input that the expressions of an import read; each may read the value that it replaces. */
-export function inputFields(expressions: FieldExpressions): InputFields {
-  if (makesRecords(expressions)) return 'all';
+/** Returns the fields of the input that the expressions of an import read; each expression may read the value that its result replaces. */
+export function inputFieldsOf(expressions: FieldExpressions): InputFields {
+  if (producesRecords(expressions)) return 'all';
   const names = new Set<string>();
   for (const { field, expression } of compiledExpressions(expressions)) {
     if (expression?.fieldsRead === 'all') return 'all';
@@ -23,49 +27,53 @@ export function computedNames({ fields }: FieldExpressions): ReadonlySet<string>
 }
 
 /**
- * Whether expressions may have seen other values in a chunk, whose input had the columns `chunk`, than with the types unified over all
- * chunks: a number where other chunks have a text, or no field at all.
+ * Whether expressions may have seen other values in a chunk, whose input had the columns `chunk`, than they would see with the types
+ * unified over all chunks: for example a number where other chunks have a text, or no field at all.
  */
-export function seesOther(
+export function hasSeenOtherTypes(
   chunk: Columns,
   final: Columns,
   { known, read }: { readonly known: Columns; readonly read: InputFields },
 ): boolean {
   const isRead = ({ name }: Column): boolean => read === 'all' || read.has(name);
-  return differs(chunk, final.filter(isRead), known);
+  return hasDifferentTypes(chunk, final.filter(isRead), known);
 }
 
-/** `known` are columns that are None where a chunk lacks them. */
-function differs(chunk: Columns, final: Columns, known: Columns): boolean {
+/** `known` are the columns that expressions read as None where a chunk lacks them. */
+function hasDifferentTypes(chunk: Columns, final: Columns, known: Columns): boolean {
   const byName = new Map(chunk.map((column) => [column.name, column]));
   return final.some((column) => {
     const own = byName.get(column.name);
     const fixedColumn = known.find(({ name }) => name === column.name);
     if (own === undefined) return fixedColumn === undefined;
-    if (own.seen === 'null') return own.isList; // empty lists are no nulls
+    if (own.seen === 'null') return own.isList; // an empty list is not null
     if (own.seen !== undefined || own.type !== column.type || own.isList !== column.isList)
       return true;
-    return differs(own.children ?? [], column.children ?? [], fixedColumn?.children ?? []);
+    return hasDifferentTypes(
+      own.children ?? [],
+      column.children ?? [],
+      fixedColumn?.children ?? [],
+    );
   });
 }
 
 /**
- * The columns with which a chunk is read for the second time: the final types of the stored fields, and the unified ones of the input for
- * those that are not stored or that expressions replace.
+ * Returns the columns with which a chunk is read in the second pass: stored fields with their final types, and with the unified types of
+ * the input those fields that are not stored or that expressions replace.
  */
-export function readColumns(
+export function rereadColumns(
   stored: Columns,
   input: Columns,
   expressions: FieldExpressions,
 ): Columns {
-  if (makesRecords(expressions)) return input;
+  if (producesRecords(expressions)) return input;
   const namesComputed = computedNames(expressions);
   const keptColumns = stored.filter(({ name }) => !namesComputed.has(name));
   const names = new Set(keptColumns.map(({ name }) => name));
   return [...keptColumns, ...input.filter(({ name }) => !names.has(name))];
 }
 
-/** The input columns whose types are proposed for the fields that expressions compute from them: those of single values. */
+/** Returns the input columns of single values, whose types are suggested for the fields that expressions compute from them. */
 export function typeHints(columns: Columns): Columns {
   return columns.filter(({ type, isList }) => !isList && type !== 'object');
 }

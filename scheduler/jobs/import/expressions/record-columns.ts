@@ -8,14 +8,14 @@ import { storedColumns } from '../../../../engine/ingest/unify-columns.js';
 import type { ObjectFields, ValueColumn } from '../../../../engine/ingest/value-column.js';
 import { ValueAppender } from './append-value.js';
 
-/** The columns of records that result from expressions. Their types follow the values unless they are known. */
+/** The columns of records that expressions produce. Their types follow the values unless they are known. */
 export class RecordColumns {
   readonly #appender: ValueAppender;
   readonly #fields: ObjectFields;
   readonly #made: ValueColumn[] = [];
   #rows = 0;
 
-  /** `known` are columns whose types the values get; `hints` are as in `recordFields`. */
+  /** `known` are columns whose types the values must have; `hints` are as in `recordFields`. */
   constructor(known: Columns, hints: Columns, context: RecordContext) {
     this.#appender = new ValueAppender(context);
     this.#fields = recordFields({
@@ -39,7 +39,7 @@ export class RecordColumns {
     this.#rows++;
   }
 
-  /** Ends the columns and returns them, in the order in which their first values were added. */
+  /** Ends the columns and returns them, in the order in which they got their first values. */
   finish(): Batch {
     const rows = this.#rows;
     for (const column of this.#made) column.padTo(rows);

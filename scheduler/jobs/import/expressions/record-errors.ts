@@ -1,7 +1,7 @@
 /** The field with the errors of a record's expressions: an object with their messages by field. */
 export const errorsField = '_errors';
 
-/** The longest message of an error that is stored, characters. */
+/** Maximum length in characters of an error message that is stored. */
 const maxMessageChars = 500;
 
 /** A message, shortened for storage. */
@@ -9,11 +9,11 @@ export function shortenMessage(message: string): string {
   return message.length <= maxMessageChars ? message : `${message.slice(0, maxMessageChars)}…`;
 }
 
-/** The errors of the expressions of a chunk, which are noted field by field and reported record by record. */
+/** The errors of the expressions of a chunk, which are collected field by field and reported record by record. */
 export class ExpressionErrors {
   readonly #byRow = new Map<number, Map<string, string>>();
 
-  note(row: number, field: string, message: string): void {
+  addError(row: number, field: string, message: string): void {
     const errors = this.#byRow.get(row) ?? new Map<string, string>();
     this.#byRow.set(row, errors.set(field, shortenMessage(message)));
   }
@@ -23,12 +23,12 @@ export class ExpressionErrors {
   }
 
   /** The records that have errors, in their order. */
-  rows(): readonly number[] {
+  rowsWithErrors(): readonly number[] {
     return Array.from(this.#byRow.keys()).toSorted((a, b) => a - b);
   }
 
   /** The messages of a record in the order of `fields`. */
-  of(row: number, fields: readonly string[]): readonly (readonly [string, string])[] {
+  messagesOf(row: number, fields: readonly string[]): readonly (readonly [string, string])[] {
     const errors = this.#byRow.get(row);
     return fields.flatMap((field) => {
       const message = errors?.get(field);

@@ -5,20 +5,23 @@ import { memberAt } from '../../../../engine/expression/expression.js';
 import { setItem } from '../../../../engine/expression/values/dict.js';
 import { PyDict, type PyValue } from '../../../../engine/expression/values/values.js';
 import type { Batch } from '../../../../engine/ingest/batch.js';
-import { combinedCodes, type DictionaryCodes } from './column-codes.js';
+import { codesOfCombinations, type DictionaryCodes } from './column-codes.js';
 import { memberReader, type FieldReader } from './column-values.js';
 
-/** The location of a value that an expression reads: the value of a slot, or a member of the object in it. */
+/** The location of a value that an expression reads: a slot, and the path of a member in the slot's object. */
 export interface SlotMember {
   readonly slot: number;
-  /** The names of the members below the slot. */
+  /** The path of the member within the value of the slot; empty for the value itself. */
   readonly rest: MemberPath;
 }
 
-/** The values of a slot before an expression replaces them: read from the chunk, or the same in all records. */
+/**
+ * Where the value of a slot comes from until an expression replaces it: a reader of the chunk, null for None in all records, or undefined
+ * if records lack it.
+ */
 type SlotSource = FieldReader | null | undefined;
 
-/** The values of the current record that expressions read. Each value is created when it is first read. */
+/** The values of the current record that expressions read. Each value is decoded when it is first read. */
 export class RecordSlots implements RecordFields {
   readonly #batch: Batch;
   readonly #whole: ReadonlyMap<string, Column>;
@@ -27,53 +30,53 @@ export class RecordSlots implements RecordFields {
   readonly #paths: MemberPath[] = [];
   readonly #sources: SlotSource[] = [];
   readonly #values: (PyValue | undefined)[] = [];
-  /** The record that the value of each slot belongs to. */
+  /** For each slot, the record that its current value belongs to. */
   readonly #rows: number[] = [];
   readonly #codes = new Map<number, DictionaryCodes | null>();
-  /** The sources of fields without a slot. */
+  /** The sources of fields that have no slot. */
   readonly #others = new Map<string, SlotSource>();
   #row = -1;
 
-  /** `whole` has the columns of all chunks by name, `declared` the fields that are None where the chunk lacks them. */
+  /** `whole` holds the columns of all chunks by name, `declared` the names of fields that are None where the chunk lacks them. */
   constructor(batch: Batch, whole: ReadonlyMap<string, Column>, declared: ReadonlySet<string>) {
     this.#batch = batch;
     this.#whole = whole;
     this.#declared = declared;
   }
 
-  /** The slot of a whole field. */
-  field(name: string): number {
+  /** Returns the slot of a top-level field. */
+  slotOfField(name: string): number {
     return this.#slot([name], () => this.#source([name]));
   }
 
   /** Gives every field of the input a slot, in the order of the record. */
-  all(): void {
-    for (const { name } of this.#batch.columns) this.field(name);
-    for (const name of this.#declared) this.field(name);
+  addAllFields(): void {
+    for (const { name } of this.#batch.columns) this.slotOfField(name);
+    for (const name of this.#declared) this.slotOfField(name);
   }
 
   /**
-   * The location of the value at a path. A member gets its own slot unless its whole field has one, so ask for whole fields first, or its column
-   * cannot be read alone.
+   * Returns the location of the value at a path. A member gets its own slot, unless its top-level field already has one or its column
+   * cannot be read alone; therefore call `slotOfField` for all top-level fields first.
    */
-  member(path: MemberPath): SlotMember {
+  slotMemberOf(path: MemberPath): SlotMember {
     const [name = '', ...rest] = path;
     const source = this.#slots.has(name) ? null : this.#source(path);
-    if (source === null) return { slot: this.field(name), rest };
+    if (source === null) return { slot: this.slotOfField(name), rest };
     return { slot: this.#slot(path, () => source), rest: [] };
   }
 
-  /** Moves to another record. */
-  go(row: number): void {
+  /** Makes `row` the current record. */
+  goToRecord(row: number): void {
     this.#row = row;
   }
 
-  /** Discards the values of the current record, so that they are created again. */
-  leave(): void {
+  /** Discards the values of the current record, so that they are read again. */
+  discardValues(): void {
     this.#rows.fill(-1);
   }
 
-  value(slot: number): PyValue | undefined {
+  valueOfSlot(slot: number): PyValue | undefined {
     if (this.#rows[slot] === this.#row) return this.#values[slot];
     const source = this.#sources[slot];
     const value = source ? source.read(this.#row) : source;
@@ -83,46 +86,50 @@ export class RecordSlots implements RecordFields {
   }
 
   memberValue({ slot, rest }: SlotMember): PyValue | undefined {
-    const value = this.value(slot);
+    const value = this.valueOfSlot(slot);
     return rest.length === 0 ? value : memberAt(value, rest);
   }
 
   /** Replaces the value of a slot in the current record. */
-  set(slot: number, value: PyValue | undefined): void {
+  setSlot(slot: number, value: PyValue | undefined): void {
     this.#values[slot] = value;
     this.#rows[slot] = this.#row;
   }
 
-  /** The codes of a slot's values, by record, before expressions replace them: as from `columnCodes`; null if no column has the values. */
-  codes(slot: number): DictionaryCodes | null {
+  /**
+   * Returns the codes of a slot's values, by record, before expressions replace them, as `textColumnCodes` does; null if no column holds the
+   * values.
+   */
+  codesOfSlot(slot: number): DictionaryCodes | null {
     const cachedCodes = this.#codes.get(slot);
     if (cachedCodes !== undefined) return cachedCodes;
     const source = this.#sources[slot];
-    const codes = source === null ? combinedCodes([], this.#batch.rows) : (source?.codes() ?? null);
+    const codes =
+      source === null ? codesOfCombinations([], this.#batch.rows) : (source?.codes() ?? null);
     this.#codes.set(slot, codes);
     return codes;
   }
 
-  /** The column of a slot's values before expressions replace them; undefined if no column has them. */
-  column(slot: number): FieldReader | undefined {
+  /** Returns the column of a slot's values before expressions replace them; undefined if no column holds them. */
+  readerOfSlot(slot: number): FieldReader | undefined {
     return this.#sources[slot] ?? undefined;
   }
 
-  /** The whole record, of the slots of whole fields. */
-  record(): PyDict {
+  /** Returns the whole current record, from the slots of top-level fields. */
+  createRecord(): PyDict {
     const record = new PyDict();
     record.isRecord = true;
     for (const [slot, path] of this.#paths.entries()) {
-      const value = path.length === 1 ? this.value(slot) : undefined;
+      const value = path.length === 1 ? this.valueOfSlot(slot) : undefined;
       if (value !== undefined) setItem(record, path[0]!, value);
     }
     return record;
   }
 
-  /** The value of a whole field of the current record; undefined if the record lacks it. */
+  /** Returns the value of a top-level field of the current record; undefined if the record lacks it. */
   lookUp(name: string): PyValue | undefined {
     const slot = this.#slots.get(name);
-    if (slot !== undefined) return this.value(slot);
+    if (slot !== undefined) return this.valueOfSlot(slot);
     if (!this.#others.has(name)) this.#others.set(name, this.#source([name]));
     const source = this.#others.get(name);
     return source ? source.read(this.#row) : source;
@@ -144,7 +151,10 @@ export class RecordSlots implements RecordFields {
     return slot;
   }
 
-  /** The source of the values at a path. Null stands for None in all records; for a member, it means that the whole field is needed. */
+  /**
+   * Returns the source of the values at a path. Null stands for None in all records; for a member, null means that the top-level field must
+   * be read as a whole.
+   */
   #source([name = '', ...members]: MemberPath): SlotSource {
     const { columns, data } = this.#batch;
     const at = columns.findIndex((column) => column.name === name);

@@ -4,10 +4,14 @@ import { PyDict, type PyValue } from '../../../../engine/expression/values/value
 import { FindingCollector } from '../../../../engine/ingest/findings.js';
 import { RecordContext } from '../../../../engine/ingest/record-context.js';
 import { codes } from '../../../../engine/ingest/validation-codes.js';
-import { callAhead, passesAhead, recordsAhead } from '../../../expressions/call-ahead.js';
+import {
+  answerCallsAhead,
+  passesAheadOf,
+  maxRecordsAhead,
+} from '../../../expressions/call-ahead.js';
 import {
   chunkTimeoutMs,
-  lenientRules,
+  lenientReportRules,
   type ComputationInput,
   type ComputedBatch,
 } from './compute-fields.js';
@@ -18,13 +22,13 @@ import { errorsField, shortenMessage } from './record-errors.js';
 import { RecordSlots } from './record-slots.js';
 
 /**
- * Evaluates the expressions of a chunk that make records of each record: `pre_annotation_expression` and `post_annotation_expression`
- * (specification of expressions, section 5.5). All records become values, and their fields columns again, whose types follow the values
- * unless they are known.
+ * Evaluates the expressions of a chunk that produce new records from each record: `pre_annotation_expression` and
+ * `post_annotation_expression` (specification of expressions, section 5.5). All records are converted to values, and their fields back to
+ * columns, whose types follow the values unless they are known.
  */
 export function reshapeRecords(input: ComputationInput): ComputedBatch {
   const { batch, expressions, columns, inputs, host, isLenient, lineOf } = input;
-  const collector = new FindingCollector(lenientRules);
+  const collector = new FindingCollector(lenientReportRules);
   let misfit: string | null = null;
   const context = new RecordContext({
     isDisabled: isLenient,
@@ -34,7 +38,7 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
   const recordColumns = new RecordColumns(columns, typeHints(batch.columns), context);
   const names = [...expressions.declared, ...inputs.map(({ name }) => name)];
   const slots = new RecordSlots(batch, new Map(inputs.map((one) => [one.name, one])), new Set());
-  slots.all();
+  slots.addAllFields();
   const { sourceFilename, sourceDataset } = expressions;
   const annotation = new Annotation({
     fields: expressions.fields.map(annotationField),
@@ -51,7 +55,7 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
   const droppedPaths = (input.dropped ?? []).filter(([name]) => !namesComputed.has(name!));
   const end = performance.now() + (input.timeoutMs ?? chunkTimeoutMs);
 
-  /** Stores a record; a value that does not fit its field becomes null and an error of the record. */
+  /** Stores a record; a value that does not fit its field becomes null, and the record gets an error. */
   const store = (record: PyDict): void => {
     const errors = record.map.get(errorsField);
     const messages = errors instanceof PyDict ? new Map(errors.map) : new Map<unknown, PyValue>();
@@ -75,27 +79,27 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
   }; // prettier-ignore
 
   const recordAt = (row: number): PyDict => {
-    slots.go(row);
-    return slots.record();
+    slots.goToRecord(row);
+    return slots.createRecord();
   };
-  const passes = passesAhead(annotation.expressionsAhead);
+  const passes = passesAheadOf(annotation.prefetchExpressions);
   for (let row = 0; row < batch.rows; row++) {
-    if (row % recordsAhead === 0) {
-      const to = Math.min(batch.rows, row + recordsAhead);
-      callAhead(host, passes, (ahead) => {
+    if (row % maxRecordsAhead === 0) {
+      const to = Math.min(batch.rows, row + maxRecordsAhead);
+      answerCallsAhead(host, passes, (ahead) => {
         for (let one = row; one < to && performance.now() < end; one++)
-          annotation.callAhead(recordAt(one), ahead.host);
+          annotation.prefetchCalls(recordAt(one), ahead.host);
       });
     }
     context.line = lineOf(row);
-    context.record++;
+    context.recordNumber++;
     const record = recordAt(row);
     if (performance.now() < end) {
       for (const one of annotation.annotate(record, host).records) store(one);
       continue;
     }
     const lateErrors = new PyDict();
-    lateErrors.map.set('pre_annotation_expression', lateMessage);
+    lateErrors.map.set('pre_annotation_expression', timeLimitMessage);
     record.map.set(errorsField, lateErrors);
     store(record);
   }
@@ -108,5 +112,5 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
   };
 }
 
-const lateMessage =
+const timeLimitMessage =
   'Expression limit exceeded: too much time for the records of one part of the source';

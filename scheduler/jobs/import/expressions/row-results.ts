@@ -1,21 +1,21 @@
-import type { MissedCall, PyValue } from '../../../../engine/expression/values/values.js';
-import type { KeyedResults } from './job-results.js';
+import type { PendingCall, PyValue } from '../../../../engine/expression/values/values.js';
+import type { CodedResults } from './job-results.js';
 import type { KnownResult } from './value-memo.js';
 
 /** The results of an expression in the records of a chunk, by codes that stand for the values that it reads. */
 export class RowResults {
-  /** For each record, a code; 0 for None, and -1 for values without a code. */
+  /** For each record, the code of the values that the expression reads; 0 for None, and -1 for values without a code. */
   readonly codes: Int32Array;
-  readonly keyed: KeyedResults;
-  /** The results that an evaluation ahead gave without all answers, by code; undefined after an error. */
+  readonly codedResults: CodedResults;
+  /** The results of evaluations that did not have all answers of dataset functions, by code; undefined after an error. */
   readonly #tried = new Map<number, PyValue | undefined>();
-  /** Calls whose values are the results of records, and the records. */
-  #calls: MissedCall[] = [];
+  /** The calls whose answers will be the results of records; `#rowsOfCalls` are these records. */
+  #calls: PendingCall[] = [];
   #rowsOfCalls: number[] = [];
 
-  constructor(codes: Int32Array, keyed: KeyedResults) {
+  constructor(codes: Int32Array, keyed: CodedResults) {
     this.codes = codes;
-    this.keyed = keyed;
+    this.codedResults = keyed;
   }
 
   /** Whether the values of a record have a code. */
@@ -23,39 +23,39 @@ export class RowResults {
     return this.codes[row]! >= 0;
   }
 
-  find(row: number): KnownResult | undefined {
-    return this.keyed.find(this.codes[row]!);
+  findForRow(row: number): KnownResult | undefined {
+    return this.codedResults.findResult(this.codes[row]!);
   }
 
-  keep(row: number, known: KnownResult): void {
-    this.keyed.keep(this.codes[row]!, known);
+  keepForRow(row: number, known: KnownResult): void {
+    this.codedResults.keepResult(this.codes[row]!, known);
   }
 
-  /** Begins an evaluation ahead. */
-  startPass(): void {
+  /** Begins a pass of evaluations that find out which calls will be made. */
+  startEvaluationAhead(): void {
     this.#tried.clear();
   }
 
-  /** Takes the calls that were noted with records; calls `use` with each of them and its record. */
-  takeCalls(use: (call: MissedCall, row: number) => void): void {
+  /** Removes the noted calls, and calls `use` with each of them and the record whose result it is. */
+  takePendingCalls(use: (call: PendingCall, row: number) => void): void {
     const [calls, rows] = [this.#calls, this.#rowsOfCalls];
     this.#calls = [];
     this.#rowsOfCalls = [];
     for (let i = 0; i < calls.length; i++) use(calls[i]!, rows[i]!);
   }
 
-  /** Whether a record with the same values was evaluated in this pass. */
-  wasTried(row: number): boolean {
+  /** Whether a record with the same values was already evaluated in this pass. */
+  hasTriedResult(row: number): boolean {
     return this.#tried.has(this.codes[row]!);
   }
 
-  /** The result of that evaluation. */
+  /** Returns the result that a record with the same values had in this pass. */
   triedResult(row: number): PyValue | undefined {
     return this.#tried.get(this.codes[row]!);
   }
 
-  /** Notes the result of an evaluation in this pass, and the call whose value it will be. */
-  addTried(row: number, result: PyValue | undefined, call?: MissedCall): void {
+  /** Notes the result of an evaluation in this pass, and the call whose answer will be the final result, if that is known. */
+  addTried(row: number, result: PyValue | undefined, call?: PendingCall): void {
     if (!this.isCoded(row)) return;
     this.#tried.set(this.codes[row]!, result);
     if (call === undefined) return;

@@ -4,16 +4,20 @@ import { setItem } from '../../../../engine/expression/values/dict.js';
 import type { ExpressionError } from '../../../../engine/expression/values/errors.js';
 import { limitExceeded } from '../../../../engine/expression/values/limits.js';
 import {
-  longestMissedValue,
-  type CallsAhead,
+  maxPendingValueLength,
+  type CallPrefetcher,
   type ExpressionHost,
-  type MissedCall,
+  type PendingCall,
   type PyDict,
   type PyValue,
-  type UniformCalls,
+  type SameTemplateCalls,
 } from '../../../../engine/expression/values/values.js';
-import { callAhead, passesAhead, recordsAhead } from '../../../expressions/call-ahead.js';
-import { stepsAhead, type ComputationStep } from './computation-step.js';
+import {
+  answerCallsAhead,
+  passesAheadOf,
+  maxRecordsAhead,
+} from '../../../expressions/call-ahead.js';
+import { stepsToEvaluateAhead, type ComputationStep } from './computation-step.js';
 import type { JobResults } from './job-results.js';
 import type { RecordSlots, SlotMember } from './record-slots.js';
 import { knownResult } from './value-memo.js';
@@ -23,18 +27,21 @@ export interface EvaluationInput {
   readonly steps: readonly ComputationStep[];
   readonly rows: number;
   readonly slots: RecordSlots;
-  /** The variables of the expressions, of which the first is the value that a field has before. */
+  /** The variables of the expressions; the first is the value that a field has before its expression is evaluated. */
   readonly variables: (PyValue | undefined)[];
   readonly host: ExpressionHost;
   readonly kept: JobResults;
-  /** The end of the chunk's time, on the clock of `performance.now()`. */
+  /** The time at which the time limit of the chunk expires, on the clock of `performance.now()`. */
   readonly end: number;
 }
 
-/** The number of evaluations after which the clock is read, unless one takes long: reading it costs as much as a simple evaluation. */
-const clockInterval = 64;
+/**
+ * Number of evaluations after which the clock is read; it is read earlier if an evaluation takes long. Reading the clock costs as much as a
+ * simple evaluation.
+ */
+const evaluationsPerClockRead = 64;
 
-/** Evaluates steps of a chunk record by record, and keeps results that other records need. */
+/** Evaluates the steps of a chunk record by record, and keeps results that other records need. */
 export class StepEvaluation {
   /** The steps that are evaluated for each record, in their order. */
   readonly steps: readonly ComputationStep[];
@@ -43,16 +50,16 @@ export class StepEvaluation {
   readonly #kept: JobResults;
   readonly #rows: number;
   readonly #readsAll: boolean;
-  /** The steps that are evaluated ahead, and how often. */
+  /** The steps that are evaluated ahead of the records to find their calls; `#passes` is the number of these evaluations. */
   readonly #ahead: readonly ComputationStep[];
   readonly #passes: number;
   readonly #end: number;
   #host: ExpressionHost;
-  /** The current record, if an expression reads more of it than fields. */
+  /** The current record as a whole; undefined if the expressions read only fields of it. */
   #record: PyDict | undefined;
   #isLate = false;
   /** Number of evaluations since the clock was last read. */
-  #evaluations = clockInterval;
+  #evaluations = evaluationsPerClockRead;
 
   constructor({ steps, rows, slots, variables, host, kept, end }: EvaluationInput) {
     this.steps = steps;
@@ -63,193 +70,207 @@ export class StepEvaluation {
     this.#host = host;
     this.#end = end;
     this.#readsAll = steps.some(({ reads }) => reads === null);
-    this.#ahead = stepsAhead(steps);
-    this.#passes = passesAhead(this.#ahead.flatMap(({ compiled }) => compiled.expression ?? []));
+    this.#ahead = stepsToEvaluateAhead(steps);
+    this.#passes = passesAheadOf(this.#ahead.flatMap(({ compiled }) => compiled.expression ?? []));
   }
 
-  /** Whether steps have to be evaluated ahead of the records. */
-  get callsAhead(): boolean {
+  /** Whether steps must be evaluated ahead of the records to find their calls of dataset functions. */
+  get needsEvaluationAhead(): boolean {
     return this.#passes > 0;
   }
 
-  /** Looks whether the time of the chunk is over. */
-  isLate(): boolean {
+  /** Returns whether the time limit of the chunk has expired. */
+  isTimeOver(): boolean {
     this.#evaluations = 0;
     return (this.#isLate ||= performance.now() > this.#end);
   }
 
-  /** Moves to a record. */
-  go(row: number): void {
-    this.slots.go(row);
-    if (this.#evaluations >= clockInterval) this.isLate();
-    this.#record = this.#readsAll ? this.slots.record() : undefined;
+  /** Makes `row` the current record. */
+  goToRecord(row: number): void {
+    this.slots.goToRecord(row);
+    if (this.#evaluations >= evaluationsPerClockRead) this.isTimeOver();
+    this.#record = this.#readsAll ? this.slots.createRecord() : undefined;
   }
 
   /** Sets the result of a step in the current record. */
-  set({ slot, name }: ComputationStep, result: PyValue): void {
-    this.slots.set(slot, result);
+  setStepResult({ slot, name }: ComputationStep, result: PyValue): void {
+    this.slots.setSlot(slot, result);
     if (this.#record !== undefined) setItem(this.#record, name, result);
   }
 
   /** Computes the result of a step in the current record, or its error. */
-  compute(step: ComputationStep, row: number): PyValue | ExpressionError {
+  computeStep(step: ComputationStep, row: number): PyValue | ExpressionError {
     try {
       const result = this.#cast(step, this.#value(step));
-      this.keep(step, result, row);
+      this.keepStepResult(step, result, row);
       return result;
     } catch (error) {
       const { expression } = step.compiled;
       // An expression that begins after the time limit is not evaluated.
       const isEvaluated = expression !== undefined && !this.#isLate;
-      return isEvaluated ? expression.failure(error) : expressionErrorOf(error);
+      return isEvaluated ? expression.locateError(error) : expressionErrorOf(error);
     } finally {
-      const tookTime = step.compiled.expression?.runtime.budget.tookTime === true;
-      this.#evaluations = tookTime ? clockInterval : this.#evaluations + 1;
+      const tookTime = step.compiled.expression?.runtime.budget.mayHaveTakenLong === true;
+      this.#evaluations = tookTime ? evaluationsPerClockRead : this.#evaluations + 1;
     }
   }
 
   /**
-   * Evaluates steps for the records from one on, so that the calls of dataset functions are answered together, until enough of them had to be
-   * evaluated. Returns the first record after them.
+   * Evaluates steps for the records from `from` on, so that their calls of dataset functions are answered together. Stops after a number of
+   * records that had to be evaluated; returns the record after the last one.
    */
-  evaluateAhead(from: number): number {
+  evaluateRowsAhead(from: number): number {
     const [steps, host] = [this.#ahead, this.#host];
     let to = this.#rows;
     let isFirst = true;
-    callAhead(host, this.#passes, (ahead) => {
+    answerCallsAhead(host, this.#passes, (ahead) => {
       this.#host = ahead.host;
       for (const step of steps) this.#startPass(step);
       let evaluatedRows = 0;
       for (let row = from; row < to && !this.#isLate; row++) {
         if (this.#evaluatedAhead(ahead, row)) evaluatedRows++;
-        if (isFirst && evaluatedRows === recordsAhead) to = row + 1;
+        if (isFirst && evaluatedRows === maxRecordsAhead) to = row + 1;
       }
       isFirst = false;
     });
     for (const step of steps) this.#startPass(step);
     this.#host = host;
-    this.slots.leave();
+    this.slots.discardValues();
     return to;
   }
 
-  /** The calls of a step with a `calledPath`, which differ in the text there alone; undefined if that cannot be told for all texts. */
-  uniformCalls({ compiled: { expression } }: ComputationStep): UniformCalls | undefined {
+  /**
+   * Returns the calls of a step with a `calledPath`, which differ only in the text at that path; undefined if not all calls have this form.
+   */
+  uniformCalls({ compiled: { expression } }: ComputationStep): SameTemplateCalls | undefined {
     const { ahead } = this.#host;
-    if (ahead === undefined || expression?.calledPath === undefined) return undefined;
+    if (ahead === undefined || expression?.callArgumentPath === undefined) return undefined;
     this.#variables[0] = null;
     try {
-      expression.evaluatePaths([placeholder], this.slots, this.#variables, ahead.host);
+      expression.evaluatePaths([callTextPlaceholder], this.slots, this.#variables, ahead.host);
     } catch (error) {
-      // The value that the call returned may be of no use to the expression.
-      noResult(error);
+      // The expression may fail with the empty value that stands for the unknown answer.
+      undefinedOrThrow(error);
     }
-    const calls = ahead.uniformCalls(placeholder);
-    // The text of a call takes room, and so does the value of its answer.
-    const hasRoom = expression.runtime.budget.hasRoom(2 * roomOfValue[0], 2 * roomOfValue[1]);
+    const calls = ahead.uniformCalls(callTextPlaceholder);
+    // Both the text of a call and the value of its answer need memory.
+    const hasRoom = expression.runtime.budget.hasBudgetFor(
+      2 * missedValueBudget[0],
+      2 * missedValueBudget[1],
+    );
     return hasRoom ? calls : undefined;
   }
 
-  /** Keeps the value of a call as the result of a step for a record, or else its answer, because the call will be made. */
-  takeCall(step: ComputationStep, call: MissedCall, row: number): void {
+  /**
+   * Keeps the value of an answered call as the result of a step for a record. If that is impossible, keeps the answer, because the
+   * evaluation of the record will make the call.
+   */
+  keepCallResult(step: ComputationStep, call: PendingCall, row: number): void {
     const { runtime } = step.compiled.expression!;
     runtime.budget.start(0);
     const value = call.value(runtime);
     const result = value === undefined ? undefined : this.#castAhead(step, value);
     if (result === undefined) call.keep();
-    else this.keep(step, result, row);
+    else this.keepStepResult(step, result, row);
   }
 
-  /** Evaluates steps for a record; false if all results were known, also from other records with the same values. */
-  #evaluatedAhead(ahead: CallsAhead, row: number): boolean {
-    this.go(row);
+  /**
+   * Evaluates steps for a record, ahead of the time when their results are stored. Returns false if all results were already known,
+   * possibly from other records with the same values.
+   */
+  #evaluatedAhead(ahead: CallPrefetcher, row: number): boolean {
+    this.goToRecord(row);
     const missed = ahead.missed;
     let [isWhole, isEvaluated] = [true, false];
     for (const step of this.#ahead) {
       const { results } = step;
-      if (results?.wasTried(row)) {
+      if (results?.hasTriedResult(row)) {
         isWhole = false;
-        this.set(step, results.triedResult(row) ?? null);
+        this.setStepResult(step, results.triedResult(row) ?? null);
         continue;
       }
-      const knownValue = this.known(step, row);
+      const knownValue = this.knownResultOf(step, row);
       if (knownValue !== undefined) {
-        this.set(step, knownValue.result);
+        this.setStepResult(step, knownValue.result);
         continue;
       }
       isEvaluated = true;
       const [result, call] = this.#resultAhead(step, row, ahead);
-      this.set(step, result ?? null);
-      if (result !== undefined && isWhole && ahead.missed === missed) this.keep(step, result, row);
+      this.setStepResult(step, result ?? null);
+      if (result !== undefined && isWhole && ahead.missed === missed)
+        this.keepStepResult(step, result, row);
       else results?.addTried(row, result, call);
     }
     return isEvaluated;
   }
 
-  /** Begins an evaluation ahead. The results are kept that are the values of calls of the one before. */
+  /**
+   * Begins a pass of evaluations ahead. The answers to calls of the previous pass become results where the value of the call is the result.
+   */
   #startPass(step: ComputationStep): void {
     const { results } = step;
     if (results === null) return;
-    results.takeCalls((call, row) => this.takeCall(step, call, row));
-    results.startPass();
+    results.takePendingCalls((call, row) => this.keepCallResult(step, call, row));
+    results.startEvaluationAhead();
   }
 
-  /** The result of a step, undefined after an error, and the call whose value it will be, if that is known. */
+  /** Returns the result of a step, undefined after an error, and the call whose value is the final result, if that is known. */
   #resultAhead(
     step: ComputationStep,
     row: number,
-    ahead: CallsAhead,
-  ): readonly [result: PyValue | undefined, call?: MissedCall | undefined] {
-    this.#evaluations = clockInterval;
+    ahead: CallPrefetcher,
+  ): readonly [result: PyValue | undefined, call?: PendingCall | undefined] {
+    this.#evaluations = evaluationsPerClockRead;
     const before = ahead.missed;
     let value: PyValue;
     try {
       value = this.#value(step);
     } catch (error) {
-      return [noResult(error)];
+      return [undefinedOrThrow(error)];
     }
-    // The arguments of a call that missed others are not those that it will have.
+    // If other answers are missing too, the arguments of the call may depend on them, so the call is not the final one.
     const mayTake = ahead.missed === before + 1 && this.#mayTakeCall(step, row);
     const call = mayTake ? ahead.missedCall(value) : undefined;
     return [this.#castAhead(step, value), call];
   }
 
-  /** Whether the value of a call may become the result of a step, and is kept then. */
+  /** Whether the value of a call may be used as the result of a step, and can be kept. */
   #mayTakeCall({ compiled: { expression }, results }: ComputationStep, row: number) {
     if (!results?.isCoded(row) || !expression?.isDatasetCall) return false;
-    return expression.runtime.budget.hasRoom(...roomOfValue);
+    return expression.runtime.budget.hasBudgetFor(...missedValueBudget);
   }
 
   #castAhead(step: ComputationStep, value: PyValue): PyValue | undefined {
     try {
       return this.#cast(step, value);
     } catch (error) {
-      return noResult(error);
+      return undefinedOrThrow(error);
     }
   }
 
-  /** The result of a step if it is known by the values that the step reads. */
-  known(step: ComputationStep, row: number): { readonly result: PyValue } | undefined {
+  /** Returns the result of a step if it is already known for the values that the step reads. */
+  knownResultOf(step: ComputationStep, row: number): { readonly result: PyValue } | undefined {
     const { memo, memoName, results } = step;
     if (memoName !== null) {
-      if (results?.isCoded(row)) return results.find(row);
-      return this.#kept.memo.find(memoName, this.#read(step, step.reads!));
+      if (results?.isCoded(row)) return results.findForRow(row);
+      return this.#kept.valueMemo.findMemoized(memoName, this.#read(step, step.reads!));
     }
-    const result = memo()?.find(row);
+    const result = memo()?.findForRow(row);
     return result === undefined ? undefined : { result };
   }
 
-  /** Keeps the result of a step for the same values. */
-  keep(step: ComputationStep, result: PyValue, row: number): void {
+  /** Keeps the result of a step for all records with the same values. */
+  keepStepResult(step: ComputationStep, result: PyValue, row: number): void {
     const { memo, memoName, results, mayChange, compiled } = step;
     if (mayChange && typeof result === 'object' && result !== null) return;
-    memo()?.keep(row, result);
+    memo()?.keepForRow(row, result);
     if (memoName === null) return;
     const knownFailure = knownResult(result, compiled.expression!.runtime.budget.memory);
-    if (results?.isCoded(row)) results.keep(row, knownFailure);
-    else this.#kept.memo.keep(memoName, step.arguments, knownFailure);
+    if (results?.isCoded(row)) results.keepForRow(row, knownFailure);
+    else this.#kept.valueMemo.memoize(memoName, step.arguments, knownFailure);
   }
 
-  /** Reads the values of a step. */
+  /** Returns the values that a step reads. */
   #read(step: ComputationStep, reads: readonly SlotMember[]): readonly (PyValue | undefined)[] {
     const stepArguments = step.arguments;
     for (let i = 0; i < reads.length; i++) stepArguments[i] = this.slots.memberValue(reads[i]!);
@@ -272,19 +293,19 @@ export class StepEvaluation {
       return constant ?? null;
     }
     const slots = this.slots;
-    this.#variables[0] = slots.value(slot) ?? null;
+    this.#variables[0] = slots.valueOfSlot(slot) ?? null;
     if (reads === null) return expression.evaluate(this.#record, this.#variables, this.#host);
     return expression.evaluatePaths(this.#read(step, reads), slots, this.#variables, this.#host);
   }
 }
 
-/** Stands for the texts of calls that differ in one alone. */
-const placeholder = '\u0001text\u0002';
+/** Stands for the text in which the calls of a step differ. */
+const callTextPlaceholder = '\u0001text\u0002';
 
-/** Memory and steps that an evaluation uses at most for the value of a `MissedCall` and its cast. */
-const roomOfValue = [100 * longestMissedValue, 4 * longestMissedValue] as const;
+/** The memory in bytes and the number of steps that an evaluation needs at most for the value of a `PendingCall` and its cast. */
+const missedValueBudget = [100 * maxPendingValueLength, 4 * maxPendingValueLength] as const;
 
-/** The result of an evaluation ahead that ended with an error of the language; any other error is thrown again. */
-function noResult(error: unknown): undefined {
+/** Ignores an error of the expression language; any other error is rethrown. */
+function undefinedOrThrow(error: unknown): undefined {
   expressionErrorOf(error);
 }

@@ -1,9 +1,9 @@
 import { wordBytes, type TextDictionary } from '../../../../engine/ingest/text-dictionary.js';
 
-/** The values of `TextResults.nulls`: the kind of the result with each code. */
+/** The values of `TextResults.nulls`, which say what the result with each code is: a text, None, not known yet, or stored elsewhere. */
 const [isText, isNone, isUnknown, isElsewhere] = [0, 1, 2, 3];
 
-/** Results that are texts or None, by code, as bytes that columns can take over without creating values. */
+/** Results that are texts or None, by code, as bytes that columns can copy without creating strings. */
 export class TextResults implements TextDictionary {
   bytes = new DataView(new ArrayBuffer(1 << 12));
   begins = new Int32Array(0);
@@ -16,38 +16,38 @@ export class TextResults implements TextDictionary {
     return this.#end + 9 * this.nulls.length;
   }
 
-  has(code: number): boolean {
+  hasText(code: number): boolean {
     return code < this.nulls.length && this.nulls[code]! < isUnknown;
   }
 
-  /** Whether `leave` was called for a code. */
-  isLeft(code: number): boolean {
+  /** Whether the result with a code is not stored here, because `markElsewhere` was called for it. */
+  isMarkedElsewhere(code: number): boolean {
     return code < this.nulls.length && this.nulls[code] === isElsewhere;
   }
 
-  /** Marks a code whose result is found by an evaluation, not here. */
-  leave(code: number): void {
+  /** Marks a code whose result is not stored here and is found by an evaluation. */
+  markElsewhere(code: number): void {
     this.reserve(code);
     this.nulls[code] = isElsewhere;
   }
 
   /** The result with a code; undefined if it is not stored here. */
-  find(code: number): string | null | undefined {
-    if (!this.has(code)) return undefined;
+  findText(code: number): string | null | undefined {
+    if (!this.hasText(code)) return undefined;
     if (this.nulls[code] === isNone) return null;
     const { buffer } = this.bytes;
     const from = this.begins[code]!;
     return Buffer.from(buffer, from, this.ends[code]! - from).toString();
   }
 
-  /** Has room for results up to a code, which need not be there. */
+  /** Reserves space for results up to a code. */
   reserve(code: number): void {
     const { length } = this.nulls;
     if (code < length) return;
     const size = Math.max(code + 1, 2 * length, 1 << 10);
-    this.begins = growNumbers(this.begins, new Int32Array(size));
-    this.ends = growNumbers(this.ends, new Int32Array(size));
-    this.nulls = growNumbers(this.nulls, new Uint8Array(size).fill(isUnknown));
+    this.begins = copyInto(this.begins, new Int32Array(size));
+    this.ends = copyInto(this.ends, new Int32Array(size));
+    this.nulls = copyInto(this.nulls, new Uint8Array(size).fill(isUnknown));
   }
 
   /** Keeps the text `source[from..to)`, which must be UTF-8. */
@@ -72,7 +72,7 @@ export class TextResults implements TextDictionary {
   }
 }
 
-function growNumbers<T extends Int32Array | Uint8Array>(numbers: T, grown: T): T {
+function copyInto<T extends Int32Array | Uint8Array>(numbers: T, grown: T): T {
   grown.set(numbers);
   return grown;
 }

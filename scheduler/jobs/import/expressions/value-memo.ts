@@ -1,9 +1,12 @@
 import type { PyValue } from '../../../../engine/expression/values/values.js';
 
-/** Maximum number of kept results, and their maximum estimated size. Half of each is for the latest results, half for earlier ones. */
-const maxResults = 1 << 18;
-const maxBytes = 32_000_000;
-/** The size of a result besides its value. */
+/**
+ * Maximum number of kept results; `maxMemoBytes` is their maximum estimated size. Half of each is for the latest results, half for earlier
+ * ones.
+ */
+const maxMemoResults = 1 << 18;
+const maxMemoBytes = 32_000_000;
+/** The estimated overhead of a result in bytes, besides its value. */
 const bytesPerResult = 100;
 
 /** A kept result, and its estimated size in bytes. */
@@ -12,44 +15,47 @@ export interface KnownResult {
   readonly bytes: number;
 }
 
-/** A result to be kept; `bytes` is what its evaluation has used. */
+/** Returns a result to be kept; `bytes` is the memory that its evaluation has used. */
 export function knownResult(result: PyValue, bytes: number): KnownResult {
-  const isShort = typeof result !== 'object' && String(result).length < shortestPart;
+  const isShort = typeof result !== 'object' && String(result).length < minSlicedStringLength;
   return { result, bytes: (isShort ? 0 : bytes) + bytesPerResult };
 }
 
-/** V8 keeps a string of at least this many characters that was cut from another as a reference into it, which holds the other in memory, too. */
-const shortestPart = 13;
+/**
+ * If a substring has at least this many characters, V8 stores it as a reference into the original string, which therefore stays in memory
+ * too.
+ */
+const minSlicedStringLength = 13;
 
-/** Results by the values of one input; those by several inputs are in maps inside each other. */
+/** Results by the values that one input has; for several inputs, the maps are nested. */
 type MemoLevel = Map<PyValue, MemoLevel | KnownResult>;
 
 /** The values that an expression read. */
 type ReadValues = readonly (PyValue | undefined)[];
 
 /**
- * The results of the expressions of a job that call functions of datasets, by the values that they read: the same call has the same answer
- * throughout a job, so neither the call nor its arguments have to be made again. When there are too many, those that were not asked for
- * lately are forgotten.
+ * The results of those expressions of a job that call dataset functions, by the values that they read. The same call has the same answer
+ * throughout a job, so neither the call nor its arguments have to be evaluated again. When there are too many results, those that were not
+ * used lately are forgotten.
  */
 export class ValueMemo {
   #latest = new Map<string, MemoLevel>();
   #earlier = new Map<string, MemoLevel>();
-  /** The number and the size of the latest results. */
+  /** The number of the latest results; `#bytes` is their estimated size. */
   #results = 0;
   #bytes = 0;
 
-  /** The result of an expression for these values; undefined if it must be computed. */
-  find(expression: string, values: ReadValues): KnownResult | undefined {
-    const latestResult = resultIn(this.#latest.get(expression), values);
+  /** Returns the result of an expression for the given values; undefined if it must be computed. */
+  findMemoized(expression: string, values: ReadValues): KnownResult | undefined {
+    const latestResult = resultAtLevel(this.#latest.get(expression), values);
     if (latestResult !== undefined) return latestResult;
-    const earlierResult = resultIn(this.#earlier.get(expression), values);
+    const earlierResult = resultAtLevel(this.#earlier.get(expression), values);
     if (earlierResult !== undefined) this.#add(expression, values, earlierResult);
     return earlierResult;
   }
 
-  /** Keeps the result of an expression for these values, unless a value is not a text, a number or None. */
-  keep(expression: string, values: ReadValues, known: KnownResult): void {
+  /** Keeps the result of an expression for the given values, unless a value is neither a text, a number nor None. */
+  memoize(expression: string, values: ReadValues, known: KnownResult): void {
     const isPlain = values.every(
       (value) => value !== undefined && (typeof value !== 'object' || value === null),
     );
@@ -57,7 +63,7 @@ export class ValueMemo {
   }
 
   #add(expression: string, values: ReadValues, known: KnownResult): void {
-    if (this.#results >= maxResults / 2 || this.#bytes >= maxBytes / 2) {
+    if (this.#results >= maxMemoResults / 2 || this.#bytes >= maxMemoBytes / 2) {
       this.#earlier = this.#latest;
       this.#latest = new Map();
       this.#results = this.#bytes = 0;
@@ -80,7 +86,7 @@ export class ValueMemo {
   }
 }
 
-function resultIn(root: MemoLevel | undefined, values: ReadValues): KnownResult | undefined {
+function resultAtLevel(root: MemoLevel | undefined, values: ReadValues): KnownResult | undefined {
   let level = root;
   if (level === undefined) return undefined;
   for (let i = 0; i < values.length; i++) {

@@ -2,34 +2,34 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import {
   idOf,
   listOf,
-  send,
+  sendRequest,
   startServer,
-  waitFor,
+  waitForJob,
   type Answer,
   type Client,
 } from '../../server.js';
-import { calls, startBeaconLab } from './beacon-lab.js';
+import { variantCalls, startBeaconServerFixture } from './beacon-lab.js';
 
-/* Which callers see which parts of a beacon, and that a dataset shows no more than its granularity (threats A2, A3, C12). */
+/* Tests which callers see which parts of a beacon, and that a dataset shows no more than its granularity (threats A2, A3, C12). */
 
-const lab = await startBeaconLab();
+const beaconFixture = await startBeaconServerFixture();
 const { ann, anybody, bob, firstRecord, newBeacon, server, setGranularity, stranger, vaultId } =
-  lab;
-const root = '/beacon/v2/acme';
+  beaconFixture;
+const beaconRoot = '/beacon/v2/acme';
 
-/** A word in what others must not see. */
+/** A word that occurs only in data that other users must not see. */
 const secretWord = 'zyzzyva';
-let publicVault: number;
-/** Ids of the beacons in the public vault, by granularity. */
-let openBeacons: Record<'boolean' | 'count' | 'record', number>;
-/** Id of the beacon in the private vault. */
-let closedBeacon: number;
+let publicVaultId: number;
+/** The ids of the beacons in the public vault, by granularity. */
+let publicBeaconIds: Record<'boolean' | 'count' | 'record', number>;
+/** The id of the beacon in the private vault. */
+let privateBeaconId: number;
 beforeAll(async () => {
-  publicVault = idOf(await ann.post('/v2/vaults', { name: 'Open', is_public: true }));
-  const at = { vault_id: publicVault };
-  closedBeacon = await newBeacon('record');
-  await ann.patch(`/v2/datasets/${closedBeacon}`, { name: secretWord });
-  openBeacons = {
+  publicVaultId = idOf(await ann.post('/v2/vaults', { name: 'Open', is_public: true }));
+  const at = { vault_id: publicVaultId };
+  privateBeaconId = await newBeacon('record');
+  await ann.patch(`/v2/datasets/${privateBeaconId}`, { name: secretWord });
+  publicBeaconIds = {
     boolean: await newBeacon('boolean', at),
     count: await newBeacon('count', at),
     record: await newBeacon('record', at),
@@ -38,51 +38,53 @@ beforeAll(async () => {
   await newBeacon('none', at);
 });
 
-const query = 'assemblyId=GRCh38&referenceName=13&start=32316460&alternateBases=T';
+const variantQuery = 'assemblyId=GRCh38&referenceName=13&start=32316460&alternateBases=T';
 function queryVariants(client: Client, more: string, dataset?: number): Promise<Answer> {
   const datasetPath = dataset === undefined ? '' : `/datasets/${dataset}`;
-  return client.get(`${root}${datasetPath}/g_variants?${query}&${more}`);
+  return client.get(`${beaconRoot}${datasetPath}/g_variants?${variantQuery}&${more}`);
 }
 function datasetsOf(answer: Answer): readonly string[] {
   const { collections } = answer.json['response'] as { collections: { id: string }[] };
   return collections.map(({ id }) => id);
 }
-const withoutNumbers = (answer: Answer): string => answer.text.replaceAll(/\d+/g, '#');
+const maskNumbers = (answer: Answer): string => answer.text.replaceAll(/\d+/g, '#');
 
 describe('a beacon has', () => {
   test('the datasets with a granularity that the caller may read', async () => {
-    const openIds = [openBeacons.boolean, openBeacons.count, openBeacons.record].map(String);
+    const openIds = [publicBeaconIds.boolean, publicBeaconIds.count, publicBeaconIds.record].map(
+      String,
+    );
     for (const client of [anybody, bob, stranger])
-      expect(datasetsOf(await client.get(`${root}/datasets`)).toSorted()).toEqual(
+      expect(datasetsOf(await client.get(`${beaconRoot}/datasets`)).toSorted()).toEqual(
         openIds.toSorted(),
       );
-    const ownDatasets = datasetsOf(await ann.get(`${root}/datasets`));
-    expect(ownDatasets.toSorted()).toEqual([...openIds, String(closedBeacon)].toSorted());
+    const ownDatasets = datasetsOf(await ann.get(`${beaconRoot}/datasets`));
+    expect(ownDatasets.toSorted()).toEqual([...openIds, String(privateBeaconId)].toSorted());
   });
 
   test.each(['bob', 'stranger', 'anybody'] as const)('nothing for %s of what they may not read', async (name) => {
     const client = { bob, stranger, anybody }[name];
     const missing = 100_000_000_999_999;
     for (const path of ['', '/g_variants', '/filtering_terms']) {
-      const hidden = await client.get(`${root}/datasets/${closedBeacon}${path}`);
-      const missingAnswer = await client.get(`${root}/datasets/${missing}${path}`);
+      const hidden = await client.get(`${beaconRoot}/datasets/${privateBeaconId}${path}`);
+      const missingAnswer = await client.get(`${beaconRoot}/datasets/${missing}${path}`);
       expect([path, hidden.status, hidden.text]).toEqual([path, 404, missingAnswer.text]);
     }
-    const oneAnswer = await client.get(`${root}/g_variants/${closedBeacon}:${await firstRecord(closedBeacon)}`);
-    expect([oneAnswer.status, oneAnswer.text]).toEqual([404, (await client.get(`${root}/g_variants/${missing}:x`)).text]);
-    for (const dataset of [closedBeacon, missing]) {
+    const oneAnswer = await client.get(`${beaconRoot}/g_variants/${privateBeaconId}:${await firstRecord(privateBeaconId)}`);
+    expect([oneAnswer.status, oneAnswer.text]).toEqual([404, (await client.get(`${beaconRoot}/g_variants/${missing}:x`)).text]);
+    for (const dataset of [privateBeaconId, missing]) {
       const namedAnswer = await queryVariants(client, `requestedGranularity=record&datasetIds=${dataset}`);
       expect([namedAnswer.status, namedAnswer.json['responseSummary']]).toEqual([200, { exists: false }]);
-      expect(withoutNumbers(namedAnswer)).toEqual(withoutNumbers(await queryVariants(client, `requestedGranularity=record&datasetIds=${missing}`)));
+      expect(maskNumbers(namedAnswer)).toEqual(maskNumbers(await queryVariants(client, `requestedGranularity=record&datasetIds=${missing}`)));
     }
-    // The answer is the same as without the dataset.
+    // For this caller, the answer is the same whether or not the dataset is a beacon.
     const all = `includeResultsetResponses=ALL&requestedGranularity=record`;
     const before = await queryVariants(client, all);
-    await setGranularity(closedBeacon, 'none');
+    await setGranularity(privateBeaconId, 'none');
     expect((await queryVariants(client, all)).text).toBe(before.text);
-    await setGranularity(closedBeacon, 'record');
+    await setGranularity(privateBeaconId, 'record');
     for (const path of ['', '/datasets', '/filtering_terms', '/map', '/configuration', '/g_variants', '/service-info'])
-      expect((await client.get(root + path)).text).not.toContain(secretWord);
+      expect((await client.get(beaconRoot + path)).text).not.toContain(secretWord);
   }); // prettier-ignore
 
   test('no existence for others while nothing in it is for them', async () => {
@@ -99,13 +101,13 @@ describe('a beacon has', () => {
 
   test('no caller with wrong credentials', async () => {
     for (const method of ['GET', 'POST'] as const) {
-      const wrong = await anybody.call(method, `${root}/g_variants`, method === 'POST' ? {} : undefined, { authorization: `Bearer ${'x'.repeat(30)}` }); // prettier-ignore
+      const wrong = await anybody.call(method, `${beaconRoot}/g_variants`, method === 'POST' ? {} : undefined, { authorization: `Bearer ${'x'.repeat(30)}` }); // prettier-ignore
       expect([method, wrong.status, wrong.json['error']]).toEqual([method, 401, { errorCode: 401, errorMessage: expect.stringContaining('not accepted') }]); // prettier-ignore
     }
-    expect((await anybody.post(`${root}/g_variants`, {})).status).toBe(200);
+    expect((await anybody.post(`${beaconRoot}/g_variants`, {})).status).toBe(200);
     const longBody = { filters: ['x'.repeat(70_000)] };
-    expect((await anybody.post(`${root}/g_variants`, { query: longBody })).status).toBe(413);
-    expect((await ann.post(`${root}/g_variants`, { query: longBody })).status).toBe(400);
+    expect((await anybody.post(`${beaconRoot}/g_variants`, { query: longBody })).status).toBe(413);
+    expect((await ann.post(`${beaconRoot}/g_variants`, { query: longBody })).status).toBe(400);
   });
 });
 
@@ -114,9 +116,11 @@ test('without credentials, requests are limited by their address (W4)', async ()
   try {
     const statuses: number[] = [];
     for (let i = 0; i < 4; i++)
-      statuses.push((await send(limitedServer.url, 'POST', `${root}/g_variants`, {})).status);
+      statuses.push(
+        (await sendRequest(limitedServer.url, 'POST', `${beaconRoot}/g_variants`, {})).status,
+      );
     expect(statuses).toEqual([404, 404, 404, 429]);
-    const refusedAnswer = await send(limitedServer.url, 'GET', `${root}/info`);
+    const refusedAnswer = await sendRequest(limitedServer.url, 'GET', `${beaconRoot}/info`);
     expect(refusedAnswer.json['error']).toEqual({ errorCode: 429, errorMessage: 'Request was throttled.' }); // prettier-ignore
   } finally {
     await limitedServer.close();
@@ -124,7 +128,7 @@ test('without credentials, requests are limited by their address (W4)', async ()
 });
 
 describe('the setting of a dataset', () => {
-  const total = calls.filter(({ start, alternate }) => start === 32316461 && alternate === 'T').length; // prettier-ignore
+  const total = variantCalls.filter(({ start, alternate }) => start === 32316461 && alternate === 'T').length; // prettier-ignore
   const yes = { exists: true };
   const countSummary = { exists: true, numTotalResults: total };
 
@@ -142,7 +146,7 @@ describe('the setting of a dataset', () => {
     '%s, asked for %s, answers with %s',
     async (setting, requested, returned, summary) => {
       for (const client of [ann, anybody]) {
-        const { status, json } = await queryVariants(client, `requestedGranularity=${requested}`, openBeacons[setting]); // prettier-ignore
+        const { status, json } = await queryVariants(client, `requestedGranularity=${requested}`, publicBeaconIds[setting]); // prettier-ignore
         const meta = json['meta'] as Record<string, unknown>;
         expect([status, meta['returnedGranularity'], json['responseSummary']]).toEqual([200, returned, summary]); // prettier-ignore
         expect('response' in json).toBe(returned === 'record');
@@ -159,13 +163,13 @@ describe('the setting of a dataset', () => {
       const { exists, resultsCount, results } = sets.get(String(id))!;
       return [exists, resultsCount, (results as unknown[]).length];
     };
-    expect([sets.size, shownSummary(openBeacons.boolean), shownSummary(openBeacons.count), shownSummary(openBeacons.record)]).toEqual([3, [true, 0, 0], [true, total, 0], [true, total, total]]); // prettier-ignore
-    expect(answer.json['info']).toEqual({ warnings: [`${openBeacons.boolean}: The dataset tells only whether it has matches; they are not counted.`] }); // prettier-ignore
+    expect([sets.size, shownSummary(publicBeaconIds.boolean), shownSummary(publicBeaconIds.count), shownSummary(publicBeaconIds.record)]).toEqual([3, [true, 0, 0], [true, total, 0], [true, total, total]]); // prettier-ignore
+    expect(answer.json['info']).toEqual({ warnings: [`${publicBeaconIds.boolean}: The dataset tells only whether it has matches; they are not counted.`] }); // prettier-ignore
   });
 
   test('boolean has the same answer for any number of matches', async () => {
     const ask = async (where: string): Promise<string> => {
-      const path = `${root}/datasets/${openBeacons.boolean}/g_variants`;
+      const path = `${beaconRoot}/datasets/${publicBeaconIds.boolean}/g_variants`;
       const { text } = await anybody.get(`${path}?requestedGranularity=record&includeResultsetResponses=ALL&referenceName=13&${where}`); // prettier-ignore
       return text.replace(/"requestParameters":\{"g_variant":\{.*?\}\}/, '');
     };
@@ -182,9 +186,11 @@ describe('the setting of a dataset', () => {
       ['record', 200],
     ] as const) {
       // prettier-ignore
-      const record = await firstRecord(openBeacons[setting]);
+      const record = await firstRecord(publicBeaconIds[setting]);
       for (const client of [ann, anybody]) {
-        const answer = await client.get(`${root}/g_variants/${openBeacons[setting]}:${record}`);
+        const answer = await client.get(
+          `${beaconRoot}/g_variants/${publicBeaconIds[setting]}:${record}`,
+        );
         expect([setting, answer.status]).toEqual([setting, status]);
       }
     }
@@ -194,23 +200,23 @@ describe('the setting of a dataset', () => {
     const filter = 'requestedGranularity=count&filters=info.AF:>0.1';
     const ofAll = await queryVariants(anybody, filter);
     expect(ofAll.json['responseSummary']).toEqual({ exists: true, numTotalResults: total });
-    const refusals = [openBeacons.boolean, openBeacons.count].map((id) => `${id}: The dataset answers filters only to callers with credentials.`); // prettier-ignore
+    const refusals = [publicBeaconIds.boolean, publicBeaconIds.count].map((id) => `${id}: The dataset answers filters only to callers with credentials.`); // prettier-ignore
     expect((ofAll.json['info'] as { warnings: string[] }).warnings.toSorted()).toEqual(refusals.toSorted()); // prettier-ignore
-    const ofOne = await queryVariants(anybody, filter, openBeacons.boolean);
+    const ofOne = await queryVariants(anybody, filter, publicBeaconIds.boolean);
     expect([ofOne.status, ofOne.json['error']]).toEqual([400, { errorCode: 400, errorMessage: refusals[0] }]); // prettier-ignore
-    const ownAnswer = await queryVariants(ann, filter, openBeacons.boolean);
+    const ownAnswer = await queryVariants(ann, filter, publicBeaconIds.boolean);
     expect([ownAnswer.status, ownAnswer.json['responseSummary']]).toEqual([200, { exists: true }]);
     const termsFor = async (client: Client, id: number): Promise<number> => {
-      const { json } = await client.get(`${root}/datasets/${id}/filtering_terms`);
+      const { json } = await client.get(`${beaconRoot}/datasets/${id}/filtering_terms`);
       return (json['response'] as { filteringTerms: unknown[] }).filteringTerms.length;
     };
-    expect(await termsFor(anybody, openBeacons.boolean)).toBe(0);
-    expect(await termsFor(anybody, openBeacons.record)).toBeGreaterThan(5);
-    expect(await termsFor(ann, openBeacons.boolean)).toBeGreaterThan(5);
+    expect(await termsFor(anybody, publicBeaconIds.boolean)).toBe(0);
+    expect(await termsFor(anybody, publicBeaconIds.record)).toBeGreaterThan(5);
+    expect(await termsFor(ann, publicBeaconIds.boolean)).toBeGreaterThan(5);
   });
 
   test('is changed by those who may write, and stands in the audit log', async () => {
-    const path = `/v2/objects/${openBeacons.count}/beacon`;
+    const path = `/v2/objects/${publicBeaconIds.count}/beacon`;
     expect((await bob.post(path, { granularity: 'record' })).status).toBe(403);
     expect((await anybody.post(path, { granularity: 'record' })).status).toBe(401);
     const wrong = await ann.post(path, { granularity: 'all' });
@@ -219,9 +225,9 @@ describe('the setting of a dataset', () => {
     expect((await ann.get(path)).json['granularity']).toBe('count');
     expect((await ann.delete(path)).status).toBe(200);
     expect((await ann.post(path)).json['granularity']).toBe('none');
-    await setGranularity(openBeacons.count, 'count');
+    await setGranularity(publicBeaconIds.count, 'count');
     const owner = await server.user('boss', { role: 'admin' });
-    const log = listOf(await owner.get(`/v2/audit_log?subject_type=dataset&subject_id=${openBeacons.count}`)); // prettier-ignore
+    const log = listOf(await owner.get(`/v2/audit_log?subject_type=dataset&subject_id=${publicBeaconIds.count}`)); // prettier-ignore
     expect(log.map(({ action, details, user_id }) => [action, details, user_id])).toEqual([
       ['beacon.change', { before: 'none', after: 'count' }, ann.user.id],
       ['beacon.change', { before: 'count', after: 'none' }, ann.user.id],
@@ -235,7 +241,7 @@ describe('an answer is about the current version', () => {
     const id = await newBeacon('record', { records: [{ variant: 'GRCH38-1-10-10-G' }] });
     const record = await firstRecord(id);
     const found = async (start: number): Promise<unknown> => {
-      const { json } = await ann.get(`${root}/datasets/${id}/g_variants?referenceName=1&start=${start}&alternateBases=G&requestedGranularity=count`); // prettier-ignore
+      const { json } = await ann.get(`${beaconRoot}/datasets/${id}/g_variants?referenceName=1&start=${start}&alternateBases=G&requestedGranularity=count`); // prettier-ignore
       return (json['responseSummary'] as Record<string, unknown>)['numTotalResults'];
     };
     const change = (commit_mode: string, list: readonly object[]): Promise<Answer> =>
@@ -250,7 +256,7 @@ describe('an answer is about the current version', () => {
       `/v2/dataset_commits/${String(deletion!['id'])}/rollback`,
       {},
     );
-    await waitFor(ann, `/v2/dataset_commits/${idOf(rollbackAnswer)}`);
+    await waitForJob(ann, `/v2/dataset_commits/${idOf(rollbackAnswer)}`);
     expect([await found(9), await found(19)]).toEqual([0, 1]);
   });
 
@@ -258,8 +264,8 @@ describe('an answer is about the current version', () => {
     const id = await newBeacon('record', { vault_id: vaultId });
     await ann.patch(`/v2/datasets/${id}`, { storage_class: 'Archive' });
     const [task] = listOf(await ann.get(`/v2/dataset_snapshot_tasks?dataset_id=${id}`));
-    await waitFor(ann, `/v2/dataset_snapshot_tasks/${String(task!['id'])}`);
-    expect(datasetsOf(await ann.get(`${root}/datasets`))).not.toContain(String(id));
-    expect((await ann.get(`${root}/datasets/${id}`)).status).toBe(404);
+    await waitForJob(ann, `/v2/dataset_snapshot_tasks/${String(task!['id'])}`);
+    expect(datasetsOf(await ann.get(`${beaconRoot}/datasets`))).not.toContain(String(id));
+    expect((await ann.get(`${beaconRoot}/datasets/${id}`)).status).toBe(404);
   });
 });

@@ -1,8 +1,8 @@
-import { clientFor, idOf, waitFor, type Answer, type Client } from '../../server.js';
-import { startLab, type Lab } from '../../lab.js';
+import { clientFor, idOf, waitForJob, type Answer, type Client } from '../../server.js';
+import { startServerFixture, type ServerFixture } from '../../lab.js';
 
-/** A record of the VCF file: one for each alternate. */
-export interface Call {
+/** A record that a beacon finds: one for each alternate allele of a line of the VCF file. */
+export interface VariantCall {
   readonly chromosome: string;
   /** The position of the first base, from 1. */
   readonly start: number;
@@ -16,8 +16,11 @@ export interface Call {
   readonly id: string;
 }
 
-/** Alleles of every kind: plain ones, several at one position, insertions and deletions with the base before them, symbolic ones, none. */
-export const vcf = `##fileformat=VCFv4.3
+/**
+ * A VCF file with alleles of every kind: plain ones, several at one position, insertions and deletions with the preceding base, symbolic
+ * ones, and none.
+ */
+export const beaconVcf = `##fileformat=VCFv4.3
 ##reference=GRCh38
 ##INFO=<ID=GENE,Number=1,Type=String,Description="Gene">
 ##INFO=<ID=AF,Number=A,Type=Float,Description="Frequency">
@@ -39,8 +42,8 @@ chr2\t500\trs10\tG\t.\t50\tPASS\t.
 chrM\t73\trs9\tA\tG\t50\tPASS\t.
 `;
 
-/** The records of the file, by a plain split of its lines. */
-export const calls: readonly Call[] = vcf
+/** The records of `beaconVcf`, found by splitting its lines. */
+export const variantCalls: readonly VariantCall[] = beaconVcf
   .split('\n')
   .filter((line) => line !== '' && !line.startsWith('#'))
   .map((line) => {
@@ -53,7 +56,7 @@ export const calls: readonly Call[] = vcf
       start,
       stop: end === undefined ? start + reference.length - 1 : Number(end),
       reference,
-      // A record without an alternate is one of the reference.
+      // A record without an alternate allele describes the reference allele.
       alternate: alternate === '.' ? reference : alternate,
       gene: values.get('GENE'),
       af: values.has('AF') ? Number(values.get('AF')) : undefined,
@@ -62,24 +65,24 @@ export const calls: readonly Call[] = vcf
     };
   });
 
-/** A lab with a beacon. */
-export interface BeaconLab extends Lab {
-  /** A user of another account. */
+/** A lab whose tests use beacons. */
+export interface BeaconServerFixture extends ServerFixture {
+  /** A client for a user of another account. */
   readonly stranger: Client;
-  /** A user of the account without any permission. */
+  /** A client for a user of the account who has no permission. */
   readonly bob: Client;
-  /** A client without credentials. */
+  /** A client without a token. */
   readonly anybody: Client;
-  /** Creates a dataset from the VCF file or the given records, and sets its granularity. */
+  /** Creates a dataset from the VCF file or from the given records, and sets its granularity as a beacon. */
   newBeacon(granularity: string | undefined, more?: { records?: readonly object[]; vault_id?: number; fields?: readonly object[] }): Promise<number>; // prettier-ignore
   setGranularity(dataset: number, granularity: string): Promise<Answer>;
-  /** The `_id` of the first record of a dataset. */
+  /** Returns the `_id` of the first record of a dataset. */
   firstRecord(dataset: number): Promise<string>;
 }
 
-/** Starts a server for the tests of the file that calls this. */
-export async function startBeaconLab(): Promise<BeaconLab> {
-  const lab = await startLab();
+/** Starts a server for the tests of a file, which must call this function at its top level. */
+export async function startBeaconServerFixture(): Promise<BeaconServerFixture> {
+  const lab = await startServerFixture();
   const { ann, server, newDataset, newFile } = lab;
   const target_fields = [
     { name: 'info.GENE', entity_type: 'gene' },
@@ -88,7 +91,7 @@ export async function startBeaconLab(): Promise<BeaconLab> {
   ];
   const setGranularity = (dataset: number, granularity: string): Promise<Answer> =>
     ann.post(`/v2/objects/${dataset}/beacon`, { granularity });
-  const fileId = await newFile('calls.vcf', vcf);
+  const fileId = await newFile('calls.vcf', beaconVcf);
   return {
     ...lab,
     stranger: await server.user('stranger', { domain: 'other' }),
@@ -105,7 +108,7 @@ export async function startBeaconLab(): Promise<BeaconLab> {
       const source = records === undefined ? { object_id: fileId } : { records };
       const fields = target_fields.filter(({ name }) => records === undefined ? name !== 'gene' : name in (records[0] ?? {})); // prettier-ignore
       const createdImport = await ann.post('/v2/dataset_imports', { dataset_id, ...source, target_fields: fields }); // prettier-ignore
-      const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
+      const { json } = await waitForJob(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
       if (json['status'] !== 'completed') throw new Error(String(json['error_message']));
       if (granularity !== undefined) await setGranularity(dataset_id, granularity);
       return dataset_id;

@@ -1,26 +1,27 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, normalize } from 'node:path';
 import type { Schema } from '../../../../api/http/schema.js';
-import { schemaErrors, type Resolve } from '../../json-schema.js';
+import { schemaErrors, type ResolveReference } from '../../json-schema.js';
 
-/** The addresses under which the standards publish schemas, and the folders or files that contain them. */
-const publishedSchemas: readonly (readonly [address: string, place: string])[] = [
+/** The addresses under which the standards publish schemas, each with the folder or file that contains them locally. */
+const publishedSchemaAddresses: readonly (readonly [address: string, place: string])[] = [
   ['https://raw.githubusercontent.com/ga4gh-beacon/beacon-v2/main/', ''],
   ['https://w3id.org/ga4gh/schema/vrs/1.3/', ''],
 ];
 
 /**
- * Checks values against the JSON schemas of GA4GH Beacon v2 in a folder: a checkout of the repository ga4gh-beacon/beacon-v2, in which the
- * schema of VRS 1.3 (`schema/vrs.json` of the repository ga4gh/vrs, tag 1.3.0) has been put as `vrs.json`.
+ * Returns a function that checks values against the JSON schemas of GA4GH Beacon v2 in a folder: a checkout of the repository
+ * ga4gh-beacon/beacon-v2, to which the schema of VRS 1.3 (`schema/vrs.json` of the repository ga4gh/vrs, tag 1.3.0) has been added as
+ * `vrs.json`.
  */
-export function beaconSchemas(
+export function beaconSchemaChecker(
   folder: string,
 ): (file: string, value: unknown, path?: string) => readonly string[] {
   const files = new Map<string, Schema>();
   const read = (file: string): Schema => {
     const cachedSchema = files.get(file);
     if (cachedSchema !== undefined) return cachedSchema;
-    // The schema of datasets looks for `info.json` beside the model, which is in the framework.
+    // The schema of datasets refers to `info.json` in the folder of the model, but the file is in the folder of the framework.
     const ownPath = join(folder, file);
     const path = existsSync(ownPath)
       ? ownPath
@@ -29,10 +30,11 @@ export function beaconSchemas(
     files.set(file, schema);
     return schema;
   };
-  const resolverOf = (from: string): Resolve => {
+  const resolverOf = (from: string): ResolveReference => {
     return (ref) => {
       const [address = '', pointer = ''] = ref.split('#');
-      const [base, place] = publishedSchemas.find(([start]) => address.startsWith(start)) ?? [];
+      const [base, place] =
+        publishedSchemaAddresses.find(([start]) => address.startsWith(start)) ?? [];
       const file =
         base !== undefined
           ? place + address.slice(base.length)

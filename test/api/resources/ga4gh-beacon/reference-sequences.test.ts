@@ -5,7 +5,7 @@ import {
   referenceSequence,
   sequenceId,
 } from '../../../../api/resources/ga4gh-beacon/reference-sequences.js';
-import { genomeBuildCalled } from '../../../../engine/core/build-names.js';
+import { genomeBuildOfAlias } from '../../../../engine/core/build-names.js';
 
 test('the accessions of GRCh38 are those that ClinVar gives its variants', () => {
   const text = gunzipSync(readFileSync('examples/clinvar_grch38_2026_69k.vcf.gz')).toString();
@@ -62,5 +62,5 @@ test.each([
   ['constructor', undefined],
   ['', undefined],
 ])('the assembly %j is %s', (name, build) => {
-  expect(genomeBuildCalled(name)).toBe(build);
+  expect(genomeBuildOfAlias(name)).toBe(build);
 });

@@ -3,27 +3,27 @@ import type { OperationRow } from '../../../../api/http/operation-row.js';
 import { beaconId } from '../../../../api/resources/ga4gh-beacon/beacon-frame.js';
 import { operations } from '../../../../api/resources/index.js';
 import { idOf, type Answer, type Client } from '../../server.js';
-import { calls, startBeaconLab } from './beacon-lab.js';
-import { beaconSchemas } from './beacon-schemas.js';
+import { variantCalls, startBeaconServerFixture } from './beacon-lab.js';
+import { beaconSchemaChecker } from './beacon-schemas.js';
 
 /*
- * What the sections of the standard (GA4GH Beacon v2.0, framework and default model) require of answers. With
- * STRANDLAKE_BEACON_SCHEMAS=<folder> every answer is also checked against the schemas that the standard publishes (see beacon-schemas.ts).
+ * Tests what the sections of the standard (GA4GH Beacon v2.0, framework and default model) require of answers. With
+ * STRANDLAKE_BEACON_SCHEMAS=<folder>, every answer is also checked against the schemas that the standard publishes (see beacon-schemas.ts).
  */
 
-const folder = process.env['STRANDLAKE_BEACON_SCHEMAS'];
-const check = folder === undefined ? undefined : beaconSchemas(folder);
+const schemaFolder = process.env['STRANDLAKE_BEACON_SCHEMAS'];
+const checkSchema = schemaFolder === undefined ? undefined : beaconSchemaChecker(schemaFolder);
 
-const { ann, anybody, firstRecord, newBeacon, server } = await startBeaconLab();
-const root = '/beacon/v2/acme';
+const { ann, anybody, firstRecord, newBeacon, server } = await startBeaconServerFixture();
+const beaconRoot = '/beacon/v2/acme';
 
-let id: number;
-let countBeacon: number;
+let datasetId: number;
+let countBeaconId: number;
 let variantId: string;
 beforeAll(async () => {
   const open = idOf(await ann.post('/v2/vaults', { name: 'Open', is_public: true }));
-  id = await newBeacon('record', { vault_id: open });
-  countBeacon = await newBeacon('count', { vault_id: open });
+  datasetId = await newBeacon('record', { vault_id: open });
+  countBeaconId = await newBeacon('count', { vault_id: open });
   await newBeacon('boolean', { vault_id: open });
   const records = [
     { variant: 'chr13-32316461-A-G', gene: 'BRCA2' },
@@ -32,14 +32,14 @@ beforeAll(async () => {
     { variant: 'GRCH38-13-32316461-32316461-A[13:5[', gene: 'BRCA2' },
   ];
   await newBeacon('record', { vault_id: open, records });
-  variantId = `${id}:${await firstRecord(id)}`;
+  variantId = `${datasetId}:${await firstRecord(datasetId)}`;
 });
 
 type Json = Readonly<Record<string, unknown>>;
 
-const responses = 'framework/json/responses';
-/** The schema of the answers of each operation; `query` for those that depend on the granularity. */
-const schemaOf: Readonly<Record<string, string>> = {
+const responseSchemaFolder = 'framework/json/responses';
+/** The schema of the answers of each operation; `query` means that the schema depends on the granularity. */
+const schemaByOperation: Readonly<Record<string, string>> = {
   info: 'beaconInfoResponse',
   serviceInfo: 'ga4gh-service-info-1-0-0-schema',
   configuration: 'beaconConfigurationResponse',
@@ -56,30 +56,34 @@ const schemaOf: Readonly<Record<string, string>> = {
   variant: 'query',
   queryVariant: 'query',
 };
-const models = 'models/json/beacon-v2-default-model';
+const modelSchemaFolder = 'models/json/beacon-v2-default-model';
 
-/** Checks an answer against the schemas of the standard, and its contents against those of the model. */
+/** Checks an answer against the schemas of the standard's framework, and its contents against those of the default model. */
 function checkAnswer(operation: string, { status, json }: Answer): void {
-  if (check === undefined) return;
-  const name = schemaOf[operation]!;
+  if (checkSchema === undefined) return;
+  const name = schemaByOperation[operation]!;
   const { returnedGranularity } = (json['meta'] ?? {}) as Json;
   const ofQuery = { boolean: 'beaconBooleanResponse', count: 'beaconCountResponse', record: 'beaconResultsetsResponse' }[String(returnedGranularity)]; // prettier-ignore
   const file = status >= 400 ? 'beaconErrorResponse' : name === 'query' ? ofQuery! : name;
-  expect([operation, status, check(`${responses}/${file}.json`, json)]).toEqual([operation, status, []]); // prettier-ignore
+  expect([operation, status, checkSchema(`${responseSchemaFolder}/${file}.json`, json)]).toEqual([operation, status, []]); // prettier-ignore
   const { resultSets = [], collections = [] } = (json['response'] ?? {}) as {
     resultSets?: readonly { results: readonly object[] }[];
     collections?: readonly object[];
   };
   const kind = operation.startsWith('dataset') && !/variant/i.test(operation) ? 'datasets' : 'genomicVariations'; // prettier-ignore
   for (const entry of [...resultSets.flatMap(({ results }) => results), ...collections])
-    expect([entry, check(`${models}/${kind}/defaultSchema.json`, entry)]).toEqual([entry, []]);
+    expect([entry, checkSchema(`${modelSchemaFolder}/${kind}/defaultSchema.json`, entry)]).toEqual([
+      entry,
+      [],
+    ]);
 }
 
-const rows = (Object.entries(operations) as [string, OperationRow][]).flatMap(([key, row]) =>
-  key.startsWith('ga4ghBeacon.') ? [[key.slice('ga4ghBeacon.'.length), row] as const] : [],
+const beaconOperations = (Object.entries(operations) as [string, OperationRow][]).flatMap(
+  ([key, row]) =>
+    key.startsWith('ga4ghBeacon.') ? [[key.slice('ga4ghBeacon.'.length), row] as const] : [],
 );
 
-function pathOf(row: OperationRow, dataset = id): string {
+function operationPath(row: OperationRow, dataset = datasetId): string {
   return row.paths[0]
     .replace(':account', 'acme')
     .replace(':dataset', String(dataset))
@@ -87,7 +91,7 @@ function pathOf(row: OperationRow, dataset = id): string {
 }
 
 const granularities = ['boolean', 'count', 'record'];
-const queries: readonly (readonly [query: string, body: object])[] = [
+const beaconQueries: readonly (readonly [query: string, body: object])[] = [
   ['', {}],
   ...granularities.flatMap(
     (requestedGranularity) =>
@@ -113,17 +117,19 @@ const queries: readonly (readonly [query: string, body: object])[] = [
 
 describe('every answer has the form of the standard', () => {
   test('and every operation is asked', () => {
-    expect(rows.map(([name]) => name).toSorted()).toEqual(Object.keys(schemaOf).toSorted());
+    expect(beaconOperations.map(([name]) => name).toSorted()).toEqual(
+      Object.keys(schemaByOperation).toSorted(),
+    );
   });
 
-  test.each(rows)('%s', async (name, row) => {
+  test.each(beaconOperations)('%s', async (name, row) => {
     const takesQuery = row.method === 'POST' || row.query !== undefined;
     for (const client of [ann, anybody])
-      for (const [query, body] of takesQuery ? queries : queries.slice(0, 1)) {
+      for (const [query, body] of takesQuery ? beaconQueries : beaconQueries.slice(0, 1)) {
         const answer = await (row.method === 'POST'
-          ? client.post(pathOf(row), body)
-          : client.get(`${pathOf(row)}?${query}`));
-        // Options that only queries for variants have are reported as ignored elsewhere.
+          ? client.post(operationPath(row), body)
+          : client.get(`${operationPath(row)}?${query}`));
+        // Operations other than queries for variants report the options of such queries as ignored.
         expect([query, [200, 400, 404].includes(answer.status)]).toEqual([query, true]);
         if (answer.status === 200) expectMeta(name, answer.json);
         else expectError(answer);
@@ -137,14 +143,14 @@ describe('every answer has the form of the standard', () => {
     ['an account that is not there', 'GET', '/../nobody/info', 404],
     ['no JSON', 'POST', '/g_variants', 400],
   ])('the error of %s', async (_, method, path, status) => {
-    const answer = await ann.call(method, root + path, method === 'POST' ? '{' : undefined);
+    const answer = await ann.call(method, beaconRoot + path, method === 'POST' ? '{' : undefined);
     expect(answer.status).toBe(status);
     expectError(answer);
     checkAnswer('error', answer);
   });
 });
 
-/** The required members of `meta` (beaconInformationalResponseMeta, beaconResponseMeta, beaconReceivedRequestSummary). */
+/** Expects the required members of `meta` (beaconInformationalResponseMeta, beaconResponseMeta, beaconReceivedRequestSummary). */
 function expectMeta(name: string, json: Json): void {
   if (name === 'serviceInfo') return;
   const meta = json['meta'] as Json;
@@ -160,7 +166,7 @@ function expectMeta(name: string, json: Json): void {
   expect(json['responseSummary']).toMatchObject({ exists: expect.any(Boolean) });
 }
 
-/** The members of beaconErrorResponse. */
+/** Expects the members of beaconErrorResponse. */
 function expectError({ status, json }: Answer): void {
   expect(Object.keys(json).toSorted()).toEqual(['error', 'meta']);
   expect(json['error']).toEqual({ errorCode: status, errorMessage: expect.stringMatching(/./) });
@@ -168,7 +174,7 @@ function expectError({ status, json }: Answer): void {
 }
 
 async function responseOf(path: string, client: Client = ann): Promise<Json> {
-  const { status, json } = await client.get(root + path);
+  const { status, json } = await client.get(beaconRoot + path);
   expect([path, status]).toEqual([path, 200]);
   return json['response'] as Json;
 }
@@ -182,7 +188,7 @@ describe('the sections of the framework', () => {
   });
 
   test('service-info 1.0', async () => {
-    const { json } = await ann.get(`${root}/service-info`);
+    const { json } = await ann.get(`${beaconRoot}/service-info`);
     expect(json).toMatchObject({
       id: 'acme',
       type: { group: 'org.ga4gh', artifact: 'beacon', version: '2.0.0' },
@@ -207,7 +213,7 @@ describe('the sections of the framework', () => {
       expect(Object.keys(entryTypes as Json)).toContain(set['entryType']);
       const moreEndpoints = Object.values((set['endpoints'] ?? {}) as Readonly<Record<string, { url: string }>>); // prettier-ignore
       const urls = [set['rootUrl'], set['singleEntryUrl'], set['filteringTermsUrl'], set['openAPIEndpointsDefinition'], ...moreEndpoints.map(({ url }) => url)]; // prettier-ignore
-      const entry = set['entryType'] === 'dataset' ? String(id) : variantId;
+      const entry = set['entryType'] === 'dataset' ? String(datasetId) : variantId;
       for (const url of urls.filter((one) => typeof one === 'string')) {
         const { status } = await ann.get(url.replace('{id}', encodeURIComponent(entry)));
         expect([url, status]).toEqual([url, 200]);
@@ -216,15 +222,15 @@ describe('the sections of the framework', () => {
   });
 
   test('beaconFilteringTermsResults: every term may be asked', async () => {
-    const { filteringTerms } = await responseOf(`/datasets/${id}/filtering_terms`);
+    const { filteringTerms } = await responseOf(`/datasets/${datasetId}/filtering_terms`);
     const terms = filteringTerms as readonly { id: string; type: string }[];
     expect(terms.map((term) => term.id)).toEqual(expect.arrayContaining(['info.AF', 'variant']));
     for (const term of terms) {
       expect(term.type).toBe('alphanumeric');
-      const operatorAnswer = await ann.post(`${root}/datasets/${id}/g_variants`, { query: { filters: [{ id: term.id, operator: '=', value: '1' }] } }); // prettier-ignore
+      const operatorAnswer = await ann.post(`${beaconRoot}/datasets/${datasetId}/g_variants`, { query: { filters: [{ id: term.id, operator: '=', value: '1' }] } }); // prettier-ignore
       expect([term.id, operatorAnswer.status]).toEqual([term.id, 200]);
     }
-    const { filteringTerms: second } = await responseOf(`/datasets/${id}/filtering_terms?limit=2&skip=1`); // prettier-ignore
+    const { filteringTerms: second } = await responseOf(`/datasets/${datasetId}/filtering_terms?limit=2&skip=1`); // prettier-ignore
     expect(second).toEqual(terms.slice(2, 4));
   });
 
@@ -237,13 +243,13 @@ describe('the sections of the framework', () => {
 
 describe('genomic variations', () => {
   test('have the place and the alleles of the lines of the file, 0-based', async () => {
-    const { resultSets } = await responseOf(`/datasets/${id}/g_variants?requestedGranularity=record&limit=0`); // prettier-ignore
+    const { resultSets } = await responseOf(`/datasets/${datasetId}/g_variants?requestedGranularity=record&limit=0`); // prettier-ignore
     const [{ results, resultsCount }] = resultSets as [{ results: readonly Json[]; resultsCount: number }]; // prettier-ignore
     const types: Readonly<Record<string, string>> = { rs3: 'INS', rs4: 'DEL', rs5: 'MNP', rs6: 'DEL', rs7: 'DUP', rs10: 'no_sequence_alteration' }; // prettier-ignore
     const accessions: Readonly<Record<string, string>> = { 2: 'NC_000002.12', 13: 'NC_000013.11', 17: 'NC_000017.11', X: 'NC_000023.11', M: 'NC_012920.1' }; // prettier-ignore
-    expect(resultsCount).toBe(calls.length);
+    expect(resultsCount).toBe(variantCalls.length);
     expect(results.map((one) => one['variation'])).toEqual(
-      calls.map(({ chromosome, start, stop, reference, alternate, id: name }) => ({
+      variantCalls.map(({ chromosome, start, stop, reference, alternate, id: name }) => ({
         variantType: types[name] ?? 'SNP',
         ...(!alternate.startsWith('<') && { referenceBases: reference }),
         alternateBases: alternate.startsWith('<') ? 'N' : alternate,
@@ -259,34 +265,34 @@ describe('genomic variations', () => {
       })),
     );
     expect(results.map((one) => one['identifiers'])).toEqual(
-      calls.map(({ id: name, hgvs }, i) => ({
+      variantCalls.map(({ id: name, hgvs }, i) => ({
         ...(hgvs !== undefined && { genomicHGVSId: hgvs }),
         ...(i < 2 && { proteinHGVSIds: [['NP_1.1:p.Lys10Glu', 'NP_1.1:p.(Lys10Ter)'][i]] }),
         variantAlternativeIds: [{ id: `dbSNP:${name}` }],
       })),
     );
     expect(results.map((one) => one['molecularAttributes'])).toEqual(
-      calls.map(({ gene }) => (gene === undefined ? undefined : { geneIds: [gene] })),
+      variantCalls.map(({ gene }) => (gene === undefined ? undefined : { geneIds: [gene] })),
     );
   });
 
   test('are each found by their variantInternalId', async () => {
     const { resultSets } = await responseOf('/g_variants?requestedGranularity=record&limit=0&includeResultsetResponses=ALL'); // prettier-ignore
     const all = (resultSets as { results: Json[] }[]).flatMap(({ results }) => results);
-    expect(all.length).toBe(calls.length + 3);
+    expect(all.length).toBe(variantCalls.length + 3);
     for (const one of all) {
       const path = `/g_variants/${encodeURIComponent(String(one['variantInternalId']))}`;
       const { resultSets: sets } = await responseOf(path);
       expect((sets as { results: Json[] }[]).map(({ results }) => results)).toEqual([[one]]);
     }
-    for (const path of [`${id}:x`, String(id), 'x', `${countBeacon}:x`])
-      expect((await ann.get(`${root}/g_variants/${path}`)).status).toBe(404);
+    for (const path of [`${datasetId}:x`, String(datasetId), 'x', `${countBeaconId}:x`])
+      expect((await ann.get(`${beaconRoot}/g_variants/${path}`)).status).toBe(404);
   });
 
   test('of other notations have a place, too, or are counted as left out', async () => {
-    const { json } = await ann.get(`${root}/g_variants?requestedGranularity=record&limit=0`);
+    const { json } = await ann.get(`${beaconRoot}/g_variants?requestedGranularity=record&limit=0`);
     const { resultSets } = json['response'] as { resultSets: { results: Json[] }[] };
-    const found = resultSets.flatMap(({ results }) => results).filter((one) => !String(one['variantInternalId']).startsWith(`${id}:`)); // prettier-ignore
+    const found = resultSets.flatMap(({ results }) => results).filter((one) => !String(one['variantInternalId']).startsWith(`${datasetId}:`)); // prettier-ignore
     const [noted, contig, breakend] = found.map((one) => one['variation']);
     expect(noted).toMatchObject({ variantType: 'SNP', referenceBases: 'A', alternateBases: 'G', location: { sequence_id: 'chromosome:13', interval: { start: { value: 32316460 }, end: { value: 32316461 } } } }); // prettier-ignore
     expect(contig).toMatchObject({ variantType: 'DEL', alternateBases: '-', location: { sequence_id: 'GRCh38:HLA-A' } }); // prettier-ignore
@@ -310,32 +316,32 @@ describe('genomic variations', () => {
 });
 
 describe('filters', () => {
-  const countAbove = (least: number): number => calls.filter(({ af }) => af !== undefined && af > least).length; // prettier-ignore
+  const countAbove = (least: number): number => variantCalls.filter(({ af }) => af !== undefined && af > least).length; // prettier-ignore
   test.each([
     [{ id: 'info.AF', operator: '>', value: '0.1' }, countAbove(0.1)],
     [{ id: 'info.AF', operator: '<=', value: '0.01' }, 1],
     [{ id: 'info.AF', operator: '=', value: '0.2' }, 1],
-    [{ id: 'info.AF', operator: '!', value: '0.2' }, calls.length - 1],
+    [{ id: 'info.AF', operator: '!', value: '0.2' }, variantCalls.length - 1],
     [{ id: 'info.GENE', value: 'brca2' }, 6],
-    [{ id: 'info.GENE', operator: '!', value: 'BRCA2' }, calls.length - 6],
+    [{ id: 'info.GENE', operator: '!', value: 'BRCA2' }, variantCalls.length - 6],
     [{ id: 'info.GENE', operator: '=', value: '%C%' }, 6],
-    [{ id: 'info.GENE', operator: '!', value: 'BR%' }, calls.length - 6],
+    [{ id: 'info.GENE', operator: '!', value: 'BR%' }, variantCalls.length - 6],
     [{ id: 'info.GENE', operator: '=', value: 'B.*' }, 0],
     [{ id: 'row_id', operator: '=', value: 'rs2' }, 2],
   ])('%j has %i', async (filter, total) => {
     const body = { query: { requestedGranularity: 'count', filters: [filter] } };
-    const { json } = await ann.post(`${root}/datasets/${id}/g_variants`, body);
+    const { json } = await ann.post(`${beaconRoot}/datasets/${datasetId}/g_variants`, body);
     expect(json['responseSummary']).toEqual({ exists: total > 0, numTotalResults: total });
     const { operator = '=' } = filter as { operator?: string };
     const filterText = `${filter.id}:${operator}${filter.value}`;
     const summary = (json['meta'] as Json)['receivedRequestSummary'] as Json;
     expect(summary['filters']).toEqual([filterText]);
-    const sameAnswer = await ann.get(`${root}/datasets/${id}/g_variants?requestedGranularity=count&filters=${encodeURIComponent(filterText)}`); // prettier-ignore
+    const sameAnswer = await ann.get(`${beaconRoot}/datasets/${datasetId}/g_variants?requestedGranularity=count&filters=${encodeURIComponent(filterText)}`); // prettier-ignore
     expect(sameAnswer.json['responseSummary']).toEqual(json['responseSummary']);
   });
 
   test('are joined by AND', async () => {
-    const { json } = await ann.get(`${root}/datasets/${id}/g_variants?requestedGranularity=count&filters=info.AF:>0.1,info.GENE:=BRCA2`); // prettier-ignore
+    const { json } = await ann.get(`${beaconRoot}/datasets/${datasetId}/g_variants?requestedGranularity=count&filters=info.AF:>0.1,info.GENE:=BRCA2`); // prettier-ignore
     expect(json['responseSummary']).toEqual({ exists: true, numTotalResults: 2 });
   });
 
@@ -351,13 +357,15 @@ describe('filters', () => {
     [{ operator: '<', value: '1' }, 'Must have an id'],
     [7, 'Must be an object with id'],
   ])('%j is a 400', async (filter, message) => {
-    const { status, json } = await ann.post(`${root}/datasets/${id}/g_variants`, { query: { filters: [filter] } }); // prettier-ignore
+    const { status, json } = await ann.post(`${beaconRoot}/datasets/${datasetId}/g_variants`, { query: { filters: [filter] } }); // prettier-ignore
     expect([status, (json['error'] as Json)['errorMessage']]).toEqual([400, expect.stringContaining(message)]); // prettier-ignore
   });
 });
 
 test('a test asks no dataset and has the form of the answer', async () => {
-  const { json } = await ann.get(`${root}/g_variants?testMode=true&requestedGranularity=record`);
+  const { json } = await ann.get(
+    `${beaconRoot}/g_variants?testMode=true&requestedGranularity=record`,
+  );
   expect(json).toMatchObject({
     meta: { testMode: true, returnedGranularity: 'record' },
     responseSummary: { exists: false, numTotalResults: 0 },

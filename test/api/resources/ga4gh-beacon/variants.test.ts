@@ -1,31 +1,31 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Answer } from '../../server.js';
-import { calls, startBeaconLab, type Call } from './beacon-lab.js';
+import { variantCalls, startBeaconServerFixture, type VariantCall } from './beacon-lab.js';
 
-/* The variants that a beacon finds, compared with a loop over the lines of the file. Positions of requests are 0-based. */
+/* Compares the variants that a beacon finds with a loop over the lines of the VCF file. Positions in requests are 0-based. */
 
-const { ann, firstRecord, newBeacon } = await startBeaconLab();
+const { ann, firstRecord, newBeacon } = await startBeaconServerFixture();
 
-let id: number;
-/** A dataset whose only field is the variant. */
-let bareBeacon: number;
+let datasetId: number;
+/** The id of a dataset whose only field is the variant. */
+let bareBeaconId: number;
 beforeAll(async () => {
-  id = await newBeacon('record');
-  const records = calls.map(({ chromosome, start, stop, alternate }) => ({
+  datasetId = await newBeacon('record');
+  const records = variantCalls.map(({ chromosome, start, stop, alternate }) => ({
     variant: `GRCH38-${chromosome}-${start}-${stop}-${alternate}`,
   }));
-  bareBeacon = await newBeacon('record', { records });
+  bareBeaconId = await newBeacon('record', { records });
 });
 
-type Parameters = Readonly<Record<string, string>>;
+type QueryParameters = Readonly<Record<string, string>>;
 
-function ask(parameters: Parameters, dataset = id): Promise<Answer> {
+function askVariants(parameters: QueryParameters, dataset = datasetId): Promise<Answer> {
   const query = new URLSearchParams({ requestedGranularity: 'count', ...parameters });
   return ann.get(`/beacon/v2/acme/datasets/${dataset}/g_variants?${query}`);
 }
 
-/** The calls that a request asks for; the reading of the standard's parameters, once more than in the code. */
-function expectedCalls(parameters: Parameters): readonly Call[] {
+/** Returns the records that a request should find, by an independent implementation of the standard's parameters. */
+function expectedCalls(parameters: QueryParameters): readonly VariantCall[] {
   const { referenceName, start, end, referenceBases, alternateBases, geneId } = parameters;
   const chromosome = referenceName && ({ 'NC_000013.11': '13', 'refseq:NC_000017.11': '17', MT: 'M' }[referenceName] ?? referenceName.replace('chr', '')); // prettier-ignore
   const [from, to] = (start ?? '').split(',').map(Number) as [number, number?];
@@ -34,12 +34,12 @@ function expectedCalls(parameters: Parameters): readonly Call[] {
     bases === undefined ||
     (bases.length === allele.length &&
       [...bases].every((base, i) => base === 'N' || base === allele[i] || (base === 'R' && 'AG'.includes(allele[i]!)))); // prettier-ignore
-  return calls.filter((call) => {
+  return variantCalls.filter((call) => {
     const [begin, behind] = [call.start - 1, call.stop];
     if (geneId !== undefined && call.gene !== geneId) return false;
     if (chromosome !== undefined && call.chromosome !== chromosome) return false;
     if (start !== undefined && end === undefined) {
-      // An empty allele stands for one with the base before it.
+      // If an allele in the request is empty, the file has both alleles with the preceding base.
       if (referenceBases === '' || alternateBases === '')
         return (
           begin === from - 1 &&
@@ -56,34 +56,40 @@ function expectedCalls(parameters: Parameters): readonly Call[] {
   });
 }
 
-const on13 = { assemblyId: 'GRCh38', referenceName: '13' };
-const questions: readonly Parameters[] = [
+const onChromosome13 = { assemblyId: 'GRCh38', referenceName: '13' };
+const variantQueries: readonly QueryParameters[] = [
   {},
-  { ...on13, start: '32316460', alternateBases: 'G' },
-  { ...on13, start: '32316460', alternateBases: 'T' },
-  { ...on13, start: '32316460', alternateBases: 'C' },
-  { ...on13, start: '32316461', alternateBases: 'G' },
-  { ...on13, start: '32316460', referenceBases: 'A', alternateBases: 'G' },
-  { ...on13, start: '32316460', referenceBases: 'C', alternateBases: 'G' },
-  { ...on13, start: '32316460', alternateBases: 'N' },
-  { ...on13, start: '32316460', referenceBases: 'R', alternateBases: 'T' },
-  { ...on13, start: '32316499', alternateBases: 'CTT' },
-  { ...on13, start: '32316499', alternateBases: 'CNN' },
-  { ...on13, start: '32316500', referenceBases: '', alternateBases: 'TT' },
-  { ...on13, start: '32316510', referenceBases: 'AC', alternateBases: '' },
-  { ...on13, start: '32316509', referenceBases: 'GAC', alternateBases: 'G' },
+  { ...onChromosome13, start: '32316460', alternateBases: 'G' },
+  { ...onChromosome13, start: '32316460', alternateBases: 'T' },
+  { ...onChromosome13, start: '32316460', alternateBases: 'C' },
+  { ...onChromosome13, start: '32316461', alternateBases: 'G' },
+  { ...onChromosome13, start: '32316460', referenceBases: 'A', alternateBases: 'G' },
+  { ...onChromosome13, start: '32316460', referenceBases: 'C', alternateBases: 'G' },
+  { ...onChromosome13, start: '32316460', alternateBases: 'N' },
+  { ...onChromosome13, start: '32316460', referenceBases: 'R', alternateBases: 'T' },
+  { ...onChromosome13, start: '32316499', alternateBases: 'CTT' },
+  { ...onChromosome13, start: '32316499', alternateBases: 'CNN' },
+  { ...onChromosome13, start: '32316500', referenceBases: '', alternateBases: 'TT' },
+  { ...onChromosome13, start: '32316510', referenceBases: 'AC', alternateBases: '' },
+  { ...onChromosome13, start: '32316509', referenceBases: 'GAC', alternateBases: 'G' },
   { referenceName: 'NC_000013.11', start: '32316460', alternateBases: 'G' },
   { referenceName: 'chr13', start: '32316460', referenceBases: 'A', alternateBases: 'G' },
   { assemblyId: 'hg38', referenceName: 'chr13', start: '32316460', alternateBases: 'G' },
   { assemblyId: 'GCF_000001405.40', referenceName: '13', start: '32316460', alternateBases: 'G' },
   { referenceName: 'MT', start: '72', referenceBases: 'A', alternateBases: 'G' },
-  { ...on13, start: '32316460', end: '32316461' },
-  { ...on13, start: '32316461', end: '32316499' },
-  { ...on13, start: '32316511', end: '32316512' },
-  { ...on13, start: '32316400', end: '32316600' },
-  { ...on13, start: '32316400', end: '32316600', alternateBases: 'T' },
-  { ...on13, start: '32316400', end: '32316600', referenceBases: 'A' },
-  { ...on13, start: '32316400', end: '32316600', referenceBases: 'NN', alternateBases: 'NN' },
+  { ...onChromosome13, start: '32316460', end: '32316461' },
+  { ...onChromosome13, start: '32316461', end: '32316499' },
+  { ...onChromosome13, start: '32316511', end: '32316512' },
+  { ...onChromosome13, start: '32316400', end: '32316600' },
+  { ...onChromosome13, start: '32316400', end: '32316600', alternateBases: 'T' },
+  { ...onChromosome13, start: '32316400', end: '32316600', referenceBases: 'A' },
+  {
+    ...onChromosome13,
+    start: '32316400',
+    end: '32316600',
+    referenceBases: 'NN',
+    alternateBases: 'NN',
+  },
   { referenceName: 'refseq:NC_000017.11', start: '7678000', end: '7678001' },
   { referenceName: '17', start: '7600000,7676000', end: '7669607,10000000' },
   { referenceName: '17', start: '7675999,7676000', end: '7680000,7680001' },
@@ -91,34 +97,34 @@ const questions: readonly Parameters[] = [
   { referenceName: '17', start: '7675999,7676000', end: '7679999,7680000' },
   { geneId: 'BRCA2' },
   { geneId: 'TP53', referenceName: '17', start: '7670500', end: '7670501' },
-  { geneId: 'TP53', ...on13, start: '32316400', end: '32316600' },
+  { geneId: 'TP53', ...onChromosome13, start: '32316400', end: '32316600' },
   { alternateBases: 'G' },
 ];
 
 describe('a request finds what the lines of the file have', () => {
-  test.each(questions)('%j', async (parameters) => {
+  test.each(variantQueries)('%j', async (parameters) => {
     const total = expectedCalls(parameters).length;
-    const { status, json } = await ask(parameters);
+    const { status, json } = await askVariants(parameters);
     expect([status, json['responseSummary']]).toEqual([200, { exists: total > 0, numTotalResults: total }]); // prettier-ignore
   });
 
   test('and some are found in each of the ways', () => {
-    const counts = questions.map((one) => expectedCalls(one).length);
+    const counts = variantQueries.map((one) => expectedCalls(one).length);
     expect([...new Set(counts)].toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 6, 11]);
   });
 
   test.each(
-    questions.filter(
+    variantQueries.filter(
       (one) =>
         !('geneId' in one) &&
         !one['start']?.includes(',') &&
         !(one['end'] !== undefined && one['referenceBases'] !== undefined) &&
-        // The dataset stores the number of reference bases, not the bases.
+        // The dataset of these tests stores the number of reference bases, not the bases.
         one['referenceBases'] !== 'C',
     ),
   )('also by a variant alone: %j', async (parameters) => {
     const total = expectedCalls(parameters).length;
-    const { status, json } = await ask(parameters, bareBeacon);
+    const { status, json } = await askVariants(parameters, bareBeaconId);
     expect([status, json['responseSummary']]).toEqual([200, { exists: total > 0, numTotalResults: total }]); // prettier-ignore
   });
 
@@ -130,7 +136,7 @@ describe('a request finds what the lines of the file have', () => {
       const exactParams = { ...more, start: '32316460', referenceBases: 'A', alternateBases: 'G' };
       const range = { ...more, start: '32316460', end: '32316461' };
       for (const parameters of [exactParams, range]) {
-        const { json } = await ask(parameters);
+        const { json } = await askVariants(parameters);
         expect([parameters, json['responseSummary']]).toEqual([parameters, { exists: false, numTotalResults: 0 }]); // prettier-ignore
       }
     }
@@ -155,11 +161,11 @@ describe('a request by what a variant is', () => {
     ['genomicAlleleShortForm', 'NC_000013.11:g.32316461A>T', 0],
     ['geneid', 'FANCD1', 6],
   ])('%s %s has %i', async (key, value, total) => {
-    const { status, json } = await ask({ [key]: value });
+    const { status, json } = await askVariants({ [key]: value });
     expect([status, json['responseSummary']]).toEqual([200, { exists: total > 0, numTotalResults: total }]); // prettier-ignore
   });
 
-  test.each<[Parameters, string, boolean]>([
+  test.each<[QueryParameters, string, boolean]>([
     [{ variantType: 'MNP' }, 'from which variants of the type MNP can be told', false],
     [{ variantType: 'SNP' }, 'from which variants of the type SNP can be told', true],
     [{ geneId: 'BRCA2' }, 'no field of the entity type gene', true],
@@ -172,7 +178,7 @@ describe('a request by what a variant is', () => {
     ],
     [{ referenceName: '17', start: '1,2', end: '3,4' }, 'no genomic_coordinates', true],
   ])('%j is an error where no dataset can tell', async (parameters, message, isBare) => {
-    const { status, json } = await ask(parameters, isBare ? bareBeacon : id);
+    const { status, json } = await askVariants(parameters, isBare ? bareBeaconId : datasetId);
     expect([status, json['error']]).toEqual([400, { errorCode: 400, errorMessage: expect.stringContaining(message) }]); // prettier-ignore
   });
 
@@ -180,7 +186,7 @@ describe('a request by what a variant is', () => {
     const plain = await newBeacon('record', { records: [{ gene: 'TP53' }] });
     const errorMessage = 'The dataset has no field with the entity type variant.';
     const record = await firstRecord(plain);
-    for (const answer of [await ask({ geneId: 'TP53' }, plain), await ann.get(`/beacon/v2/acme/g_variants/${plain}:${record}`)])
+    for (const answer of [await askVariants({ geneId: 'TP53' }, plain), await ann.get(`/beacon/v2/acme/g_variants/${plain}:${record}`)])
       expect([answer.status, answer.json['error']]).toEqual([400, { errorCode: 400, errorMessage: expect.stringContaining(errorMessage) }]);
     await ann.delete(`/v2/objects/${plain}/beacon`);
   }); // prettier-ignore
@@ -198,7 +204,7 @@ describe('a request by what a variant is', () => {
   test('the datasets that cannot tell are named beside those that can', async () => {
     const { status, json } = await ann.get('/beacon/v2/acme/g_variants?geneId=BRCA2&requestedGranularity=count'); // prettier-ignore
     expect([status, json['responseSummary']]).toEqual([200, { exists: true, numTotalResults: 6 }]);
-    expect(json['info']).toEqual({ warnings: [expect.stringMatching(new RegExp(`^${bareBeacon}: .*gene`))] }); // prettier-ignore
+    expect(json['info']).toEqual({ warnings: [expect.stringMatching(new RegExp(`^${bareBeaconId}: .*gene`))] }); // prettier-ignore
   });
 });
 
@@ -224,7 +230,7 @@ describe('a malformed request', () => {
       { referenceName: '13', start: '1', alternateBases: '' },
       'alternateBases: Where one allele is empty, the other must be given and have a base.',
     ],
-    [{ ...on13, start: '1', end: '9', referenceBases: 'A', alternateBases: '' }, 'start: An empty allele'], // prettier-ignore
+    [{ ...onChromosome13, start: '1', end: '9', referenceBases: 'A', alternateBases: '' }, 'start: An empty allele'], // prettier-ignore
     [{ assemblyId: 'mm10', referenceName: '13', start: '1', end: '2' }, 'assemblyId: Expected GRCh37'], // prettier-ignore
     [{ assemblyId: 'GRCh37', referenceName: 'NC_000013.11', start: '1', end: '2' }, 'referenceName: NC_000013.11 is a sequence of GRCh38'], // prettier-ignore
     [{ variantMinLength: '3' }, 'variantMinLength: This parameter is not supported'],
@@ -236,12 +242,15 @@ describe('a malformed request', () => {
     [{ testMode: 'maybe' }, 'testMode: Must be a valid boolean'],
     [{ refrenceName: '13' }, 'refrenceName: Unknown key. Did you mean "referenceName"?'],
   ])('%j is a 400 that says what is wrong', async (parameters, message) => {
-    const { status, json } = await ask(parameters as unknown as Parameters);
+    const { status, json } = await askVariants(parameters as unknown as QueryParameters);
     expect([status, json['error']]).toEqual([400, { errorCode: 400, errorMessage: expect.stringContaining(message) }]); // prettier-ignore
   });
 
   test('has one message for one mistake', async () => {
-    const { json } = await ask({ referenceName: '13', start: 'x' } as unknown as Parameters);
+    const { json } = await askVariants({
+      referenceName: '13',
+      start: 'x',
+    } as unknown as QueryParameters);
     const errorMessage = 'start: Must be one or two whole numbers from 0 on.';
     expect(json['error']).toEqual({ errorCode: 400, errorMessage });
   });
@@ -261,14 +270,14 @@ describe('a malformed request', () => {
 });
 
 test('a body asks the same as a query string, with the parameters below g_variant or not, and pages beside the query', async () => {
-  const query = { ...on13, start: [32316460], alternateBases: 'T' };
+  const query = { ...onChromosome13, start: [32316460], alternateBases: 'T' };
   const meta = { apiVersion: 'v2.0', requestedSchemas: [{ entityType: 'genomicVariant', schema: 'x' }] }; // prettier-ignore
   const answers = await Promise.all(
     [
       { meta, query: { requestParameters: { g_variant: query }, requestedGranularity: 'count' } },
       { meta, query: { requestParameters: query, requestedGranularity: 'count' } },
       { meta, query: { requestParameters: query }, requestedGranularity: 'count', pagination: { skip: 0, limit: 10 } }, // prettier-ignore
-    ].map((body) => ann.post(`/beacon/v2/acme/datasets/${id}/g_variants`, body)),
+    ].map((body) => ann.post(`/beacon/v2/acme/datasets/${datasetId}/g_variants`, body)),
   );
   for (const { status, json } of answers) {
     expect([status, json['responseSummary']]).toEqual([200, { exists: true, numTotalResults: 2 }]);

@@ -5,7 +5,7 @@ import { humanGenes, parseGenes } from '../../../../engine/ingest/entities/genes
 import { entityTypes, type EntityType } from '../../../../engine/core/types.js';
 
 const genes = await humanGenes();
-const every = new Set<EntityType>(entityTypes);
+const allEntityTypes = new Set<EntityType>(entityTypes);
 
 describe('the entity type of a field', () => {
   const cases = readFileSync('test/engine/ingest/entities/decisions.txt', 'utf8')
@@ -19,7 +19,7 @@ describe('the entity type of a field', () => {
   });
 
   test.each(cases)('%s, %s: %s', (_source, field, type, values) => {
-    const found = detectEntity(field.split('.').at(-1)!, values.split('|'), every, genes);
+    const found = detectEntity(field.split('.').at(-1)!, values.split('|'), allEntityTypes, genes);
     expect(found?.entityType ?? 'none').toBe(type);
   });
 
@@ -34,7 +34,7 @@ describe('the entity type of a field', () => {
   });
 
   test('is none for a field without values', () => {
-    expect(detectEntity('gene', [], every, genes)).toBeNull();
+    expect(detectEntity('gene', [], allEntityTypes, genes)).toBeNull();
   });
 });
 

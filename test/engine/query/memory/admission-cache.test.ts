@@ -3,8 +3,8 @@ import { AdmissionCache, newCacheCounts } from '../../../../engine/query/memory/
 import { Random } from '../random.js';
 import { freshSeed } from '../../../seed.js';
 
-/** Requests some keys in one query, as the shards do, and returns how many of them were cached. */
-function query(cache: AdmissionCache, keys: readonly string[], bytes = 10): number {
+/** Requests keys in one query, as the shards do; returns how many of them were cached. */
+function countCacheHits(cache: AdmissionCache, keys: readonly string[], bytes = 10): number {
   cache.beginQuery();
   let hits = 0;
   for (const key of keys) {
@@ -24,7 +24,7 @@ describe('the cache of columns', () => {
     const last = new Map<string, { value: number; bytes: number }>();
     for (let i = 0; i < 20_000; i++) {
       if (random.chance(0.1)) cache.beginQuery();
-      const key = `k${Math.floor(random.below(40) ** 1.5)}`;
+      const key = `k${Math.floor(random.integerBelow(40) ** 1.5)}`;
       const found = cache.get(key);
       if (found !== undefined) expect(found).toBe(last.get(key)?.value);
       else {
@@ -44,27 +44,27 @@ describe('the cache of columns', () => {
     const counts = newCacheCounts();
     const seen = structuredClone(counts);
     const cache = new AdmissionCache(1_000, counts);
-    query(cache, ['a', 'b'], 10);
-    query(cache, ['a', 'a', 'c'], 10);
+    countCacheHits(cache, ['a', 'b'], 10);
+    countCacheHits(cache, ['a', 'a', 'c'], 10);
     expect([...seen]).toEqual([30, 1, 3]);
-    // The replacement of an exited thread takes over its share of memory.
-    query(new AdmissionCache(1_000, counts), ['d'], 5);
+    // A thread that replaces an exited one takes over its share of the counted memory.
+    countCacheHits(new AdmissionCache(1_000, counts), ['d'], 5);
     expect([...seen]).toEqual([5, 1, 4]);
   });
 
   test('one large query evicts nothing that several queries asked for', () => {
     const cache = new AdmissionCache(1_000);
     const hot = numberedKeys('hot', 80);
-    for (let i = 0; i < 3; i++) query(cache, hot);
-    query(cache, numberedKeys('once', 10_000));
+    for (let i = 0; i < 3; i++) countCacheHits(cache, hot);
+    countCacheHits(cache, numberedKeys('once', 10_000));
     expect(hot.filter((key) => cache.has(key))).toEqual(hot);
   });
 
   test('asking several times in one query counts once', () => {
     const cache = new AdmissionCache(1_000);
     const hot = numberedKeys('hot', 80);
-    for (let i = 0; i < 3; i++) query(cache, hot);
-    query(
+    for (let i = 0; i < 3; i++) countCacheHits(cache, hot);
+    countCacheHits(
       cache,
       numberedKeys('once', 500).flatMap((key) => Array.from({ length: 5 }, () => key)),
     );
@@ -74,16 +74,16 @@ describe('the cache of columns', () => {
   test('a query that needs twice the limit finds part of it each time', () => {
     const cache = new AdmissionCache(1_000);
     const keys = numberedKeys('column', 200);
-    for (let i = 0; i < 5; i++) query(cache, keys);
-    // A least-recently-used cache would have evicted all of them when the query is repeated.
-    expect(query(cache, keys)).toBeGreaterThanOrEqual(80);
+    for (let i = 0; i < 5; i++) countCacheHits(cache, keys);
+    // If the query is repeated, a least-recently-used cache would have evicted all keys.
+    expect(countCacheHits(cache, keys)).toBeGreaterThanOrEqual(80);
   });
 
   test('what is asked for now takes the place of what was asked for long ago', () => {
     const cache = new AdmissionCache(1_000);
-    for (let i = 0; i < 50; i++) query(cache, numberedKeys('old', 80));
+    for (let i = 0; i < 50; i++) countCacheHits(cache, numberedKeys('old', 80));
     const now = numberedKeys('new', 80);
-    for (let i = 0; i < 50; i++) query(cache, now);
+    for (let i = 0; i < 50; i++) countCacheHits(cache, now);
     expect(now.filter((key) => cache.has(key)).length).toBeGreaterThanOrEqual(75);
   });
 
@@ -100,12 +100,12 @@ describe('the cache of columns', () => {
 
   test('large entries are weighed, too, and one beyond the limit is not added', () => {
     const cache = new AdmissionCache(1_000);
-    for (let i = 0; i < 3; i++) query(cache, ['a', 'b', 'c'], 300);
-    query(cache, ['large'], 600);
+    for (let i = 0; i < 3; i++) countCacheHits(cache, ['a', 'b', 'c'], 300);
+    countCacheHits(cache, ['large'], 600);
     expect(['a', 'b', 'c', 'large'].filter((key) => cache.has(key))).toEqual(['a', 'b', 'c']);
-    for (let i = 0; i < 4; i++) query(cache, ['large'], 600);
+    for (let i = 0; i < 4; i++) countCacheHits(cache, ['large'], 600);
     expect(cache.has('large')).toBe(true);
-    query(cache, ['beyond'], 1_001);
+    countCacheHits(cache, ['beyond'], 1_001);
     expect(cache.has('beyond')).toBe(false);
   });
 });

@@ -3,19 +3,23 @@ import { holdsBytes } from '../../../../engine/query/memory/byte-search.js';
 import { freshSeed } from '../../../seed.js';
 import { Random } from '../random.js';
 
-/** Random bytes of so many different ones. */
+/** Returns random bytes with at most `different` distinct values. */
 function randomBytes(random: Random, size: number, different: number): Buffer {
-  return Buffer.from(Array.from({ length: size }, () => 97 + random.below(different)));
+  return Buffer.from(Array.from({ length: size }, () => 97 + random.integerBelow(different)));
 }
 
 test(`finds what Node finds (STRANDLAKE_SEED=${freshSeed})`, () => {
   const random = new Random(freshSeed);
   let found = 0;
   for (let i = 0; i < 4_000; i++) {
-    const different = 1 + random.below(6);
-    const text = randomBytes(random, random.below(random.chance(0.1) ? 3_000 : 80), different);
-    const size = random.below(9);
-    const from = random.below(text.length + 1);
+    const different = 1 + random.integerBelow(6);
+    const text = randomBytes(
+      random,
+      random.integerBelow(random.chance(0.1) ? 3_000 : 80),
+      different,
+    );
+    const size = random.integerBelow(9);
+    const from = random.integerBelow(text.length + 1);
     const wanted = random.chance(0.5)
       ? text.subarray(from, from + size)
       : randomBytes(random, size, different);

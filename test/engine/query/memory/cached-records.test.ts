@@ -5,31 +5,37 @@ import { cachedRecords } from '../../../../engine/query/memory/cached-records.js
 import { SegmentFile } from '../../../../engine/query/memory/segment-file.js';
 import type { RowRef } from '../../../../engine/query/plan/executor.js';
 import { all } from '../../../../engine/query/predicate/predicate.js';
-import { project, type Projected } from '../../../../engine/query/results/projection.js';
+import { project, type ProjectedColumn } from '../../../../engine/query/results/projection.js';
 import { freshSeed } from '../../../seed.js';
-import { column, listOf, openBench, type Bench, type TestRow } from '../dataset.js';
+import {
+  column,
+  listColumn,
+  openEngineFixture,
+  type EngineFixture,
+  type TestRow,
+} from '../dataset.js';
 import { Random } from '../random.js';
 
-const rowsOfSegment = 20_000;
-const rowOf = (i: number): TestRow => ({
+const rowsPerSegment = 20_000;
+const testRowAt = (i: number): TestRow => ({
   name: `value ${i} of the column`,
   number: i % 7 === 0 ? null : i,
   list: Array.from({ length: i % 3 }, (_, at) => `${at}`),
 });
 
 describe('records of a page, through the cache', () => {
-  let bench: Bench;
+  let bench: EngineFixture;
   let files: readonly SegmentFile[];
-  let projection: readonly Projected[];
+  let projection: readonly ProjectedColumn[];
   beforeAll(async () => {
-    bench = await openBench();
+    bench = await openEngineFixture();
     const columns = [
       column('name', 'string'),
       column('number', 'long'),
-      listOf(column('list', 'string')),
+      listColumn(column('list', 'string')),
     ];
     const segments = [0, 1].map((segment) =>
-      Array.from({ length: rowsOfSegment }, (_, i) => rowOf(segment * rowsOfSegment + i)),
+      Array.from({ length: rowsPerSegment }, (_, i) => testRowAt(segment * rowsPerSegment + i)),
     );
     const { snapshot, fields } = await bench.dataset(columns, segments);
     files = snapshot.files.slice(1).map((path) => new SegmentFile({ path: realpathSync(path) }));
@@ -52,7 +58,10 @@ describe('records of a page, through the cache', () => {
     return cachedRecords(cache, file, () => undefined, asked) as string[];
   };
   const expected = (rows: readonly RowRef[]): readonly unknown[] =>
-    rows.map(([segment, row]) => ({ _commit: '4812', ...rowOf(segment * rowsOfSegment + row) }));
+    rows.map(([segment, row]) => ({
+      _commit: '4812',
+      ...testRowAt(segment * rowsPerSegment + row),
+    }));
   const parsed = (lines: readonly string[]): readonly unknown[] =>
     lines.map((line) => JSON.parse(line) as unknown);
   const unread = (): never => {
@@ -97,7 +106,7 @@ describe('records of a page, through the cache', () => {
       const rows =
         asked.length > 0 && random.chance(0.3)
           ? random.pick(asked)
-          : Array.from({ length: 1 + random.below(20) }, (): RowRef => [random.below(2), random.below(random.chance(0.5) ? rowsOfSegment : 500)]); // prettier-ignore
+          : Array.from({ length: 1 + random.integerBelow(20) }, (): RowRef => [random.integerBelow(2), random.integerBelow(random.chance(0.5) ? rowsPerSegment : 500)]); // prettier-ignore
       asked.push(rows);
       expect(parsed(texts(cache, rows))).toEqual(expected(rows));
       expect(cache.size).toBeLessThanOrEqual(300_000);

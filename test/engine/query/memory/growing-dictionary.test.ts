@@ -17,7 +17,7 @@ describe('a dictionary', () => {
         const begin = Math.floor(next() * 5);
         const bytes = Buffer.from(`${'-'.repeat(begin)}${text}--`);
         const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-        const number = dictionary.indexOf(bytes, view, begin, bytes.length - 2);
+        const number = dictionary.indexOrAdd(bytes, view, begin, bytes.length - 2);
         const known = numbers.get(text) ?? (numbers.size < most ? numbers.size : -1);
         if (number !== known) throw new Error(`${JSON.stringify(text)}: ${number}, not ${known}`);
         if (known >= 0) numbers.set(text, known);

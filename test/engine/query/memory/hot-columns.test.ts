@@ -14,57 +14,57 @@ import {
 import { queryEngine } from '../../../../engine/query/plan/query-engine.js';
 import { runQuery } from '../../../../engine/query/plan/query.js';
 import { parseQuery } from '../../../../engine/query/request/request.js';
-import { column, openBench, type Bench, type Dataset } from '../dataset.js';
+import { column, openEngineFixture, type EngineFixture, type TestDataset } from '../dataset.js';
 
 describe('hot columns', () => {
   test('are listed by last use, and survive being written and read', () => {
     const hot = new HotColumns();
-    expect(hot.changed()).toBeUndefined();
-    hot.note(1, ['a', 'b']);
-    hot.note(2, ['c']);
-    hot.note(1, ['a']);
-    expect(hot.list).toEqual([
+    expect(hot.takeChangedBytes()).toBeUndefined();
+    hot.recordUse(1, ['a', 'b']);
+    hot.recordUse(2, ['c']);
+    hot.recordUse(1, ['a']);
+    expect(hot.recentDatasets).toEqual([
       { dataset: 1, fields: ['b', 'a'] },
       { dataset: 2, fields: ['c'] },
     ]);
-    const bytes = hot.changed()!;
-    expect(hot.changed()).toBeUndefined();
-    hot.note(2, ['c']);
-    expect(hot.changed()).toBeUndefined();
+    const bytes = hot.takeChangedBytes()!;
+    expect(hot.takeChangedBytes()).toBeUndefined();
+    hot.recordUse(2, ['c']);
+    expect(hot.takeChangedBytes()).toBeUndefined();
     const read = HotColumns.parse(bytes);
-    expect(read.list).toEqual([
+    expect(read.recentDatasets).toEqual([
       { dataset: 1, fields: ['b', 'a'] },
       { dataset: 2, fields: ['c'] },
     ]);
-    expect(read.changed()).toBeUndefined();
+    expect(read.takeChangedBytes()).toBeUndefined();
   });
 
   test('are few, however many fields are asked for', () => {
     const hot = new HotColumns();
     for (let dataset = 0; dataset < 100; dataset++)
-      hot.note(
+      hot.recordUse(
         dataset,
         Array.from({ length: 1_000 }, (_, i) => `f${i}`),
       );
-    expect(hot.list).toHaveLength(32);
-    expect(hot.list[0]!.fields).toHaveLength(256);
-    expect(hot.list[0]!.fields.at(-1)).toBe('f999');
+    expect(hot.recentDatasets).toHaveLength(32);
+    expect(hot.recentDatasets[0]!.fields).toHaveLength(256);
+    expect(hot.recentDatasets[0]!.fields.at(-1)).toBe('f999');
   });
 
   test.each(['', '{', 'null', '{}', '[1, null, {"dataset": "1", "fields": []}, {"dataset": 1}]'])(
     'a file with %j is one without hot columns',
-    (text) => expect(HotColumns.parse(Buffer.from(text)).list).toEqual([]),
+    (text) => expect(HotColumns.parse(Buffer.from(text)).recentDatasets).toEqual([]),
   );
 });
 
 describe('warming', () => {
-  let bench: Bench;
-  let dataset: Dataset;
+  let bench: EngineFixture;
+  let dataset: TestDataset;
   let memory: MemoryExecutor;
   const hot = new HotColumns();
   const gene = { name: 'gene', path: ['gene'], type: 'string' } as const;
   beforeEach(async () => {
-    bench = await openBench();
+    bench = await openEngineFixture();
     const columns = [column('gene', 'string'), column('depth', 'integer')];
     const rows = Array.from({ length: 300 }, (_, i) => ({ gene: `G${i % 3}`, depth: i }));
     dataset = await bench.dataset(columns, [rows, rows]);
@@ -86,7 +86,9 @@ describe('warming', () => {
     for (const file of dataset.snapshot.files.slice(1)) await rm(file);
     expect(await count([['gene', 'G1']])).toBe(200);
     await expect(count([['depth__gt', 3]])).rejects.toThrow();
-    expect(hot.list).toEqual([{ dataset: dataset.snapshot.datasetId, fields: ['gene', 'depth'] }]);
+    expect(hot.recentDatasets).toEqual([
+      { dataset: dataset.snapshot.datasetId, fields: ['gene', 'depth'] },
+    ]);
   });
 
   test('reads the footers of all files, so that a query does not', async () => {
@@ -138,7 +140,7 @@ test('no more threads carry out idle tasks at the same time than may', async () 
       const work = (function* (): Generator<void, void> {
         for (let i = 0; i < 3; i++) {
           steps.push(name);
-          const until = performance.now() + 5; // longer than a time slice
+          const until = performance.now() + 5; // 5 ms, longer than a time slice
           while (performance.now() < until);
           yield;
         }

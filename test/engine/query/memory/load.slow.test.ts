@@ -9,9 +9,15 @@ import { SegmentFile } from '../../../../engine/query/memory/segment-file.js';
 import { GrowingDictionary } from '../../../../engine/query/memory/growing-dictionary.js';
 import { writeSegment } from '../../store/write-segment.js';
 import type { Column, Columns, Value } from '../../../../engine/core/types.js';
-import { batchOf, random, randomColumns, randomStyle, randomValue } from '../../store/random.js';
+import {
+  batchOf,
+  random,
+  randomColumns,
+  randomDistribution,
+  randomValue,
+} from '../../store/random.js';
 import { readWithDuckdb } from '../../store/duckdb.js';
-import { leafPaths, loadedValues, valuesAt } from './values.js';
+import { leafPaths, loadedValues, leafValuesAt } from './values.js';
 
 let folder: string;
 beforeAll(async () => {
@@ -19,15 +25,15 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-let files = 0;
+let fileCount = 0;
 
-/** A segment of these values, column by column, in a row group for each cut. */
-async function segmentOf(
+/** Writes a segment with the given values, column by column; each cut begins a new row group. */
+async function writeSegmentFile(
   columns: Columns,
   values: readonly (readonly Value[])[],
   cuts: readonly number[] = [],
 ): Promise<SegmentFile> {
-  const path = join(folder, `${files++}.parquet`);
+  const path = join(folder, `${fileCount++}.parquet`);
   const rows = values[0]!.length;
   const ends = [0, ...cuts, rows];
   const data = ends.slice(1).map((end, i) => {
@@ -38,14 +44,14 @@ async function segmentOf(
   return new SegmentFile({ path });
 }
 
-const column = (type: Column['type'], isList = false): Column => ({
+const columnOfType = (type: Column['type'], isList = false): Column => ({
   name: 'x',
   physical: 'x',
   type,
   isList,
 });
 
-const bytesOf = (loaded: MemoryColumn): number => {
+const loadedBytes = (loaded: MemoryColumn): number => {
   const { values } = loaded;
   const arrays = [loaded.offsets, loaded.present];
   if (values.kind === 'numbers') arrays.push(values.numbers as never);
@@ -68,20 +74,20 @@ describe('a loaded column', () => {
       const columns = randomColumns(next, 6, 3);
       const rows = [1, 2, 9, 100, 2_000][Math.floor(next() ** 2 * 5)]!;
       const values = columns.map((one) => {
-        const style = randomStyle(next);
+        const style = randomDistribution(next);
         return Array.from({ length: rows }, (_, row) => randomValue(next, one, style, row));
       });
       const cuts = [...new Set([next(), next()].map((at) => Math.floor(at * rows)))].sort(
         (a, b) => a - b,
       );
-      const file = await segmentOf(
+      const file = await writeSegmentFile(
         columns,
         values,
         next() < 0.5 ? cuts.filter((at) => at > 0) : [],
       );
       for (const { path, columns: along } of leafPaths(columns)) {
         const all = values[columns.indexOf(along[0]!)]!;
-        const expected = all.map((value) => valuesAt(value, along));
+        const expected = all.map((value) => leafValuesAt(value, along));
         const loaded = loadColumn(file, path, new GrowingDictionary(next() < 0.2 ? 3 : undefined))!;
         const found = loadedValues(loaded, along.at(-1)!.type);
         const row = expected.findIndex((value, at) => !isDeepStrictEqual(value, found[at]));
@@ -89,7 +95,7 @@ describe('a loaded column', () => {
           const where = `seed ${seed + round}, ${path.join('.')}, row ${row}`;
           expect([where, found[row]]).toEqual([where, expected[row]]);
         }
-        expect(loaded.bytes).toBe(bytesOf(loaded));
+        expect(loaded.bytes).toBe(loadedBytes(loaded));
         if (loaded.values.kind === 'dictionary' && loaded.values.distinct) {
           const there = loaded.values.indices.filter((_, i) => loaded.present?.[i] !== 0);
           expect(loaded.values.distinct.toSorted()).toEqual(Int32Array.from(new Set(there)).sort()); // prettier-ignore
@@ -123,7 +129,7 @@ describe('a loaded column', () => {
   test('of doubles that repeat has indices of the distinct ones', async () => {
     const loadedOf = async (values: readonly number[]): Promise<MemoryColumn> => {
       const cuts = [Math.floor(values.length / 3)];
-      const file = await segmentOf([column('double')], [values], cuts);
+      const file = await writeSegmentFile([columnOfType('double')], [values], cuts);
       try {
         return loadColumn(file, ['x'], new GrowingDictionary())!;
       } finally {
@@ -164,7 +170,7 @@ describe('a loaded column', () => {
       for (const [few, array] of cases) {
         for (const times of [1, 40]) {
           const values = Array.from({ length: times }, () => few).flat();
-          const file = await segmentOf([column(type)], [values]);
+          const file = await writeSegmentFile([columnOfType(type)], [values]);
           const loaded = loadColumn(file, ['x'], new GrowingDictionary())!;
           const { values: found } = loaded;
           const arrays = found.kind === 'longs' ? found.longs : (found as never)['numbers'];
@@ -196,7 +202,7 @@ describe('a loaded column', () => {
       const style = { nulls: next() < 0.5 ? 0 : 0.1, kind };
       return Array.from({ length: rows }, (_, row) => randomValue(next, one, style, row));
     });
-    const file = await segmentOf(columns, values, [30_000]);
+    const file = await writeSegmentFile(columns, values, [30_000]);
     const names = columns.map(({ physical }) => `"${physical}"`).join(', ');
     const read = await readWithDuckdb([file.path], names);
     for (const [i, { physical, type, isList }] of columns.entries()) {
@@ -217,7 +223,9 @@ describe('a loaded column', () => {
       const lists = Array.from({ length: 40_000 }, (_, i): (string | null)[] => [`v${i % 7}`]);
       const others = lists.with(35_000, other);
       const [same, mixed] = await Promise.all(
-        [lists, others].map((all) => segmentOf([{ ...column('string'), isList: true }], [all])),
+        [lists, others].map((all) =>
+          writeSegmentFile([{ ...columnOfType('string'), isList: true }], [all]),
+        ),
       );
       const plain = loadColumn(same!, ['x'], new GrowingDictionary())!;
       expect(plain.offsets).toBeUndefined();
@@ -230,14 +238,14 @@ describe('a loaded column', () => {
 
   test('shares its dictionary with other segments, and holds strings where that is full', async () => {
     const few = (from: number) => Array.from({ length: 300 }, (_, i) => `${from + (i % 10)} times`);
-    const one = await segmentOf([column('string')], [few(0)]);
-    const other = await segmentOf([column('string')], [few(5)]);
+    const one = await writeSegmentFile([columnOfType('string')], [few(0)]);
+    const other = await writeSegmentFile([columnOfType('string')], [few(5)]);
     const dictionary = new GrowingDictionary(15);
     const a = loadColumn(one, ['x'], dictionary)!;
     const b = loadColumn(other, ['x'], dictionary)!;
     expect([a.values.kind, b.values.kind]).toEqual(['dictionary', 'dictionary']);
     expect(dictionary.strings).toEqual(Array.from({ length: 15 }, (_, i) => `${i} times`));
-    const third = await segmentOf([column('string')], [few(6)]);
+    const third = await writeSegmentFile([columnOfType('string')], [few(6)]);
     const c = loadColumn(third, ['x'], dictionary)!;
     expect(c.values.kind).toBe('strings');
     expect(loadedValues(c, 'string').flat()).toEqual(few(6));
@@ -251,7 +259,7 @@ describe('a loaded column', () => {
       for (let i = dictionary.strings.length; i < count; i++) {
         const bytes = Buffer.from(`${i} times`);
         const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-        dictionary.indexOf(bytes, view, 0, bytes.length);
+        dictionary.indexOrAdd(bytes, view, 0, bytes.length);
       }
     };
     for (const [last, array] of [
@@ -263,7 +271,7 @@ describe('a loaded column', () => {
     ] as const) {
       add(last);
       const texts = Array.from({ length: 300 }, (_, i) => `${last - (i % 3)} times`);
-      const file = await segmentOf([column('string')], [texts]);
+      const file = await writeSegmentFile([columnOfType('string')], [texts]);
       const loaded = loadColumn(file, ['x'], dictionary)!;
       const { values } = loaded;
       if (values.kind !== 'dictionary') throw new Error('no indices');
@@ -276,13 +284,13 @@ describe('a loaded column', () => {
   test('is an error that names the segment and the column when its bytes were changed', async () => {
     const next = random(seed);
     const values = Array.from({ length: 500 }, () => `text ${Math.floor(next() * 1e9)}`);
-    const file = await segmentOf([column('string')], [values]);
+    const file = await writeSegmentFile([columnOfType('string')], [values]);
     const { chunks } = file.groups[0]!;
     const chunk = chunks.at(-1)!;
     const bytes = await readFile(file.path);
     let refused = 0;
     for (let round = 0; round < 200; round++) {
-      const path = join(folder, `${files++}.parquet`);
+      const path = join(folder, `${fileCount++}.parquet`);
       const changed = Buffer.from(bytes);
       changed[chunk.begin + Math.floor(next() * chunk.bytes)]! ^= 1 << Math.floor(next() * 8);
       await writeFile(path, changed);

@@ -1,7 +1,7 @@
 import type { Dictionary, Utf8Strings } from '../../../../engine/query/memory/column.js';
 
-/** A dictionary that a test adds to. */
-export class MadeDictionary implements Dictionary {
+/** A dictionary to which a test adds values. */
+export class TestDictionary implements Dictionary {
   readonly strings: string[];
 
   constructor(strings: readonly string[] = []) {
@@ -9,12 +9,12 @@ export class MadeDictionary implements Dictionary {
   }
 
   get utf8(): Utf8Strings {
-    return stringsOf(this.strings);
+    return utf8StringsOf(this.strings);
   }
 }
 
-/** Strings in the form in which a column holds them. */
-export function stringsOf(strings: readonly string[]): Utf8Strings {
+/** Returns strings in the form in which a column in memory holds them. */
+export function utf8StringsOf(strings: readonly string[]): Utf8Strings {
   const offsets = new Uint32Array(strings.length + 1);
   strings.forEach((text, i) => (offsets[i + 1] = offsets[i]! + Buffer.byteLength(text)));
   return { kind: 'strings', bytes: Buffer.from(strings.join('')), offsets };

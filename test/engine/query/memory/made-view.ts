@@ -7,16 +7,16 @@ import { stringHashes } from '../../../../engine/query/memory/string-hashes.js';
 import type { Column, Columns, Value } from '../../../../engine/core/types.js';
 import type { TestRow } from '../dataset.js';
 import { valuesOf } from '../naive-fields.js';
-import { momentRange } from '../naive-values.js';
-import { MadeDictionary, stringsOf } from './made-dictionary.js';
+import { dateRangeMicros } from '../naive-values.js';
+import { TestDictionary, utf8StringsOf } from './made-dictionary.js';
 import type { Random } from '../random.js';
 
-/** The columns of a segment made of its records, in one of the forms that each may have. */
-export function madeView(
+/** Returns the columns of a segment, made from its records, each in one of its possible forms in memory. */
+export function randomSegmentView(
   random: Random,
   columns: Columns,
   rows: readonly TestRow[],
-  dictionaries: Map<string, MadeDictionary>,
+  dictionaries: Map<string, TestDictionary>,
   depth = 0,
 ): SegmentView {
   const known = new Map<string, MemoryColumn | undefined>();
@@ -25,8 +25,8 @@ export function madeView(
     const key = path.join('\n');
     if (known.has(key)) return known.get(key);
     let dictionary = dictionaries.get(key);
-    if (dictionary === undefined) dictionaries.set(key, (dictionary = new MadeDictionary()));
-    const made = columnOf(random, columns, path.slice(depth), rows, dictionary);
+    if (dictionary === undefined) dictionaries.set(key, (dictionary = new TestDictionary()));
+    const made = randomMemoryColumn(random, columns, path.slice(depth), rows, dictionary);
     known.set(key, made);
     return made;
   };
@@ -44,7 +44,7 @@ export function madeView(
       const offsets = new Int32Array(rows.length + 1);
       lists.forEach((list, row) => (offsets[row + 1] = offsets[row]! + list.length));
       const all = lists.flat() as unknown as readonly TestRow[];
-      return { offsets, view: madeView(random, inside, all, dictionaries, path.length) };
+      return { offsets, view: randomSegmentView(random, inside, all, dictionaries, path.length) };
     },
   };
 }
@@ -55,12 +55,12 @@ function childrenOf(columns: Columns, path: readonly string[]): Columns | undefi
   return childrenOf(found.children ?? [], path.slice(1));
 }
 
-function columnOf(
+function randomMemoryColumn(
   random: Random,
   columns: Columns,
   path: readonly string[],
   rows: readonly TestRow[],
-  dictionary: MadeDictionary,
+  dictionary: TestDictionary,
 ): MemoryColumn | undefined {
   let siblings: Columns | undefined = columns;
   let leaf: Column | undefined;
@@ -81,25 +81,25 @@ function columnOf(
     rows: rows.length,
     offsets: isMany ? offsets : undefined,
     present: isMany || isFull ? undefined : Uint8Array.from(present),
-    values: valuesIn(random, leaf!, flat, dictionary),
+    values: randomColumnValues(random, leaf!, flat, dictionary),
     bytes: 0,
   };
 }
 
-function valuesIn(
+function randomColumnValues(
   random: Random,
   { type }: Column,
   values: readonly (Value | null)[],
-  dictionary: MadeDictionary,
+  dictionary: TestDictionary,
 ): ColumnValues {
   switch (type) {
     case 'boolean':
       return { kind: 'flags', flags: Uint8Array.from(values, (value) => (value === true ? 1 : 0)) };
     case 'integer':
     case 'long':
-      return wholeValues(random, values.map((value) => BigInt((value as bigint) ?? 0n))); // prettier-ignore
+      return randomIntegerValues(random, values.map((value) => BigInt((value as bigint) ?? 0n))); // prettier-ignore
     case 'date':
-      return wholeValues(random, values.map((value) => (value === null ? 0n : momentRange(value as string)![0]))); // prettier-ignore
+      return randomIntegerValues(random, values.map((value) => (value === null ? 0n : dateRangeMicros(value as string)![0]))); // prettier-ignore
     case 'double':
     case 'float': {
       const all = values.map((value) => Number(value ?? 0));
@@ -109,11 +109,11 @@ function valuesIn(
       return { kind: 'numbers', numbers, hasNonFinite: !all.every(Number.isFinite) };
     }
     default:
-      return textValues(random, values.map((value) => (value as string) ?? ''), dictionary); // prettier-ignore
+      return randomStringValues(random, values.map((value) => (value as string) ?? ''), dictionary); // prettier-ignore
   }
 }
 
-/** Doubles, none of them -0, as indices of the distinct ones. */
+/** Returns doubles, none of which is -0, as indices into their distinct values. */
 export function numberDictionary(random: Random, all: readonly number[]): ColumnValues {
   const distinct = random.shuffled([...new Set(all)]);
   const indexOf = new Map(distinct.map((value, index) => [value, index]));
@@ -127,7 +127,7 @@ export function numberDictionary(random: Random, all: readonly number[]): Column
   };
 }
 
-function wholeValues(random: Random, all: readonly bigint[]): ColumnValues {
+function randomIntegerValues(random: Random, all: readonly bigint[]): ColumnValues {
   const isIn = (bits: bigint): boolean => all.every((value) => value >= -(2n ** bits) && value < 2n ** bits); // prettier-ignore
   if (all.every((value) => value >= 0n && value < 256n) && random.chance(0.7))
     return { kind: 'numbers', numbers: Uint8Array.from(all, Number), hasNonFinite: false };
@@ -138,23 +138,23 @@ function wholeValues(random: Random, all: readonly bigint[]): ColumnValues {
   return { kind: 'longs', longs: BigInt64Array.from(all) };
 }
 
-function textValues(
+function randomStringValues(
   random: Random,
   strings: readonly string[],
-  dictionary: MadeDictionary,
+  dictionary: TestDictionary,
 ): ColumnValues {
   if (random.chance(0.5)) {
     const indices = indicesOf(random, strings, dictionary);
     const distinct = random.chance(0.5) ? Int32Array.from(new Set(indices)) : undefined;
     return { kind: 'dictionary', indices, dictionary, distinct };
   }
-  return stringsOf(strings);
+  return utf8StringsOf(strings);
 }
 
 function indicesOf(
   random: Random,
   strings: readonly string[],
-  dictionary: MadeDictionary,
+  dictionary: TestDictionary,
 ): Uint8Array | Uint16Array | Uint32Array {
   const indices = strings.map((text) => {
     if (!dictionary.strings.includes(text)) dictionary.strings.push(text);

@@ -13,43 +13,46 @@ import { lowerCase } from '../../../../engine/text/fold.js';
 import { stringHashes } from '../../../../engine/query/memory/string-hashes.js';
 import {
   and,
-  node,
+  freezePredicate,
   not,
   or,
   type Predicate,
 } from '../../../../engine/query/predicate/predicate.js';
 import type { StoredType } from '../../../../engine/core/types.js';
 import { Random } from '../random.js';
-import { MadeDictionary, stringsOf } from './made-dictionary.js';
-import { selectedBy } from './selected.js';
+import { TestDictionary, utf8StringsOf } from './made-dictionary.js';
+import { selectionByPredicate } from './selected.js';
 import { freshSeed } from '../../../seed.js';
 
-/* Columns of thousands of rows, so that loops over words, long lists of hits and few rows among many are met, by a plain loop. */
+/*
+ * Compares the evaluation of predicates by columns of thousands of rows with a simple loop. Such columns exercise loops over machine words,
+ * long lists of matches, and a few matches among many rows.
+ */
 const givenSeed = process.env['STRANDLAKE_SEED'];
 const seeds = givenSeed === undefined ? [1, 2, freshSeed] : [Number(givenSeed)];
 
 type PlainCellValue = number | bigint | string | boolean;
 
-/** A column of a test: what its rows hold, and how it lies in memory. */
-interface Field {
+/** A column of a test: the values of its rows, and its form in memory. */
+interface ColumnUnderTest {
   readonly name: string;
   readonly type: StoredType;
   readonly lists: readonly (readonly PlainCellValue[])[];
   readonly column: MemoryColumn;
 }
 
-function fieldOf(
+function columnUnderTestOf(
   random: Random,
   name: string,
   type: StoredType,
   rows: number,
   make: () => PlainCellValue,
   store: (values: readonly PlainCellValue[]) => ColumnValues,
-): Field {
+): ColumnUnderTest {
   const isMany = random.chance(0.3);
   const hasGaps = random.chance(0.5);
   const lists = random.list(rows, () => {
-    if (isMany) return random.list(random.below(4), make);
+    if (isMany) return random.list(random.integerBelow(4), make);
     return hasGaps && random.chance(0.1) ? [] : [make()];
   });
   const blank = type === 'string' ? '' : type === 'boolean' ? false : type === 'long' ? 0n : 0;
@@ -66,19 +69,19 @@ function fieldOf(
   return { name, type, lists, column };
 }
 
-function indices(kind: typeof Uint8Array | typeof Uint16Array | typeof Uint32Array) {
+function dictionaryValues(kind: typeof Uint8Array | typeof Uint16Array | typeof Uint32Array) {
   return (values: readonly PlainCellValue[]): ColumnValues => {
     const texts = [...new Set(values as string[])];
     const numbers = new Map(texts.map((text, index) => [text, index]));
     const indices = kind.from(values.map((value) => numbers.get(value as string)!));
     // The dictionary also contains values that only other segments have.
-    const dictionary = new MadeDictionary([...texts, 'AlsoA', 'alsob']);
+    const dictionary = new TestDictionary([...texts, 'AlsoA', 'alsob']);
     return { kind: 'dictionary', indices, dictionary, distinct: Int32Array.from(new Set(indices)) };
   };
 }
 
-function texts(values: readonly PlainCellValue[]): ColumnValues {
-  return stringsOf(values as readonly string[]);
+function textValues(values: readonly PlainCellValue[]): ColumnValues {
+  return utf8StringsOf(values as readonly string[]);
 }
 
 function ascendingValues(value: (i: number) => PlainCellValue, rows: number): () => PlainCellValue {
@@ -86,43 +89,62 @@ function ascendingValues(value: (i: number) => PlainCellValue, rows: number): ()
   return () => value(Math.floor((next++ / rows) * 20));
 }
 
-function madeFields(random: Random, rows: number): readonly Field[] {
+function randomColumnsUnderTest(random: Random, rows: number): readonly ColumnUnderTest[] {
   const numbers = (kind: typeof Int32Array | typeof Float64Array | typeof Float32Array) => (values: readonly PlainCellValue[]): ColumnValues =>
     ({ kind: 'numbers', numbers: kind.from(values.map(Number)), hasNonFinite: values.some((value) => typeof value === 'number' && !Number.isFinite(value)) }); // prettier-ignore
-  const long = (): bigint => BigInt(random.below(50) - 25);
+  const long = (): bigint => BigInt(random.integerBelow(50) - 25);
   const strange = (): number => random.pick([NaN, Infinity, -Infinity, 0, 1, -2.5]);
-  const word = (): string => random.pick(['BRCA', 'brca1', 'TTN', 'x']) + String(random.below(400));
-  const id = (): string => `rs${random.below(100_000)}`;
-  const odd = (): string => random.list(random.below(4), () => random.pick(['a', 'aa', 'b', 'É', 'İ', 'K', '\u212a', ''])).join(''); // prettier-ignore
+  const word = (): string =>
+    random.pick(['BRCA', 'brca1', 'TTN', 'x']) + String(random.integerBelow(400));
+  const id = (): string => `rs${random.integerBelow(100_000)}`;
+  const odd = (): string => random.list(random.integerBelow(4), () => random.pick(['a', 'aa', 'b', 'É', 'İ', 'K', '\u212a', ''])).join(''); // prettier-ignore
   return [
-    fieldOf(random, 'int', 'long', rows, long, numbers(Int32Array)),
-    fieldOf(random, 'wide', 'long', rows, () => long() * 10n ** 12n, numbers(Float64Array)),
-    fieldOf(random, 'longs', 'long', rows, () => long() * 2n ** random.pick([0n, 31n, 32n, 57n]), (values: readonly PlainCellValue[]) => ({ kind: 'longs', longs: BigInt64Array.from(values as bigint[]) })), // prettier-ignore
-    fieldOf(random, 'double', 'double', rows, () => random.below(100) / 8, numbers(Float64Array)),
-    fieldOf(random, 'float', 'float', rows, () => Math.fround(random.below(100) / 10), numbers(Float32Array)), // prettier-ignore
-    fieldOf(random, 'strange', 'double', rows, strange, numbers(Float64Array)),
-    fieldOf(random, 'flag', 'boolean', rows, () => random.chance(0.5), (values) => ({ kind: 'flags', flags: Uint8Array.from(values, Number) })), // prettier-ignore
-    // The values are sorted, as they often are in data, so that wanted rows are neighbours.
-    fieldOf(random, 'chromosome', 'string', rows, ascendingValues((i) => `chr${i % 24}`, rows), indices(Uint8Array)), // prettier-ignore
-    fieldOf(random, 'start', 'long', rows, ascendingValues((i) => BigInt(i), rows), numbers(Int32Array)), // prettier-ignore
-    fieldOf(random, 'few', 'string', rows, () => random.pick(['A', 'C', 'G', 'T', 'a', '']), indices(Uint8Array)), // prettier-ignore
-    fieldOf(random, 'some', 'string', rows, word, indices(Uint16Array)),
-    fieldOf(random, 'many', 'string', rows, id, indices(Uint32Array)),
-    fieldOf(random, 'id', 'string', rows, id, texts),
-    fieldOf(random, 'word', 'string', rows, word, texts),
-    fieldOf(random, 'odd', 'string', rows, odd, texts),
+    columnUnderTestOf(random, 'int', 'long', rows, long, numbers(Int32Array)),
+    columnUnderTestOf(
+      random,
+      'wide',
+      'long',
+      rows,
+      () => long() * 10n ** 12n,
+      numbers(Float64Array),
+    ),
+    columnUnderTestOf(random, 'longs', 'long', rows, () => long() * 2n ** random.pick([0n, 31n, 32n, 57n]), (values: readonly PlainCellValue[]) => ({ kind: 'longs', longs: BigInt64Array.from(values as bigint[]) })), // prettier-ignore
+    columnUnderTestOf(
+      random,
+      'double',
+      'double',
+      rows,
+      () => random.integerBelow(100) / 8,
+      numbers(Float64Array),
+    ),
+    columnUnderTestOf(random, 'float', 'float', rows, () => Math.fround(random.integerBelow(100) / 10), numbers(Float32Array)), // prettier-ignore
+    columnUnderTestOf(random, 'strange', 'double', rows, strange, numbers(Float64Array)),
+    columnUnderTestOf(random, 'flag', 'boolean', rows, () => random.chance(0.5), (values) => ({ kind: 'flags', flags: Uint8Array.from(values, Number) })), // prettier-ignore
+    // The values are sorted, as they often are in real data, so that matching rows are neighbours.
+    columnUnderTestOf(random, 'chromosome', 'string', rows, ascendingValues((i) => `chr${i % 24}`, rows), dictionaryValues(Uint8Array)), // prettier-ignore
+    columnUnderTestOf(random, 'start', 'long', rows, ascendingValues((i) => BigInt(i), rows), numbers(Int32Array)), // prettier-ignore
+    columnUnderTestOf(random, 'few', 'string', rows, () => random.pick(['A', 'C', 'G', 'T', 'a', '']), dictionaryValues(Uint8Array)), // prettier-ignore
+    columnUnderTestOf(random, 'some', 'string', rows, word, dictionaryValues(Uint16Array)),
+    columnUnderTestOf(random, 'many', 'string', rows, id, dictionaryValues(Uint32Array)),
+    columnUnderTestOf(random, 'id', 'string', rows, id, textValues),
+    columnUnderTestOf(random, 'word', 'string', rows, word, textValues),
+    columnUnderTestOf(random, 'odd', 'string', rows, odd, textValues),
   ];
 }
 
-/** NaN is above all numbers; strings compare by their bytes. */
-function compare(a: PlainCellValue, b: PlainCellValue): number {
+/** NaN is greater than all numbers; strings compare by their bytes. */
+function comparePlainValues(a: PlainCellValue, b: PlainCellValue): number {
   if (typeof a === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b as string));
   if (Number.isNaN(a)) return Number.isNaN(b) ? 0 : 1;
   if (Number.isNaN(b)) return -1;
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function matchesRow(predicate: Predicate, fields: readonly Field[], row: number): boolean {
+function matchesRow(
+  predicate: Predicate,
+  fields: readonly ColumnUnderTest[],
+  row: number,
+): boolean {
   switch (predicate.kind) {
     case 'and':
       return predicate.items.every((item) => matchesRow(item, fields, row));
@@ -136,31 +158,33 @@ function matchesRow(predicate: Predicate, fields: readonly Field[], row: number)
     default: {
       const { lists } = fields.find(({ name }) => name === predicate.field.name)!;
       if (predicate.kind === 'missing') return lists[row]!.length === 0;
-      return lists[row]!.some((value) => holdsOf(predicate, value));
+      return lists[row]!.some((value) => predicateHoldsFor(predicate, value));
     }
   }
 }
 
-const knownValues = new WeakMap<Predicate, ReadonlySet<PlainCellValue>>();
+const keysByPredicate = new WeakMap<Predicate, ReadonlySet<PlainCellValue>>();
 
-function keysOf(predicate: Extract<Predicate, { kind: 'in' }>): ReadonlySet<PlainCellValue> {
-  const keys = knownValues.get(predicate) ?? new Set(predicate.values.map((value) => keyOf(value, predicate.ignoreCase))); // prettier-ignore
-  knownValues.set(predicate, keys);
+function keysOfPredicate(
+  predicate: Extract<Predicate, { kind: 'in' }>,
+): ReadonlySet<PlainCellValue> {
+  const keys = keysByPredicate.get(predicate) ?? new Set(predicate.values.map((value) => comparisonKeyOf(value, predicate.ignoreCase))); // prettier-ignore
+  keysByPredicate.set(predicate, keys);
   return keys;
 }
 
-function keyOf(value: PlainCellValue, ignoreCase: boolean): PlainCellValue {
+function comparisonKeyOf(value: PlainCellValue, ignoreCase: boolean): PlainCellValue {
   return ignoreCase ? lowerCase(value as string) : value;
 }
 
-function holdsOf(predicate: Predicate, value: PlainCellValue): boolean {
+function predicateHoldsFor(predicate: Predicate, value: PlainCellValue): boolean {
   switch (predicate.kind) {
     case 'in':
-      return keysOf(predicate).has(keyOf(value, predicate.ignoreCase));
+      return keysOfPredicate(predicate).has(comparisonKeyOf(value, predicate.ignoreCase));
     case 'range': {
       const { low, high } = predicate;
-      const above = low ? compare(value, low.value) : 1;
-      const below = high ? compare(value, high.value) : -1;
+      const above = low ? comparePlainValues(value, low.value) : 1;
+      const below = high ? comparePlainValues(value, high.value) : -1;
       return (above > 0 || (above === 0 && low!.inclusive)) && (below < 0 || (below === 0 && high!.inclusive)); // prettier-ignore
     }
     case 'contains':
@@ -174,24 +198,28 @@ function holdsOf(predicate: Predicate, value: PlainCellValue): boolean {
   }
 }
 
-function anyOf(type: StoredType): PlainCellValue {
+function anyValueOf(type: StoredType): PlainCellValue {
   if (type === 'string') return 'x';
   if (type === 'boolean') return true;
   return type === 'long' ? 0n : 0;
 }
 
-function randomPredicate(random: Random, fields: readonly Field[], depth: number): Predicate {
+function randomPredicate(
+  random: Random,
+  fields: readonly ColumnUnderTest[],
+  depth: number,
+): Predicate {
   if (depth > 0 && random.chance(0.6)) {
-    const items = random.list(2 + random.below(2), () => randomPredicate(random, fields, depth - 1)); // prettier-ignore
+    const items = random.list(2 + random.integerBelow(2), () => randomPredicate(random, fields, depth - 1)); // prettier-ignore
     return random.pick([and, and, or, (list: readonly Predicate[]) => not(list[0]!)])(items);
   }
   const { name, type, lists } = random.pick(fields);
   const field = { name, path: [name], type };
   const known = lists.flatMap(([first]) => first === undefined || Number.isNaN(first) ? [] : [first]); // prettier-ignore
-  // A field of few rows may have no value.
-  const some = (): PlainCellValue => (known.length > 0 ? random.pick(known) : anyOf(type));
-  const kind = random.below(type === 'string' ? 6 : 3);
-  if (kind === 0 && random.chance(0.3)) return node({ kind: 'missing', field });
+  // If a field has few rows, it may have no value at all.
+  const some = (): PlainCellValue => (known.length > 0 ? random.pick(known) : anyValueOf(type));
+  const kind = random.integerBelow(type === 'string' ? 6 : 3);
+  if (kind === 0 && random.chance(0.3)) return freezePredicate({ kind: 'missing', field });
   if (kind === 1 && type !== 'boolean') {
     const bound = () => ({ value: some(), inclusive: random.chance(0.5) });
     const ends = random.pick([
@@ -199,24 +227,30 @@ function randomPredicate(random: Random, fields: readonly Field[], depth: number
       [null, bound()],
       [bound(), bound()],
     ] as const);
-    return node({ kind: 'range', field, low: ends[0], high: ends[1] });
+    return freezePredicate({ kind: 'range', field, low: ends[0], high: ends[1] });
   }
   if (kind < 3) {
     const values = random.list(random.pick([1, 1, 3, 50, 2000]), some);
-    return node({ kind: 'in', field, values, ignoreCase: type === 'string' && random.chance(0.5) });
+    return freezePredicate({
+      kind: 'in',
+      field,
+      values,
+      ignoreCase: type === 'string' && random.chance(0.5),
+    });
   }
   const text = some() as string;
-  const part = text.slice(random.below(text.length), text.length - random.below(2));
-  if (kind === 3) return node({ kind: 'contains', field, text: random.pick([part, part.slice(0, 2), 's']) }); // prettier-ignore
-  if (kind === 4) return node({ kind: 'prefix', field, text: text.slice(0, random.below(6)) });
-  return node({ kind: 'regexp', field, pattern: 'rs12[0-4]*9[0-9]*' });
+  const part = text.slice(random.integerBelow(text.length), text.length - random.integerBelow(2));
+  if (kind === 3) return freezePredicate({ kind: 'contains', field, text: random.pick([part, part.slice(0, 2), 's']) }); // prettier-ignore
+  if (kind === 4)
+    return freezePredicate({ kind: 'prefix', field, text: text.slice(0, random.integerBelow(6)) });
+  return freezePredicate({ kind: 'regexp', field, pattern: 'rs12[0-4]*9[0-9]*' });
 }
 
 describe('over thousands of rows', () => {
   test.each(seeds)('selects the rows that a loop finds (STRANDLAKE_SEED=%i)', (seed) => {
     const random = new Random(seed);
     for (const rows of [1, 7, 3_001, 6_000]) {
-      const fields = madeFields(random, rows);
+      const fields = randomColumnsUnderTest(random, rows);
       const hashed = random.chance(0.5);
       const view: SegmentView = {
         rows,
@@ -231,11 +265,11 @@ describe('over thousands of rows', () => {
         const predicate = randomPredicate(random, fields, 3);
         const wanted: number[] = [];
         for (let row = 0; row < rows; row++) if (matchesRow(predicate, fields, row)) wanted.push(row);
-        const selection = selectedBy(predicate)(view);
+        const selection = selectionByPredicate(predicate)(view);
         const found = firstRows(selection, rows, rows);
         expect(found.length === wanted.length && found.every((row, k) => row === wanted[k]) ? 'same' : { seed, rows, predicate, found, wanted }).toBe('same');
         expect(countOf(selection, rows)).toBe(wanted.length);
-        const from = random.below(rows + 1);
+        const from = random.integerBelow(rows + 1);
         expect(firstRows(selection, rows, 5, from)).toEqual(wanted.filter((row) => row >= from).slice(0, 5));
       }
     }
@@ -245,26 +279,27 @@ describe('over thousands of rows', () => {
 test('a pattern that many strings may match is left to the SQL engine, which has all cores for it', () => {
   const rows = 250_001;
   const field = { name: 's', path: ['s'], type: 'string' } as const;
-  const column = (values: readonly string[]): MemoryColumn => ({ rows, offsets: undefined, present: undefined, values: texts(values), bytes: 0 }); // prettier-ignore
+  const column = (values: readonly string[]): MemoryColumn => ({ rows, offsets: undefined, present: undefined, values: textValues(values), bytes: 0 }); // prettier-ignore
   const view = { rows, column: () => column(Array.from({ length: rows }, (_, i) => `rs${i}`)) };
-  const regexp = (pattern: string): Predicate => node({ kind: 'regexp', field, pattern });
+  const regexp = (pattern: string): Predicate =>
+    freezePredicate({ kind: 'regexp', field, pattern });
   const tooMany = { unsupported: expect.stringContaining('more than 250000 strings') };
   expect(runToEnd(matcher(regexp('.*[0-9]'))(view))).toEqual(tooMany);
-  const prefix: Predicate = node({ kind: 'prefix', field, text: 'rs9999' });
+  const prefix: Predicate = freezePredicate({ kind: 'prefix', field, text: 'rs9999' });
   const long = column(Array.from({ length: rows }, (_, i) => (i < 70 ? 'x'.repeat(100_000) : '')));
   expect(runToEnd(matcher(regexp('.*x.*y'))({ rows, column: () => long }))).toEqual(tooMany);
   const opposite = not(or([prefix, regexp('.*[0-9]')]));
   expect(runToEnd(matcher(opposite)(view))).toEqual(tooMany);
   // The pattern is matched only against the rows that the cheaper prefix has selected.
-  const few = selectedBy(and([regexp('.*[1]'), prefix]))(view);
+  const few = selectionByPredicate(and([regexp('.*[1]'), prefix]))(view);
   expect(firstRows(few, rows, 10)).toEqual([99_991]);
-  expect(firstRows(selectedBy(regexp('rs777.?'))(view), rows, 20)).toEqual([777, 7770, 7771, 7772, 7773, 7774, 7775, 7776, 7777, 7778, 7779]); // prettier-ignore
+  expect(firstRows(selectionByPredicate(regexp('rs777.?'))(view), rows, 20)).toEqual([777, 7770, 7771, 7772, 7773, 7774, 7775, 7776, 7777, 7778, 7779]); // prettier-ignore
 });
 
 test('what is learned of a dictionary grows with it', () => {
-  const dictionary = new MadeDictionary(Array.from({ length: 3_000 }, (_, i) => `g${i}`));
+  const dictionary = new TestDictionary(Array.from({ length: 3_000 }, (_, i) => `g${i}`));
   const field = { name: 's', path: ['s'], type: 'string' } as const;
-  const match = selectedBy(node({ kind: 'in', field, values: ['G7', 'G5000', 'G70000'], ignoreCase: true })); // prettier-ignore
+  const match = selectionByPredicate(freezePredicate({ kind: 'in', field, values: ['G7', 'G5000', 'G70000'], ignoreCase: true })); // prettier-ignore
   const found = (list: readonly number[]): SelectionBytes => {
     const column = { rows: list.length, offsets: undefined, present: undefined, values: { kind: 'dictionary', indices: Uint32Array.from(list), dictionary }, bytes: 0 } as const; // prettier-ignore
     return match({ rows: list.length, column: () => column });

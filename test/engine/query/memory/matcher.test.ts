@@ -8,22 +8,22 @@ import { AppError } from '../../../../engine/core/errors.js';
 import { fieldKey, type Predicate } from '../../../../engine/query/predicate/predicate.js';
 import { parseQuery } from '../../../../engine/query/request/request.js';
 import { fieldRows, recordId, type TestRow } from '../dataset.js';
-import { filterTest } from '../naive-filter.js';
+import { filterPredicate } from '../naive-filter.js';
 import { randomFilters } from '../random-filter.js';
-import { randomMade } from '../random-records.js';
+import { randomDataset } from '../random-records.js';
 import { byTier } from '../../../tier.js';
 import { Random } from '../random.js';
-import { stringsOf, type MadeDictionary } from './made-dictionary.js';
-import { madeView } from './made-view.js';
-import { selectedBy } from './selected.js';
+import { utf8StringsOf, type TestDictionary } from './made-dictionary.js';
+import { randomSegmentView } from './made-view.js';
+import { selectionByPredicate } from './selected.js';
 import { freshSeed } from '../../../seed.js';
 
 /*
- * Random schemas, records and filters against a loop over the records (naive-filter.ts), which shares no code with the engine.
- * STRANDLAKE_SEED runs one seed again.
+ * Compares random filters on random schemas and records with a loop over the records (naive-filter.ts), which shares no code with the
+ * engine. STRANDLAKE_SEED runs one seed.
  */
 const givenSeed = process.env['STRANDLAKE_SEED'];
-const datasets = byTier(25, 100);
+const datasetCount = byTier(25, 100);
 const seeds = givenSeed === undefined ? [1, 2, 3, freshSeed] : [Number(givenSeed)];
 
 describe('a selection', () => {
@@ -32,22 +32,22 @@ describe('a selection', () => {
     (seed) => {
       const random = new Random(seed);
       let [answered, matched] = [0, 0];
-      for (let dataset = 0; dataset < datasets; dataset++) {
-        const made = randomMade(random);
+      for (let dataset = 0; dataset < datasetCount; dataset++) {
+        const made = randomDataset(random);
         const fields = fieldRows(made.columns, []);
-        const dictionaries = new Map<string, MadeDictionary>();
+        const dictionaries = new Map<string, TestDictionary>();
         const segments = made.segments.map(({ columns, rows }, chunk) => {
           const whole = rows.map((row, i): TestRow => ({ _id: recordId(chunk, i), _commit: '4812', ...row })); // prettier-ignore
           const reserved = ['_id', '_commit'].map((name) => ({ name, physical: name, type: 'string', isList: false }) as const); // prettier-ignore
-          return { rows: whole, view: madeView(random, [...reserved, ...columns], whole, dictionaries) }; // prettier-ignore
+          return { rows: whole, view: randomSegmentView(random, [...reserved, ...columns], whole, dictionaries) }; // prettier-ignore
         });
         for (let i = 0; i < 50; i++) {
           const filters = randomFilters(random, made);
-          const predicate = predicateOf(filters, fields);
+          const predicate = parsePredicate(filters, fields);
           if (predicate === undefined || !memorySupport(predicate, made.columns).supported)
             continue;
-          const match = selectedBy(predicate);
-          const wanted = filterTest(filters, made.columns);
+          const match = selectionByPredicate(predicate);
+          const wanted = filterPredicate(filters, made.columns);
           for (const { rows, view } of segments) {
             const expected = rows.flatMap((row, place) => (wanted(row) ? [place] : []));
             const selection = match(view);
@@ -59,14 +59,14 @@ describe('a selection', () => {
           }
         }
       }
-      // Seeds differ in how many of their filters columns in memory support.
+      // The minimum is low, because the share of filters that columns in memory support differs between seeds.
       expect(answered).toBeGreaterThan(500);
       expect(matched).toBeGreaterThan(500);
     },
   );
 });
 
-function predicateOf(filters: unknown, fields: Parameters<typeof parseQuery>[1]) {
+function parsePredicate(filters: unknown, fields: Parameters<typeof parseQuery>[1]) {
   try {
     return parseQuery({ filters }, fields).predicate;
   } catch (error) {
@@ -77,19 +77,19 @@ function predicateOf(filters: unknown, fields: Parameters<typeof parseQuery>[1])
 
 test(`bytes are compared as any other numbers are (STRANDLAKE_SEED=${seeds.at(-1)})`, () => {
   const random = new Random(seeds.at(-1)!);
-  const edge = (): number => random.pick([-1, 0, 1, 100, 254, 255, 256, 2 ** 31, random.below(256)]); // prettier-ignore
+  const edge = (): number => random.pick([-1, 0, 1, 100, 254, 255, 256, 2 ** 31, random.integerBelow(256)]); // prettier-ignore
   for (let i = 0; i < 400; i++) {
     const field = { name: 'n', path: ['n'], type: random.pick(['integer', 'long'] as const) };
-    // Rows of a list begin anywhere in the column, not at multiples of four bytes.
-    const from = random.below(2) * random.below(6);
-    const whole = Uint8Array.from({ length: from + random.below(40) }, () => random.pick([0, 255, random.below(256)])); // prettier-ignore
+    // The numbers of a list may begin at any byte of the column, not only at multiples of four bytes.
+    const from = random.integerBelow(2) * random.integerBelow(6);
+    const whole = Uint8Array.from({ length: from + random.integerBelow(40) }, () => random.pick([0, 255, random.integerBelow(256)])); // prettier-ignore
     const numbers = whole.subarray(from);
     const values = { kind: 'numbers', numbers, hasNonFinite: false } as const;
     const rows = numbers.length;
     const column = { rows, offsets: undefined, present: undefined, values, bytes: 0 };
     const end = () => random.chance(0.2) ? null : { value: BigInt(edge()), inclusive: random.chance(0.5) }; // prettier-ignore
     const [low, high] = [end(), end()];
-    const wanted = random.list(1 + random.below(4), edge).map(BigInt);
+    const wanted = random.list(1 + random.integerBelow(4), edge).map(BigInt);
     const isAbove = (n: number): boolean => low === null || n > low.value || (low.inclusive && BigInt(n) === low.value); // prettier-ignore
     const isBelow = (n: number): boolean => high === null || n < high.value || (high.inclusive && BigInt(n) === high.value); // prettier-ignore
     const cases: readonly [Predicate, (n: number) => boolean][] = [
@@ -97,7 +97,11 @@ test(`bytes are compared as any other numbers are (STRANDLAKE_SEED=${seeds.at(-1
       [{ kind: 'in', field, values: wanted, ignoreCase: true }, (n) => wanted.includes(BigInt(n))],
     ];
     for (const [predicate, test] of cases) {
-      const found = firstRows(selectedBy(predicate)({ rows, column: () => column }), rows, rows);
+      const found = firstRows(
+        selectionByPredicate(predicate)({ rows, column: () => column }),
+        rows,
+        rows,
+      );
       const expected = [...numbers].flatMap((n, row) => (test(n) ? [row] : []));
       expect({ predicate, numbers, found }).toEqual({ predicate, numbers, found: expected });
     }
@@ -110,7 +114,7 @@ test('many conditions can be interrupted between each other', () => {
   const items = Array.from({ length: 200 }, (_, i): Predicate => ({ kind: 'contains', field, text: `x${i}` })); // prettier-ignore
   const predicate: Predicate = { kind: 'not', item: { kind: 'or', items } };
   expect(memorySupport(predicate, columns)).toEqual({ supported: true });
-  const values = stringsOf(['x7', 'y', 'x199']);
+  const values = utf8StringsOf(['x7', 'y', 'x199']);
   const column = { rows: 3, offsets: undefined, present: undefined, values, bytes: 0 };
   const work = matcher(predicate)({ rows: 3, column: () => column });
   let interruptions = 0;
@@ -135,7 +139,7 @@ test('what the memory executor does not support is said with its reason, before 
   const ofText = { ...terms, field: { ...field, type: 'text' } } as const;
   expect(memorySupport(ofText, columns)).toEqual(unsupported('s has no index of terms in every segment')); // prettier-ignore
   expect(memorySupport(ofText, columns, new Set([fieldKey(field)])).supported).toBe(true);
-  // The column became one of numbers after the request had been read.
+  // The column has become one of numbers after the request was parsed.
   const since = [{ ...columns[0]!, type: 'long' } as const];
   const equality = { kind: 'in', field, values: ['1'], ignoreCase: true } as const;
   expect(memorySupport(equality, columns).supported).toBe(true);

@@ -13,7 +13,7 @@ import {
   pagesToRead,
   spansToRead,
 } from '../../../../engine/query/memory/page-match.js';
-import { fieldName, SegmentCache } from '../../../../engine/query/memory/segment-cache.js';
+import { fieldCacheKey, SegmentCache } from '../../../../engine/query/memory/segment-cache.js';
 import { runToEnd } from '../../../../engine/query/memory/cooperative-tasks.js';
 import {
   countOf,
@@ -27,18 +27,25 @@ import type { RowPage } from '../../../../engine/query/memory/page-column.js';
 import type { Predicate } from '../../../../engine/query/predicate/predicate.js';
 import { parseQuery } from '../../../../engine/query/request/request.js';
 import { runQuery } from '../../../../engine/query/plan/query.js';
-import { column, listOf, openBench, type Bench, type Dataset, type TestRow } from '../dataset.js';
+import {
+  column,
+  listColumn,
+  openEngineFixture,
+  type EngineFixture,
+  type TestDataset,
+  type TestRow,
+} from '../dataset.js';
 import { explainQuery } from '../explained.js';
-import { filterTest } from '../naive-filter.js';
+import { filterPredicate } from '../naive-filter.js';
 import { Random } from '../random.js';
 import { loadedValues } from './values.js';
 import { seed } from '../../../seed.js';
 
 const rowCount = 60_000;
-/** Makes records so wide that segments have many pages. */
-const filler = 'x'.repeat(300);
+/** A long text that makes records so wide that segments have many pages. */
+const longFillerText = 'x'.repeat(300);
 
-/** Sorted by place, as the records of a VCF are; every column has gaps in some pages, and nothing in others. */
+/** The columns of records sorted by position, as in a VCF. In some pages every column has nulls, in others it has none. */
 const columns = [
   column('variant', 'string'),
   column('place', 'object', [column('chromosome', 'string'), column('start', 'long')]),
@@ -48,23 +55,23 @@ const columns = [
   column('seen', 'date'),
   column('flag', 'boolean'),
   column('gene', 'string'),
-  listOf(column('effects', 'string')),
+  listColumn(column('effects', 'string')),
   column('note', 'string'),
   column('id', 'string'),
-  listOf(column('ids', 'string')),
+  listColumn(column('ids', 'string')),
 ];
 
-/** In each period of this many rows, the rows at the beginning have no value in some columns. */
-const sparsePeriod = 20_000;
+/** In each period of this many rows, the first `sparseRows` rows have no value in some columns. */
+const sparsePeriodRows = 20_000;
 const sparseRows = 12_000;
 
-function rowsOf(random: Random): TestRow[] {
+function randomTestRows(random: Random): TestRow[] {
   let start = 0;
   return Array.from({ length: rowCount }, (_, i): TestRow => {
     if (i === rowCount / 2) start = 0;
-    start += 1 + random.below(40);
+    start += 1 + random.integerBelow(40);
     const chromosome = i < rowCount / 2 ? '1' : 'X';
-    const isSparse = i % sparsePeriod < sparseRows;
+    const isSparse = i % sparsePeriodRows < sparseRows;
     const maybe = <T>(value: T): T | null => (isSparse || random.chance(0.3) ? null : value);
     return {
       variant: `GRCh38-${chromosome}-${start}-A-G`,
@@ -75,22 +82,22 @@ function rowsOf(random: Random): TestRow[] {
       seen: maybe(new Date(i * 60_000).toISOString()),
       flag: maybe(i > 30_000),
       gene: random.chance(0.1) ? null : `Gene${Math.floor(i / 500)}`,
-      effects: random.list(random.below(3), () => `effect-${random.below(5)}`),
-      note: filler,
-      id: maybe(`rs${random.below(1_000_000_000)}`),
-      ids: random.list(random.below(3), () => `ENS${random.below(1_000_000_000)}`),
+      effects: random.list(random.integerBelow(3), () => `effect-${random.integerBelow(5)}`),
+      note: longFillerText,
+      id: maybe(`rs${random.integerBelow(1_000_000_000)}`),
+      ids: random.list(random.integerBelow(3), () => `ENS${random.integerBelow(1_000_000_000)}`),
     };
   });
 }
 
 describe(`pages that may hold a match (seed ${seed})`, () => {
-  let bench: Bench;
-  let dataset: Dataset;
+  let bench: EngineFixture;
+  let dataset: TestDataset;
   let rows: TestRow[];
   let file: SegmentFile;
   beforeAll(async () => {
-    bench = await openBench(0);
-    rows = rowsOf(new Random(seed));
+    bench = await openEngineFixture(0);
+    rows = randomTestRows(new Random(seed));
     dataset = await bench.dataset(columns, [rows]);
     file = new SegmentFile({ path: dataset.snapshot.files[1]! });
   });
@@ -114,7 +121,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
   const some = (row: number): TestRow => rows[row]!;
   const placeOf = (row: TestRow) => row['place'] as { chromosome: string; start: bigint };
 
-  /** Filters with few matches, all near each other, and the share of pages that is enough for them. */
+  /** Filters with few matches that are close to each other. */
   const filters: readonly (readonly [name: string, of: () => unknown])[] = [
     ['a variant', () => [['variant', some(123)['variant']]]],
     ['a variant in another letter case', () => [['variant', String(some(40_123)['variant']).toLowerCase()]]], // prettier-ignore
@@ -141,7 +148,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
     ['nothing', () => [['variant', 'GRCh37-1-5-A-G']]],
   ];
 
-  /** The rows in some pages that satisfy a predicate. */
+  /** Returns the rows in some pages that satisfy a predicate. */
   const rowsIn = (pages: readonly RowPage[], predicate: Predicate): readonly number[] => {
     const found = matchPages(pages, rows.length, matcher(predicate), (page, field) => {
       const leaf = file.leaf(field.path)!;
@@ -167,7 +174,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
       () => ['ids__contains', idOf('ids').slice(2, 8)],
       () => ['variant__contains', idOf('variant').slice(-12)],
       () => ['gene__contains', '7'],
-      () => ['depth__lt', random.below(600)],
+      () => ['depth__lt', random.integerBelow(600)],
     ];
     let searched = 0;
     for (let i = 0; i < 60; i++) {
@@ -176,7 +183,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
       const { predicate } = parseQuery({ filters }, dataset.fields);
       const { pages, areFew } = pagesBySearch(file, pageQuery(predicate, columns)!, file.groups)!;
       if (areFew) searched++;
-      const isMatch = filterTest(filters, columns);
+      const isMatch = filterPredicate(filters, columns);
       const expected = rows.flatMap((row, at) => (isMatch(row) ? [at] : []));
       expect([filters, rowsIn(pages, predicate)]).toEqual([filters, expected]);
     }
@@ -186,13 +193,13 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
   test.each(filters)('%s is found in few pages, by a plain loop', async (_, of) => {
     const request = { filters: of(), limit: 10_000 };
     const asked = parseQuery(request, dataset.fields);
-    const isMatch = filterTest(request.filters, columns);
+    const isMatch = filterPredicate(request.filters, columns);
     const expected = rows.flatMap((row, i) => (isMatch(row) ? [i] : []));
     const paged = pageQuery(asked.predicate, columns)!;
     const pages = pagesToRead(file, paged)!;
     expect(pages).toBeDefined();
     const all = file.groups.flatMap((group) => {
-      const { firstRows } = file.pages(group, group.chunks[0]!)!;
+      const { firstRows } = file.offsetIndexOf(group, group.chunks[0]!)!;
       return [...firstRows.subarray(1)];
     });
     expect(pages.length).toBeLessThanOrEqual(all.length / 8);
@@ -203,7 +210,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
       const inMemory = matchSpans(spans, view, matcher(asked.predicate))!;
       expect([...rowNumbers(inMemory, rowCount)]).toEqual(expected);
     });
-    // The whole way of a query, whose columns are in no cache.
+    // Runs the complete query, with its columns in no cache.
     const answer = await runQuery(bench.engine, dataset.snapshot, dataset.fields, asked);
     expect(answer.total).toBe(expected.length);
   });
@@ -212,32 +219,32 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
     const random = new Random(seed);
     const near = (row: number): readonly (() => unknown)[] => [
       () => ['depth__gte', Math.floor(row / 100)],
-      () => ['depth__lt', Math.floor(row / 100) + random.below(20)],
-      () => ['score__range', [row / 8, row / 8 + random.below(500)]],
+      () => ['depth__lt', Math.floor(row / 100) + random.integerBelow(20)],
+      () => ['score__range', [row / 8, row / 8 + random.integerBelow(500)]],
       () => ['big__range', [`${2n ** 60n + BigInt(row)}`, `${2n ** 60n + BigInt(row + 3_000)}`]],
       () => ['gene', `gene${Math.floor(row / 500)}`],
       () => ['gene', null],
       () => ['flag', random.chance(0.5)],
-      () => ['effects', `effect-${random.below(5)}`],
-      () => ['effects__length__gte', random.below(3)],
-      () => ['ids__prefix', `ENS${random.below(10)}`],
+      () => ['effects', `effect-${random.integerBelow(5)}`],
+      () => ['effects__length__gte', random.integerBelow(3)],
+      () => ['ids__prefix', `ENS${random.integerBelow(10)}`],
       () => ['id', some(row)['id']],
-      () => ['id__contains', String(random.below(100))],
-      () => ['variant__prefix', String(some(row)['variant']).slice(0, 11 + random.below(5))],
+      () => ['id__contains', String(random.integerBelow(100))],
+      () => ['variant__prefix', String(some(row)['variant']).slice(0, 11 + random.integerBelow(5))],
       () => ['place.chromosome', placeOf(some(row)).chromosome],
       () => ['place.start__gte', Number(placeOf(some(row)).start)],
     ];
     const filterOf = (row: number, depth: number): unknown => {
       if (depth > 0 && random.chance(0.4))
-        return { [random.chance(0.5) ? 'and' : 'or']: random.list(1 + random.below(3), () => filterOf(row, depth - 1)) }; // prettier-ignore
+        return { [random.chance(0.5) ? 'and' : 'or']: random.list(1 + random.integerBelow(3), () => filterOf(row, depth - 1)) }; // prettier-ignore
       if (depth > 0 && random.chance(0.2)) return { not: filterOf(row, depth - 1) };
       return random.pick(near(row))();
     };
     let evaluated = 0;
     withView((view) => {
       for (let i = 0; i < 300; i++) {
-        const row = random.below(rowCount);
-        const filters = random.list(1 + random.below(4), () => filterOf(row, 2));
+        const row = random.integerBelow(rowCount);
+        const filters = random.list(1 + random.integerBelow(4), () => filterOf(row, 2));
         const { predicate } = parseQuery({ filters }, dataset.fields);
         const paged = pageQuery(predicate, columns);
         const spans = paged && spansToRead(file, { ...paged, perRow: Infinity });
@@ -252,7 +259,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
     expect(evaluated).toBeGreaterThan(50);
   });
 
-  /** The number of filters that were asked, and the answer without filters. */
+  /** Returns the number of Bloom filters that were read for a query, and the groups of rows that they leave to be read. */
   const lookedUp = async (filters: unknown) => {
     const asked = parseQuery({ filters, limit: 10_000 }, dataset.fields);
     const paged = pageQuery(asked.predicate, columns)!;
@@ -261,31 +268,31 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
       filtersRead++;
       return file.filter(chunk);
     });
-    const isMatch = filterTest(filters, columns);
+    const isMatch = filterPredicate(filters, columns);
     const { total } = await runQuery(bench.engine, dataset.snapshot, dataset.fields, asked);
     expect(total).toBe(rows.filter(isMatch).length);
     return { filtersRead, groups: groups.length, total };
   };
 
   test('explain tells which segments filters ruled out, and which were evaluated on pages or columns', async () => {
-    const own = await openBench(0);
+    const own = await openEngineFixture(0);
     try {
       const copy = await own.dataset(columns, [rows]);
       const access = async (filters: unknown): Promise<unknown> =>
         (await explainQuery(own, copy, { filters })).explain.access;
       const variant = some(123)['variant'];
       expect(await access([['variant', variant]])).toEqual({ filters: 0, pages: 1, columns: 0 });
-      // Some bloom filters contain missing ids by chance.
+      // A Bloom filter may contain a missing id by chance, so an id is chosen that none contains.
       const ids = Array.from({ length: 6 }, (_, i) => `rs5${i}z`);
       const found = await Promise.all(ids.map((id) => lookedUp([['id', id]])));
       const missing = ids.find((_, i) => found[i]!.groups === 0);
-      // The first query searches the pages, the second one makes the column worth loading.
+      // The first query searches the pages; the second makes the column worth loading.
       expect(await access([['id__contains', 'x']])).toEqual({ filters: 0, pages: 1, columns: 0 });
       expect(await access([['id__contains', 'y']])).toEqual({ filters: 0, pages: 0, columns: 1 });
-      // Filters are also used for a column in memory until it has a hash table, which the counts of the explanation have created.
+      // Bloom filters are also used for a column in memory, until it has a hash table; the counts of the explanation have created one.
       expect(await access([['id', missing]])).toEqual({ filters: 1, pages: 0, columns: 0 });
       expect(await access([['id', missing]])).toEqual({ filters: 0, pages: 0, columns: 1 });
-      // Few pages of columns in memory are evaluated as well, except where hashes find the value.
+      // For columns in memory too, only few pages are evaluated if that is enough, unless a hash table finds the value.
       const ofDepth = (from: number, to: number) =>
         Array.from({ length: 6 }, (_, i) => ['depth__range', [from, to + i]]);
       expect(await access(ofDepth(10, 500))).toEqual({ filters: 0, pages: 0, columns: 1 });
@@ -312,7 +319,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
     );
     expect(missing.filter((one) => one.groups === 0).length).toBeGreaterThan(4);
     expect(missing.find((one) => one.groups === 0)).toEqual(none);
-    // Conditions that are not a lookup of values (OR, NOT, an expression) skip no segment.
+    // Conditions that do not look up values (OR, NOT, a regular expression) skip no segment.
     expect(
       await lookedUp([
         {
@@ -344,14 +351,14 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
         const view = cache.view(snapshot, segment);
         const selected = runToEnd(matcher(predicate)(view));
         const isRead = fieldsRead(predicate).map((field) =>
-          cache.pages(snapshot, segment).hasColumn(fieldName(field)),
+          cache.pages(snapshot, segment).hasColumn(fieldCacheKey(field)),
         );
         return [countOf(selected as SelectionVector, rowCount), isRead];
       } finally {
         cache.close();
       }
     };
-    const naive = (filters: unknown) => rows.filter(filterTest(filters, columns)).length;
+    const naive = (filters: unknown) => rows.filter(filterPredicate(filters, columns)).length;
     for (const value of ['gene17', 'Gene120'])
       for (const filter of [
         ['gene', value],
@@ -362,7 +369,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
         expect([filter, found([filter])]).toEqual([filter, [naive([filter]), [naive([filter]) > 0]]]);
     expect(found([{ not: ['gene', 'none'] }])).toEqual([rowCount, [false]]);
     expect(found([['gene', null]])).toEqual([naive([['gene', null]]), [true]]);
-    // Strings without a dictionary are read.
+    // Strings without a dictionary must be read from the pages.
     expect(found([['id', 'none']])).toEqual([0, [true]]);
   });
 
@@ -373,7 +380,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
         'string',
       );
       for (const group of file.groups) {
-        const { firstRows } = file.pages(group, group.chunks[leaf.index]!)!;
+        const { firstRows } = file.offsetIndexOf(group, group.chunks[leaf.index]!)!;
         for (let number = 0; number < firstRows.length - 1; number++) {
           const first = group.first + firstRows[number]!;
           const page = { group, number, first, rows: firstRows[number + 1]! - firstRows[number]! };
@@ -390,7 +397,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
       pageQuery(parseQuery({ filters }, dataset.fields).predicate, columns);
     expect(pagesToRead(file, query([['depth__gte', 10]])!)).toBeUndefined();
     expect(spansToRead(file, query([['depth__gte', 10]])!)).toBeUndefined();
-    // Testing all pages would take longer than the condition.
+    // If a condition is cheap, testing the bounds of all pages would take longer than evaluating it.
     expect(spansToRead(file, { ...query([['depth', 150]])!, perRow: 0.01 })).toBeUndefined();
     expect(pagesToRead(file, query([['effects', 'effect-3']])!)).toBeUndefined();
     expect(query([])).toBeUndefined();
@@ -400,10 +407,10 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
 
   test('long lists are looked up in the pages that may hold one of their values', async () => {
     const random = new Random(seed);
-    // Among the rows in which most columns have a value.
+    // The listed rows are neighbours, in a range where most columns have values.
     const listedRows = rowCount / 50;
-    const begin = sparseRows + random.below(sparsePeriod - sparseRows - listedRows);
-    const listed = (): TestRow => some(begin + random.below(listedRows));
+    const begin = sparseRows + random.integerBelow(sparsePeriodRows - sparseRows - listedRows);
+    const listed = (): TestRow => some(begin + random.integerBelow(listedRows));
     const lists: readonly (readonly [string, (row: TestRow) => unknown])[] = [
       ['variant', (row) => row['variant']],
       ['variant', (row) => String(row['variant']).toLowerCase()],

@@ -6,17 +6,23 @@ import { SegmentFile } from '../../../../engine/query/memory/segment-file.js';
 import { armFault } from '../../../../engine/core/faultpoint.js';
 import { readFooter } from '../../../../engine/store/footer.js';
 import {
-  chunkPages,
+  decompressChunkPages,
   decompressPages,
-  pagesInTurn,
+  decompressOneByOne,
   type DecompressedPage,
 } from '../../../../engine/parquet/read-pages.js';
 import { parquetSchema } from '../../../../engine/parquet/schema.js';
 import { parquetColumns } from '../../../../engine/store/arrow.js';
 import { writeSegment } from '../../store/write-segment.js';
 import type { Columns } from '../../../../engine/core/types.js';
-import { encodedByWasm } from '../../parquet/oracles.js';
-import { batchOf, random, randomColumns, randomStyle, randomValue } from '../../store/random.js';
+import { encodeByWasm } from '../../parquet/oracles.js';
+import {
+  batchOf,
+  random,
+  randomColumns,
+  randomDistribution,
+  randomValue,
+} from '../../store/random.js';
 
 let folder: string;
 beforeAll(async () => {
@@ -24,14 +30,14 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-let files = 0;
-const newFile = () => join(folder, `${files++}.parquet`);
+let fileCount = 0;
+const newFile = () => join(folder, `${fileCount++}.parquet`);
 
 async function randomSegment(seed: number, rows: number): Promise<[string, Columns]> {
   const next = random(seed);
   const columns = randomColumns(next, 6, 3);
   const values = columns.map((column) => {
-    const style = randomStyle(next);
+    const style = randomDistribution(next);
     return Array.from({ length: rows }, (_, row) => randomValue(next, column, style, row));
   });
   const file = newFile();
@@ -114,11 +120,11 @@ describe('an opened segment', () => {
     const next = random(3);
     const values = [Array.from({ length: rows }, () => Math.floor(next() * 2 ** 31))];
     const path = newFile();
-    await writeFile(path, encodedByWasm(columns, batchOf(columns, values, rows, 1n)));
+    await writeFile(path, encodeByWasm(columns, batchOf(columns, values, rows, 1n)));
     const file = new SegmentFile({ path });
     const { chunks } = file.groups[0]!;
     for (const chunk of chunks) {
-      const pages = file.pages(file.groups[0]!, chunk)!;
+      const pages = file.offsetIndexOf(file.groups[0]!, chunk)!;
       const count = pages.offsets.length;
       expect(pages.offsets[0]).toBe(chunk.dataOffset);
       expect(pages.firstRows.length).toBe(count + 1);
@@ -128,11 +134,11 @@ describe('an opened segment', () => {
         expect(pages.offsets[i]).toBe(pages.offsets[i - 1]! + pages.bytes[i - 1]!);
       }
       expect(pages.offsets[count - 1]! + pages.bytes[count - 1]!).toBe(chunk.begin + chunk.bytes);
-      expect(file.pages(file.groups[0]!, chunk)).toBe(pages);
+      expect(file.offsetIndexOf(file.groups[0]!, chunk)).toBe(pages);
     }
-    expect(chunks.some((chunk) => file.pages(file.groups[0]!, chunk)!.offsets.length > 1)).toBe(
-      true,
-    );
+    expect(
+      chunks.some((chunk) => file.offsetIndexOf(file.groups[0]!, chunk)!.offsets.length > 1),
+    ).toBe(true);
     file.close();
   });
 
@@ -160,18 +166,19 @@ describe('an opened segment', () => {
     const single: { bytes: Uint8Array; isCompressed: boolean }[] = [];
     for (const chunk of group.chunks) {
       const { begin, bytes, dataOffset, isCompressed } = chunk;
-      for (const page of chunkPages(file.read(begin, bytes), chunk)) whole.push(plain(page));
+      for (const page of decompressChunkPages(file.read(begin, bytes), chunk))
+        whole.push(plain(page));
       if (dataOffset > begin) {
         single.push({ bytes: file.read(begin, dataOffset - begin), isCompressed });
       }
-      const pages = file.pages(group, chunk)!;
+      const pages = file.offsetIndexOf(group, chunk)!;
       expect(pages.offsets.length).toBeGreaterThan(1);
       for (const [i, offset] of pages.offsets.entries()) {
         single.push({ bytes: file.read(offset, pages.bytes[i]!), isCompressed });
       }
     }
     expect(decompressPages(single).map(plain)).toEqual(whole);
-    expect(Array.from(pagesInTurn(single), plain)).toEqual(whole);
+    expect(Array.from(decompressOneByOne(single), plain)).toEqual(whole);
     const long = { bytes: file.read(4, single[0]!.bytes.length + 1), isCompressed: true };
     expect(() => decompressPages([long])).toThrow('does not have the length');
     file.close();

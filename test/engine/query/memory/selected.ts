@@ -5,8 +5,8 @@ import { runToEnd } from '../../../../engine/query/memory/cooperative-tasks.js';
 import { matcher } from '../../../../engine/query/memory/evaluate.js';
 import type { Predicate } from '../../../../engine/query/predicate/predicate.js';
 
-/** The rows that satisfy a predicate, which the memory executor has to support over these columns. */
-export function selectedBy(predicate: Predicate): (view: SegmentView) => SelectionBytes {
+/** Returns the rows that satisfy a predicate; expects that the memory executor supports it over the given columns. */
+export function selectionByPredicate(predicate: Predicate): (view: SegmentView) => SelectionBytes {
   const match = matcher(predicate);
   return (view) => {
     const found = runToEnd(match(view));

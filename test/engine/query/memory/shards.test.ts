@@ -9,38 +9,46 @@ import type { SelectedRows } from '../../../../engine/query/plan/executor.js';
 import type { PageLayout, RecordBytes } from '../../../../engine/query/results/page-format.js';
 import { project } from '../../../../engine/query/results/projection.js';
 import { runQuery } from '../../../../engine/query/plan/query.js';
-import { column, listOf, openBench, type Bench, type Dataset } from '../dataset.js';
+import {
+  column,
+  listColumn,
+  openEngineFixture,
+  type EngineFixture,
+  type TestDataset,
+} from '../dataset.js';
 import { Random } from '../random.js';
 
 const seed = Number(process.env['STRANDLAKE_SEED'] ?? 20_261_121);
-let threads: Bench;
-let sql: Bench;
+let threadsFixture: EngineFixture;
+let sqlFixture: EngineFixture;
 beforeAll(async () => {
-  [threads, sql] = [await openBench(2), await openBench()];
+  [threadsFixture, sqlFixture] = [await openEngineFixture(2), await openEngineFixture()];
 });
 afterAll(async () => {
-  await threads.close();
-  await sql.close();
+  await threadsFixture.close();
+  await sqlFixture.close();
 });
 
 const columns = [
   column('gene', 'string'),
   column('depth', 'integer'),
-  column('info', 'object', [column('AF', 'double'), listOf(column('CSQ', 'string'))]),
+  column('info', 'object', [column('AF', 'double'), listColumn(column('CSQ', 'string'))]),
 ];
 
-/** Seven segments of up to 400 records, in this folder. */
-async function writeSegments(bench: Bench): Promise<Dataset> {
+/** Writes a dataset of seven segments with up to 400 records each. */
+async function writeSegments(bench: EngineFixture): Promise<TestDataset> {
   const random = new Random(seed);
   const maybe = <T>(value: T): T | null => (random.chance(0.1) ? null : value);
   const segments = Array.from({ length: 7 }, () =>
-    random.list(1 + random.below(400), () => ({
-      gene: maybe(`GENE${random.below(20)}`),
-      depth: maybe(random.below(100)),
+    random.list(1 + random.integerBelow(400), () => ({
+      gene: maybe(`GENE${random.integerBelow(20)}`),
+      depth: maybe(random.integerBelow(100)),
       info: {
-        // The sums are exact, because the SQL engine may add in another order.
-        AF: maybe(random.below(1024) / 1024),
-        CSQ: maybe(random.list(random.below(4), () => random.pick(['stop', 'missense', 'none']))),
+        // The values are multiples of 1/1024, so that their sums are exact in any order of addition, which may differ in the SQL engine.
+        AF: maybe(random.integerBelow(1024) / 1024),
+        CSQ: maybe(
+          random.list(random.integerBelow(4), () => random.pick(['stop', 'missense', 'none'])),
+        ),
       },
     })),
   );
@@ -50,21 +58,21 @@ async function writeSegments(bench: Bench): Promise<Dataset> {
 describe('shards in threads', () => {
   test(`answer as the SQL engine does (STRANDLAKE_SEED=${seed})`, async () => {
     const random = new Random(seed);
-    const [ours, theirs] = [await writeSegments(threads), await writeSegments(sql)];
+    const [ours, theirs] = [await writeSegments(threadsFixture), await writeSegments(sqlFixture)];
     for (let i = 0; i < 60; i++) {
       const body = {
         filters: [
-          [`depth__${random.pick(['gt', 'lte'])}`, random.below(100)],
+          [`depth__${random.pick(['gt', 'lte'])}`, random.integerBelow(100)],
           ...(random.chance(0.5) ? [['info.CSQ', random.pick(['stop', 'missense'])]] : []),
         ],
-        limit: random.below(40),
+        limit: random.integerBelow(40),
         offset: random.pick([0, 0, 3, 500, 2_100]),
         ...(random.chance(0.4) && { ordering: [random.pick(['-depth', 'gene', '-info.AF'])] }),
         ...(random.chance(0.4) && { facets: { gene: {}, 'info.AF': { facet_type: 'stats' } } }),
       };
       const asked = parseQuery(body, ours.fields);
-      const { took: _, ...answer } = await runQuery(threads.engine, ours.snapshot, ours.fields, asked); // prettier-ignore
-      const { took: __, ...truth } = await runQuery(sql.engine, theirs.snapshot, theirs.fields, asked); // prettier-ignore
+      const { took: _, ...answer } = await runQuery(threadsFixture.engine, ours.snapshot, ours.fields, asked); // prettier-ignore
+      const { took: __, ...truth } = await runQuery(sqlFixture.engine, theirs.snapshot, theirs.fields, asked); // prettier-ignore
       expect({ body, answer }).toEqual({ body, answer: truth });
     }
   });
@@ -72,8 +80,12 @@ describe('shards in threads', () => {
   test('send the records of a page along with its rows where one shard alone is asked', async () => {
     const rows = (from: number): { depth: number }[] =>
       Array.from({ length: 50 }, (_, i) => ({ depth: from + (i % 10) }));
-    const { snapshot, fields } = await threads.dataset(columns, [rows(0), rows(100), rows(200)]);
-    const memory = threads.engine.memory!;
+    const { snapshot, fields } = await threadsFixture.dataset(columns, [
+      rows(0),
+      rows(100),
+      rows(200),
+    ]);
+    const memory = threadsFixture.engine.memory!;
     const projection = project(snapshot.columns, fields, { fields: null, excludeFields: [] });
     const layout = { projection, format: { kind: 'texts' } } as const;
     const lines = { projection, format: { kind: 'json', end: '\n' } } as const;
@@ -97,29 +109,29 @@ describe('shards in threads', () => {
     }
     // Two segments that each have more rows than the load of the shards can differ by belong to different shards.
     const half = Array.from({ length: 500 }, (_, depth) => ({ depth }));
-    const split = await threads.dataset(columns, [half, half]);
+    const split = await threadsFixture.dataset(columns, [half, half]);
     const whole = { ...parseQuery({}, split.fields), layout };
     expect(await memory.select(split.snapshot, whole, {})).toMatchObject({ total: 1000, records: undefined }); // prettier-ignore
   });
 
   test('stop when the client leaves, and when time is up', async () => {
-    const { snapshot, fields } = await writeSegments(threads);
+    const { snapshot, fields } = await writeSegments(threadsFixture);
     const asked = parseQuery({ filters: [['depth__gt', 5]] }, fields);
     const signal = AbortSignal.abort();
-    await expect(runQuery(threads.engine, snapshot, fields, asked, { signal })).rejects.toMatchObject({ code: 'canceled' }); // prettier-ignore
-    await expect(runQuery(threads.engine, snapshot, fields, asked, { timeoutMs: 0 })).rejects.toMatchObject({ code: 'budget' }); // prettier-ignore
-    // The shards answer further queries.
-    const answer = await runQuery(threads.engine, snapshot, fields, asked);
+    await expect(runQuery(threadsFixture.engine, snapshot, fields, asked, { signal })).rejects.toMatchObject({ code: 'canceled' }); // prettier-ignore
+    await expect(runQuery(threadsFixture.engine, snapshot, fields, asked, { timeoutMs: 0 })).rejects.toMatchObject({ code: 'budget' }); // prettier-ignore
+    // After a failure, the shards still answer queries.
+    const answer = await runQuery(threadsFixture.engine, snapshot, fields, asked);
     expect(answer.total).toBeGreaterThan(0);
   });
 });
 
 test('a text that only later segments have is not found among the narrower numbers of earlier ones', async () => {
-  const bench = await openBench(0);
+  const bench = await openEngineFixture(0);
   try {
-    // Texts that begin alike would get no dictionary, and so no numbers.
+    // The names begin differently: texts with the same beginning would get no dictionary and so no codes.
     const name = (gene: number): string => `${((gene * 7919) % 9973).toString(36)}X`;
-    // Each segment has 60 distinct texts: their numbers take one byte in the first segments, and two in the others.
+    // Each segment has 60 distinct texts: their codes take one byte in the first segments, and two in the later ones.
     const segments = Array.from({ length: 12 }, (_, segment) =>
       Array.from({ length: 600 }, (__, row) => ({ gene: name(60 * segment + (row % 60)) })),
     );
@@ -151,33 +163,34 @@ describe('shards that are told of snapshots', () => {
   });
 
   test('keep a segment where it is, and forget old snapshots', async () => {
-    const { snapshot } = await writeSegments(threads);
+    const { snapshot } = await writeSegments(threadsFixture);
     const shards = new Shards(2, () => openInlineShard(1 << 20));
-    const first = await shards.know(snapshot);
-    for (let version = 2; version < 90; version++) await shards.know({ ...snapshot, version });
-    const again = await shards.know(snapshot);
+    const first = await shards.registerSnapshot(snapshot);
+    for (let version = 2; version < 90; version++)
+      await shards.registerSnapshot({ ...snapshot, version });
+    const again = await shards.registerSnapshot(snapshot);
     expect(again.key).not.toBe(first.key);
     expect(again.shardOf).toEqual(first.shardOf);
     expect(new Set(first.shardOf)).toEqual(new Set([0, 1]));
     const own = snapshot.segments.flatMap((_, i) => (first.shardOf[i] === 1 ? [i] : []));
     const select = { kind: 'select', query: question(again.key, own) } as const;
-    const answers = await shards.ask([[1, select]], {});
+    const answers = await shards.askShards([[1, select]], {});
     expect(answers).toMatchObject([{ selected: { rows: Float64Array.of(own[0]!, 0, own[0]!, 1, own[0]!, 2) } }]); // prettier-ignore
     const old = { kind: 'select', query: question(first.key, own) } as const;
-    await expect(shards.ask([[1, old]], {})).resolves.toMatchObject({
+    await expect(shards.askShards([[1, old]], {})).resolves.toMatchObject({
       unsupported: expect.any(String),
     });
     await shards.close();
   });
 
   test('leave the query of a thread that exits to the SQL engine, and tell its successor of the snapshot', async () => {
-    const { snapshot } = await writeSegments(threads);
+    const { snapshot } = await writeSegments(threadsFixture);
     const { promise: death, reject: die } = Promise.withResolvers<never>();
     let events: ShardEvents | undefined;
     const [first, second] = [await openInlineShard(1 << 20), await openInlineShard(1 << 20)];
     let current = first;
     const thread: ShardThread = {
-      // The first thread dies with the query that it runs.
+      // The first thread dies while it runs a query.
       run: (message) =>
         current === first && message.kind === 'select' ? death : current.run(message),
       counts: first.counts,
@@ -185,11 +198,11 @@ describe('shards that are told of snapshots', () => {
     };
     const shards = new Shards(1, async (given) => ((events = given), thread));
     const select = async (): Promise<readonly unknown[] | Unsupported> => {
-      const { key } = await shards.know(snapshot);
-      return shards.ask([[0, { kind: 'select', query: question(key, [0]) }]], {});
+      const { key } = await shards.registerSnapshot(snapshot);
+      return shards.askShards([[0, { kind: 'select', query: question(key, [0]) }]], {});
     };
     const answer = select();
-    await shards.know(snapshot);
+    await shards.registerSnapshot(snapshot);
     events!.exited();
     current = second;
     die(new Error('for a test'));
@@ -199,7 +212,7 @@ describe('shards that are told of snapshots', () => {
   });
 
   test('answer again after a thread was killed', async () => {
-    const { snapshot } = await writeSegments(threads);
+    const { snapshot } = await writeSegments(threadsFixture);
     const entry = new URL('./mortal-shard.js', import.meta.url).href;
     const { promise: exited, resolve: onExit } = Promise.withResolvers<void>();
     let thread: ShardThread | undefined;
@@ -208,8 +221,8 @@ describe('shards that are told of snapshots', () => {
       return (thread = await openShardThread(1 << 20, both, undefined, entry));
     });
     const select = async (): Promise<readonly unknown[] | Unsupported> => {
-      const { key } = await shards.know(snapshot);
-      return shards.ask([[0, { kind: 'select', query: question(key, [0]) }]], {});
+      const { key } = await shards.registerSnapshot(snapshot);
+      return shards.askShards([[0, { kind: 'select', query: question(key, [0]) }]], {});
     };
     const before = await select();
     expect(before).toHaveLength(1);

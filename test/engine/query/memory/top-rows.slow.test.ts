@@ -15,12 +15,12 @@ import { numberDictionary } from './made-view.js';
 
 const seed = Number(process.env['STRANDLAKE_SEED'] ?? 20_261_121);
 
-function field(name: string): FieldRef {
+function doubleFieldRef(name: string): FieldRef {
   return { name, path: [name], type: 'double' };
 }
 
-/** Numbers in one of the forms that a column of them has. */
-function numbers(random: Random, values: readonly (number | null)[]): MemoryColumn {
+/** Returns a column of numbers in one of its possible forms in memory. */
+function numberColumn(random: Random, values: readonly (number | null)[]): MemoryColumn {
   const all = values.map((value) => value ?? 0);
   const hasNonFinite = !all.every(Number.isFinite);
   return {
@@ -41,27 +41,30 @@ describe('records in order', () => {
     const random = new Random(seed);
     for (let i = 0; i < 300; i++) {
       const value = (): number | null => {
-        const kind = random.below(12);
+        const kind = random.integerBelow(12);
         if (kind === 0) return null;
-        return kind === 1 ? NaN : kind === 2 ? -Infinity : random.below(6) - 3;
+        return kind === 1 ? NaN : kind === 2 ? -Infinity : random.integerBelow(6) - 3;
       };
-      const isPlain = random.below(2) === 0;
-      const plain = (): number | null => (random.below(8) === 0 ? null : random.below(200));
-      const ordering = Array.from({ length: 1 + random.below(2) }, (_, k) => ({
-        field: field(`f${k}`),
-        descending: random.below(2) === 0,
+      const isPlain = random.integerBelow(2) === 0;
+      const plain = (): number | null =>
+        random.integerBelow(8) === 0 ? null : random.integerBelow(200);
+      const ordering = Array.from({ length: 1 + random.integerBelow(2) }, (_, k) => ({
+        field: doubleFieldRef(`f${k}`),
+        descending: random.integerBelow(2) === 0,
       }));
-      const count = random.below(30);
+      const count = random.integerBelow(30);
       const best = new TopRows(ordering, count);
       const everything: TopRow[] = [];
       for (let segment = 0; segment < 3; segment++) {
-        const rows = random.below(120);
+        const rows = random.integerBelow(120);
         const lists = ordering.map(() =>
           Array.from({ length: rows }, () => (isPlain ? plain() : value())),
         );
-        const columns = new Map(lists.map((list, k) => [`f${k}`, numbers(random, list)]));
+        const columns = new Map(lists.map((list, k) => [`f${k}`, numberColumn(random, list)]));
         const selection: SelectionBytes =
-          random.below(2) === 0 ? 'all' : Uint8Array.from({ length: rows }, () => random.below(2));
+          random.integerBelow(2) === 0
+            ? 'all'
+            : Uint8Array.from({ length: rows }, () => random.integerBelow(2));
         const view: SegmentView = { rows, column: ({ name }) => columns.get(name) };
         best.add(view, selection, { number: segment });
         for (let row = 0; row < rows; row++) {
@@ -70,13 +73,13 @@ describe('records in order', () => {
         }
       }
       const naive = everything.sort((a, b) => naiveOrder(ordering, a, b)).slice(0, count);
-      expect(best.list()).toEqual(naive);
-      expect(best.list()).toEqual([...best.list()].sort(compareCandidates(ordering)));
+      expect(best.inSortOrder()).toEqual(naive);
+      expect(best.inSortOrder()).toEqual([...best.inSortOrder()].sort(compareCandidates(ordering)));
     }
   });
 });
 
-/** Null last, NaN above all numbers, then as stored. */
+/** Returns rows in order: nulls last, NaN greater than all numbers, ties in stored order. */
 function naiveOrder(
   ordering: readonly { readonly descending: boolean }[],
   a: TopRow,

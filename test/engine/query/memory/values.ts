@@ -1,13 +1,13 @@
 import type { MemoryColumn } from '../../../../engine/query/memory/column.js';
 import type { Column, Columns, Value } from '../../../../engine/core/types.js';
 
-/** A leaf of a dataset: the physical names down to it, and the columns along the way. */
+/** A leaf of a dataset: the physical names on the path to it, and the columns along the path. */
 export interface LeafPath {
   readonly path: readonly string[];
   readonly columns: Columns;
 }
 
-/** All leaves of these columns. */
+/** Returns all leaves of some columns. */
 export function leafPaths(columns: Columns, above: Columns = []): readonly LeafPath[] {
   return columns.flatMap((column) => {
     const along = [...above, column];
@@ -16,19 +16,19 @@ export function leafPaths(columns: Columns, above: Columns = []): readonly LeafP
   });
 }
 
-/** All values of a record at a leaf of `columns`, without nulls. */
-export function valuesAt(value: Value, columns: Columns): readonly Value[] {
+/** Returns all values of a record at a leaf of `columns`, without nulls. */
+export function leafValuesAt(value: Value, columns: Columns): readonly Value[] {
   if (value === null) return [];
   const [column, ...below] = columns as [Column, ...Column[]];
   const items = column.isList ? (value as readonly Value[]) : [value];
   return items.flatMap((item) => {
     if (item === null || below.length === 0) return item === null ? [] : [item];
     const object = item as Readonly<Record<string, Value>>;
-    return valuesAt(object[below[0]!.physical] ?? null, below);
+    return leafValuesAt(object[below[0]!.physical] ?? null, below);
   });
 }
 
-/** All values of a loaded column, row by row, in the form of test/engine/store/random.ts. */
+/** Returns all values of a loaded column, row by row, in the form that test/engine/store/random.ts generates. */
 export function loadedValues(
   column: MemoryColumn,
   type: Column['type'],

@@ -6,26 +6,27 @@ import {
   type ComparedVersions,
 } from '../../../../engine/query/plan/difference-page.js';
 import type { Column, Columns } from '../../../../engine/core/types.js';
-import { engines, openBench, type Bench } from '../dataset.js';
+import { enginesUnderTest, openEngineFixture, type EngineFixture } from '../dataset.js';
 
-const column = (name: string, type: Column['type'], more: Partial<Column> = {}): Column => ({ name, physical: name, type, isList: false, ...more }); // prettier-ignore
+const columnOf = (name: string, type: Column['type'], more: Partial<Column> = {}): Column => ({ name, physical: name, type, isList: false, ...more }); // prettier-ignore
 const columns: Columns = [
-  column('n', 'long'),
-  column('info', 'object', { children: [column('a', 'string'), column('b', 'long')] }),
-  column('tags', 'string', { isList: true }),
+  columnOf('n', 'long'),
+  columnOf('info', 'object', { children: [columnOf('a', 'string'), columnOf('b', 'long')] }),
+  columnOf('tags', 'string', { isList: true }),
 ];
 
-describe.each(engines)('a page of a difference, read by %s', (_, threads) => {
-  let bench: Bench;
+describe.each(enginesUnderTest)('a page of a difference, read by %s', (_, threads) => {
+  let bench: EngineFixture;
   beforeAll(async () => {
-    bench = await openBench(threads);
+    bench = await openEngineFixture(threads);
   });
   afterAll(() => bench.close());
 
   test('pairs the states of a record that was written anew', async () => {
     const count = 1_300;
     const row = (i: number, commit: number, b: number) => ({ _id: `id${i}\t"`, _commit: String(commit), n: i, info: { a: 'x', b } }); // prettier-ignore
-    // Of the old records, the even ones were replaced, in reverse order; every fifth odd one was deleted, and new ones were added.
+    // Of the old records, those with even numbers were replaced, in reverse order; every fifth of the others was deleted, and new records
+    // were added.
     const oldRows = Array.from({ length: count }, (_, i) => row(i, 1, i));
     const anew = oldRows.filter((_, i) => i % 2 === 0).map(({ n }) => row(n, 2, -n)).toReversed(); // prettier-ignore
     const freshRows = Array.from({ length: 7 }, (_, i) => row(count + i, 2, 0));
@@ -53,7 +54,7 @@ describe.each(engines)('a page of a difference, read by %s', (_, threads) => {
     expect([changes.removed.length, changes.after.length, changes.added.length]).toEqual([removedRows.length, anew.length, 7]); // prettier-ignore
     const expected = [
       ...removedRows.map(({ n }) => ['removed', n, n, null, []]),
-      // As longs, 0 and -0 are equal.
+      // 0 and -0 are equal as longs.
       ...anew.map(({ n }) => ['changed', n, n === 0 ? 0 : -n, n, n === 0 ? [] : ['info.b']]),
       ...freshRows.map(({ n }) => ['added', n, 0, null, []]),
     ];
@@ -63,7 +64,7 @@ describe.each(engines)('a page of a difference, read by %s', (_, threads) => {
         let text = '';
         for await (const piece of differencePage(bench.engine, versions, changes, at, limit, {}))
           text += piece;
-        const page = JSON.parse(`[${text}]`) as ShownDifference[];
+        const page = JSON.parse(`[${text}]`) as DifferenceRecord[];
         expect(page).toHaveLength(Math.min(limit, expected.length - at));
         found.push(
           ...page.map(({ change, record, before, fields }) => {
@@ -75,7 +76,7 @@ describe.each(engines)('a page of a difference, read by %s', (_, threads) => {
       }
       expect(found).toEqual(expected);
     }
-    // The pairs are cached with the difference.
+    // The pairs of records are cached together with the difference.
     expect(await recordChanges(bench.engine, versions, {})).toBe(changes);
   });
 
@@ -100,10 +101,10 @@ describe.each(engines)('a page of a difference, read by %s', (_, threads) => {
   });
 });
 
-interface ShownDifference {
+interface DifferenceRecord {
   readonly change: string;
   readonly record: { readonly _id: string; readonly n: number; readonly info: { readonly b: number } }; // prettier-ignore
-  readonly before: null | ShownDifference['record'];
+  readonly before: null | DifferenceRecord['record'];
   readonly fields: readonly string[];
 }
 

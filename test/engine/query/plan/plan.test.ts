@@ -1,17 +1,21 @@
 import { describe, expect, test } from '@jest/globals';
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Columns } from '../../../../engine/core/types.js';
-import { planQuery, type Available, type PlanRequest } from '../../../../engine/query/plan/plan.js';
+import {
+  planQuery,
+  type PlannerContext,
+  type PlanRequest,
+} from '../../../../engine/query/plan/plan.js';
 import type { CursorProgress } from '../../../../engine/query/plan/position.js';
 import { parseQuery } from '../../../../engine/query/request/request.js';
 import { project } from '../../../../engine/query/results/projection.js';
 import type { LeafStats, Snapshot } from '../../../../engine/store/store.js';
-import { column, fieldRows, listOf } from '../dataset.js';
+import { column, fieldRows, listColumn } from '../dataset.js';
 
 /*
- * plan.txt holds cases `SETTING request ==> plan`. A plan is written as its steps, joined by ` | `, each as
- * `step executor columns: reason`, behind the number of segments and records that can match. STRANDLAKE_PLANS=write writes the plans
- * that are found into the file, to be read before they are committed.
+ * plan.txt contains cases `SETTING request ==> plan`. A plan is written as the number of segments and records that may match, followed by
+ * its steps, joined by ` | `, each as `step executor columns: reason`. With STRANDLAKE_PLANS=write, the test writes the plans that it finds
+ * into the file, to be read before they are committed.
  */
 
 const columns: Columns = [
@@ -23,11 +27,11 @@ const columns: Columns = [
   column('checked', 'boolean'),
   column('note', 'text'),
   column('abstract', 'text'),
-  listOf(column('clnsig', 'string')),
-  listOf(column('remarks', 'text')),
-  column('info', 'object', [column('AF', 'double'), listOf(column('AC', 'integer'))]),
-  listOf(column('sample', 'object', [column('name', 'string'), column('GT', 'string')])),
-  listOf(column('report', 'object', [column('finding', 'text')])),
+  listColumn(column('clnsig', 'string')),
+  listColumn(column('remarks', 'text')),
+  column('info', 'object', [column('AF', 'double'), listColumn(column('AC', 'integer'))]),
+  listColumn(column('sample', 'object', [column('name', 'string'), column('GT', 'string')])),
+  listColumn(column('report', 'object', [column('finding', 'text')])),
   column('genomic_coordinates', 'object', [
     column('build', 'string'),
     column('chromosome', 'string'),
@@ -37,7 +41,10 @@ const columns: Columns = [
 ];
 const fields = fieldRows(columns, []);
 
-/** Segments of a million records sorted by chromosome 1, 2, 3 …, from whose places their variants follow; depth lies from 0 to 100, gene from A to Z. */
+/**
+ * Returns a snapshot with segments of a million records, sorted by chromosome 1, 2, 3 …; each variant follows from the position. `depth` is
+ * from 0 to 100, `gene` from A to Z.
+ */
 function snapshotOf(segments: number, rows = 1_000_000): Snapshot {
   const statsOf = (i: number): Readonly<Record<string, LeafStats>> => ({
     depth: { nulls: 0, min: 0, max: 100 },
@@ -67,20 +74,20 @@ function snapshotOf(segments: number, rows = 1_000_000): Snapshot {
   };
 }
 
-interface Setting {
+interface PlanSetting {
   readonly snapshot: Snapshot;
-  readonly available: Partial<Available>;
+  readonly available: Partial<PlannerContext>;
   readonly cursor?: CursorProgress;
 }
 
-const refusing = (key: string, reason: string): Partial<Available> => ({
+const refusedColumn = (key: string, reason: string): Partial<PlannerContext> => ({
   refused: new Map([[key, reason]]),
 });
 const fourSegments = snapshotOf(4);
 const cursorRequest = { after: { keys: [], file: 2, row: 7n }, total: 100, seen: 10 };
 
-/** The statistics and what is available, by the word that a case begins with. */
-const settings: Readonly<Record<string, Setting>> = {
+/** The statistics and the available executors, by the word with which a case begins. */
+const planSettings: Readonly<Record<string, PlanSetting>> = {
   memory: { snapshot: fourSegments, available: {} },
   small: { snapshot: snapshotOf(1, 1_000), available: {} },
   empty: { snapshot: snapshotOf(0), available: {} },
@@ -96,28 +103,28 @@ const settings: Readonly<Record<string, Setting>> = {
   'cursor-ids': { snapshot: fourSegments, available: { rowNumbers: false }, cursor: cursorRequest },
   'no-index': {
     snapshot: fourSegments,
-    available: refusing('select index', 'a segment has no text index'),
+    available: refusedColumn('select index', 'a segment has no text index'),
   },
   'no-weigh': {
     snapshot: fourSegments,
-    available: refusing('weigh memory', 'a segment has no text index'),
+    available: refusedColumn('weigh memory', 'a segment has no text index'),
   },
   'no-select': {
     snapshot: fourSegments,
-    available: refusing('select memory', 'too many different values'),
+    available: refusedColumn('select memory', 'too many different values'),
   },
   'no-facets': {
     snapshot: fourSegments,
-    available: refusing('facets memory', 'too many different values'),
+    available: refusedColumn('facets memory', 'too many different values'),
   },
   'no-read': {
     snapshot: fourSegments,
-    available: refusing('read memory', 'a worker thread exited'),
+    available: refusedColumn('read memory', 'a worker thread exited'),
   },
 };
 
-function planOf(name: string, body: unknown): string {
-  const { snapshot, available, cursor } = settings[name]!;
+function planText(name: string, body: unknown): string {
+  const { snapshot, available, cursor } = planSettings[name]!;
   const parsed = parseQuery(body, fields);
   const request: PlanRequest = {
     ...parsed,
@@ -134,27 +141,27 @@ function planOf(name: string, body: unknown): string {
   return `${segments} of ${rows}${isHeavy ? ' heavy' : ''} | ${shownSteps.join(' | ')}`;
 }
 
-const path = 'test/engine/query/plan/plan.txt';
-const lines = readFileSync(path, 'utf8').split('\n');
-const cases = lines.flatMap((line, i) => {
+const casesFile = 'test/engine/query/plan/plan.txt';
+const lines = readFileSync(casesFile, 'utf8').split('\n');
+const planCases = lines.flatMap((line, i) => {
   const match = /^([a-z-]+) (.*?)(?: ==> (.*))?$/.exec(line);
   return match ? [{ i, name: match[1]!, body: match[2]!, wanted: match[3] }] : [];
 });
 
 if (process.env['STRANDLAKE_PLANS'] === 'write') {
-  for (const { i, name, body } of cases) {
-    lines[i] = `${name} ${body} ==> ${planOf(name, JSON.parse(body))}`;
+  for (const { i, name, body } of planCases) {
+    lines[i] = `${name} ${body} ==> ${planText(name, JSON.parse(body))}`;
   }
-  writeFileSync(path, lines.join('\n'));
+  writeFileSync(casesFile, lines.join('\n'));
 }
 
 describe('a plan', () => {
-  test.each(cases)('$name $body', ({ name, body, wanted }) => {
-    expect(planOf(name, JSON.parse(body))).toBe(wanted);
+  test.each(planCases)('$name $body', ({ name, body, wanted }) => {
+    expect(planText(name, JSON.parse(body))).toBe(wanted);
   });
 
   test('is found in at least 60 cases', () => {
-    expect(cases.length).toBeGreaterThanOrEqual(60);
+    expect(planCases.length).toBeGreaterThanOrEqual(60);
   });
 
   test('is the same each time, and frozen data that survives a structured clone', () => {

@@ -3,7 +3,7 @@ import { caseVariantsBetween } from '../../../../engine/query/predicate/case-var
 import { Random } from '../random.js';
 import { seed } from '../../../seed.js';
 
-/** All strings whose lower case is this one, found by trying every letter in every case. */
+/** Returns all strings whose lower case is the given one, found by trying every letter in every case. */
 function variantsOf(lower: string): Buffer[] {
   let all = [''];
   for (const char of lower) {
@@ -19,7 +19,7 @@ test(`a case variant lies between two bounds exactly if one of all variants does
   const random = new Random(seed);
   const chars = ['a', 'B', 'k', 'K', 'i', 'I', '1', '-', '~', '\u212A', '\u0130', 'é'];
   const text = (most: number, of = chars): string =>
-    random.list(random.below(most + 1), () => random.pick(of)).join('');
+    random.list(random.integerBelow(most + 1), () => random.pick(of)).join('');
   const ascii = chars.slice(0, 9);
   let insideCount = 0;
   let outside = 0;
@@ -27,7 +27,7 @@ test(`a case variant lies between two bounds exactly if one of all variants does
     const begin = random.chance(0.5) ? text(3) : '';
     const bounds = [begin + text(4), begin + text(4)].map((each) => Buffer.from(each));
     const [low, high] = bounds.sort(Buffer.compare) as [Buffer, Buffer];
-    const values = random.list(1 + random.below(3), () => {
+    const values = random.list(1 + random.integerBelow(3), () => {
       const ownLetters = random.chance(0.6) ? begin.replaceAll(/[^\p{ASCII}]/gu, 'k') : '';
       return ownLetters + text(5, ascii);
     });

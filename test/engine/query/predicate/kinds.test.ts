@@ -1,19 +1,20 @@
 import { expect, test } from '@jest/globals';
 import {
   costOf,
-  describe as describePredicate,
+  predicateText as describePredicate,
   fieldsRead,
 } from '../../../../engine/query/predicate/kinds.js';
-import { and, not, or, node, type FieldRef, type Predicate } from '../../../../engine/query/predicate/predicate.js'; // prettier-ignore
+import { and, not, or, freezePredicate, type FieldRef, type Predicate } from '../../../../engine/query/predicate/predicate.js'; // prettier-ignore
 import { parseQuery } from '../../../../engine/query/request/request.js';
-import { column, fieldRows, listOf } from '../dataset.js';
+import { column, fieldRows, listColumn } from '../dataset.js';
 
 const fields = fieldRows(
-  [column('gene', 'string'), column('af', 'double'), column('note', 'text'), listOf(column('tags', 'string')),
-    listOf(column('sample', 'object', [column('name', 'string'), column('GT', 'string')]))], // prettier-ignore
+  [column('gene', 'string'), column('af', 'double'), column('note', 'text'), listColumn(column('tags', 'string')),
+    listColumn(column('sample', 'object', [column('name', 'string'), column('GT', 'string')]))], // prettier-ignore
   [],
 );
-const parsed = (...filters: unknown[]): Predicate => parseQuery({ filters }, fields).predicate;
+const parsePredicate = (...filters: unknown[]): Predicate =>
+  parseQuery({ filters }, fields).predicate;
 
 test.each([
   [[], 'every record'],
@@ -30,11 +31,11 @@ test.each([
   [[{ any: { path: 'sample', filters: [['name', 'S1'], ['GT', '1/1']] } }], 'any sample with (sample.name = "S1" and sample.GT = "1/1")'],
   [[{ any: { path: 'sample', filters: [] } }], 'any sample with every record'],
 ])('%j is described as %s', (filters, text) => {
-  expect(describePredicate(parsed(...filters))).toBe(text);
+  expect(describePredicate(parsePredicate(...filters))).toBe(text);
 }); // prettier-ignore
 
 test('the fields of a predicate are those of its conditions', () => {
-  const predicate = parsed(['af__lt', 1], {
+  const predicate = parsePredicate(['af__lt', 1], {
     not: {
       or: [
         ['gene', 'x'],
@@ -47,13 +48,13 @@ test('the fields of a predicate are those of its conditions', () => {
 
 test('costs add up, and comparisons of one field in an or cost once', () => {
   const field: FieldRef = { name: 's', path: ['s'], type: 'string' };
-  const equal = node({ kind: 'in', field, values: ['x'], ignoreCase: true });
-  const contains = node({ kind: 'contains', field, text: 'x' });
+  const equal = freezePredicate({ kind: 'in', field, values: ['x'], ignoreCase: true });
+  const contains = freezePredicate({ kind: 'contains', field, text: 'x' });
   const [one, other] = [costOf(equal).perRow, costOf(contains).perRow];
   expect(one).toBeLessThan(other);
   expect(costOf(and([equal, contains])).perRow).toBeCloseTo(one + other);
   expect(costOf(or([equal, equal, equal])).perRow).toBeCloseTo(one);
   expect(costOf(not(contains)).perRow).toBeGreaterThanOrEqual(other);
-  const longList = node({ kind: 'in', field, values: Array.from({ length: 5_000 }, (_, i) => `x${i}`), ignoreCase: true }); // prettier-ignore
+  const longList = freezePredicate({ kind: 'in', field, values: Array.from({ length: 5_000 }, (_, i) => `x${i}`), ignoreCase: true }); // prettier-ignore
   expect(costOf(longList)).toEqual({ perRow: one, once: 5_000_000 });
 });

@@ -7,19 +7,19 @@ import { freshSeed } from '../../../seed.js';
 const givenSeed = process.env['STRANDLAKE_SEED'];
 const seeds = givenSeed === undefined ? [1, freshSeed] : [Number(givenSeed)];
 
-const letters = ['a', 'A', 'b', 'k', 'K', '\u212a', 's', 'S', 'ſ', 'i', 'İ', 'É', 'é', '1', '9', ' ', '_', '.', '\n', '\t', '-', '😀', '\u2028', '名', ']', '}', '{', '^', '$', '|', '(', '\\', '4']; // prettier-ignore
-const patternPieces = [
+const testCharacters = ['a', 'A', 'b', 'k', 'K', '\u212a', 's', 'S', 'ſ', 'i', 'İ', 'É', 'é', '1', '9', ' ', '_', '.', '\n', '\t', '-', '😀', '\u2028', '名', ']', '}', '{', '^', '$', '|', '(', '\\', '4']; // prettier-ignore
+const regexParts = [
   '.', '.*', 'a', 'K', 's', 'ab', '\\.', '[a-z]', '[A-Z_]', '[^a]', '[\\w-]', '[]a]', '[^]a]', '[[:alpha:]]', '[[:^digit:]1]', '[a\\]b]', '\\d', '\\D', '\\w', '\\s', '\\S', 'É', '[É-\u212a]', '😀', '^', '$', '\\b', '\\B', '\\pL', '\\p{Greek}', '\\PL',
   '\\x{e9}', '\\x41', '\\n', '\\A', '\\z', '-', '_', '\\]', '\\}', '\\(', '\\[', '[(]', '[|]', '\\|', '名', ' ', '{', '}', '{,2}', ']', '\\07', '\\\\', '\\Qa.b\\E', '(?i)a', '(?i:b)', '(?P<n>a)', '!', '&',
 ]; // prettier-ignore
 const quantifiers = ['', '', '', '', '*', '+', '?', '{2}', '{0,2}', '{1,}', '*?', '+?', '??', '{0}', '+', '{0,}?']; // prettier-ignore
 
-function pattern(random: Random, depth: number): string {
-  const parts = random.list(random.below(4) + (depth > 0 ? 1 : 0), () => {
+function randomPattern(random: Random, depth: number): string {
+  const parts = random.list(random.integerBelow(4) + (depth > 0 ? 1 : 0), () => {
     if (depth === 3 || random.chance(0.85))
-      return random.pick(patternPieces) + random.pick(quantifiers);
-    const otherAlternative = random.chance(0.5) ? `|${pattern(random, depth + 1)}` : '';
-    return `${random.pick(['(', '(?:'])}${pattern(random, depth + 1)}${otherAlternative})${random.pick(quantifiers)}`;
+      return random.pick(regexParts) + random.pick(quantifiers);
+    const otherAlternative = random.chance(0.5) ? `|${randomPattern(random, depth + 1)}` : '';
+    return `${random.pick(['(', '(?:'])}${randomPattern(random, depth + 1)}${otherAlternative})${random.pick(quantifiers)}`;
   });
   return parts.join('');
 }
@@ -28,7 +28,7 @@ test.each(seeds)('every match of a pattern contains its required literal (STRAND
   const random = new Random(seed);
   let [matched, literals] = [0, 0];
   for (let i = 0; i < 1_500; i++) {
-    const source = random.pick(['', '', '', '(?i)', '(?s)', '(?is)']) + pattern(random, 0);
+    const source = random.pick(['', '', '', '(?i)', '(?s)', '(?is)']) + randomPattern(random, 0);
     let compiled: RE2JS;
     try {
       compiled = RE2JS.compile(source);
@@ -37,10 +37,10 @@ test.each(seeds)('every match of a pattern contains its required literal (STRAND
     }
     const literal = requiredLiteral(source);
     literals += literal === '' ? 0 : 1;
-    // Strings built from pieces of the pattern match it more often than random ones.
+    // Strings built from parts of the pattern match it more often than random ones.
     const nearText = Array.from(source.replaceAll(/\\(?=[^A-Za-z0-9])|[*+?]/g, ''));
     for (let j = 0; j < 40; j++) {
-      const text = random.list(random.below(7), () => random.pick(random.chance(0.6) && nearText.length > 0 ? nearText : letters)).join('');
+      const text = random.list(random.integerBelow(7), () => random.pick(random.chance(0.6) && nearText.length > 0 ? nearText : testCharacters)).join('');
       if (!compiled.testExact(text)) continue;
       matched += 1;
       expect({ seed, source, literal, isThere: text.includes(literal) ? true : text }).toEqual({ seed, source, literal, isThere: true });

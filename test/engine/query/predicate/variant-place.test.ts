@@ -1,14 +1,24 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { runQuery } from '../../../../engine/query/plan/query.js';
-import { node, not, type Predicate } from '../../../../engine/query/predicate/predicate.js';
+import {
+  freezePredicate,
+  not,
+  type Predicate,
+} from '../../../../engine/query/predicate/predicate.js';
 import { touchedSegments } from '../../../../engine/query/predicate/prune.js';
 import { parseQuery } from '../../../../engine/query/request/request.js';
 import { seed } from '../../../seed.js';
-import { column, openBench, type Bench, type Dataset, type TestRow } from '../dataset.js';
+import {
+  column,
+  openEngineFixture,
+  type EngineFixture,
+  type TestDataset,
+  type TestRow,
+} from '../dataset.js';
 import { Random } from '../random.js';
 
-const segments = 60;
-const segmentRows = 40;
+const segmentCount = 60;
+const rowsPerSegment = 40;
 
 const columns = [
   column('genomic_coordinates', 'object', [
@@ -20,47 +30,56 @@ const columns = [
   column('variant', 'string'),
 ];
 
-interface Place {
+interface GenomicCoordinates {
   readonly build: string | null;
   readonly chromosome: string | null;
   readonly start: bigint | null;
   readonly stop: bigint | null;
 }
 
-const variantOf = ({ build, chromosome, start, stop }: Place, allele: string): string =>
+const variantOf = (
+  { build, chromosome, start, stop }: GenomicCoordinates,
+  allele: string,
+): string =>
   `${String(build).toUpperCase()}-${String(chromosome).toUpperCase()}-${start}-${stop}-${allele}`;
 
-/** Ways in which a record's variant does not follow from its coordinates. */
-const flaws: readonly ((row: { place: Place; variant: string }, random: Random) => TestRow)[] = [
-  ({ place, variant }) => recordAt({ ...place, start: place.start! + 1n }, variant),
-  ({ place, variant }) => recordAt({ ...place, stop: place.stop! - 1n }, variant),
-  ({ place, variant }) => recordAt({ ...place, build: 'GRCh36' }, variant),
-  ({ place, variant }) => recordAt({ ...place, chromosome: 'Y2' }, variant),
-  ({ place, variant }) => recordAt({ ...place, chromosome: null }, variant),
-  ({ place, variant }) => recordAt({ ...place, stop: null }, variant),
+/** Changes to a record after which its variant does not follow from its coordinates. */
+const inconsistentRows: readonly ((
+  row: { place: GenomicCoordinates; variant: string },
+  random: Random,
+) => TestRow)[] = [
+  ({ place, variant }) => recordWithCoordinates({ ...place, start: place.start! + 1n }, variant),
+  ({ place, variant }) => recordWithCoordinates({ ...place, stop: place.stop! - 1n }, variant),
+  ({ place, variant }) => recordWithCoordinates({ ...place, build: 'GRCh36' }, variant),
+  ({ place, variant }) => recordWithCoordinates({ ...place, chromosome: 'Y2' }, variant),
+  ({ place, variant }) => recordWithCoordinates({ ...place, chromosome: null }, variant),
+  ({ place, variant }) => recordWithCoordinates({ ...place, stop: null }, variant),
   ({ variant }) => ({ genomic_coordinates: null, variant }),
-  ({ place, variant }) => recordAt(place, variant.toLowerCase()),
-  ({ place }) => recordAt(place, variantOf(place, '').slice(0, -1)),
-  ({ place, variant }) => recordAt(place, variant.replace(/-(\d)/, '-0$1')),
-  ({ place, variant }) => recordAt(place, ` ${variant}`),
+  ({ place, variant }) => recordWithCoordinates(place, variant.toLowerCase()),
+  ({ place }) => recordWithCoordinates(place, variantOf(place, '').slice(0, -1)),
+  ({ place, variant }) => recordWithCoordinates(place, variant.replace(/-(\d)/, '-0$1')),
+  ({ place, variant }) => recordWithCoordinates(place, ` ${variant}`),
   ({ place }, random) => {
     const dashed = { ...place, chromosome: random.pick(['HLA-A', '1-5']) };
-    return recordAt(dashed, variantOf(dashed, 'A'));
+    return recordWithCoordinates(dashed, variantOf(dashed, 'A'));
   },
   ({ place }) => {
     const far = { ...place, start: 2n ** 53n, stop: 2n ** 53n };
-    return recordAt(far, variantOf(far, 'A').replace('9007199254740992', '9007199254740993'));
+    return recordWithCoordinates(
+      far,
+      variantOf(far, 'A').replace('9007199254740992', '9007199254740993'),
+    );
   },
 ];
 
-function recordAt(place: Place, variant: string): TestRow {
+function recordWithCoordinates(place: GenomicCoordinates, variant: string): TestRow {
   return { genomic_coordinates: { ...place }, variant };
 }
 
-/** The same decision by a regular expression over the records. */
-function followsNaively({ genomic_coordinates: value, variant }: TestRow): boolean {
+/** Whether the variant of a record follows from its coordinates, decided by a regular expression. */
+function followsFromCoordinates({ genomic_coordinates: value, variant }: TestRow): boolean {
   if (typeof variant !== 'string') return true;
-  const place = value as Place | null;
+  const place = value as GenomicCoordinates | null;
   if (place === null) return false;
   const { build, chromosome, start, stop } = place;
   if ([build, chromosome, start, stop].includes(null) || chromosome!.includes('-')) return false;
@@ -69,26 +88,33 @@ function followsNaively({ genomic_coordinates: value, variant }: TestRow): boole
 
 describe(`variants are looked up by their coordinates (seed ${seed})`, () => {
   const random = new Random(seed);
-  let bench: Bench;
-  let sql: Bench;
-  let dataset: Dataset;
-  let copy: Dataset;
+  let bench: EngineFixture;
+  let sql: EngineFixture;
+  let dataset: TestDataset;
+  let copy: TestDataset;
   let rows: readonly (readonly TestRow[])[];
   beforeAll(async () => {
-    [bench, sql] = [await openBench(0), await openBench()];
-    rows = Array.from({ length: segments }, (_, i) => {
+    [bench, sql] = [await openEngineFixture(0), await openEngineFixture()];
+    rows = Array.from({ length: segmentCount }, (_, i) => {
       const chromosome = random.pick(['1', '10', '2', 'X', 'chr3', 'chrUn_k']);
-      const from = 1 + random.below(2_000);
-      const segmentRecords = Array.from({ length: segmentRows }, (): TestRow => {
-        const start = BigInt(from + random.below(60));
+      const from = 1 + random.integerBelow(2_000);
+      const segmentRecords = Array.from({ length: rowsPerSegment }, (): TestRow => {
+        const start = BigInt(from + random.integerBelow(60));
         const build = random.pick(['GRCh37', 'GRCh38', 'T2T-CHM13']);
-        const place = { build, chromosome, start, stop: start + BigInt(random.below(4)) - 1n };
+        const place = {
+          build,
+          chromosome,
+          start,
+          stop: start + BigInt(random.integerBelow(4)) - 1n,
+        };
         const allele = random.pick(['A', 'TT', '-', '<DEL>', '<INS:ME-ALU>', 'g', 'A-1-2']);
-        return random.chance(0.05) ? { variant: null } : recordAt(place, variantOf(place, allele));
+        return random.chance(0.05)
+          ? { variant: null }
+          : recordWithCoordinates(place, variantOf(place, allele));
       });
-      const flaw = flaws[i % (2 * flaws.length)];
+      const flaw = inconsistentRows[i % (2 * inconsistentRows.length)];
       if (flaw === undefined) return segmentRecords;
-      const at = random.below(segmentRows);
+      const at = random.integerBelow(rowsPerSegment);
       const start = BigInt(from);
       const place = { build: 'GRCh38', chromosome: 'X', start, stop: start };
       const flawed = flaw({ place, variant: variantOf(place, 'A') }, random);
@@ -101,7 +127,7 @@ describe(`variants are looked up by their coordinates (seed ${seed})`, () => {
 
   test('a segment says whether all its variants follow from coordinates', () => {
     const found = dataset.snapshot.segments.map((segment) => segment.areVariantsPlaced);
-    expect(found).toEqual(rows.map((own) => own.every(followsNaively)));
+    expect(found).toEqual(rows.map((own) => own.every(followsFromCoordinates)));
     for (const is of [true, false])
       expect(found.filter((one) => one === is).length).toBeGreaterThan(5);
   });
@@ -126,36 +152,40 @@ describe(`variants are looked up by their coordinates (seed ${seed})`, () => {
     const all = variants();
     for (let i = 0; i < 60; i++) {
       const isLong = random.chance(0.2);
-      const from = random.below(all.length - 100);
-      const list = random.list(isLong ? 65 + random.below(40) : 1 + random.below(3), () => {
-        const variant = isLong ? all[from + random.below(100)]! : random.pick(all);
-        return random.pick([variant, variant, variant.toLowerCase(), variant.replace('-1-', '-chr1-'), `${variant}T`]); // prettier-ignore
-      });
+      const from = random.integerBelow(all.length - 100);
+      const list = random.list(
+        isLong ? 65 + random.integerBelow(40) : 1 + random.integerBelow(3),
+        () => {
+          const variant = isLong ? all[from + random.integerBelow(100)]! : random.pick(all);
+          return random.pick([variant, variant, variant.toLowerCase(), variant.replace('-1-', '-chr1-'), `${variant}T`]); // prettier-ignore
+        },
+      );
       const ignoreCase = random.chance(0.7);
       const lower = new Set(list.map((one) => one.toLowerCase()));
       const test = (variant: string): boolean =>
         ignoreCase ? lower.has(variant.toLowerCase()) : list.includes(variant);
-      const equal = node({ kind: 'in', field, values: list, ignoreCase });
+      const equal = freezePredicate({ kind: 'in', field, values: list, ignoreCase });
       await countMatches(equal, test);
     }
     const { snapshot } = dataset;
-    // A list of any length opens the segments that one of its variants alone would open.
+    // A list of variants opens the same segments as its variants one by one.
     for (let i = 0; i < 20; i++) {
-      const list = random.list(1 + random.below(300), () => random.pick(all));
+      const list = random.list(1 + random.integerBelow(300), () => random.pick(all));
       const touchedBy = (values: readonly string[]): readonly number[] =>
-        touchedSegments(snapshot, node({ kind: 'in', field, values, ignoreCase: true })).filter(
-          (number) => snapshot.segments[number]!.areVariantsPlaced,
-        );
+        touchedSegments(
+          snapshot,
+          freezePredicate({ kind: 'in', field, values, ignoreCase: true }),
+        ).filter((number) => snapshot.segments[number]!.areVariantsPlaced);
       const expected = [...new Set(list.flatMap((variant) => touchedBy([variant])))];
       expect(touchedBy(list)).toEqual(expected.sort((a, b) => a - b));
     }
     const clean = snapshot.segments.flatMap(({ areVariantsPlaced }, i) => (areVariantsPlaced ? [i] : [])); // prettier-ignore
     const variant = String(rows[clean[0]!]!.find((row) => /-[AT]+$/.test(String(row['variant'])))!['variant']); // prettier-ignore
-    const equal = node({ kind: 'in', field, values: [variant], ignoreCase: true });
+    const equal = freezePredicate({ kind: 'in', field, values: [variant], ignoreCase: true });
     const [, chromosome, start] = /-([^-]+)-(\d+)-\d+-[AT]+$/.exec(variant)!;
     const nearSegments = clean.filter((i) =>
       rows[i]!.some((row) => {
-        const place = row['genomic_coordinates'] as Place | null | undefined;
+        const place = row['genomic_coordinates'] as GenomicCoordinates | null | undefined;
         return place?.chromosome?.toUpperCase() === chromosome && Math.abs(Number(place!.start) - Number(start)) < 60; // prettier-ignore
       }),
     );
@@ -168,8 +198,8 @@ describe(`variants are looked up by their coordinates (seed ${seed})`, () => {
   test('overlaps find what a loop finds', async () => {
     for (let i = 0; i < 60; i++) {
       const chromosome = random.pick(['1', '10', '2', 'X', '3', 'UN_K', 'HLA-A', 'Y2']);
-      const start = BigInt(random.below(2_000));
-      const stop = start + BigInt(random.below(300));
+      const start = BigInt(random.integerBelow(2_000));
+      const stop = start + BigInt(random.integerBelow(300));
       const build = random.pick([null, 'GRCH37', 'T2T-CHM13']);
       const test = (variant: string): boolean => {
         const parts = /^(t2t-chm13|[^-]+)-(?:chr)?(.+?)-(\d+)-(\d+)(?:-.*)?$/i.exec(variant);
@@ -177,7 +207,7 @@ describe(`variants are looked up by their coordinates (seed ${seed})`, () => {
         if (build !== null && parts[1]!.toUpperCase() !== build) return false;
         return parts[2]!.toUpperCase() === chromosome && BigInt(parts[3]!) <= stop && BigInt(parts[4]!) >= start; // prettier-ignore
       };
-      const overlap = node({ kind: 'overlap', field, build, chromosome, start, stop });
+      const overlap = freezePredicate({ kind: 'overlap', field, build, chromosome, start, stop });
       await countMatches(random.chance(0.2) ? not(not(overlap)) : overlap, test);
     }
   });

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { ByteSink } from '../../../../engine/parquet/byte-sink.js';
-import { delimitedCell, endCell } from '../../../../engine/query/results/delimited.js';
+import { delimitedCell, quoteWrittenCell } from '../../../../engine/query/results/delimited.js';
 import { Random } from '../random.js';
 
 const seed = Number(process.env['STRANDLAKE_SEED'] ?? 20_261_122);
@@ -25,13 +25,13 @@ test(`cells of bytes are written as cells of strings (STRANDLAKE_SEED=${seed})`,
   const random = new Random(seed);
   const letters = [...'=+-@\t\r\n,;"\'ab1.é😀'];
   for (let i = 0; i < 5_000; i++) {
-    const text = random.list(random.below(6), () => random.pick(letters)).join('');
+    const text = random.list(random.integerBelow(6), () => random.pick(letters)).join('');
     const isFormulaSafe = random.chance(0.5);
     for (const delimiter of [',', '\t'] as const) {
       const out = new ByteSink(1);
       out.append(Buffer.from(`before${text}`));
-      endCell(out, 'before'.length, { delimiter, lineEnd: '\n', isFormulaSafe });
-      const written = Buffer.from(out.written()).toString();
+      quoteWrittenCell(out, 'before'.length, { delimiter, lineEnd: '\n', isFormulaSafe });
+      const written = Buffer.from(out.writtenBytes()).toString();
       out.release();
       expect([text, written]).toEqual([
         text,

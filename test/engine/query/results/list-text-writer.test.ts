@@ -4,34 +4,40 @@ import { delimitedLines, materialise } from '../../../../engine/query/results/ma
 import { openSegments } from '../../../../engine/query/results/row-blocks.js';
 import { project } from '../../../../engine/query/results/projection.js';
 import type { Value } from '../../../../engine/core/types.js';
-import { column, listOf, openBench, type Bench, type TestRow } from '../dataset.js';
+import {
+  column,
+  listColumn,
+  openEngineFixture,
+  type EngineFixture,
+  type TestRow,
+} from '../dataset.js';
 import { Random } from '../random.js';
 import { seed } from '../../../seed.js';
 
-/* Lists as cells, of few and of many different values, against the JSON of their values. */
+/* Compares list cells, with few and with many distinct values, with the JSON of their values. */
 
-let bench: Bench;
+let engineFixture: EngineFixture;
 beforeAll(async () => {
-  bench = await openBench();
+  engineFixture = await openEngineFixture();
 });
-afterAll(() => bench.close());
+afterAll(() => engineFixture.close());
 
-/** The values that the lists of a column have. */
-const makers: Readonly<Record<string, (random: Random) => Value>> = {
+/** Functions that return random values for the lists of a column. */
+const randomValueByColumn: Readonly<Record<string, (random: Random) => Value>> = {
   few_strings: (random) => random.pick(['a', 'G"T', 'x,y', 'ä\n', '', 'a longer one']),
-  many_strings: (random) => `text ${random.below(1e9)}`,
+  many_strings: (random) => `text ${random.integerBelow(1e9)}`,
   long_strings: (random) => random.pick(['x', 'y']).repeat(150),
-  few_integers: (random) => random.below(5) - 2,
-  many_integers: (random) => random.below(2 ** 32) - 2 ** 31,
+  few_integers: (random) => random.integerBelow(5) - 2,
+  many_integers: (random) => random.integerBelow(2 ** 32) - 2 ** 31,
   few_doubles: (random) => random.pick([0, 0.5, -1e-7, 1e21]),
-  many_doubles: (random) => random.below(2 ** 31) / 7,
+  many_doubles: (random) => random.integerBelow(2 ** 31) / 7,
   booleans: (random) => random.chance(0.5),
 };
 
-const typeOf = (name: string) =>
+const elementTypeOf = (name: string) =>
   (['string', 'integer', 'double', 'boolean'] as const).find((type) => name.endsWith(`${type}s`))!;
 
-const quoted = (cell: string): string =>
+const quoteCsvCell = (cell: string): string =>
   /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 
 describe(`lists of scalars (STRANDLAKE_SEED=${seed})`, () => {
@@ -42,16 +48,20 @@ describe(`lists of scalars (STRANDLAKE_SEED=${seed})`, () => {
         ? null
         : random.list(random.pick([0, 1, 1, 1, 2, 3, 9]), () => (random.chance(0.1) ? null : make(random))); // prettier-ignore
     const rows = random.list(count, (): TestRow =>
-      Object.fromEntries(Object.entries(makers).map(([name, make]) => [name, list(make)])),
+      Object.fromEntries(
+        Object.entries(randomValueByColumn).map(([name, make]) => [name, list(make)]),
+      ),
     );
-    const columns = Object.keys(makers).map((name) => listOf(column(name, typeOf(name))));
-    const { snapshot, fields } = await bench.dataset(columns, [rows]);
+    const columns = Object.keys(randomValueByColumn).map((name) =>
+      listColumn(column(name, elementTypeOf(name))),
+    );
+    const { snapshot, fields } = await engineFixture.dataset(columns, [rows]);
     const projection = project(snapshot.columns, fields, {
       fields: null,
       excludeFields: [['_id'], ['_commit']],
     });
     const source = openSegments([{ path: realpathSync(snapshot.files[1]!) }]);
-    // In an order of their own, so that the values of a block are not consecutive.
+    // The rows are read in another order, so that the values of a block are not consecutive.
     const order = Array.from({ length: count }, (_, i) => (i * 7) % count).filter(
       (i) => i % 11 > 0,
     );
@@ -63,7 +73,7 @@ describe(`lists of scalars (STRANDLAKE_SEED=${seed})`, () => {
         const wanted = numbers.map((row) => {
           const values = Object.values(rows[row]!);
           return values
-            .map((value) => (value === null ? '' : quoted(JSON.stringify(value))))
+            .map((value) => (value === null ? '' : quoteCsvCell(JSON.stringify(value))))
             .join(',');
         });
         expect(lines).toBe(wanted.map((line) => `${line}\r\n`).join(''));

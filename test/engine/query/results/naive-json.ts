@@ -1,10 +1,10 @@
 import type { Column, Columns } from '../../../../engine/core/types.js';
 import { reservedColumns } from '../../../../engine/store/arrow.js';
-import { project, type Projected } from '../../../../engine/query/results/projection.js';
+import { project, type ProjectedColumn } from '../../../../engine/query/results/projection.js';
 import type { QueryRequest } from '../../../../engine/query/request/request.js';
-import type { Bench, Dataset } from '../dataset.js';
+import type { EngineFixture, TestDataset } from '../dataset.js';
 
-/** The fewest digits that read back as the same 32-bit float, found by trying. */
+/** Returns the decimal number with the fewest digits that denotes the same 32-bit float, found by trying. */
 export function naiveFloat(value: number): string {
   if (value < 0) return `-${naiveFloat(-value)}`;
   if (value === 0) return '0';
@@ -15,7 +15,7 @@ export function naiveFloat(value: number): string {
     const reads = [whole, whole - 1n, whole + 1n]
       .map((each) => [each, Number(`${each}e${power}`)] as const)
       .filter(([, each]) => Math.fround(each) === value);
-    // The nearest; of two as near, the even one.
+    // Of the candidates, the nearest is chosen; if two are equally near, the even one.
     const far = (each: bigint): bigint => {
       const unit = 10n ** BigInt(Math.abs(power));
       const [a, b] =
@@ -31,11 +31,11 @@ export function naiveFloat(value: number): string {
   throw new Error(`${value} is no 32-bit float`);
 }
 
-/** `YYYY-MM-DD`, with the time of day where it is not midnight. */
+/** Returns a date as `YYYY-MM-DD`, with the time of day if it is not midnight. */
 export function naiveDate(micros: bigint): string {
   const part = ((micros % 1_000_000n) + 1_000_000n) % 1_000_000n;
   const day = 86_400_000n;
-  // `Date` ends with the year 275760: other years are shifted by multiples of 400 years (146,097 days).
+  // `Date` ends in the year 275760, so other years are shifted by multiples of 400 years (146,097 days).
   let millis = (micros - part) / 1000n;
   let years = 0;
   while (millis > 8_000_000_000_000_000n) [millis, years] = [millis - 146_097n * day * 100n, years + 40_000]; // prettier-ignore
@@ -48,7 +48,7 @@ export function naiveDate(micros: bigint): string {
   return text.endsWith('T00:00:00') ? text.slice(0, -9) : text;
 }
 
-/** The JSON of a value as the SQL engine hands it over; undefined if it has none. */
+/** Returns the JSON of a value in the form that the SQL engine returns; undefined if it has none. */
 export function naiveJson(column: Column, value: unknown): string | undefined {
   if (value === null || value === undefined) return undefined;
   if (column.isList) {
@@ -75,26 +75,26 @@ export function naiveJson(column: Column, value: unknown): string | undefined {
     case 'string':
     case 'text':
     case 'blob':
-      return withCapitals(JSON.stringify(value));
+      return upperCaseEscapes(JSON.stringify(value));
     default:
       return String(value as bigint);
   }
 }
 
-/** Control characters are written with capital digits. */
-function withCapitals(json: string): string {
+/** Returns JSON with capital hexadecimal digits in escaped control characters. */
+function upperCaseEscapes(json: string): string {
   return json.replaceAll(/\\(?:u[0-9a-f]{4}|.)/g, (escape) =>
     escape.length > 2 ? `\\u${escape.slice(2).toUpperCase()}` : escape,
   );
 }
 
-/** All records of a dataset in the order of its files, as the SQL engine reads them: the columns of a projection. */
-export async function rawRecords(
-  { engine }: Bench,
-  { snapshot, fields }: Dataset,
+/** Returns the values of a projection in all records of a dataset, in the order of its files, as the SQL engine reads them. */
+export async function readRecordsBySql(
+  { engine }: EngineFixture,
+  { snapshot, fields }: TestDataset,
   request: QueryRequest,
 ): Promise<{
-  readonly projection: readonly Projected[];
+  readonly projection: readonly ProjectedColumn[];
   readonly rows: readonly (readonly unknown[])[];
 }> {
   const projection = project(snapshot.columns, fields, request);
@@ -108,13 +108,13 @@ export async function rawRecords(
   return { projection, rows: rows.map((row) => at.map((i) => (i < 0 ? null : row[i]))) };
 }
 
-/** The JSON texts of all records. */
+/** Returns the JSON texts of all records. */
 export async function naiveTexts(
-  bench: Bench,
-  dataset: Dataset,
+  bench: EngineFixture,
+  dataset: TestDataset,
   request: QueryRequest,
 ): Promise<readonly string[]> {
-  const { projection, rows } = await rawRecords(bench, dataset, request);
+  const { projection, rows } = await readRecordsBySql(bench, dataset, request);
   return rows.map((row) => {
     const members = projection.map(({ column }, i) => `${JSON.stringify(column.name)}:${naiveJson(column, row[i]) ?? 'null'}`); // prettier-ignore
     return `{${members.join(',')}}`;

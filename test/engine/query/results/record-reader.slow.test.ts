@@ -14,37 +14,50 @@ import { GrowingDictionary } from '../../../../engine/query/memory/growing-dicti
 import { loadColumn } from '../../../../engine/query/memory/load.js';
 import { SegmentFile } from '../../../../engine/query/memory/segment-file.js';
 import { all } from '../../../../engine/query/predicate/predicate.js';
-import { project, type Projected } from '../../../../engine/query/results/projection.js';
+import { project, type ProjectedColumn } from '../../../../engine/query/results/projection.js';
 import type { QueryRequest } from '../../../../engine/query/request/request.js';
 import { mergeSegments } from '../../../../engine/store/merge.js';
-import { schemaFile } from '../../../../engine/store/schema-file.js';
+import { encodeSchemaFile } from '../../../../engine/store/schema-file.js';
 import { writeSegment } from '../../store/write-segment.js';
 import type { Segment, Snapshot } from '../../../../engine/store/store.js';
 import type { Column, Columns, Value } from '../../../../engine/core/types.js';
-import { column, fieldRows, listOf, openBench, type Bench, type Dataset } from '../dataset.js';
+import {
+  column,
+  fieldRows,
+  listColumn,
+  openEngineFixture,
+  type EngineFixture,
+  type TestDataset,
+} from '../dataset.js';
 import { naiveFields } from '../naive-fields.js';
-import { store } from '../property-check.js';
-import { randomMade } from '../random-records.js';
+import { storeGenerated } from '../property-check.js';
+import { randomDataset } from '../random-records.js';
 import { Random } from '../random.js';
-import { encodedByWasm } from '../../parquet/oracles.js';
-import { batchOf, random, randomColumns, randomStyle, randomValue } from '../../store/random.js';
+import { encodeByWasm } from '../../parquet/oracles.js';
+import {
+  batchOf,
+  random,
+  randomColumns,
+  randomDistribution,
+  randomValue,
+} from '../../store/random.js';
 import { seed } from '../../../seed.js';
 
 /*
- * Records read from their pages, byte for byte against JSON that is made in the plainest way of the values that the SQL engine reads
- * in the same files.
+ * Compares records read from their pages, byte for byte, with JSON made in the simplest way from the values that the SQL engine reads in
+ * the same files.
  */
-let bench: Bench;
+let engineFixture: EngineFixture;
 let folder: string;
 beforeAll(async () => {
-  bench = await openBench();
-  folder = join(bench.folder, 'datasets', 'own');
+  engineFixture = await openEngineFixture();
+  folder = join(engineFixture.folder, 'datasets', 'own');
   mkdirSync(folder, { recursive: true });
 });
-afterAll(() => bench.close());
+afterAll(() => engineFixture.close());
 
-/** A cache that keeps all pages, or none. */
-function cache(keeps: boolean): PageCache & { readonly entries: Map<string, unknown> } {
+/** Returns a page cache that keeps all pages, or none. */
+function newPageCache(keeps: boolean): PageCache & { readonly entries: Map<string, unknown> } {
   const entries = new Map<string, unknown>();
   return {
     entries,
@@ -67,9 +80,9 @@ const wholeRequest: QueryRequest = {
   facets: null,
 };
 
-/** The texts of all records from the pages. */
-function byPages(
-  { snapshot, fields }: Dataset,
+/** Returns the texts of all records, read from their pages. */
+function recordTextsByPages(
+  { snapshot, fields }: TestDataset,
   request: QueryRequest = wholeRequest,
 ): readonly string[] {
   const projection = project(snapshot.columns, fields, request);
@@ -86,22 +99,22 @@ function byPages(
   }
 }
 
-/** The texts of some records of one file. */
-function texts(
+/** Returns the texts of some records of one file. */
+function recordTextsOfFile(
   file: SegmentFile,
   kept: PageCache,
   rows: readonly number[],
-  projection: readonly Projected[],
+  projection: readonly ProjectedColumn[],
 ): readonly string[] {
   const refs = rows.map((row): RowRef => [0, row]);
   return materialise({ file: () => file, cache: kept }, refs, projection, 'json');
 }
 
-/** Reads rows one by one: from columns in memory as far as they tell, or from pages. */
-function rowCache(areInMemory: boolean): PageCache {
+/** Returns a cache for reading single rows, from columns in memory as far as possible, or from pages. */
+function newRowCache(areInMemory: boolean): PageCache {
   const dictionary = new GrowingDictionary();
   return {
-    ...cache(false),
+    ...newPageCache(false),
     rows: {
       isWorthKeeping: () => false,
       row(file, group, { leaf, type }, row) {
@@ -113,58 +126,58 @@ function rowCache(areInMemory: boolean): PageCache {
   };
 }
 
-/** The first text that differs; undefined if none does. */
+/** Returns the first text that differs; undefined if none does. */
 function firstDifference(found: readonly string[], wanted: readonly string[]): unknown {
   if (found.length !== wanted.length) return [found.length, wanted.length];
   const row = found.findIndex((text, i) => text !== wanted[i]);
   return row < 0 ? undefined : { row, found: found[row], wanted: wanted[row] };
 }
 
-let datasets = 1_000;
+let nextDatasetId = 1_000;
 
-/** A dataset of segments that were written already. */
+/** Returns a dataset of segments that have been written already. */
 function datasetOf(
   columns: Columns,
   segments: readonly Segment[],
   files: readonly string[],
-): Dataset {
-  const datasetId = datasets++;
+): TestDataset {
+  const datasetId = nextDatasetId++;
   const schemaPath = join(folder, `schema-${datasetId}.parquet`);
-  writeFileSync(schemaPath, schemaFile(columns));
+  writeFileSync(schemaPath, encodeSchemaFile(columns));
   const rows = segments.reduce((sum, segment) => sum + segment.rows, 0);
   const snapshot: Snapshot = { datasetId, version: 1, columns, segments, rows, bytes: 0, files: [schemaPath, ...files] }; // prettier-ignore
   return { snapshot, fields: fieldRows(columns, []) };
 }
 
-/** A segment of these values, column by column. */
+/** Writes a segment with the given values, column by column. */
 async function writeRecords(columns: Columns, values: readonly (readonly Value[])[]) {
   const rows = values[0]!.length;
-  const file = join(folder, `segment-${datasets++}.parquet`);
+  const file = join(folder, `segment-${nextDatasetId++}.parquet`);
   const data = batchOf(columns, values, rows, 7n);
   return { file, segment: await writeSegment({ columns, data, rows }, file) };
 }
 
-async function oneSegment(
+async function datasetOfOneSegment(
   columns: Columns,
   values: readonly (readonly Value[])[],
-): Promise<Dataset> {
+): Promise<TestDataset> {
   const { file, segment } = await writeRecords(columns, values);
   return datasetOf(columns, [segment], [file]);
 }
 
-function naiveRecords(dataset: Dataset, request = wholeRequest): Promise<readonly string[]> {
-  return naiveTexts(bench, dataset, request);
+function naiveRecords(dataset: TestDataset, request = wholeRequest): Promise<readonly string[]> {
+  return naiveTexts(engineFixture, dataset, request);
 }
 
-async function expectAlike(dataset: Dataset, request?: QueryRequest): Promise<void> {
+async function expectSameAsNaive(dataset: TestDataset, request?: QueryRequest): Promise<void> {
   expect(
-    firstDifference(byPages(dataset, request), await naiveRecords(dataset, request)),
+    firstDifference(recordTextsByPages(dataset, request), await naiveRecords(dataset, request)),
   ).toBeUndefined();
 }
 
 function randomValues(next: () => number, columns: Columns, rows: number): Value[][] {
   return columns.map((each) => {
-    const style = randomStyle(next);
+    const style = randomDistribution(next);
     return Array.from({ length: rows }, (_, row) => randomValue(next, each, style, row));
   });
 }
@@ -173,16 +186,16 @@ describe('records read from their pages', () => {
   test(`are right for random datasets and fields (STRANDLAKE_SEED=${seed})`, async () => {
     const next = new Random(seed);
     for (let round = 0; round < 25; round++) {
-      const made = randomMade(next);
-      // The client of the SQL engine loses members of this name.
+      const made = randomDataset(next);
+      // The client of the SQL engine loses members with the name `__proto__`.
       if (JSON.stringify(made.columns).includes('"__proto__"')) continue;
-      const dataset = await store(bench, made);
-      await expectAlike(dataset);
+      const dataset = await storeGenerated(engineFixture, made);
+      await expectSameAsNaive(dataset);
       const paths = naiveFields(made.columns).map(({ path }) => path);
-      const some = () => next.shuffled(paths).slice(0, next.below(4));
+      const some = () => next.shuffled(paths).slice(0, next.integerBelow(4));
       const fields = [...some(), ['_commit'], ...(next.chance(0.2) ? [['no such']] : [])];
-      await expectAlike(dataset, { ...wholeRequest, fields: next.shuffled(fields) });
-      await expectAlike(dataset, { ...wholeRequest, excludeFields: some() });
+      await expectSameAsNaive(dataset, { ...wholeRequest, fields: next.shuffled(fields) });
+      await expectSameAsNaive(dataset, { ...wholeRequest, excludeFields: some() });
     }
   });
 
@@ -191,7 +204,9 @@ describe('records read from their pages', () => {
     for (let round = 0; round < 12; round++) {
       const columns = randomColumns(next, 5, 3);
       const rows = [1, 30, 2_000, 6_000][round % 4]!;
-      await expectAlike(await oneSegment(columns, randomValues(next, columns, rows)));
+      await expectSameAsNaive(
+        await datasetOfOneSegment(columns, randomValues(next, columns, rows)),
+      );
     }
   });
 
@@ -205,13 +220,13 @@ describe('records read from their pages', () => {
         const some = own.length === 0 ? columns : own;
         sources.push(await writeRecords(some, randomValues(next, some, rows)));
       }
-      const file = join(folder, `merged-${datasets++}.parquet`);
+      const file = join(folder, `merged-${nextDatasetId++}.parquet`);
       const before = datasetOf(columns, sources.map(({ segment }) => segment), sources.map((source) => source.file)); // prettier-ignore
-      const found = byPages(before);
+      const found = recordTextsByPages(before);
       expect(firstDifference(found, await naiveRecords(before))).toBeUndefined();
       const merged = await mergeSegments(sources, columns, file);
       const after = datasetOf(columns, [merged], [file]);
-      expect(firstDifference(byPages(after), found)).toBeUndefined();
+      expect(firstDifference(recordTextsByPages(after), found)).toBeUndefined();
       expect(firstDifference(await naiveRecords(after), found)).toBeUndefined();
     }
   });
@@ -221,13 +236,13 @@ describe('records read from their pages', () => {
     for (let round = 0; round < 12; round++) {
       const columns = randomColumns(next, 5, 3);
       const rows = [1, 30, 2_000, 6_000][round % 4]!;
-      const dataset = await oneSegment(columns, randomValues(next, columns, rows));
-      const wanted = byPages(dataset);
+      const dataset = await datasetOfOneSegment(columns, randomValues(next, columns, rows));
+      const wanted = recordTextsByPages(dataset);
       const file = new SegmentFile({ path: realpathSync(dataset.snapshot.files[1]!) });
       const projection = project(columns, dataset.fields, wholeRequest);
       const asked = Array.from({ length: 40 }, () => Math.floor(next() * rows));
       for (const areInMemory of [false, true]) {
-        const found = texts(file, rowCache(areInMemory), asked, projection);
+        const found = recordTextsOfFile(file, newRowCache(areInMemory), asked, projection);
         expect(firstDifference(found, asked.map((row) => wanted[row]!))).toBeUndefined(); // prettier-ignore
       }
       file.close();
@@ -240,8 +255,10 @@ describe('records read from their pages', () => {
       const codes = Array.from({ length: 16 }, (_, i) => from + i);
       values.push(String.fromCodePoint(...codes.filter((code) => code < 0xd800 || code > 0xdfff)));
     }
-    const columns = [column('text', 'text'), listOf(column('texts', 'string'))];
-    await expectAlike(await oneSegment(columns, [values, values.map((text) => [text])]));
+    const columns = [column('text', 'text'), listColumn(column('texts', 'string'))];
+    await expectSameAsNaive(
+      await datasetOfOneSegment(columns, [values, values.map((text) => [text])]),
+    );
   });
 
   test(`have doubles, floats, longs and dates of any bits (STRANDLAKE_SEED=${seed})`, async () => {
@@ -273,40 +290,40 @@ describe('records read from their pages', () => {
     };
     const columns = [
       column('double', 'double'),
-      listOf(column('doubles', 'double')),
+      listColumn(column('doubles', 'double')),
       column('float', 'float'),
       column('long', 'long'),
       column('integer', 'integer'),
       column('date', 'date'),
-      listOf(column('dates', 'date')),
+      listColumn(column('dates', 'date')),
     ];
     const integers = list((i) => (word() | 0) >> (i % 32));
     integers[0] = -(2 ** 31);
-    await expectAlike(
-      await oneSegment(columns, [list(double), list((i) => [double(i)]), list(float), list(long), integers, list(date), list((i) => [null, date(i)])]), // prettier-ignore
+    await expectSameAsNaive(
+      await datasetOfOneSegment(columns, [list(double), list((i) => [double(i)]), list(float), list(long), integers, list(date), list((i) => [null, date(i)])]), // prettier-ignore
     );
   });
 
   test('come in the requested order, with pages read once, or again without a cache', async () => {
     const next = random(seed + 3);
-    const columns: Column[] = [column('n', 'long'), listOf(column('texts', 'string'))];
+    const columns: Column[] = [column('n', 'long'), listColumn(column('texts', 'string'))];
     const rows = 20_000;
     const values = [Array.from({ length: rows }, (_, i) => BigInt(i)), randomValues(next, [columns[1]!], rows)[0]!]; // prettier-ignore
-    const dataset = await oneSegment(columns, values);
+    const dataset = await datasetOfOneSegment(columns, values);
     const wanted = await naiveRecords(dataset);
     const file = new SegmentFile({ path: realpathSync(dataset.snapshot.files[1]!) });
     const projection = project(columns, dataset.fields, wholeRequest);
     const asked = Array.from({ length: 300 }, () => Math.floor(next() * rows));
     asked.push(asked[0]!, rows - 1, 0);
-    const kept = cache(true);
-    const found = texts(file, kept, asked, projection);
+    const kept = newPageCache(true);
+    const found = recordTextsOfFile(file, kept, asked, projection);
     expect(firstDifference(found, asked.map((row) => wanted[row]!))).toBeUndefined(); // prettier-ignore
     const { size } = kept.entries;
-    expect(texts(file, kept, asked, projection)).toEqual(found);
+    expect(recordTextsOfFile(file, kept, asked, projection)).toEqual(found);
     expect(kept.entries.size).toBe(size);
-    expect(texts(file, cache(false), asked, projection)).toEqual(found);
-    expect(texts(file, cache(false), [1, 2], [])).toEqual(['{}', '{}']);
-    expect(() => texts(file, kept, [rows], projection)).toThrow('has no row 20000');
+    expect(recordTextsOfFile(file, newPageCache(false), asked, projection)).toEqual(found);
+    expect(recordTextsOfFile(file, newPageCache(false), [1, 2], [])).toEqual(['{}', '{}']);
+    expect(() => recordTextsOfFile(file, kept, [rows], projection)).toThrow('has no row 20000');
     file.close();
   });
 
@@ -318,7 +335,7 @@ describe('records read from their pages', () => {
     const stored = readFileSync(path);
     const good = new SegmentFile({ path: realpathSync(path) });
     const { leaves, groups } = good;
-    const { offsets, bytes, firstRows } = good.pages(groups[0]!, groups[0]!.chunks[leaves.length - 1]!)!; // prettier-ignore
+    const { offsets, bytes, firstRows } = good.offsetIndexOf(groups[0]!, groups[0]!.chunks[leaves.length - 1]!)!; // prettier-ignore
     good.close();
     const begin = offsets[1]! + 40;
     stored.fill(255, begin, offsets[1]! + bytes[1]!);
@@ -326,7 +343,7 @@ describe('records read from their pages', () => {
     writeFileSync(damaged, stored);
     const file = new SegmentFile({ path: realpathSync(damaged) });
     const read = (row: number) =>
-      texts(file, cache(false), [row], project(columns, [], wholeRequest));
+      recordTextsOfFile(file, newPageCache(false), [row], project(columns, [], wholeRequest));
     expect(read(0)[0]).toContain('"text 0"');
     expect(() => read(firstRows[1]!)).toThrow(
       expect.objectContaining({ code: 'damaged', message: expect.stringContaining('damaged.parquet') as unknown }), // prettier-ignore
@@ -335,29 +352,30 @@ describe('records read from their pages', () => {
   });
 
   test('come from files whose pages begin at other records, or that do not say where', async () => {
-    const columns = [column('n', 'integer'), column('text', 'string'), listOf(column('list', 'long')), column('flag', 'boolean')]; // prettier-ignore
+    const columns = [column('n', 'integer'), column('text', 'string'), listColumn(column('list', 'long')), column('flag', 'boolean')]; // prettier-ignore
     const rows = 60_000;
     const values = [Array.from({ length: rows }, (_, i) => (i * 7919) % rows), Array.from({ length: rows }, (_, i) => `${'x'.repeat(90)}${i}`), Array.from({ length: rows }, (_, i) => (i % 7 === 0 ? null : Array.from({ length: i % 4 }, (__, at) => BigInt(at * i)))), Array.from({ length: rows }, (_, i) => i % 3 === 0)]; // prettier-ignore
     const ofRust = join(folder, 'rust.parquet');
-    writeFileSync(ofRust, encodedByWasm(columns, batchOf(columns, values, rows, 1n)));
+    writeFileSync(ofRust, encodeByWasm(columns, batchOf(columns, values, rows, 1n)));
     const { file: ours, segment } = await writeRecords(columns, values);
     const ofSql = join(folder, 'sql.parquet');
     const duckdb = await (await DuckDBInstance.create(':memory:', { threads: '1' })).connect();
     await duckdb.run(`COPY (SELECT * FROM read_parquet('${ours}')) TO '${ofSql}' (FORMAT parquet, COMPRESSION zstd)`); // prettier-ignore
     duckdb.closeSync();
-    for (const path of [ofRust, ofSql]) await expectAlike(datasetOf(columns, [segment], [path]));
+    for (const path of [ofRust, ofSql])
+      await expectSameAsNaive(datasetOf(columns, [segment], [path]));
   });
 
   test('have values of a segment from before its columns became wider', async () => {
     const before = [
       column('long', 'integer'), column('double', 'integer'), column('real', 'long'), column('single', 'float'),
       column('text', 'double'), column('flag', 'boolean'), column('day', 'date'), column('list', 'integer'),
-      listOf(column('texts', 'long')), column('objects', 'object', [column('a', 'integer'), column('b', 'string')]),
+      listColumn(column('texts', 'long')), column('objects', 'object', [column('a', 'integer'), column('b', 'string')]),
     ]; // prettier-ignore
     const after = [
       column('long', 'long'), column('double', 'double'), column('real', 'double'), column('single', 'double'),
-      column('text', 'string'), column('flag', 'text'), column('day', 'string'), listOf(column('list', 'double')),
-      listOf(column('texts', 'string')), listOf(column('objects', 'object', [column('a', 'long'), column('b', 'string')])),
+      column('text', 'string'), column('flag', 'text'), column('day', 'string'), listColumn(column('list', 'double')),
+      listColumn(column('texts', 'string')), listColumn(column('objects', 'object', [column('a', 'long'), column('b', 'string')])),
     ]; // prettier-ignore
     const values = [
       [1, -1, null], [7, null, -8], [2n ** 52n, -3n, null], [Math.fround(0.1), null, 0.5],
@@ -378,7 +396,7 @@ describe('records read from their pages', () => {
       { long: null, double: -8, real: null, single: 0.5, text: null, flag: 'false', day: null, list: [3], texts: null, objects: null },
     ]); // prettier-ignore
     const batch = materialise(source, refs, projection, 'arrow');
-    expect(plainRows(batch)).toEqual(found.map((text) => parseJson(text)));
+    expect(plainObjectsOf(batch)).toEqual(found.map((text) => parseJson(text)));
     const narrowed = project([column('text', 'integer')], [], wholeRequest);
     expect(() => materialise(source, [[0, 0]], narrowed, 'json')).toThrow(/column text holds values of type double/); // prettier-ignore
     const unlisted = project([column('texts', 'string')], [], wholeRequest);
@@ -388,8 +406,8 @@ describe('records read from their pages', () => {
   });
 });
 
-/** The records of a batch as plain objects. */
-function plainRows(batch: RecordBatch): unknown[] {
+/** Returns the records of a batch as plain objects. */
+function plainObjectsOf(batch: RecordBatch): unknown[] {
   const plain = (value: unknown): unknown => {
     if (value === null || value === undefined) return null;
     if (typeof value === 'bigint') return Number(value);

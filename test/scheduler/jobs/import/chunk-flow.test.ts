@@ -3,22 +3,22 @@ import type { Source } from '../../../../readers/source/source.js';
 import { ChunkFlow, type ChunkOutcome } from '../../../../scheduler/jobs/import/chunk-flow.js';
 
 /** Yields `count` chunks; throws after the last one if `isDamaged`. */
-async function* chunksOf(count: number, isDamaged: boolean): ReturnType<Source['chunks']> {
+async function* yieldChunks(count: number, isDamaged: boolean): ReturnType<Source['chunks']> {
   for (let i = 0; i < count; i++)
     yield { ref: { kind: 'bytes', name: 'x', bytes: new Uint8Array(1) }, sourceBytes: i + 1 };
   if (isDamaged) throw new Error('a line is too long');
 }
 
-interface Flow {
+interface FlowOutcome {
   readonly begun: readonly number[];
   readonly error: string | null;
 }
 
-/** Processes chunks, taking later ones in progress first. `outcomes` are by index; the default is `continue`. */
-async function runFlow(
+/** Processes chunks; of several in progress, the later ones finish first. `outcomes` are by index; a missing one is `continue`. */
+async function runChunkFlow(
   outcomes: Readonly<Record<number, ChunkOutcome | Error>>,
   { count = 20, parallel = 4, isDamaged = false, last = Infinity } = {},
-): Promise<Flow> {
+): Promise<FlowOutcome> {
   const begun: number[] = [];
   const done: (() => void)[] = [];
   const work = async (index: number): Promise<ChunkOutcome> => {
@@ -31,15 +31,15 @@ async function runFlow(
     if (typeof outcome === 'object') throw outcome;
     return outcome;
   };
-  const source = chunksOf(count, isDamaged);
+  const source = yieldChunks(count, isDamaged);
   const chunks = new ChunkFlow(parallel, new AbortController().signal);
   try {
-    await chunks.feed(
+    await chunks.feedChunks(
       () => source,
       (chunk) => work(chunk.index),
       { last },
     );
-    await chunks.settled();
+    await chunks.allFinished();
     return { begun, error: null };
   } catch (error) {
     return { begun, error: (error as Error).message };
@@ -48,7 +48,7 @@ async function runFlow(
 
 describe('a source whose records end before it does', () => {
   test('starts no further chunk after the outcome `end`; those in progress are finished', async () => {
-    const { begun, error } = await runFlow({ 5: 'end' });
+    const { begun, error } = await runChunkFlow({ 5: 'end' });
     expect(error).toBeNull();
     expect(begun).toEqual(expect.arrayContaining([0, 1, 2, 3, 4, 5]));
     expect(Math.max(...begun)).toBeLessThan(10);
@@ -56,32 +56,34 @@ describe('a source whose records end before it does', () => {
 
   test('may be damaged after the end, but not before', async () => {
     const lateOutcomes = { 2: 'end', 3: new Error('third'), 4: new Error('fourth') } as const;
-    expect((await runFlow(lateOutcomes)).error).toBeNull();
-    expect((await runFlow({ 2: 'end' }, { count: 4, isDamaged: true })).error).toBeNull();
-    expect((await runFlow({ 1: new Error('first'), 2: 'end' })).error).toBe('first');
-    expect((await runFlow({}, { count: 4, isDamaged: true })).error).toBe('a line is too long');
+    expect((await runChunkFlow(lateOutcomes)).error).toBeNull();
+    expect((await runChunkFlow({ 2: 'end' }, { count: 4, isDamaged: true })).error).toBeNull();
+    expect((await runChunkFlow({ 1: new Error('first'), 2: 'end' })).error).toBe('first');
+    expect((await runChunkFlow({}, { count: 4, isDamaged: true })).error).toBe(
+      'a line is too long',
+    );
   });
 
   test('is enumerated only up to the last chunk that is needed', async () => {
-    const { begun, error } = await runFlow({}, { count: 4, isDamaged: true, last: 3 });
+    const { begun, error } = await runChunkFlow({}, { count: 4, isDamaged: true, last: 3 });
     expect([begun, error]).toEqual([[0, 1, 2, 3], null]);
   });
 });
 
 test('throws the first failure in the order of the source', async () => {
-  const { error } = await runFlow({ 1: new Error('early'), 2: new Error('late') });
+  const { error } = await runChunkFlow({ 1: new Error('early'), 2: new Error('late') });
   expect(error).toBe('early');
 });
 
 describe('several sources', () => {
-  /** A flow, and a function that feeds a source of `count` chunks. Held chunks wait until `held` releases them by name. */
+  /** Returns a flow, and a function that feeds it a source of `count` chunks. Held chunks wait until `held` releases them by name. */
   function sources(outcomes: Readonly<Record<string, ChunkOutcome | Error>> = {}) {
     const chunks = new ChunkFlow(3, new AbortController().signal);
     const begun: string[] = [];
     const heldChunks = new Map<string, () => void>();
     const feed = (name: string, count: number, isHeld = false, isDamaged = false) =>
-      chunks.feed(
-        () => chunksOf(count, isDamaged),
+      chunks.feedChunks(
+        () => yieldChunks(count, isDamaged),
         async ({ index }) => {
           const key = `${name}${index}`;
           begun.push(key);
@@ -101,14 +103,14 @@ describe('several sources', () => {
     expect(await feed('b', 2)).toBe(2);
     expect(begun).toEqual(['a0', 'b0', 'b1']);
     held.get('a0')!();
-    await chunks.settled();
+    await chunks.allFinished();
   });
 
   test('end independently, and all of their chunks are counted', async () => {
     const { chunks, begun, feed } = sources({ a0: 'end' });
     expect(await feed('a', 9)).toBe(9);
     expect(await feed('b', 2)).toBe(2);
-    await chunks.settled();
+    await chunks.allFinished();
     expect(begun.filter((key) => key.startsWith('a')).length).toBeLessThan(9);
     expect(begun.slice(-2)).toEqual(['b0', 'b1']);
   });
@@ -118,14 +120,14 @@ describe('several sources', () => {
     await feed('a', 1, true);
     await feed('b', 1, false, true);
     held.get('a0')!();
-    await expect(chunks.settled()).rejects.toThrow('early');
+    await expect(chunks.allFinished()).rejects.toThrow('early');
   });
 
   test('stop at the first failure', async () => {
     const { chunks, begun, feed } = sources({ a0: new Error('no') });
     await feed('a', 2);
     expect(chunks.isStopped).toBe(true);
-    await expect(chunks.settled()).rejects.toThrow('no');
+    await expect(chunks.allFinished()).rejects.toThrow('no');
     expect(begun.length).toBeLessThanOrEqual(2);
   });
 });

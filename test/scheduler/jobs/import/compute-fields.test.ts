@@ -6,13 +6,13 @@ import { compileExpression } from '../../../../engine/expression/expression.js';
 import type { PyDict } from '../../../../engine/expression/values/values.js';
 import { makeBatch } from '../../../../engine/ingest/batch.js';
 import { annotationField } from '../../../../scheduler/jobs/import/expressions/field-expressions.js';
-import { random } from '../../../random.js';
+import { seededRandom } from '../../../random.js';
 import { seed } from '../../../seed.js';
-import { chunkOf, computedChunk } from './computed-chunk.js';
+import { parseChunk, computeTestChunk } from './computed-chunk.js';
 
-function computeChunk(fields: readonly Record<string, unknown>[], timeoutMs?: number) {
+function computeFieldsOfChunk(fields: readonly Record<string, unknown>[], timeoutMs?: number) {
   const chunk = makeBatch([], 3, []);
-  const { batch, findings, release } = computedChunk(chunk, fields, ['x'], {
+  const { batch, findings, release } = computeTestChunk(chunk, fields, ['x'], {
     ...(timeoutMs !== undefined && { timeoutMs }),
     lineOf: (row) => row + 10,
   });
@@ -22,7 +22,7 @@ function computeChunk(fields: readonly Record<string, unknown>[], timeoutMs?: nu
 }
 
 test('fields are computed for a chunk without columns, in the order of the request', () => {
-  const { rows, columns } = computeChunk([
+  const { rows, columns } = computeFieldsOfChunk([
     { name: 'b', expression: 'record.a + target_dataset', depends_on: ['a'] },
     { name: 't', expression: "'x'", is_transient: true },
     { name: 'a', expression: "record.t + 'y'", depends_on: ['t'] },
@@ -32,7 +32,7 @@ test('fields are computed for a chunk without columns, in the order of the reque
 });
 
 test('when the time of a chunk is over, the rest of its records has the error of a limit', () => {
-  const { findings } = computeChunk([{ name: 'a', expression: '1' }], -1);
+  const { findings } = computeFieldsOfChunk([{ name: 'a', expression: '1' }], -1);
   expect(findings.examples).toEqual([
     {
       code: 500,
@@ -48,11 +48,11 @@ test('when the time of a chunk is over, the rest of its records has the error of
 test('longs are exact, whatever their size', () => {
   const [two, four] = [2n ** 53n, 2n ** 32n];
   const longs = [0n, 1n, -1n, two - 1n, 1n - two, two, -two, two + 1n, four - 1n, four, -four, -four - 1n, 2n ** 63n - 1n, -(2n ** 63n)];
-  const out = chunkOf(longs.map((long) => `{"n":${long}}`));
+  const out = parseChunk(longs.map((long) => `{"n":${long}}`));
   const batch = out.finish();
   expect(batch.columns.map(({ type }) => type)).toEqual(['long']);
   const fields = [{ name: 't', expression: "str(record.n) + ' ' + str(record.n * 10)", data_type: 'string' }];
-  const { batch: made, release } = computedChunk(batch, fields, ['n', 't']);
+  const { batch: made, release } = computeTestChunk(batch, fields, ['n', 't']);
   const texts = made.data.toArray().map((row) => String(row['t']));
   release();
   out.release();
@@ -70,8 +70,8 @@ test.each([
   ['texts longer than a string may be', "record.d * 5000", ['text', false], ['2024-01'.repeat(5000), '2024-02'.repeat(5000)]],
 ])('a field without a type is inferred from its values: %s', (_, expression, type, values) => {
   const rows = ['2024-01', '2024-02', '2024-01', '2024-01'];
-  const out = chunkOf(rows.map((d) => JSON.stringify({ d })));
-  const { batch: made, release } = computedChunk(out.finish(), [{ name: 'x', expression }], ['d', 'x']);
+  const out = parseChunk(rows.map((d) => JSON.stringify({ d })));
+  const { batch: made, release } = computeTestChunk(out.finish(), [{ name: 'x', expression }], ['d', 'x']);
   const column = made.columns.find(({ name }) => name === 'x');
   expect(column && [column.type, column.isList]).toEqual(type);
   const found = made.data.toArray().map((row) => { const x: unknown = row['x'] ?? null; return x !== null && typeof x === 'object' ? Array.from(x as Iterable<unknown>) : x; });
@@ -83,9 +83,9 @@ test.each([
 describe('the fields of a chunk are those of its records one by one', () => {
   const { runtime } = compileExpression('1');
 
-  /** Records with few different values, of which some are null, some missing and some not of ASCII. */
+  /** Returns records with few distinct values; some values are null, some are missing, and some are not ASCII. */
   function records(rows: number): readonly Record<string, unknown>[] {
-    const next = random(seed);
+    const next = seededRandom(seed);
     const pick = <T>(values: readonly T[]): T => values[Math.floor(next() * values.length)]!;
     const text = (): string | null =>
       pick(['a', 'ab', 'b', '', 'ü', '\u0001x', 'missense_variant', null]);
@@ -98,9 +98,9 @@ describe('the fields of a chunk are those of its records one by one', () => {
     return Array.from({ length: rows }, (_, i) => ({
       i,
       k: pick([i, -i, 0, null]),
-      // Always with a fraction, so that JSON shows that it is a float.
+      // Floats always have a fraction here, so that they can be told from ints in JSON.
       f: pick([i + 0.25, -0.5, 0.125, null]),
-      // Values whose sums and products exceed 2^53.
+      // Integers whose sums and products exceed 2^53.
       b: pick([2 ** 53 - 1, 1 - 2 ** 53, 3, i]),
       e: pick([4, 7, 9]),
       d: pick(['2024-05-06', '2025-01-02']),
@@ -127,7 +127,7 @@ describe('the fields of a chunk are those of its records one by one', () => {
     { name: 'n', expression: 'record.i % 7', data_type: 'integer' },
   ];
 
-  /** Fields that nothing changes, so that all records are computed at once where that is possible. */
+  /** Fields whose expressions change nothing, so that they are computed for all records at once where possible. */
   const columnFields = [
     ...fields.filter(({ name }) => ['one', 'members', 'chain', 'got', 'listed', 'two', 'three', 'n'].includes(name)),
     string('s', "value and value + '!'"),
@@ -161,9 +161,9 @@ describe('the fields of a chunk are those of its records one by one', () => {
   ])('for %s, number %#', (_, fields, what) => {
     const rows = records(2200).map((record) => JSON.stringify(record));
     const lines = what === 'ASCII alone' ? rows.map((row) => row.replaceAll('ü', 'u')) : rows;
-    const out = chunkOf(lines);
+    const out = parseChunk(lines);
     const declaredNames = [...'ikfbedslm', 'absent', ...fields.map(({ name }) => name)];
-    const { batch: made, release } = computedChunk(out.finish(), fields, declaredNames);
+    const { batch: made, release } = computeTestChunk(out.finish(), fields, declaredNames);
     const annotation = new Annotation({
       fields: fields.map(annotationField),
       includeErrors: true,
@@ -183,7 +183,7 @@ describe('the fields of a chunk are those of its records one by one', () => {
       const [record] = annotation.annotate(valueOfJson(completedRecord(line)) as PyDict).records;
       runtime.budget.start(0);
       for (const { name } of fields) {
-        // Infinity is stored as null.
+        // Infinity is stored as null, so the expected text is changed accordingly.
         const expectedText = reprOf(runtime, record!.map.get(name) ?? null).replace(
           /^-?inf$/,
           'None',
@@ -194,7 +194,7 @@ describe('the fields of a chunk are those of its records one by one', () => {
       }
       const messages = record!.map.get('_errors') as PyDict | undefined;
       const stored = JSON.parse(JSON.stringify(ourRecords[i]!['_errors'] ?? {})) as object;
-      // An object has the members of all records.
+      // Every stored object has the members that occur in any record, with null for missing ones, which are left out here.
       const found = Object.entries(stored).filter(([, message]) => message !== null);
       const sameMessages = found.filter(([name, message]) => messages?.map.get(name) === message);
       if (sameMessages.length !== found.length || found.length !== (messages?.map.size ?? 0))
@@ -205,7 +205,7 @@ describe('the fields of a chunk are those of its records one by one', () => {
     out.release();
   });
 
-  /** A record as it is stored: with all members that the column has. */
+  /** Returns a record as it is stored: with all members that the column has. */
   function completedRecord(line: string): string {
     const record = JSON.parse(line) as { m?: Record<string, unknown> | null };
     if (record.m) record.m = { t: null, l: null, o: null, ...record.m };

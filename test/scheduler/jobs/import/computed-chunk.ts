@@ -4,31 +4,31 @@ import { FindingCollector } from '../../../../engine/ingest/findings.js';
 import { readerNamed } from '../../../../readers/index.js';
 import {
   computeFields,
-  lenientRules,
+  lenientReportRules,
   type ComputationInput,
   type ComputedBatch,
 } from '../../../../scheduler/jobs/import/expressions/compute-fields.js';
 
-/** The user who evaluates expressions, and expressions that make no records. */
-export const origin = {
+/** The user who evaluates the expressions, and expressions that produce no new records. */
+export const evaluationOrigin = {
   preExpression: '',
   postExpression: '',
   user: { name: '', email: '' },
   now: 0,
 };
 
-/** A chunk of JSON records, each on a line; the caller releases the builder. */
-export function chunkOf(lines: readonly string[]): BatchBuilder {
+/** Returns a chunk of JSON records, one per line; the caller releases the builder. */
+export function parseChunk(lines: readonly string[]): BatchBuilder {
   const reader = readerNamed('json');
   const out = new BatchBuilder();
   const givenColumns = { columns: [], isFinal: true, hints: [] };
-  const report = new FindingCollector(lenientRules, true);
+  const report = new FindingCollector(lenientReportRules, true);
   reader.read(Buffer.from(`${lines.join('\n')}\n`), { columns: [] }, reader.params({}), out, report, givenColumns); // prettier-ignore
   return out;
 }
 
-/** Computes fields of a chunk; `declared` are the fields that are None where a record lacks them. */
-export function computedChunk(
+/** Computes the fields of a chunk; `declared` are the fields that are None where a record lacks them. */
+export function computeTestChunk(
   batch: ComputationInput['batch'],
   fields: readonly JsonObject[],
   declared: readonly string[],
@@ -44,7 +44,7 @@ export function computedChunk(
       declared,
       targetDataset: '7',
       sourceFilename: null,
-      ...origin,
+      ...evaluationOrigin,
     },
     columns: [],
     inputs: batch.columns,

@@ -4,8 +4,8 @@ import { unpackTexts } from '../../../../engine/core/packed-texts.js';
 import { Annotation } from '../../../../engine/expression/annotate/annotate-record.js';
 import { valueOfJson } from '../../../../engine/expression/annotate/json-values.js';
 import type { ExpressionHost, PyDict } from '../../../../engine/expression/values/values.js';
-import { Answers } from '../../../../scheduler/expressions/answers.js';
-import { hostWith } from '../../../../scheduler/expressions/host-functions.js';
+import { HostAnswerCache } from '../../../../scheduler/expressions/answers.js';
+import { createHost } from '../../../../scheduler/expressions/host-functions.js';
 import { packAnswers } from '../../../../scheduler/expressions/packed.js';
 import {
   callOfText,
@@ -16,16 +16,16 @@ import {
 } from '../../../../scheduler/expressions/protocol.js';
 import { annotationField } from '../../../../scheduler/jobs/import/expressions/field-expressions.js';
 import { JobResults } from '../../../../scheduler/jobs/import/expressions/job-results.js';
-import { plainValue } from '../../../../engine/expression/annotate/plain.js';
+import { toPlainValue } from '../../../../engine/expression/annotate/plain.js';
 import { jsonOfValue } from '../../../../engine/expression/annotate/json-text.js';
 import { compileExpression } from '../../../../engine/expression/expression.js';
-import { random } from '../../../random.js';
+import { seededRandom } from '../../../random.js';
 import { seed } from '../../../seed.js';
-import { chunkOf, computedChunk, origin } from './computed-chunk.js';
+import { parseChunk, computeTestChunk, evaluationOrigin } from './computed-chunk.js';
 
-/* Results of expressions that call functions of datasets, which are kept by the values that they read (contract 19). */
+/* Tests that results of expressions that call dataset functions are kept by the values that the expressions read (contract 19). */
 
-/** The answer of a made-up dataset: some keys are unknown, some have a long value, and the calls of some fail. */
+/** Returns the answer of a simulated dataset: some keys are unknown, some have a long value, and some calls fail. */
 function answerTo({ name, args }: HostCall): HostAnswer {
   const list = JSON.parse(args) as unknown[];
   const filters = list[name === 'dataset_count' ? 2 : 4] as [string, unknown][];
@@ -37,14 +37,14 @@ function answerTo({ name, args }: HostCall): HostAnswer {
   return { json: JSON.stringify(values.slice(0, Number(list[2]))), floats: [] };
 }
 
-/** Matches calls that a batch leaves unanswered: those that fail, and some others. */
-const leftAlone = /[37]"\]\]/;
+/** Matches the calls that a batch does not answer: all calls that fail, and some others. */
+const unansweredCalls = /[37]"\]\]/;
 
-/** A thread's memory of a job, and the calls that it made. */
-function newJob() {
+/** Returns the memory of a thread for a job, and the list of the calls that it has made. */
+function newJobCache() {
   const askedCalls: string[] = [];
-  const answers = new Answers();
-  answers.through((request) => {
+  const answers = new HostAnswerCache();
+  answers.connectHost((request) => {
     if (!('batch' in request)) {
       askedCalls.push(`alone ${callText(request)}`);
       return answerTo(request);
@@ -53,75 +53,130 @@ function newJob() {
     const texts = form ? textsOfForm(form, unpackTexts(batch)) : unpackTexts(batch);
     askedCalls.push(...texts);
     return packAnswers(
-      texts.map((text) => (leftAlone.test(text) ? null : answerTo(callOfText(text)))),
+      texts.map((text) => (unansweredCalls.test(text) ? null : answerTo(callOfText(text)))),
     );
   });
-  return { asked: askedCalls, host: hostWith(origin, answers), kept: new JobResults() };
+  return { asked: askedCalls, host: createHost(evaluationOrigin, answers), kept: new JobResults() };
 }
 
-/** A host that answers each call when it is evaluated. */
-function directHost(): ExpressionHost {
-  const answers = new Answers();
-  answers.through((request) => answerTo(request as HostCall));
-  const { ahead: _, ...host } = hostWith(origin, answers);
+/** Returns a host that answers each call when it is evaluated, without batches. */
+function newDirectHost(): ExpressionHost {
+  const answers = new HostAnswerCache();
+  answers.connectHost((request) => answerTo(request as HostCall));
+  const { ahead: _, ...host } = createHost(evaluationOrigin, answers);
   return host;
 }
 
-const call = (key: string, limit = 1): string =>
+const datasetCallText = (key: string, limit = 1): string =>
   `dataset_field_values(values, 'name', limit=${limit}, filters=[('key__exact', ${key})])`;
-const fields = [
-  { name: 'direct', expression: call('record.key'), data_type: 'string', is_list: false },
-  { name: 'all', expression: call('record.key', 2), data_type: 'string', is_list: true },
-  { name: 'misfit', expression: call('record.key'), data_type: 'integer', is_list: false },
-  { name: 'given', expression: call('record.key', 2) },
-  { name: 'found', expression: `${call('record.key')} and 'some' or 'none'`, data_type: 'string' },
-  { name: 'nested', expression: call(`(${call('record.key')} or ['none'])[0]`), is_list: false },
+const computedFieldParams = [
+  {
+    name: 'direct',
+    expression: datasetCallText('record.key'),
+    data_type: 'string',
+    is_list: false,
+  },
+  { name: 'all', expression: datasetCallText('record.key', 2), data_type: 'string', is_list: true },
+  {
+    name: 'misfit',
+    expression: datasetCallText('record.key'),
+    data_type: 'integer',
+    is_list: false,
+  },
+  { name: 'given', expression: datasetCallText('record.key', 2) },
+  {
+    name: 'found',
+    expression: `${datasetCallText('record.key')} and 'some' or 'none'`,
+    data_type: 'string',
+  },
+  {
+    name: 'nested',
+    expression: datasetCallText(`(${datasetCallText('record.key')} or ['none'])[0]`),
+    is_list: false,
+  },
   { name: 'count', expression: "dataset_count(values, filters=[('key', record.number)])" },
-  { name: 'pair', expression: call("str(record.number) + (record.key or '')"), is_list: false },
-  { name: 'part', expression: call("record.key[1:] + 'z'"), is_transient: true, is_list: false },
-  { name: 'after', expression: call('record.part'), depends_on: ['part'], is_list: false },
-  { name: 'size', expression: `len(${call('record.key')})`, data_type: 'long' },
+  {
+    name: 'pair',
+    expression: datasetCallText("str(record.number) + (record.key or '')"),
+    is_list: false,
+  },
+  {
+    name: 'part',
+    expression: datasetCallText("record.key[1:] + 'z'"),
+    is_transient: true,
+    is_list: false,
+  },
+  {
+    name: 'after',
+    expression: datasetCallText('record.part'),
+    depends_on: ['part'],
+    is_list: false,
+  },
+  { name: 'size', expression: `len(${datasetCallText('record.key')})`, data_type: 'long' },
   { name: 'upper', expression: 'record.key.upper()', data_type: 'string' },
   { name: 'doubled', expression: 'record.number * 2' },
 ];
 
-/** Fields of which one changes a value that the next one reads. */
+/** Fields one of which changes a value that the next one reads. */
 const changingFields = [
   { name: 'changed', expression: "record.list.append('k1')", is_transient: true },
-  { name: 'listed', expression: call('record.list'), is_list: false },
-  ...fields,
+  { name: 'listed', expression: datasetCallText('record.list'), is_list: false },
+  ...computedFieldParams,
 ];
 
-/** Computed fields. Each calls a dataset function once, with a text of the record, and no two make the same call. */
+/** Computed fields that each call a dataset function once with a text of the record; no two of them make the same call. */
 const joinedFields = [
-  { name: 'direct', expression: call('record.key'), data_type: 'string', is_list: false },
-  { name: 'all', expression: call('record.key', 2), data_type: 'string', is_list: true },
-  { name: 'misfit', expression: call('record.key', 3), data_type: 'integer', is_list: false },
-  { name: 'given', expression: call('record.key', 4) },
-  { name: 'auto', expression: call('record.key', 5), is_list: false },
-  { name: 'none', expression: call('record.key', 0), data_type: 'string', is_list: false },
+  {
+    name: 'direct',
+    expression: datasetCallText('record.key'),
+    data_type: 'string',
+    is_list: false,
+  },
+  { name: 'all', expression: datasetCallText('record.key', 2), data_type: 'string', is_list: true },
+  {
+    name: 'misfit',
+    expression: datasetCallText('record.key', 3),
+    data_type: 'integer',
+    is_list: false,
+  },
+  { name: 'given', expression: datasetCallText('record.key', 4) },
+  { name: 'auto', expression: datasetCallText('record.key', 5), is_list: false },
+  {
+    name: 'none',
+    expression: datasetCallText('record.key', 0),
+    data_type: 'string',
+    is_list: false,
+  },
   { name: 'size', expression: "dataset_count(values, filters=[('key', record.key)])" },
-  { name: 'first', expression: `${call('record.key', 6)}[0]`, data_type: 'string', is_list: false },
-  { name: 'either', expression: `(${call('record.key', 7)} or ['none'])[0]` },
-  { name: 'length', expression: `len(${call('record.key', 8)}) + 1`, data_type: 'long' },
-  { name: 'same', expression: `${call('record.key', 9)}[0] == 'n' + record.key` },
-  { name: 'some', expression: `record.key if ${call('record.key', 10)} else 'none'` },
-  { name: 'listed', expression: `[record.key] if ${call('record.key', 11)} else ['none', None]` },
+  {
+    name: 'first',
+    expression: `${datasetCallText('record.key', 6)}[0]`,
+    data_type: 'string',
+    is_list: false,
+  },
+  { name: 'either', expression: `(${datasetCallText('record.key', 7)} or ['none'])[0]` },
+  { name: 'length', expression: `len(${datasetCallText('record.key', 8)}) + 1`, data_type: 'long' },
+  { name: 'same', expression: `${datasetCallText('record.key', 9)}[0] == 'n' + record.key` },
+  { name: 'some', expression: `record.key if ${datasetCallText('record.key', 10)} else 'none'` },
+  {
+    name: 'listed',
+    expression: `[record.key] if ${datasetCallText('record.key', 11)} else ['none', None]`,
+  },
   { name: 'doubled', expression: 'record.number * 2' },
 ];
 
 describe(`fields of datasets are those of the records one by one (seed ${seed})`, () => {
-  const next = random(seed);
+  const next = seededRandom(seed);
   const belowLimit = (limit: number): number => Math.floor(next() * limit);
   const { runtime } = compileExpression('1');
   const starts = ['k', 'k', 'k', 'kü"', 'k😀\\\n'];
 
   test.each([
-    ['whatever the order of the keys', fields],
+    ['whatever the order of the keys', computedFieldParams],
     ['also where an expression changes a list', changingFields],
     ['also where texts alone decide the calls', joinedFields],
   ])('in chunks that share a job, %s', (_, fields) => {
-    const { asked, host, kept } = newJob();
+    const { asked, host, kept } = newJobCache();
     const declaredNames = ['key', 'number', 'list', ...fields.map(({ name }) => name)];
     const annotation = new Annotation({
       fields: fields.map(annotationField),
@@ -129,7 +184,7 @@ describe(`fields of datasets are those of the records one by one (seed ${seed})`
       data: valueOfJson('{"values":"5"}') as PyDict,
       schemaFields: declaredNames,
     });
-    const direct = directHost();
+    const direct = newDirectHost();
     for (let chunk = 0; chunk < 4; chunk++) {
       const lines = Array.from({ length: 300 }, () =>
         JSON.stringify({
@@ -138,9 +193,9 @@ describe(`fields of datasets are those of the records one by one (seed ${seed})`
           list: [`k${belowLimit(20)}`],
         }),
       );
-      const out = chunkOf(lines);
+      const out = parseChunk(lines);
       const givenContext = { data: '{"values":"5"}', host, kept };
-      const { batch: made, release } = computedChunk(
+      const { batch: made, release } = computeTestChunk(
         out.finish(),
         fields,
         declaredNames,
@@ -154,30 +209,35 @@ describe(`fields of datasets are those of the records one by one (seed ${seed})`
         const record = valueOfJson(JSON.stringify({ key: null, ...(JSON.parse(line) as object) })) as PyDict; // prettier-ignore
         const [annotated] = annotation.annotate(record, direct).records;
         runtime.budget.start(0);
-        const expectedRecord = JSON.parse(jsonOfValue(plainValue(runtime, annotated!), 1e6)) as Record<string, unknown>; // prettier-ignore
+        const expectedRecord = JSON.parse(jsonOfValue(toPlainValue(runtime, annotated!), 1e6)) as Record<string, unknown>; // prettier-ignore
         for (const name of [...fields.map((field) => field.name), '_errors'])
           expect([line, name, withoutNulls(ourRecords[i]![name])]).toEqual([line, name, withoutNulls(expectedRecord[name])]); // prettier-ignore
       }
     }
-    // Each answered call has been requested once.
-    const answeredCalls = asked.filter((one) => !leftAlone.test(one));
+    // Each call that a batch answers was requested only once.
+    const answeredCalls = asked.filter((one) => !unansweredCalls.test(one));
     expect(answeredCalls.filter((one, i) => answeredCalls.indexOf(one) !== i)).toEqual([]);
   });
 });
 
-/** A value in comparable form: a missing member is None. */
+/** Returns a value in comparable form: members that are null are left out. */
 function withoutNulls(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value ?? null;
   return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== null));
 }
 
 test('each key is evaluated and asked for once, in all chunks of a job', () => {
-  const { asked, host, kept } = newJob();
+  const { asked, host, kept } = newJobCache();
   for (let chunk = 0; chunk < 3; chunk++) {
     const lines = Array.from({ length: 18_000 }, (_, i) => JSON.stringify({ key: `k${(i * 7) % 1000}` })); // prettier-ignore
-    const out = chunkOf(lines);
+    const out = parseChunk(lines);
     const givenContext = { data: '{"values":"5"}', host, kept };
-    const { release } = computedChunk(out.finish(), [fields[0]!], ['key', 'direct'], givenContext);
+    const { release } = computeTestChunk(
+      out.finish(),
+      [computedFieldParams[0]!],
+      ['key', 'direct'],
+      givenContext,
+    );
     release();
     out.release();
   }

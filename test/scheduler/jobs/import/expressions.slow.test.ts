@@ -5,23 +5,23 @@ import { Lake } from '../../lake.js';
 import { KillableServer } from '../../processes/killable.js';
 
 /*
- * A file of several chunks whose last record changes what the others are: `n` becomes a field of texts, `rare` appears, and the results in
- * `late` become texts. Expressions have to see and to give the same in all chunks.
+ * The last record of a file with several chunks changes the types of all: `n` becomes a field of strings, `rare` appears, and the results
+ * in `late` become strings. Expressions must see the same values, and give the same results, in all chunks.
  */
 
 let lake: Lake;
 let root: string;
 let fileId: number;
-const rows = 60_000;
+const rowCount = 60_000;
 
 beforeAll(async () => {
   lake = await Lake.make();
   root = lake.data.root;
-  const last = rows - 1;
-  const lines = Array.from({ length: rows }, (_, i) =>
+  const last = rowCount - 1;
+  const lines = Array.from({ length: rowCount }, (_, i) =>
     JSON.stringify({ i, n: i === last ? 'x' : i, ...(i === last && { rare: 'r' }), pad: 'x'.repeat(100) }),
   ); // prettier-ignore
-  // Compressed, it has more chunks than threads.
+  // As a compressed file, it is divided into more chunks than there are threads.
   fileId = await lake.file('a.json.gz', gzipSync(`${lines.join('\n')}\n`, { level: 1 }));
 });
 afterAll(() => lake.remove());
@@ -32,11 +32,11 @@ const targetFields = [
   { name: 'seldom', expression: "record.rare or 'none'" },
   { name: 'length', expression: 'len(record.pad)', data_type: 'integer' },
   { name: 'failed', expression: '100 // (record.i % 20000)' },
-  { name: 'late', expression: `record.i if record.i < ${rows - 1} else 'end'` },
+  { name: 'late', expression: `record.i if record.i < ${rowCount - 1} else 'end'` },
 ];
 
-/** The commit's chunks and a summary of its records, as DuckDB reads them. */
-async function summary(datasetId: number): Promise<{ chunks: number; rows: unknown }> {
+/** Returns the number of chunks of the commit and a summary of its records, read by DuckDB. */
+async function summarizeCommit(datasetId: number): Promise<{ chunks: number; rows: unknown }> {
   const { files, segments } = await lake.store.snapshot(datasetId);
   const duckdb = await (await DuckDBInstance.create(':memory:')).connect();
   try {
@@ -44,7 +44,7 @@ async function summary(datasetId: number): Promise<{ chunks: number; rows: unkno
     const read = await duckdb.runAndReadAll(
       `SELECT count(*)::VARCHAR, string_agg(DISTINCT kind), string_agg(DISTINCT seldom ORDER BY seldom), min(length)::VARCHAR,
               count(failed)::VARCHAR, string_agg(DISTINCT _errors::VARCHAR), count(_errors)::VARCHAR,
-              string_agg(late, ',' ORDER BY i) FILTER (i < 3 OR i >= ${rows - 2})
+              string_agg(late, ',' ORDER BY i) FILTER (i < 3 OR i >= ${rowCount - 2})
        FROM read_parquet([${list}], union_by_name = true)`,
     );
     return { chunks: segments.length, rows: read.getRows()[0] };
@@ -54,14 +54,14 @@ async function summary(datasetId: number): Promise<{ chunks: number; rows: unkno
 }
 
 const expectedRecords = [
-  String(rows),
+  String(rowCount),
   'text',
   'none,r',
   '100',
-  String(rows - 3),
+  String(rowCount - 3),
   "{'failed': 'integer division or modulo by zero (line 1, column 5)'}",
   '3',
-  `0,1,2,${rows - 2},end`,
+  `0,1,2,${rowCount - 2},end`,
 ];
 
 test.each([
@@ -74,10 +74,10 @@ test.each([
     const datasetId = await lake.dataset(`d${Math.random()}`);
     const task = await lake.import(datasetId, fileId, { targetFields });
     await lake.close();
-    await (crash === '' ? new KillableServer(root) : new KillableServer(root, crash, 'worker')).exit();
+    await (crash === '' ? new KillableServer(root) : new KillableServer(root, crash, 'worker')).waitForExit();
     lake = await Lake.open(root);
-    expect(await lake.task(task.id)).toMatchObject({ status: 'completed', errorMessage: null });
-    const found = await summary(datasetId);
+    expect(await lake.readTaskRow(task.id)).toMatchObject({ status: 'completed', errorMessage: null });
+    const found = await summarizeCommit(datasetId);
     expect(found.chunks).toBeGreaterThanOrEqual(3);
     expect(found.rows).toEqual(expectedRecords);
     const { metadata } = (await lake.catalog.imports.get(task.resourceId))!;
@@ -88,6 +88,6 @@ test.each([
     expect(warnings.filter(({ code }) => code === 500)).toMatchObject([
       { field: 'failed', line: 1, count: 3, message: 'integer division or modulo by zero (line 1, column 5)' },
     ]);
-    expect(await lake.damage()).toEqual([]);
+    expect(await lake.folderDamage()).toEqual([]);
   },
 ); // prettier-ignore

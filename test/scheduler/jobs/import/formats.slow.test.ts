@@ -6,8 +6,8 @@ import { canImport } from '../../../../scheduler/jobs/import/reader-choice.js';
 import { Lake } from '../../lake.js';
 
 /*
- * Imports every fixture into a dataset of its own. Real files complete; broken ones fail with their name in the message and change
- * nothing. The tests of the readers compare the records.
+ * Imports every fixture into its own dataset. Intact files are imported; broken ones fail with a message that names the file, and change
+ * nothing. The records are compared in the tests of the readers.
  */
 
 let lake: Lake;
@@ -15,12 +15,12 @@ let scheduler: Scheduler;
 
 beforeAll(async () => {
   lake = await Lake.make();
-  scheduler = await lake.schedule({
+  scheduler = await lake.startScheduler({
     report: () => undefined,
   });
 });
 afterAll(async () => {
-  expect(await lake.damage()).toEqual([]);
+  expect(await lake.folderDamage()).toEqual([]);
   await scheduler.close();
   await lake.remove();
 });
@@ -35,19 +35,19 @@ async function importFile(folder: string, name: string): Promise<{ row: ImportRo
   return { row: (await lake.catalog.imports.get(task.resourceId)) as ImportRow, rows };
 }
 
-/** Files that cannot be imported. Other irregular files are imported with a warning. */
-const isBroken = (name: string): boolean =>
+/** Whether a file cannot be imported. Other irregular files are imported with a warning. */
+const isBrokenFile = (name: string): boolean =>
   /pos_empty|spaces_in|truncated|invalid_header/.test(name);
-const vcfs = readdirSync('test/fixtures/vcf').filter(canImport);
+const vcfFileNames = readdirSync('test/fixtures/vcf').filter(canImport);
 
-test.each(vcfs.filter((name) => !isBroken(name)))('%s is imported', async (name) => {
+test.each(vcfFileNames.filter((name) => !isBrokenFile(name)))('%s is imported', async (name) => {
   const { row, rows } = await importFile('test/fixtures/vcf', name);
   expect([row.errorMessage, row.status]).toEqual([null, 'completed']);
   expect(rows).toBeGreaterThan(0);
   expect((row.metadata['progress'] as { processed_records: number }).processed_records).toBe(rows);
 });
 
-test.each(vcfs.filter(isBroken))(
+test.each(vcfFileNames.filter(isBrokenFile))(
   '%s is rejected with its name and changes nothing',
   async (name) => {
     const { row, rows } = await importFile('test/fixtures/vcf', name);

@@ -8,17 +8,17 @@ import type { ImportRow } from '../../../../engine/catalog/imports.js';
 import type { TaskRow } from '../../../../engine/catalog/task-row.js';
 import type { Scheduler } from '../../../../scheduler/queue/scheduler.js';
 import type { ImportReport } from '../../../../scheduler/jobs/import/import-report.js';
-import { hostInProcess } from '../../../faults/in-process.js';
-import { Lake, vcfOf } from '../../lake.js';
+import { startHostInProcess } from '../../../faults/in-process.js';
+import { Lake, vcfTextOf } from '../../lake.js';
 
 let lake: Lake;
 let scheduler: Scheduler;
 beforeAll(async () => {
   lake = await Lake.make();
-  // The worker runs in this process, so that a test can change a budget.
-  scheduler = await lake.schedule({
+  // The worker runs in the test's process, so that a test can change a budget.
+  scheduler = await lake.startScheduler({
     config: { threads: 2, workerMemoryMb: 512 },
-    startHost: hostInProcess,
+    startHost: startHostInProcess,
   });
 });
 afterAll(async () => {
@@ -30,17 +30,19 @@ let datasetId: number;
 beforeEach(async () => {
   datasetId = await lake.dataset(`d${Math.random()}`);
 });
-afterEach(async () => expect(await lake.damage()).toEqual([]));
+afterEach(async () => expect(await lake.folderDamage()).toEqual([]));
 
-async function importEnded(task: TaskRow): Promise<ImportRow & { readonly receipt: ImportReport }> {
+async function waitForImport(
+  task: TaskRow,
+): Promise<ImportRow & { readonly receipt: ImportReport }> {
   scheduler.wake();
   await scheduler.wait(task.id);
   const row = (await lake.catalog.imports.get(task.resourceId))!;
   return { ...row, receipt: row.metadata['receipt'] as ImportReport };
 }
-const md5 = (bytes: string | Uint8Array): string => createHash('md5').update(bytes).digest('hex');
+const md5Of = (bytes: string | Uint8Array): string => createHash('md5').update(bytes).digest('hex');
 
-/** The rejected records of an import, read from its file. */
+/** Returns the rejected records of an import, read from its file. */
 async function rejectedRecords(importId: number): Promise<readonly Record<string, unknown>[]> {
   const bytes = await readFile(lake.data.rejectedLines(importId));
   const lines = gunzipSync(bytes).toString().split('\n').slice(0, -1);
@@ -51,11 +53,11 @@ describe('an import report', () => {
   test('describes every source and counts its records', async () => {
     const json = '{"a":1}\n{"a":2}\n';
     const csv = gzipSync('a\n3\n4\n5\n');
-    const knownDigest = { md5: md5(json), size: json.length };
+    const knownDigest = { md5: md5Of(json), size: json.length };
     const files = [await lake.file('x.json', json, knownDigest), await lake.file('y.csv.gz', csv)];
     const manifest = { files: files.map((id) => ({ object_id: id })) };
     const task = await lake.import(datasetId, 0, { source: 'manifest', objectId: null, manifest });
-    const { receipt, status } = await importEnded(task);
+    const { receipt, status } = await waitForImport(task);
     expect(status).toBe('completed');
     expect(receipt).toEqual({
       sources: [
@@ -65,7 +67,7 @@ describe('an import report', () => {
           revision: 1,
           url: null,
           bytes: json.length,
-          md5: md5(json),
+          md5: md5Of(json),
           compression: null,
           reader: 'json',
           genome_build: null,
@@ -81,7 +83,7 @@ describe('an import report', () => {
           revision: 1,
           url: null,
           bytes: csv.length,
-          md5: md5(csv),
+          md5: md5Of(csv),
           compression: 'gzip',
           reader: 'csv',
           genome_build: null,
@@ -106,16 +108,16 @@ describe('an import report', () => {
 
   test('of inline records has the MD5 of the bytes that were read', async () => {
     const records = '{"a":1}\n';
-    const { receipt } = await importEnded(await lake.inline(datasetId, records));
+    const { receipt } = await waitForImport(await lake.queueInlineImport(datasetId, records));
     expect(receipt.sources).toMatchObject([
-      { name: 'data_records', object_id: null, bytes: 8, md5: md5(records), records_read: 1 },
+      { name: 'data_records', object_id: null, bytes: 8, md5: md5Of(records), records_read: 1 },
     ]);
   });
 
   test('of a truncated file says how far it was read', async () => {
-    const wholeFile = gzipSync(vcfOf(200_000));
+    const wholeFile = gzipSync(vcfTextOf(200_000));
     const id = await lake.file('cut.vcf.gz', wholeFile.subarray(0, wholeFile.length >> 1));
-    const { status, receipt, errorMessage } = await importEnded(await lake.import(datasetId, id));
+    const { status, receipt, errorMessage } = await waitForImport(await lake.import(datasetId, id));
     expect(status).toBe('failed');
     expect(errorMessage).toMatch(/^cut\.vcf\.gz.*ends early/);
     expect(receipt).toMatchObject({ is_whole: false, is_committed: false, rejected_file: null });
@@ -123,9 +125,9 @@ describe('an import report', () => {
 });
 
 describe('rejected records', () => {
-  /** Records whose `n` is inferred as a long; every `each`-th value is no number. */
+  /** Queues an import of records whose `n` is inferred as a long; every `each`-th value is not a number. Returns its task. */
   async function failing(rows: number, each: number, more: JsonObject = {}): Promise<TaskRow> {
-    await importEnded(await lake.inline(datasetId, '{"n":1}\n'));
+    await waitForImport(await lake.queueInlineImport(datasetId, '{"n":1}\n'));
     const lines = Array.from({ length: rows }, (_, i) =>
       JSON.stringify({ n: i % each === each - 1 ? `no ${i}` : i, pad: 'x'.repeat(90) }),
     );
@@ -134,7 +136,7 @@ describe('rejected records', () => {
   }
 
   test('are in a file in the order of the source, each with line, reason and text', async () => {
-    const row = await importEnded(await failing(90_000, 10_000));
+    const row = await waitForImport(await failing(90_000, 10_000));
     const { status, id, receipt } = row;
     expect(status).toBe('failed');
     const lines = await rejectedRecords(id);
@@ -162,7 +164,7 @@ describe('rejected records', () => {
       rejected_file: { records: 9, left_out: 0, budget: null },
     });
     const bytes = await readFile(lake.data.rejectedLines(id));
-    expect(receipt.rejected_file).toMatchObject({ bytes: bytes.length, md5: md5(bytes) });
+    expect(receipt.rejected_file).toMatchObject({ bytes: bytes.length, md5: md5Of(bytes) });
   });
 
   test('beyond the budget are counted, and the file has the first ones and names the limit (T0: rejectedFileBytes)', async () => {
@@ -170,7 +172,7 @@ describe('rejected records', () => {
     const before = budgets.rejectedFileBytes;
     changedBudgets['rejectedFileBytes'] = 100_000;
     try {
-      const { id, receipt } = await importEnded(await failing(60_000, 20));
+      const { id, receipt } = await waitForImport(await failing(60_000, 20));
       const lines = await rejectedRecords(id);
       const { records, left_out: left, budget } = receipt.rejected_file!;
       expect([lines.length, lines.length + left]).toEqual([records, 3_000]);
@@ -187,12 +189,12 @@ describe('rejected records', () => {
   });
 
   test('name their files; an error that ends the import is the only one', async () => {
-    await importEnded(await lake.inline(datasetId, '{"n":1}\n'));
+    await waitForImport(await lake.queueInlineImport(datasetId, '{"n":1}\n'));
     const a = await lake.file('a.csv', 'n,m\nx,2\n4,5\n"6\n7",8\n');
     const b = await lake.file('b.json', '{"n":2}\n{"n":[]}\nnothing\n');
     const manifest = { files: [{ object_id: a }, { object_id: b }] };
     const manifestSource = { source: 'manifest', objectId: null, manifest } as const;
-    const endedImport = await importEnded(await lake.import(datasetId, 0, manifestSource));
+    const endedImport = await waitForImport(await lake.import(datasetId, 0, manifestSource));
     expect(
       (await rejectedRecords(endedImport.id)).map(({ file, line, text }) => [file, line, text]),
     ).toEqual([
@@ -201,7 +203,7 @@ describe('rejected records', () => {
       ['b.json', 3, 'nothing'],
     ]);
     const validationParams = { raise_on_errors: true };
-    const first = await importEnded(
+    const first = await waitForImport(
       await lake.import(datasetId, 0, { ...manifestSource, validationParams }),
     );
     expect(await rejectedRecords(first.id)).toMatchObject([{ file: 'a.csv', line: 2 }]);
@@ -210,7 +212,7 @@ describe('rejected records', () => {
 
   test('leave no file if the import does not fail', async () => {
     expect(await readdir(lake.data.rejected)).not.toHaveLength(0);
-    const row = await importEnded(await lake.inline(datasetId, '{"n":1}\n'));
+    const row = await waitForImport(await lake.queueInlineImport(datasetId, '{"n":1}\n'));
     expect(row.status).toBe('completed');
     expect(await readdir(lake.data.rejected)).not.toContain(`${row.id}.jsonl.gz`);
   });

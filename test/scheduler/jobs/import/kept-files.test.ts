@@ -3,24 +3,24 @@ import { readdir, writeFile } from 'node:fs/promises';
 import type { TaskRow } from '../../../../engine/catalog/task-row.js';
 import { sweepExpired } from '../../../../scheduler/queue/sweep.js';
 import type { Scheduler } from '../../../../scheduler/queue/scheduler.js';
-import { hostInProcess } from '../../../faults/in-process.js';
+import { startHostInProcess } from '../../../faults/in-process.js';
 import { Lake } from '../../lake.js';
 
-/* An import reads what its files had when it was created, however they change before it runs. */
+/* An import reads the contents that its files had when it was created, even if they change before it runs. */
 
 let lake: Lake;
 let scheduler: Scheduler;
 beforeAll(async () => {
   lake = await Lake.make();
-  scheduler = await lake.schedule({ startHost: hostInProcess });
+  scheduler = await lake.startScheduler({ startHost: startHostInProcess });
 });
 afterAll(async () => {
   await scheduler.close();
   await lake.remove();
 });
 
-/** Makes a text the content of a file, as an upload does; returns the number of the version that it replaces. */
-async function replace(id: number, text: string): Promise<number | undefined> {
+/** Makes a text the content of a file, as an upload does; returns the number of the replaced version. */
+async function replaceContent(id: number, text: string): Promise<number | undefined> {
   const object = (await lake.catalog.objects.get(id))!;
   const revision = object.lastRevision + 1;
   await writeFile(lake.data.object(id, revision), text);
@@ -42,17 +42,17 @@ test.each(['enabled', 'disabled'] as const)('with versioning %s', async (version
   await lake.catalog.vaults.update(lake.vault.id, { versioning });
   const file = await lake.file(`${versioning}.jsonl`, '{"v":1}\n');
   const datasetId = await lake.dataset(versioning);
-  const waitingTask = await lake.import(datasetId, file); // the queue has not been woken yet
-  expect(await replace(file, '{"v":2}\n{"v":3}\n')).toBeUndefined();
-  await sweepAt(Date.now() + 1e9); // a version that is deleted stays as long as an import needs it
+  const waitingTask = await lake.import(datasetId, file); // the queue was not woken, so the import waits
+  expect(await replaceContent(file, '{"v":2}\n{"v":3}\n')).toBeUndefined();
+  await sweepAt(Date.now() + 1e9); // a deleted version is kept as long as an import needs it
   expect(await waitForEnd(waitingTask)).toBe('completed');
-  expect((await lake.records(datasetId)).rows).toBe(1);
+  expect((await lake.readRecordsByDuckdb(datasetId)).rows).toBe(1);
   expect(await waitForEnd(await lake.import(datasetId, file))).toBe('completed');
-  expect((await lake.records(datasetId)).rows).toBe(3);
+  expect((await lake.readRecordsByDuckdb(datasetId)).rows).toBe(3);
   await sweepAt(Date.now() + 1e9);
   const stored = (await readdir(lake.data.objects)).filter((name) => name.startsWith(`${file}-`));
   expect(stored.toSorted()).toEqual(
     versioning === 'enabled' ? [`${file}-1`, `${file}-2`] : [`${file}-2`],
   );
-  expect(await lake.damage()).toEqual([]);
+  expect(await lake.folderDamage()).toEqual([]);
 });

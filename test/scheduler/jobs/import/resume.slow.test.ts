@@ -3,20 +3,23 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { readdir, readFile, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { Lake, vcfOf } from '../../lake.js';
-import { until } from '../../../until.js';
+import { Lake, vcfTextOf } from '../../lake.js';
+import { pollUntil } from '../../../until.js';
 import { KillableServer } from '../../processes/killable.js';
 
 /*
- * A segment is written once and then only moved, so the time of its last change shows in which attempt its chunk was read, independently
- * of what the server reports.
+ * A segment is written once and then only moved, so its modification time shows which attempt read its chunk, independently of what the
+ * server reports.
  */
 
 let lake: Lake;
 let root: string;
-/** Files of at least seven chunks: plain text, gzip, and a field whose type the last chunk changes, so that others are read twice. */
-let files: readonly number[];
-/** Digest of the records, and number of chunks, of an import without interruption. */
+/**
+ * Files of at least seven chunks each: plain text, gzip, and one in whose last chunk the type of a field changes, so that other chunks are
+ * read twice.
+ */
+let fileIds: readonly number[];
+/** The digest of the records, and the number of chunks, of an uninterrupted import. */
 let expectedImport: { readonly records: string; readonly chunks: number };
 
 beforeAll(async () => {
@@ -25,14 +28,14 @@ beforeAll(async () => {
   const line = (i: number, n: unknown): string =>
     `${JSON.stringify({ i, n, pad: 'x'.repeat(80) })}\n`;
   const json = Array.from({ length: 45_000 }, (_, i) => line(i, i === 44_999 ? 'last' : i));
-  files = [
-    await lake.file('a.vcf', vcfOf(60_000)),
-    await lake.file('b.vcf.gz', gzipSync(vcfOf(60_000), { level: 1 })),
+  fileIds = [
+    await lake.file('a.vcf', vcfTextOf(60_000)),
+    await lake.file('b.vcf.gz', gzipSync(vcfTextOf(60_000), { level: 1 })),
     await lake.file('c.json', json.join('')),
   ];
   const datasetId = await lake.dataset('whole');
   await startImport(datasetId);
-  await whileClosed(() => new KillableServer(root).exit());
+  await withLakeClosed(() => new KillableServer(root).waitForExit());
   const { segments } = await lake.store.snapshot(datasetId);
   expectedImport = { records: await recordsOf(datasetId), chunks: segments.length };
   expect(expectedImport.chunks).toBeGreaterThanOrEqual(6);
@@ -48,12 +51,12 @@ beforeEach(async () => {
 });
 
 function startImport(into: number) {
-  const manifest = { files: files.map((id) => ({ object_id: id })) };
+  const manifest = { files: fileIds.map((id) => ({ object_id: id })) };
   return lake.import(into, 0, { source: 'manifest', objectId: null, manifest });
 }
 
 /** Closes the data folder while `work` runs, so that another process can open it. */
-async function whileClosed(work: () => Promise<void>): Promise<void> {
+async function withLakeClosed(work: () => Promise<void>): Promise<void> {
   await lake.close();
   try {
     await work();
@@ -62,7 +65,7 @@ async function whileClosed(work: () => Promise<void>): Promise<void> {
   }
 }
 
-/** A digest of all records without the id of their commit, as DuckDB reads them. */
+/** Returns a digest of all records, without the ids of their commits, read by DuckDB. */
 async function recordsOf(id: number): Promise<string> {
   const { files: paths } = await lake.store.snapshot(id);
   const duckdb = await (await DuckDBInstance.create(':memory:')).connect();
@@ -79,8 +82,8 @@ async function recordsOf(id: number): Promise<string> {
   }
 }
 
-/** For each chunk, the attempt that read it. */
-async function attemptsOf(id: number): Promise<readonly number[]> {
+/** Returns for each chunk the number of the attempt that read it. */
+async function readingAttempts(id: number): Promise<readonly number[]> {
   const row = await lake.catalog.imports.get(importId);
   const begun = row!.timestamps.filter(([, to]) => to === 'running').map(([, , at]) => at);
   const { files: paths } = await lake.store.snapshot(id);
@@ -88,12 +91,12 @@ async function attemptsOf(id: number): Promise<readonly number[]> {
   return writtenStats.map(({ mtimeMs }) => begun.filter((at) => at <= mtimeMs).length);
 }
 
-/** Checks that the import has the result of an uninterrupted one; returns the number of chunks that each attempt has read. */
+/** Checks that the import has the same result as an uninterrupted one; returns the number of chunks that each attempt has read. */
 async function checkCompleted(): Promise<Readonly<Record<number, number>>> {
-  expect(await lake.task(taskId)).toMatchObject({ status: 'completed' });
+  expect(await lake.readTaskRow(taskId)).toMatchObject({ status: 'completed' });
   expect(await recordsOf(datasetId)).toBe(expectedImport.records);
-  expect(await lake.damage()).toEqual([]);
-  const attempts = await attemptsOf(datasetId);
+  expect(await lake.folderDamage()).toEqual([]);
+  const attempts = await readingAttempts(datasetId);
   expect(attempts).toHaveLength(expectedImport.chunks);
   const counts: Record<number, number> = {};
   for (const attempt of attempts) counts[attempt] = (counts[attempt] ?? 0) + 1;
@@ -104,20 +107,20 @@ async function resumedChunks(): Promise<unknown> {
   return (row!.metadata['receipt'] as Record<string, unknown>)['resumed_chunks'];
 }
 
-/** The scratch folder of an attempt, and its journal. */
-const scratch = (attempt: number): string => lake.data.taskScratch(taskId, attempt);
+/** Returns the path of the scratch folder of an attempt, which contains its journal. */
+const scratchFolderOf = (attempt: number): string => lake.data.taskScratch(taskId, attempt);
 
-/** Kills server and worker when the journal has `entries` entries. */
+/** Kills the server and the worker when the journal has `entries` entries. */
 async function interruptImport(entries = 2): Promise<void> {
   const server = new KillableServer(root);
-  const worker = await server.ready();
-  const journal = join(scratch(1), 'journal');
-  await until(async () => server.isIdle || (await entriesOf(journal)) >= entries);
-  await server.kill(worker);
+  const worker = await server.waitUntilReady();
+  const journal = join(scratchFolderOf(1), 'journal');
+  await pollUntil(async () => server.isIdle || (await countJournalEntries(journal)) >= entries);
+  await server.killWithWorker(worker);
 }
 
-/** Number of complete frames, each of which begins with its length. */
-async function entriesOf(path: string): Promise<number> {
+/** Returns the number of complete frames in a journal; each frame begins with its length. */
+async function countJournalEntries(path: string): Promise<number> {
   const bytes = await readFile(path).catch(() => Buffer.alloc(0));
   let entries = 0;
   for (let at = 0; at + 4 <= bytes.length; entries++) {
@@ -129,68 +132,74 @@ async function entriesOf(path: string): Promise<number> {
 
 describe('C1: an import whose worker is killed', () => {
   test.each([1, 5])('after %i chunks reads only the others', async (chunks) => {
-    await whileClosed(async () => {
+    await withLakeClosed(async () => {
       const server = new KillableServer(root, `journal.appended:${chunks}`, 'worker');
-      await server.exit();
+      await server.waitForExit();
       expect(server.isIdle).toBe(true);
     });
     expect(await resumedChunks()).toBe(chunks);
     const counts = await checkCompleted();
-    // The second attempt reads the chunks with outdated types a second time.
+    // The first attempt has read most chunks; the second attempt reads the chunks with outdated types again.
     expect(counts[1] ?? 0).toBeGreaterThanOrEqual(Math.max(0, chunks - 3));
     expect(counts[1] ?? 0).toBeLessThanOrEqual(chunks);
     expect((counts[1] ?? 0) + (counts[2] ?? 0)).toBe(expectedImport.chunks);
-    expect(await lake.task(taskId)).toMatchObject({ attempts: 2 });
+    expect(await lake.readTaskRow(taskId)).toMatchObject({ attempts: 2 });
   });
 
   test('in the middle of an entry of the journal loses that one', async () => {
-    await whileClosed(() => new KillableServer(root, 'journal.partial:5', 'worker').exit());
+    await withLakeClosed(() =>
+      new KillableServer(root, 'journal.partial:5', 'worker').waitForExit(),
+    );
     expect(await resumedChunks()).toBe(4);
     await checkCompleted();
   });
 
   test('in the second pass keeps what both passes have done', async () => {
-    await whileClosed(() =>
-      new KillableServer(root, `journal.appended:${expectedImport.chunks + 1}`, 'worker').exit(),
+    await withLakeClosed(() =>
+      new KillableServer(
+        root,
+        `journal.appended:${expectedImport.chunks + 1}`,
+        'worker',
+      ).waitForExit(),
     );
     expect(await resumedChunks()).toBe(expectedImport.chunks);
     const counts = await checkCompleted();
-    // Two chunks are read a second time, one of them before the kill.
+    // Two chunks need a second pass; the first attempt has read one of them again before the kill, the second attempt the other.
     expect(counts).toEqual({ 1: expectedImport.chunks - 1, 2: 1 });
   });
 });
 
 describe('C3: an import whose server is killed', () => {
   test('continues when the next server starts, also if that one is killed while it restores chunks', async () => {
-    await whileClosed(async () => {
+    await withLakeClosed(async () => {
       await interruptImport();
-      await new KillableServer(root, 'chunk.resumed:1', 'worker').exit();
+      await new KillableServer(root, 'chunk.resumed:1', 'worker').waitForExit();
     });
     expect(Number(await resumedChunks())).toBeGreaterThanOrEqual(1);
     await checkCompleted();
-    expect(await lake.task(taskId)).toMatchObject({ attempts: 3 });
+    expect(await lake.readTaskRow(taskId)).toMatchObject({ attempts: 3 });
   });
 
   test('while it publishes reads nothing again: segments leave the scratch folder only with the log entry', async () => {
-    await whileClosed(async () => {
-      await new KillableServer(root, 'segment.renamed').exit();
-      await new KillableServer(root).exit();
+    await withLakeClosed(async () => {
+      await new KillableServer(root, 'segment.renamed').waitForExit();
+      await new KillableServer(root).waitForExit();
     });
     expect(await checkCompleted()).toEqual({ 1: expectedImport.chunks });
   });
 
   test('believes no file that has changed', async () => {
     let before: readonly string[] = [];
-    await whileClosed(async () => {
+    await withLakeClosed(async () => {
       await interruptImport();
-      before = (await readdir(scratch(1))).filter((name) => name.endsWith('.parquet'));
+      before = (await readdir(scratchFolderOf(1))).filter((name) => name.endsWith('.parquet'));
       for (const [i, name] of before.entries()) {
-        const path = join(scratch(1), name);
+        const path = join(scratchFolderOf(1), name);
         const bytes = await readFile(path);
         if (i % 3 === 0) await truncate(path, bytes.length >> 1);
         else if (i % 3 === 1) await writeFile(path, bytes.fill(bytes[40]! ^ 1, 40, 41));
       }
-      await new KillableServer(root).exit();
+      await new KillableServer(root).waitForExit();
     });
     const counts = await checkCompleted();
     expect(before.length).toBeGreaterThanOrEqual(1);
@@ -198,11 +207,11 @@ describe('C3: an import whose server is killed', () => {
   });
 
   test('starts over when its columns have become others', async () => {
-    await whileClosed(() => interruptImport());
+    await withLakeClosed(() => interruptImport());
     await lake.catalog.fields.create({ datasetId, name: 'i', dataType: 'string' });
-    await whileClosed(() => new KillableServer(root).exit());
+    await withLakeClosed(() => new KillableServer(root).waitForExit());
     expect(await resumedChunks()).toBe(0);
-    expect(await lake.damage()).toEqual([]);
+    expect(await lake.folderDamage()).toEqual([]);
     const { columns } = await lake.store.snapshot(datasetId);
     expect(columns.find(({ name }) => name === 'i')?.type).toBe('string');
   });

@@ -3,7 +3,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import type { JsonObject } from '../../../../engine/core/types.js';
 import type { Scheduler } from '../../../../scheduler/queue/scheduler.js';
 import type { RunContext } from '../../../../scheduler/jobs/job.js';
-import type { Fetched, ImportSource } from '../../../../scheduler/jobs/import/import-source.js';
+import type { FetchedFile, ImportSource } from '../../../../scheduler/jobs/import/import-source.js';
 import { SourceFiles } from '../../../../scheduler/jobs/import/source-files.js';
 import { Lake } from '../../lake.js';
 
@@ -11,7 +11,7 @@ let lake: Lake;
 let scheduler: Scheduler;
 beforeAll(async () => {
   lake = await Lake.make();
-  scheduler = await lake.schedule({
+  scheduler = await lake.startScheduler({
     config: { threads: 2, workerMemoryMb: 512 },
   });
 });
@@ -24,10 +24,10 @@ let datasetId: number;
 beforeEach(async () => {
   datasetId = await lake.dataset(`d${Math.random()}`);
 });
-afterEach(async () => expect(await lake.damage()).toEqual([]));
+afterEach(async () => expect(await lake.folderDamage()).toEqual([]));
 
-/** Imports the files of a manifest; returns the row of the import when it has ended. */
-async function run(files: readonly JsonObject[], more: object = {}) {
+/** Imports the files of a manifest; returns the row of the import after it has ended. */
+async function importManifest(files: readonly JsonObject[], more: object = {}) {
   const manifest = { files };
   const task = await lake.import(datasetId, 0, {
     source: 'manifest',
@@ -41,7 +41,7 @@ async function run(files: readonly JsonObject[], more: object = {}) {
   return row!;
 }
 
-/** The records as DuckDB reads the files, ordered by `_id`. */
+/** Returns some columns of the records, ordered by `_id`, read from the files by DuckDB. */
 async function selectColumns(columns: string): Promise<readonly unknown[]> {
   const { files } = await lake.store.snapshot(datasetId);
   const duckdb = await (await DuckDBInstance.create(':memory:')).connect();
@@ -61,7 +61,7 @@ describe('several files in one import', () => {
     const json = await lake.file('a.json', '{"n":1,"who":"a1"}\n{"n":2,"who":"a2"}\n');
     const csv = await lake.file('b.csv', 'n;who\n2.5;b1\n');
     const tsv = await lake.file('c.tsv', 'who\textra\nc1\tx\n');
-    const { status, errorMessage, metadata } = await run([
+    const { status, errorMessage, metadata } = await importManifest([
       { object_id: json },
       { object_id: csv, reader_params: { delimiter: ';' } },
       { object_id: tsv, reader_params: null },
@@ -94,7 +94,7 @@ describe('several files in one import', () => {
         );
       }),
     );
-    const { status } = await run(files.map((id) => ({ object_id: id })));
+    const { status } = await importManifest(files.map((id) => ({ object_id: id })));
     expect(status).toBe('completed');
     const expectedRows = sizes.flatMap((size, file) =>
       Array.from({ length: size }, (_, i) => `${file} ${i}`),
@@ -105,40 +105,42 @@ describe('several files in one import', () => {
   });
 
   test('are validated by their own rules, and findings name the file', async () => {
-    await run([{ object_id: await lake.file('first.json', '{"n":1}\n') }]);
+    await importManifest([{ object_id: await lake.file('first.json', '{"n":1}\n') }]);
     const goodFile = await lake.file('good.json', '{"n":2}\n{"n":3}\n');
     const badFile = await lake.file('bad.json', '{"n":4}\n{"n":"many"}\n');
-    const failed = await run([{ object_id: goodFile }, { object_id: badFile }]);
+    const failed = await importManifest([{ object_id: goodFile }, { object_id: badFile }]);
     expect(failed.status).toBe('failed');
     expect(failed.errorMessage).toMatch(/^bad\.json, line 2: .*\(code 301/);
     expect(failed.metadata['validation']).toMatchObject({
       errors: [{ code: 301, field: 'n', file: 'bad.json', line: 2 }],
     });
     const lenientEntry = { object_id: badFile, validation_params: { disable: true } };
-    expect((await run([{ object_id: goodFile }, lenientEntry])).status).toBe('completed');
+    expect((await importManifest([{ object_id: goodFile }, lenientEntry])).status).toBe(
+      'completed',
+    );
     expect(await selectColumns('n')).toEqual([['1'], ['2'], ['3'], ['4'], [null]]);
   });
 
   test('stop at the first error of a file with raise_on_errors', async () => {
-    await run([{ object_id: await lake.file('first2.json', '{"n":1}\n') }]);
+    await importManifest([{ object_id: await lake.file('first2.json', '{"n":1}\n') }]);
     const badFile = await lake.file('bad2.json', '{"n":"x"}\n{"n":"y"}\n');
     const broken = await lake.file('broken.json', '{"n":');
     const raising = { object_id: badFile, validation_params: { raise_on_errors: true } };
-    const { errorMessage } = await run([raising, { object_id: broken }]);
+    const { errorMessage } = await importManifest([raising, { object_id: broken }]);
     expect(errorMessage).toMatch(/^bad2\.json, line 1: /);
   });
 
   test('fail as a whole if one was deleted or may not be read', async () => {
     const goodFile = await lake.file('good3.json', '{"n":1}\n');
-    const failedImport = await run([{ object_id: goodFile }, { object_id: 17 }]);
+    const failedImport = await importManifest([{ object_id: goodFile }, { object_id: 17 }]);
     expect(failedImport).toMatchObject({
       status: 'failed',
       errorMessage: 'the source file has been deleted',
     });
     const oddFile = await lake.file('no.vcf', 'chr1\t1\n');
-    expect((await run([{ object_id: goodFile }, { object_id: oddFile }])).errorMessage).toMatch(
-      /^no\.vcf/,
-    );
+    expect(
+      (await importManifest([{ object_id: goodFile }, { object_id: oddFile }])).errorMessage,
+    ).toMatch(/^no\.vcf/);
     expect((await lake.store.snapshot(datasetId)).rows).toBe(0);
   });
 });
@@ -155,13 +157,13 @@ describe('files on other hosts', () => {
     expected: { md5: null, bytes: name === 'b' ? 7 : null },
   });
 
-  /** A `fetchSource` whose downloads complete when the test releases them. */
+  /** Returns a simulated `fetchSource` whose downloads complete when the test releases them. */
   function files(names: readonly string[]) {
     const begun: string[] = [];
     const arrivals = new Map<string, { arrive(): void; fail(): void }>();
     const fetchSource: RunContext['fetchSource'] = ({ name }, _file, signal) => {
       begun.push(name);
-      return new Promise<Fetched>((resolve, reject) => {
+      return new Promise<FetchedFile>((resolve, reject) => {
         signal.addEventListener('abort', () => reject(new Error('aborted')));
         const fail = () => reject(new Error(`${name} is not there`));
         arrivals.set(name, { arrive: () => resolve({ bytes: 3, md5: `md5 of ${name}` }), fail });
@@ -178,7 +180,7 @@ describe('files on other hosts', () => {
     const first = source.file(0);
     expect(begun).toEqual(['a']);
     arrivals.get('a')!.arrive();
-    expect(await first).toMatchObject({ file: '/nowhere/source-0000', bytes: 3, md5: 'md5 of a' });
+    expect(await first).toMatchObject({ completeFile: '/nowhere/source-0000', bytes: 3, md5: 'md5 of a' });
     expect(begun).toEqual(['a', 'b']);
     arrivals.get('b')!.arrive();
     await source.file(1);

@@ -4,20 +4,20 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, test } from '@jest/globals';
 import type { ImportRow } from '../../../../engine/catalog/imports.js';
 import { generateText } from '../../../fuzz/grammar.js';
-import { random } from '../../../random.js';
+import { seededRandom } from '../../../random.js';
 import { Lake } from '../../lake.js';
 
 /*
- * Imports a file of every format, large enough for several chunks, with pools of different sizes. The records and their order, the
- * fields and the findings are the same (F16).
+ * Imports a file of every format, large enough for several chunks, with pools of different sizes. The records and their order, the fields
+ * and the findings must be the same (F16).
  */
 
-const counts = [1, 2, 4, 8];
-/** Factor of the sizes of the files; with STRANDLAKE_SCALE=5, a type changes after a million rows. */
-const scale = Number(process.env['STRANDLAKE_SCALE'] ?? 1);
-const textBytes = 2_300_000 * scale;
+const threadCounts = [1, 2, 4, 8];
+/** Factor for the sizes of the files; with STRANDLAKE_SCALE=5, the type of a field changes only after a million rows. */
+const sizeFactor = Number(process.env['STRANDLAKE_SCALE'] ?? 1);
+const textBytes = 2_300_000 * sizeFactor;
 
-/** The first `headLines` lines of a fixture, and then its other lines repeatedly. */
+/** Returns the first `headLines` lines of a fixture, followed by its other lines repeatedly. */
 function repeatFile(path: string, headLines: number, tail = ''): string {
   const bytes = readFileSync(`test/fixtures/${path}`);
   const text = (path.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString();
@@ -35,7 +35,7 @@ function vcfText(): string {
 }
 
 function nirvanaText(): string {
-  const [head, ...lines] = generateText('nirvana', random(24)).toString().split('\n');
+  const [head, ...lines] = generateText('nirvana', seededRandom(24)).toString().split('\n');
   const positions = lines
     .filter((line) => line.startsWith('{"chromosome"'))
     .map((line) => line.replace(/,$/, ''));
@@ -46,13 +46,13 @@ function nirvanaText(): string {
   return `${head}\n${manyPositions.join(',\n')}\n]}\n`;
 }
 
-/** A field that is a number in all rows but the last, where it is text. */
-function flippedText(): string {
-  const lines = Array.from({ length: 200_000 * scale }, (_, i) => `{"n":${i},"k":${i % 7}}`);
+/** Returns records with a field that is a number in all of them except the last, where it is a string. */
+function textWithLateTypeChange(): string {
+  const lines = Array.from({ length: 200_000 * sizeFactor }, (_, i) => `{"n":${i},"k":${i % 7}}`);
   return `${lines.join('\n')}\n{"n":"none","k":1.5}\n`;
 }
 
-const files: readonly (readonly [name: string, text: () => string, reader?: string])[] = [
+const importedFiles: readonly (readonly [name: string, text: () => string, reader?: string])[] = [
   ['many.vcf', vcfText],
   ['many.json', () => repeatFile('jsonl/clinvar_ten_records.json', 0)],
   ['many.csv', () => repeatFile('csv/tubs_newlines.csv', 1)],
@@ -61,10 +61,10 @@ const files: readonly (readonly [name: string, text: () => string, reader?: stri
   ['many.gtf', () => repeatFile('gtf/ensembl_grch37_head.gtf.gz', 0)],
   ['many.gff3', () => repeatFile('gff3/protein_domains_messy.gff3', 0)],
   ['nirvana.json', nirvanaText, 'nirvana'],
-  ['flipped.json', flippedText],
+  ['flipped.json', textWithLateTypeChange],
 ];
 
-interface Came {
+interface ImportOutcome {
   readonly status: string;
   readonly error: string | null;
   readonly rows: number;
@@ -74,16 +74,16 @@ interface Came {
   readonly validation: unknown;
 }
 
-/** Imports the files with a pool of `threads` threads; returns the result of each. */
-async function importAll(threads: number): Promise<Map<string, Came>> {
+/** Imports the files with a pool of `threads` threads; returns the result of each import. */
+async function importAllFiles(threads: number): Promise<Map<string, ImportOutcome>> {
   const lake = await Lake.make();
-  const scheduler = await lake.schedule({
+  const scheduler = await lake.startScheduler({
     config: { threads, workerMemoryMb: 2048 },
     report: () => undefined,
   });
   try {
-    const came = new Map<string, Came>();
-    for (const [name, text, reader] of files) {
+    const came = new Map<string, ImportOutcome>();
+    for (const [name, text, reader] of importedFiles) {
       const datasetId = await lake.dataset(name);
       const task = await lake.import(datasetId, await lake.file(name, text()), {
         readerParams: reader === undefined ? {} : { reader },
@@ -98,7 +98,7 @@ async function importAll(threads: number): Promise<Map<string, Came>> {
         error: row.errorMessage,
         rows: snapshot.rows,
         segments: snapshot.files.length,
-        digest: await digestOf(snapshot.files),
+        digest: await recordDigestOf(snapshot.files),
         fields: fields.map(({ name, path, dataType, isList, ordering }) => ({
           name,
           path,
@@ -116,8 +116,8 @@ async function importAll(threads: number): Promise<Map<string, Came>> {
   }
 }
 
-/** A digest of the records in order, without `_id` and `_commit`. */
-async function digestOf(files: readonly string[]): Promise<string> {
+/** Returns a digest of the records in order, without `_id` and `_commit`. */
+async function recordDigestOf(files: readonly string[]): Promise<string> {
   const duckdb = await (await DuckDBInstance.create(':memory:')).connect();
   try {
     const list = files.map((file) => `'${file}'`).join(', ');
@@ -145,14 +145,14 @@ async function digestOf(files: readonly string[]): Promise<string> {
 
 describe('any number of threads', () => {
   test('gives the same records, fields and findings for every format (F6, F16)', async () => {
-    const first = await importAll(counts[0]!);
+    const first = await importAllFiles(threadCounts[0]!);
     for (const [name, { status, error, rows, segments }] of first) {
       expect([name, error, status]).toEqual([name, null, 'completed']);
       expect(rows).toBeGreaterThan(100);
       expect([name, segments > 1]).toEqual([name, true]);
     }
-    for (const threads of counts.slice(1)) {
-      for (const [name, came] of await importAll(threads)) {
+    for (const threads of threadCounts.slice(1)) {
+      for (const [name, came] of await importAllFiles(threads)) {
         const { segments: _, ...want } = first.get(name)!;
         const { segments: __, ...found } = came;
         expect({ threads, name, ...found }).toEqual({ threads, name, ...want });

@@ -10,16 +10,16 @@ import { openSource } from '../../../../readers/source/open.js';
 import { loadChunk } from '../../../../readers/source/load-chunk.js';
 import { vcf } from '../../../../readers/vcf/vcf.js';
 import { runChunk } from '../../../../scheduler/jobs/import/chunk.js';
-import { targetBytes } from '../../../../scheduler/jobs/import/source-layout.js';
-import { Notes } from '../../../readers/read-all.js';
+import { targetChunkBytes } from '../../../../scheduler/jobs/import/source-layout.js';
+import { RecordingCollector } from '../../../readers/read-all.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'strandlake-memory-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 setFlagsFromString('--expose-gc');
-const collect = runInNewContext('gc') as () => void;
+const collectGarbage = runInNewContext('gc') as () => void;
 
-interface Shape {
+interface VcfShape {
   readonly name: string;
   readonly samples: number;
   readonly formatKeys: number;
@@ -28,14 +28,17 @@ interface Shape {
   readonly format: string;
 }
 
-const shapes: readonly Shape[] = [
+const vcfShapes: readonly VcfShape[] = [
   { name: 'genotypes', samples: 2504, formatKeys: 0, infoKeys: 2, call: '0|0', format: 'GT' },
   { name: 'thirty keys', samples: 2504, formatKeys: 30, infoKeys: 2, call: '0|0', format: 'GT' },
   { name: 'depths', samples: 2504, formatKeys: 1, infoKeys: 2, call: '0|1:12,3:15:99', format: 'GT:AD:DP:GQ' },
   { name: 'sites of many keys', samples: 0, formatKeys: 0, infoKeys: 800, call: '', format: '' },
 ]; // prettier-ignore
 
-function textOf({ samples, formatKeys, infoKeys, call, format }: Shape, records: number): string {
+function vcfTextOf(
+  { samples, formatKeys, infoKeys, call, format }: VcfShape,
+  records: number,
+): string {
   let text = '##fileformat=VCFv4.2\n';
   for (let i = 0; i < infoKeys; i++)
     text += `##INFO=<ID=K${i},Number=${i % 2 === 0 ? '1' : 'A'},Type=${i % 3 === 0 ? 'String' : 'Float'},Description="x">\n`;
@@ -53,19 +56,19 @@ function textOf({ samples, formatKeys, infoKeys, call, format }: Shape, records:
   return text;
 }
 
-function bytesOf(data: Data): number {
+function arrowDataBytes(data: Data): number {
   const ownBuffers = [data.valueOffsets, data.values, data.nullBitmap] as readonly (ArrayBufferView | undefined)[];
   return (
     ownBuffers.reduce((sum, part) => sum + (part?.byteLength ?? 0), 0) +
-    data.children.reduce((sum, child) => sum + bytesOf(child), 0)
+    data.children.reduce((sum, child) => sum + arrowDataBytes(child), 0)
   );
 } // prettier-ignore
 
-test.each(shapes)(
+test.each(vcfShapes)(
   'a chunk of $name takes no more memory than its target size allows',
   async (shape) => {
     const path = join(folder, 'shape.vcf');
-    writeFileSync(path, textOf(shape, shape.samples === 0 ? 3000 : 16));
+    writeFileSync(path, vcfTextOf(shape, shape.samples === 0 ? 3000 : 16));
     const source = await openSource(path, 'shape.vcf');
     try {
       const params = vcf.params({});
@@ -73,14 +76,19 @@ test.each(shapes)(
       for await (const { ref } of source.chunks(bodyOffset, 1 << 28)) {
         const out = new BatchBuilder();
         const bytes = await loadChunk(ref);
-        vcf.read(bytes, header, params, out, new Notes(), { columns: [], isFinal: false });
-        const memory = bytesOf(out.finish().data.data);
-        // The estimate is not so high that chunks become needlessly small.
+        vcf.read(bytes, header, params, out, new RecordingCollector(), {
+          columns: [],
+          isFinal: false,
+        });
+        const memory = arrowDataBytes(out.finish().data.data);
+        // The estimate must not be so high that chunks become needlessly small.
         expect(memory / bytes.length).toBeLessThan(memoryPerByte! * 1.1);
         expect(memory / bytes.length).toBeGreaterThan(memoryPerByte! / 3);
       }
       const huge = { bytes: 2 ** 40, compression: 'plain' } as const;
-      expect(targetBytes(huge, 2, memoryPerByte) * memoryPerByte!).toBeLessThanOrEqual(96 << 20);
+      expect(targetChunkBytes(huge, 2, memoryPerByte) * memoryPerByte!).toBeLessThanOrEqual(
+        96 << 20,
+      );
     } finally {
       await source.close();
     }
@@ -103,9 +111,12 @@ test('the size of a chunk of lines with many annotations takes the resulting rec
     for await (const { ref } of source.chunks(bodyOffset, 1 << 28)) {
       const out = new BatchBuilder();
       const bytes = await loadChunk(ref);
-      vcf.read(bytes, header, params, out, new Notes(), { columns: [], isFinal: false });
+      vcf.read(bytes, header, params, out, new RecordingCollector(), {
+        columns: [],
+        isFinal: false,
+      });
       expect(out.rows).toBe(25_000);
-      const memory = bytesOf(out.finish().data.data);
+      const memory = arrowDataBytes(out.finish().data.data);
       expect(memory / bytes.length).toBeLessThan(memoryPerByte! * 1.1);
       expect(memory / bytes.length).toBeGreaterThan(memoryPerByte! / 3);
     }
@@ -119,7 +130,7 @@ test('memory does not grow with the number of records of 2,504 samples', async (
   const counts: number[] = [];
   for (const records of [24, 24, 72]) {
     const path = join(folder, `${records}.vcf`);
-    writeFileSync(path, textOf(shapes[2]!, records));
+    writeFileSync(path, vcfTextOf(vcfShapes[2]!, records));
     const source = await openSource(path, `${records}.vcf`);
     let peak = 0;
     let stored = 0;
@@ -147,7 +158,7 @@ test('memory does not grow with the number of records of 2,504 samples', async (
         });
         index++;
         stored += result.stored;
-        collect();
+        collectGarbage();
         peak = Math.max(peak, process.memoryUsage().arrayBuffers + process.memoryUsage().heapUsed);
       }
     } finally {
@@ -157,6 +168,6 @@ test('memory does not grow with the number of records of 2,504 samples', async (
     counts.push(stored);
   }
   expect(counts).toEqual([24, 24, 72]);
-  // The first run fills the pool of buffers.
+  // The first run is not compared, because it fills the pool of buffers.
   expect(peaks[2]! / peaks[1]!).toBeLessThan(1.1);
 });

@@ -1,5 +1,5 @@
-/** Members of statistics whose last digits depend on the order in which the SQL engine's threads add. */
-const inexact = new Set([
+/** Statistics whose last digits depend on the order in which the threads of the SQL engine add values. */
+const inexactStatistics = new Set([
   'avg',
   'sum',
   'sum_of_squares',
@@ -9,32 +9,32 @@ const inexact = new Set([
   'lower',
 ]);
 
-/** The answer with its numbers as ECMAScript writes them: the SQL engine writes `1.0` and `-0.0`. */
+/** Returns an answer with its numbers as ECMAScript writes them; the SQL engine writes `1.0` and `-0.0`. */
 function withPlainNumbers(answer: string): string {
   return answer.replaceAll(/"(?:[^"\\]|\\.)*"|-?\d[\d.e+-]*/g, (token) =>
     token.startsWith('"') || /^-?\d+$/.test(token) ? token : String(Number(token)),
   );
 }
 
-/** True if two answers are the same text apart from the last digits of sums of doubles. */
-export function alikeTexts(found: string, sqlText: string): boolean {
+/** Whether two answers are equal as texts, except for the last digits of sums of doubles. */
+export function areAlikeAnswers(found: string, sqlText: string): boolean {
   const wanted = withPlainNumbers(sqlText);
   if (found === wanted) return true;
-  const [some, others] = [splitNumbers(withPlainNumbers(found)), splitNumbers(wanted)];
+  const [some, others] = [splitAtNumbers(withPlainNumbers(found)), splitAtNumbers(wanted)];
   if (some.length !== others.length) return false;
-  // A standard deviation of zero may be computed as the square root of a rounding error.
+  // A tolerance is needed: a standard deviation of zero may be the square root of a rounding error.
   return some.every((piece, index) => {
     const other = others[index]!;
     if (piece === other) return true;
     const [name, value] = piece.split(':') as [string, string | undefined];
     const [otherName, otherValue] = other.split(':') as [string, string | undefined];
-    if (name !== otherName || !inexact.has(name.slice(1, -1))) return false;
+    if (name !== otherName || !inexactStatistics.has(name.slice(1, -1))) return false;
     const [a, b] = [Number(value), Number(otherValue)];
     return Math.abs(a - b) <= 1e-9 * (Math.abs(a) + Math.abs(b)) + 1e-6;
   });
 }
 
-/** Splits a text at its numbers: each with its name, and the text between them. */
-function splitNumbers(text: string): readonly string[] {
+/** Splits a text into its numbers, each with its name, and the text between them. */
+function splitAtNumbers(text: string): readonly string[] {
   return text.split(/("[a-z_]+":-?[0-9][0-9.e+-]*)/);
 }

@@ -1,6 +1,6 @@
 import { deserialize, serialize } from 'node:v8';
 
-/** The value as it arrives in another thread, with the typed arrays of this sandbox. */
-export function structuredCloned<T>(value: T): T {
+/** Returns a copy of a value, as another thread receives it. Jest's sandbox has its own typed arrays, which this function returns. */
+export function cloneAcrossThreads<T>(value: T): T {
   return deserialize(serialize(value)) as T;
 }

@@ -3,51 +3,51 @@ import { facetRefusal } from '../../../../../engine/query/memory/facets/facet-su
 import { parseJson } from '../../../../../engine/core/json.js';
 import { parseFacets } from '../../../../../engine/query/request/facets.js';
 import { indexFields } from '../../../../../engine/query/request/fields.js';
-import { openBench, type Bench } from '../../dataset.js';
+import { openEngineFixture, type EngineFixture } from '../../dataset.js';
 import { randomFacets } from '../../facets-random.js';
-import { facetsOf } from '../../naive-facets.js';
-import { namedFields } from '../../naive-fields.js';
-import { isAlike, store } from '../../property-check.js';
-import { randomMade } from '../../random-records.js';
+import { naiveFacets } from '../../naive-facets.js';
+import { unambiguousFields } from '../../naive-fields.js';
+import { agreesWithNaive, storeGenerated } from '../../property-check.js';
+import { randomDataset } from '../../random-records.js';
 import { Random } from '../../random.js';
-import { answeredByColumns, answeredBySql, chosenRecords } from './both-ways.js';
-import { alikeTexts } from './alike.js';
+import { answersByColumns, answersBySql, selectRandomRecords } from './both-ways.js';
+import { areAlikeAnswers } from './alike.js';
 import { seed } from '../../../../seed.js';
 
-/** The number of cases; STRANDLAKE_SEED repeats them, STRANDLAKE_CASES sets their number. */
-const cases = Number(process.env['STRANDLAKE_CASES'] ?? 300);
+/** The number of random cases, which STRANDLAKE_CASES sets; STRANDLAKE_SEED repeats the cases of a seed. */
+const caseCount = Number(process.env['STRANDLAKE_CASES'] ?? 300);
 const casesPerDataset = 20;
 
-let bench: Bench;
+let engineFixture: EngineFixture;
 beforeAll(async () => {
-  bench = await openBench();
+  engineFixture = await openEngineFixture();
 });
-afterAll(() => bench.close());
+afterAll(() => engineFixture.close());
 
-test(`columns in memory answer trees of facets as the SQL engine and a loop over the records do (${cases} cases, STRANDLAKE_SEED=${seed})`, async () => {
+test(`columns in memory answer trees of facets as the SQL engine and a loop over the records do (${caseCount} cases, STRANDLAKE_SEED=${seed})`, async () => {
   const random = new Random(seed);
   let covered = 0;
-  for (let done = 0; done < cases; done += casesPerDataset) {
-    const made = randomMade(random);
-    if (namedFields(made.columns).length === 0) continue;
-    const dataset = await store(bench, made);
+  for (let done = 0; done < caseCount; done += casesPerDataset) {
+    const made = randomDataset(random);
+    if (unambiguousFields(made.columns).length === 0) continue;
+    const dataset = await storeGenerated(engineFixture, made);
     for (let i = 0; i < casesPerDataset; i++) {
       const asked = randomFacets(random, made);
       const facets = parseFacets(asked, indexFields(dataset.fields));
       if (!facets || facetRefusal(facets, made.columns) !== undefined) continue;
-      const chosen = chosenRecords(random, made);
-      const found = answeredByColumns(random, made, chosen.selections, facets);
+      const chosen = selectRandomRecords(random, made);
+      const found = answersByColumns(random, made, chosen.selections, facets);
       if (found === undefined) continue;
       covered += 1;
-      const bySql = await answeredBySql(bench, dataset, chosen.predicate, facets);
-      const naive = Object.values(facetsOf(asked, made.columns)(chosen.rows));
+      const bySql = await answersBySql(engineFixture, dataset, chosen.predicate, facets);
+      const naive = Object.values(naiveFacets(asked, made.columns)(chosen.rows));
       facets.forEach((facet, index) => {
-        const isNaive = isAlike(naive[index], parseJson(found[index]!));
-        if (alikeTexts(found[index]!, bySql[index]!) && isNaive) return;
+        const isNaive = agreesWithNaive(naive[index], parseJson(found[index]!));
+        if (areAlikeAnswers(found[index]!, bySql[index]!) && isNaive) return;
         const where = JSON.stringify({ asked, columns: made.columns, rows: chosen.rows }, (_, part: unknown) => (typeof part === 'bigint' ? `${part}n` : part)); // prettier-ignore
         throw new Error(`STRANDLAKE_SEED=${seed}: ${facet.field.name}: ${found[index]!}, by SQL ${bySql[index]!}, naive alike ${isNaive}\n${where}`); // prettier-ignore
       });
     }
   }
-  expect(covered).toBeGreaterThan(cases / 4);
+  expect(covered).toBeGreaterThan(caseCount / 4);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { accumulator } from '../../../../../engine/query/memory/facets/accumulator.js';
+import { createFacetAccumulator } from '../../../../../engine/query/memory/facets/accumulator.js';
 import { facetRefusal } from '../../../../../engine/query/memory/facets/facet-support.js';
 import { facetJson } from '../../../../../engine/query/memory/facets/facet-json.js';
 import type {
@@ -12,20 +12,20 @@ import type {
   SegmentView,
 } from '../../../../../engine/query/memory/column.js';
 import { budgets } from '../../../../../engine/core/budgets.js';
-import { tooManyBuckets } from '../../../../../engine/query/results/facet-answer.js';
+import { tooManyBucketsError } from '../../../../../engine/query/results/facet-answer.js';
 import type { Facet } from '../../../../../engine/query/request/facets.js';
 import type { StoredType } from '../../../../../engine/core/types.js';
-import { column, listOf } from '../../dataset.js';
+import { column, listColumn } from '../../dataset.js';
 
-function field(type: StoredType, ...path: string[]) {
+function fieldRefOf(type: StoredType, ...path: string[]) {
   return { name: path.join('.'), path, type };
 }
 
-function terms(type: StoredType, name: string, nested: readonly Facet[] = []): Facet {
-  return { kind: 'terms', field: field(type, ...name.split('.')), limit: Infinity, nested };
+function termsFacet(type: StoredType, name: string, nested: readonly Facet[] = []): Facet {
+  return { kind: 'terms', field: fieldRefOf(type, ...name.split('.')), limit: Infinity, nested };
 }
 
-function viewOf(values: ColumnValues, rows: number): SegmentView {
+function segmentViewOf(values: ColumnValues, rows: number): SegmentView {
   const own: MemoryColumn = { rows, offsets: undefined, present: undefined, values, bytes: 0 };
   return { rows, column: () => own };
 }
@@ -33,25 +33,29 @@ function viewOf(values: ColumnValues, rows: number): SegmentView {
 describe('columns in memory leave to the SQL engine', () => {
   const columns = [
     column('a', 'string'),
-    listOf(column('many', 'string')),
+    listColumn(column('many', 'string')),
     column('n', 'long'),
     column('o', 'object', [column('x', 'double')]),
     column('t', 'text'),
   ];
 
   test.each<[string, Facet, boolean]>([
-    ['nothing of plain fields', terms('string', 'a', [terms('double', 'o.x')]), true],
-    ['nothing of lists alone', terms('string', 'many'), true],
-    ['nothing of fields that no record has', terms('string', 'none', [terms('string', 'a')]), true],
-    ['lists below others', terms('string', 'a', [terms('string', 'many')]), false],
-    ['others below lists', terms('string', 'many', [terms('string', 'a')]), false],
-    ['types that are not those stored', terms('integer', 'n'), false],
-    ['ids', { kind: 'count', field: field('string', '_id') }, false],
+    ['nothing of plain fields', termsFacet('string', 'a', [termsFacet('double', 'o.x')]), true],
+    ['nothing of lists alone', termsFacet('string', 'many'), true],
+    [
+      'nothing of fields that no record has',
+      termsFacet('string', 'none', [termsFacet('string', 'a')]),
+      true,
+    ],
+    ['lists below others', termsFacet('string', 'a', [termsFacet('string', 'many')]), false],
+    ['others below lists', termsFacet('string', 'many', [termsFacet('string', 'a')]), false],
+    ['types that are not those stored', termsFacet('integer', 'n'), false],
+    ['ids', { kind: 'count', field: fieldRefOf('string', '_id') }, false],
     [
       'bins of more digits than doubles have',
       {
         kind: 'histogram',
-        field: field('long', 'n'),
+        field: fieldRefOf('long', 'n'),
         bins: { kind: 'whole', digits: 2n ** 60n, scale: 0 },
         nested: [],
       },
@@ -62,19 +66,21 @@ describe('columns in memory leave to the SQL engine', () => {
   });
 
   test.each<[string, Facet, ColumnValues]>([
-    ['NaN', terms('double', 'x'), { kind: 'numbers', numbers: Float64Array.of(1, NaN), hasNonFinite: true }], // prettier-ignore
-    ['statistics with an infinity', { kind: 'stats', field: field('double', 'x'), extended: false }, { kind: 'numbers', numbers: Float64Array.of(1, Infinity), hasNonFinite: true }], // prettier-ignore
-    ['whole numbers beyond 2^53', terms('long', 'x'), { kind: 'longs', longs: BigInt64Array.of(1n, 2n ** 60n) }], // prettier-ignore
-    ['a column of another kind', terms('string', 'x'), { kind: 'flags', flags: Uint8Array.of(0, 1) }], // prettier-ignore
-    ['fractions of large numbers', { kind: 'histogram', field: field('long', 'x'), bins: { kind: 'whole', digits: 5n, scale: 3 }, nested: [] }, { kind: 'numbers', numbers: Float64Array.of(1, 2 ** 50), hasNonFinite: false }], // prettier-ignore
+    ['NaN', termsFacet('double', 'x'), { kind: 'numbers', numbers: Float64Array.of(1, NaN), hasNonFinite: true }], // prettier-ignore
+    ['statistics with an infinity', { kind: 'stats', field: fieldRefOf('double', 'x'), extended: false }, { kind: 'numbers', numbers: Float64Array.of(1, Infinity), hasNonFinite: true }], // prettier-ignore
+    ['whole numbers beyond 2^53', termsFacet('long', 'x'), { kind: 'longs', longs: BigInt64Array.of(1n, 2n ** 60n) }], // prettier-ignore
+    ['a column of another kind', termsFacet('string', 'x'), { kind: 'flags', flags: Uint8Array.of(0, 1) }], // prettier-ignore
+    ['fractions of large numbers', { kind: 'histogram', field: fieldRefOf('long', 'x'), bins: { kind: 'whole', digits: 5n, scale: 3 }, nested: [] }, { kind: 'numbers', numbers: Float64Array.of(1, 2 ** 50), hasNonFinite: false }], // prettier-ignore
   ])('%s', (_, facet, values) => {
-    expect(accumulator([facet]).add(viewOf(values, 2), 'all')).toHaveProperty('unsupported');
+    expect(createFacetAccumulator([facet]).add(segmentViewOf(values, 2), 'all')).toHaveProperty(
+      'unsupported',
+    );
   });
 
   test('more distinct numbers than a thread may count', () => {
     const numbers = Float64Array.from({ length: 500_000 }, (_, i) => i * 1.5);
-    const counter = accumulator([terms('double', 'x')]);
-    const view = viewOf({ kind: 'numbers', numbers, hasNonFinite: false }, 500_000);
+    const counter = createFacetAccumulator([termsFacet('double', 'x')]);
+    const view = segmentViewOf({ kind: 'numbers', numbers, hasNonFinite: false }, 500_000);
     expect(counter.add(view, 'all')).toHaveProperty('unsupported');
     expect(counter.partial()).toHaveProperty('unsupported');
   });
@@ -83,9 +89,9 @@ describe('columns in memory leave to the SQL engine', () => {
     const strings = Array.from({ length: 500_000 }, (_, i) => `rs${i}`);
     const offsets = new Uint32Array(strings.length + 1);
     strings.forEach((text, i) => (offsets[i + 1] = offsets[i]! + text.length));
-    const counter = accumulator([terms('string', 'x')]);
+    const counter = createFacetAccumulator([termsFacet('string', 'x')]);
     const values = { kind: 'strings', bytes: Buffer.from(strings.join('')), offsets } as const;
-    expect(counter.add(viewOf(values, 500_000), 'all')).toHaveProperty('unsupported');
+    expect(counter.add(segmentViewOf(values, 500_000), 'all')).toHaveProperty('unsupported');
   });
 });
 
@@ -100,23 +106,23 @@ test('more terms than a response may hold are refused like those of the SQL path
     counts: new Uint32Array(half).fill(1),
     nested: [],
   };
-  const one = facetJson([terms('integer', 'a')], [[partial]]);
+  const one = facetJson([termsFacet('integer', 'a')], [[partial]]);
   expect(JSON.parse(one[0]!)).toHaveLength(half);
   expect(() =>
-    facetJson([terms('integer', 'a'), terms('integer', 'b')], [[partial, partial]]),
-  ).toThrow(tooManyBuckets('b', 'facetTerms'));
+    facetJson([termsFacet('integer', 'a'), termsFacet('integer', 'b')], [[partial, partial]]),
+  ).toThrow(tooManyBucketsError('b', 'facetTerms'));
 });
 
 test('the answers over no thread are those over no record', () => {
   const facets: readonly Facet[] = [
-    terms('string', 'a'),
-    { kind: 'count', field: field('string', 'a') },
-    { kind: 'stats', field: field('double', 'x'), extended: false },
-    { kind: 'percentiles', field: field('double', 'x'), percents: [50] },
+    termsFacet('string', 'a'),
+    { kind: 'count', field: fieldRefOf('string', 'a') },
+    { kind: 'stats', field: fieldRefOf('double', 'x'), extended: false },
+    { kind: 'percentiles', field: fieldRefOf('double', 'x'), percents: [50] },
   ];
   const wanted = ['[]', '0', '{"count":0,"min":null,"max":null,"avg":null,"sum":null}', '{"50.0":null}']; // prettier-ignore
   expect(facetJson(facets, [])).toEqual(wanted);
-  expect(facetJson(facets, [accumulator(facets).partial() as readonly FacetPartial[]])).toEqual(
-    wanted,
-  );
+  expect(
+    facetJson(facets, [createFacetAccumulator(facets).partial() as readonly FacetPartial[]]),
+  ).toEqual(wanted);
 });

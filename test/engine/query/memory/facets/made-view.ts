@@ -7,19 +7,19 @@ import type { FieldRef } from '../../../../../engine/query/predicate/predicate.j
 import type { Column, Columns, Value } from '../../../../../engine/core/types.js';
 import type { TestRow } from '../../dataset.js';
 import { valuesOf } from '../../naive-fields.js';
-import { momentRange } from '../../naive-values.js';
+import { dateRangeMicros } from '../../naive-values.js';
 import type { Random } from '../../random.js';
-import { MadeDictionary, stringsOf } from '../made-dictionary.js';
+import { TestDictionary, utf8StringsOf } from '../made-dictionary.js';
 import { numberDictionary } from '../made-view.js';
 
-/** The dictionaries of one thread: by field, shared by its segments. */
-export type Dictionaries = Map<string, MadeDictionary>;
+/** The dictionaries of one thread, by field; the segments of the thread share them. */
+export type Dictionaries = Map<string, TestDictionary>;
 
 /**
- * The records of a segment as columns, in one of the forms in which they may be loaded, at random: strings with the thread's
- * dictionary or without, numbers in arrays of any kind that holds them, with and without marks of what is present.
+ * Returns the records of a segment as columns in memory, at random in one of the forms in which they may be loaded: strings with or without
+ * the thread's dictionary, numbers in arrays of any type that can hold them, with or without marks of present values.
  */
-export function madeView(
+export function randomSegmentView(
   random: Random,
   columns: Columns,
   rows: readonly TestRow[],
@@ -31,15 +31,18 @@ export function madeView(
     column: ({ path }: FieldRef) => {
       const key = JSON.stringify(path);
       if (!known.has(key)) {
-        const found = onTheWay(columns, path);
-        known.set(key, found && madeResult(random, found, path, rows, dictionaries));
+        const found = columnsAlongPath(columns, path);
+        known.set(key, found && randomColumnResult(random, found, path, rows, dictionaries));
       }
       return known.get(key);
     },
   };
 }
 
-function onTheWay(columns: Columns, path: readonly string[]): readonly Column[] | undefined {
+function columnsAlongPath(
+  columns: Columns,
+  path: readonly string[],
+): readonly Column[] | undefined {
   const found: Column[] = [];
   let siblings: Columns | undefined = columns;
   for (const name of path) {
@@ -51,7 +54,7 @@ function onTheWay(columns: Columns, path: readonly string[]): readonly Column[] 
   return found;
 }
 
-function madeResult(
+function randomColumnResult(
   random: Random,
   way: readonly Column[],
   path: readonly string[],
@@ -63,16 +66,16 @@ function madeResult(
   if (way.some(({ isList }) => isList)) {
     const offsets = new Int32Array(rows.length + 1);
     values.forEach((own, row) => (offsets[row + 1] = offsets[row]! + own.length));
-    const all = valuesIn(random, type, values.flat(), path, dictionaries);
+    const all = randomColumnValues(random, type, values.flat(), path, dictionaries);
     return { rows: rows.length, offsets, present: undefined, values: all, bytes: 0 };
   }
   const isWhole = values.every((own) => own.length === 1) && random.chance(0.7);
   const present = isWhole ? undefined : Uint8Array.from(values, (own) => own.length);
-  const all = valuesIn(random, type, values.map(([value]) => value ?? null), path, dictionaries); // prettier-ignore
+  const all = randomColumnValues(random, type, values.map(([value]) => value ?? null), path, dictionaries); // prettier-ignore
   return { rows: rows.length, offsets: undefined, present, values: all, bytes: 0 };
 }
 
-function valuesIn(
+function randomColumnValues(
   random: Random,
   type: Column['type'],
   values: readonly Value[],
@@ -81,10 +84,10 @@ function valuesIn(
 ): ColumnValues {
   if (type === 'boolean') return { kind: 'flags', flags: Uint8Array.from(values, Number) };
   if (type === 'date') {
-    return numbersIn(random, values.map((value) => (value === null ? 0n : momentRange(value as string)![0]))); // prettier-ignore
+    return randomNumberValues(random, values.map((value) => (value === null ? 0n : dateRangeMicros(value as string)![0]))); // prettier-ignore
   }
   if (type === 'integer' || type === 'long')
-    return numbersIn(
+    return randomNumberValues(
       random,
       values.map((value) => BigInt((value ?? 0) as number | bigint)),
     );
@@ -99,7 +102,7 @@ function valuesIn(
       hasNonFinite: false,
     };
   }
-  return stringsIn(
+  return randomStringValues(
     random,
     values.map((value) => (value ?? '') as string),
     path,
@@ -107,7 +110,7 @@ function valuesIn(
   );
 }
 
-function numbersIn(random: Random, values: readonly bigint[]): ColumnValues {
+function randomNumberValues(random: Random, values: readonly bigint[]): ColumnValues {
   const isLong = values.some((value) => value > 2n ** 53n || value < -(2n ** 53n));
   if (isLong) return { kind: 'longs', longs: BigInt64Array.from(values) };
   const isShort = values.every((value) => BigInt.asIntN(32, value) === value);
@@ -121,19 +124,19 @@ function numbersIn(random: Random, values: readonly bigint[]): ColumnValues {
   };
 }
 
-function stringsIn(
+function randomStringValues(
   random: Random,
   values: readonly string[],
   path: readonly string[],
   dictionaries: Dictionaries,
 ): ColumnValues {
   if (random.chance(0.4)) {
-    return stringsOf(values);
+    return utf8StringsOf(values);
   }
   const key = JSON.stringify(path);
   let dictionary = dictionaries.get(key);
   if (!dictionary || random.chance(0.1)) {
-    dictionary = new MadeDictionary();
+    dictionary = new TestDictionary();
     dictionaries.set(key, dictionary);
   }
   const { strings } = dictionary;

@@ -5,38 +5,38 @@ import { indexFields } from '../../../../../engine/query/request/fields.js';
 import type { Columns } from '../../../../../engine/core/types.js';
 import {
   column,
-  listOf,
-  openBench,
-  type Bench,
-  type Dataset,
+  listColumn,
+  openEngineFixture,
+  type EngineFixture,
+  type TestDataset,
   type TestRow,
 } from '../../dataset.js';
-import { store } from '../../property-check.js';
-import type { MadeDataset } from '../../naive-fields.js';
+import { storeGenerated } from '../../property-check.js';
+import type { GeneratedDataset } from '../../naive-fields.js';
 import { Random } from '../../random.js';
-import { alikeTexts } from './alike.js';
-import { answeredByColumns, answeredBySql, chosenRecords } from './both-ways.js';
+import { areAlikeAnswers } from './alike.js';
+import { answersByColumns, answersBySql, selectRandomRecords } from './both-ways.js';
 import { seed } from '../../../../seed.js';
 
-/** Run the same records again with STRANDLAKE_SEED. */
+/** The columns of the random records; STRANDLAKE_SEED repeats the records of a seed. */
 
 const columns: Columns = [
   column('gene', 'string'),
   column('name', 'string'),
   column('sign', 'string'),
-  listOf(column('tags', 'string')),
+  listColumn(column('tags', 'string')),
   column('depth', 'integer'),
   column('place', 'long'),
   column('quality', 'double'),
   column('share', 'float'),
   column('noise', 'double'),
-  listOf(column('parts', 'double')),
-  listOf(column('counts', 'integer')),
+  listColumn(column('parts', 'double')),
+  listColumn(column('counts', 'integer')),
   column('seen', 'date'),
   column('is', 'boolean'),
 ];
 
-const facets: readonly Readonly<Record<string, unknown>>[] = [
+const facetRequests: readonly Readonly<Record<string, unknown>>[] = [
   { gene: { limit: 0 }, name: { limit: 0 }, sign: {}, is: {} },
   { gene: { limit: 7 }, name: { limit: 150 }, tags: { limit: 0 }, parts: { facet_type: 'terms' } },
   { gene: { facet_type: 'count' }, name: { facet_type: 'count' }, tags: { facet_type: 'count' } },
@@ -59,56 +59,61 @@ const facets: readonly Readonly<Record<string, unknown>>[] = [
   { seen: { facet_type: 'histogram', interval: 'year', facets: { gene: { limit: 3, facets: { noise: { facet_type: 'histogram', interval: 0.25 } } } } } }, // prettier-ignore
 ];
 
-let bench: Bench;
-let madeView: MadeDataset;
-let dataset: Dataset;
+let engineFixture: EngineFixture;
+let madeDataset: GeneratedDataset;
+let dataset: TestDataset;
 beforeAll(async () => {
-  bench = await openBench();
+  engineFixture = await openEngineFixture();
   const random = new Random(seed);
   const segments = [9_000, 2_000, 1].map((count) => ({
     columns,
-    rows: random.list(count, () => record(random)),
+    rows: random.list(count, () => randomRecord(random)),
   }));
-  madeView = { columns, entities: {}, segments };
-  dataset = await store(bench, madeView);
+  madeDataset = { columns, entities: {}, segments };
+  dataset = await storeGenerated(engineFixture, madeDataset);
 });
-afterAll(() => bench.close());
+afterAll(() => engineFixture.close());
 
-test.each(facets.map((asked) => [JSON.stringify(asked).slice(0, 100), asked]))(
+test.each(facetRequests.map((asked) => [JSON.stringify(asked).slice(0, 100), asked]))(
   `many records: %s (STRANDLAKE_SEED=${seed})`,
   async (_, asked) => {
     const random = new Random(seed + JSON.stringify(asked).length);
     const parsed = parseFacets(asked, indexFields(dataset.fields))!;
     expect(facetRefusal(parsed, columns)).toBeUndefined();
-    const { selections, predicate } = chosenRecords(random, madeView);
-    const wanted = await answeredBySql(bench, dataset, predicate, parsed);
-    // Run twice: cached strings must not change the answer.
+    const { selections, predicate } = selectRandomRecords(random, madeDataset);
+    const wanted = await answersBySql(engineFixture, dataset, predicate, parsed);
+    // The query is repeated, because cached strings must not change the answer.
     for (let again = 0; again < 2; again++) {
-      const found = answeredByColumns(random, madeView, selections, parsed)!;
+      const found = answersByColumns(random, madeDataset, selections, parsed)!;
       parsed.forEach((facet, index) => {
-        if (alikeTexts(found[index]!, wanted[index]!)) return;
+        if (areAlikeAnswers(found[index]!, wanted[index]!)) return;
         expect([facet.field.name, found[index]]).toEqual([facet.field.name, wanted[index]]);
       });
     }
   },
 );
 
-/** A random record: many or few values, integers or fractions, small or large, repeated or not. */
-function record(random: Random): TestRow {
+/** Returns a random record: with many or few values, integers or fractions, small or large, repeated or not. */
+function randomRecord(random: Random): TestRow {
   const some = <T>(make: () => T): T | null => (random.chance(0.1) ? null : make());
   return {
     gene: some(() => `GENE${Math.floor(random.next() ** 2 * 3000)}`),
-    name: some(() => `rs${random.below(1e9)}`),
+    name: some(() => `rs${random.integerBelow(1e9)}`),
     sign: random.pick(['a', 'B', 'é', '\ud83d\ude00', '\uffee', '"\\u00ab"', '\\', '\u0001\u001f\u007f', '', '\n', '\u2028']), // prettier-ignore
-    tags: random.list(random.below(4), () => `t${random.below(6)}`),
-    depth: some(() => random.below(90) - 5),
-    place: some(() => random.below(2 ** 31) * random.pick([1, -1, 1000])),
-    quality: some(() => random.below(1000) / 10),
+    tags: random.list(random.integerBelow(4), () => `t${random.integerBelow(6)}`),
+    depth: some(() => random.integerBelow(90) - 5),
+    place: some(() => random.integerBelow(2 ** 31) * random.pick([1, -1, 1000])),
+    quality: some(() => random.integerBelow(1000) / 10),
     share: some(() => Math.fround(random.next() ** 8)),
-    noise: some(() => (random.next() - 0.3) * 10 ** random.below(6)),
-    parts: random.list(random.below(4), () => random.below(50) / 4),
-    counts: random.list(random.below(4), () => random.below(5) * random.pick([1, 100_000])),
-    seen: some(() => new Date(random.below(2e12)).toISOString().slice(0, random.pick([10, 19]))),
+    noise: some(() => (random.next() - 0.3) * 10 ** random.integerBelow(6)),
+    parts: random.list(random.integerBelow(4), () => random.integerBelow(50) / 4),
+    counts: random.list(
+      random.integerBelow(4),
+      () => random.integerBelow(5) * random.pick([1, 100_000]),
+    ),
+    seen: some(() =>
+      new Date(random.integerBelow(2e12)).toISOString().slice(0, random.pick([10, 19])),
+    ),
     is: some(() => random.chance(0.5)),
   };
 }

@@ -9,12 +9,13 @@ import {
 import { Random } from '../../random.js';
 import { seed } from '../../../../seed.js';
 
-/** The exact sum of numbers that are all multiples of 2^-200, rounded to the nearest double. */
+/** Returns the exact sum of numbers that are multiples of 2^-200, rounded to the nearest double. */
 function exactSum(values: readonly number[]): number {
   const total = values.reduce((sum, value) => sum + scaledInteger(value), 0n);
   const size = total < 0n ? -total : total;
   const spare = BigInt(Math.max(0, size.toString(2).length - 56));
-  // The bits that are cut off are kept as one, so that no half is taken for exact; then the language rounds, ties to even.
+  // If any of the bits that are cut off is set, the last remaining bit is set too, so that an inexact half is not rounded as an exact one;
+  // the conversion to a double then rounds ties to even.
   const cut = (size >> spare) | (size & ((1n << spare) - 1n) ? 1n : 0n);
   const number = Number(cut) * 2 ** (Number(spare) - 200);
   return total < 0n ? -number : number;
@@ -31,8 +32,8 @@ function scaledInteger(value: number): bigint {
 
 function randomNumbers(random: Random): number[] {
   const spread = random.pick([0, 3, 30, 60]);
-  return random.list(random.below(20_000), () => {
-    const value = (random.next() - random.pick([0, 0.5])) * 2 ** random.below(spread + 1);
+  return random.list(random.integerBelow(20_000), () => {
+    const value = (random.next() - random.pick([0, 0.5])) * 2 ** random.integerBelow(spread + 1);
     return random.chance(0.5) ? Number(value.toFixed(2)) : value;
   });
 }
@@ -40,7 +41,7 @@ function randomNumbers(random: Random): number[] {
 test(`parts keep the exact sum of any numbers (STRANDLAKE_SEED=${seed})`, () => {
   const random = new Random(seed);
   for (let i = 0; i < 500; i++) {
-    const values = random.list(random.below(12), () => (random.next() - 0.5) * 2 ** (random.below(120) - 60)); // prettier-ignore
+    const values = random.list(random.integerBelow(12), () => (random.next() - 0.5) * 2 ** (random.integerBelow(120) - 60)); // prettier-ignore
     if (random.chance(0.5)) values.push(...values.map((value) => -value * random.pick([1, 0.5])));
     const parts: Expansion = [];
     for (const value of values) growExpansion(parts, value);
@@ -53,9 +54,11 @@ test(`the sum of doubles is the nearest to the exact one, however they are share
   for (let i = 0; i < 8; i++) {
     const values = randomNumbers(random);
     if (values.length === 0) continue;
-    const text = answer(random, values, 'double');
+    const text = sumByThreads(random, values, 'double');
     expect(JSON.parse(text)).toMatchObject({ count: values.length, sum: exactSum(values) });
-    expect(JSON.parse(answer(random, values, 'double'))).toMatchObject({ sum: exactSum(values) });
+    expect(JSON.parse(sumByThreads(random, values, 'double'))).toMatchObject({
+      sum: exactSum(values),
+    });
   }
 });
 
@@ -63,25 +66,25 @@ test(`the sum of whole numbers is exact beyond 2^53 (STRANDLAKE_SEED=${seed})`, 
   const random = new Random(seed);
   for (let i = 0; i < 8; i++) {
     const most = random.pick([2 ** 53, 2 ** 31]);
-    const values = random.list(1 + random.below(30_000), () => Math.floor(random.next() * most) * random.pick([1, 1, -1])); // prettier-ignore
+    const values = random.list(1 + random.integerBelow(30_000), () => Math.floor(random.next() * most) * random.pick([1, 1, -1])); // prettier-ignore
     const sum = values.reduce((all, value) => all + BigInt(value), 0n);
-    expect(answer(random, values, 'long')).toContain(`"sum":${sum}`);
+    expect(sumByThreads(random, values, 'long')).toContain(`"sum":${sum}`);
   }
 });
 
-/** In several threads, each by blocks or by values of two groups. */
-function answer(random: Random, values: readonly number[], type: 'double' | 'long'): string {
+/** Returns statistics that are computed in several parts, as by several threads, each at random by blocks or by values of two groups. */
+function sumByThreads(random: Random, values: readonly number[], type: 'double' | 'long'): string {
   const total = new StatsTotal();
   const field = { name: 'x', path: ['x'], type };
   let from = 0;
   while (from < values.length) {
-    const to = Math.min(values.length, from + 1 + random.below(20_000));
+    const to = Math.min(values.length, from + 1 + random.integerBelow(20_000));
     const stats = new Stats(random.chance(0.5));
     const isGrouped = random.chance(0.5);
     while (from < to) {
       const block = Float64Array.from(values.slice(from, Math.min(from + 8192, to)));
       if (isGrouped)
-        stats.addGrouped(block, Uint32Array.from(block, () => random.below(2)), block.length); // prettier-ignore
+        stats.addGrouped(block, Uint32Array.from(block, () => random.integerBelow(2)), block.length); // prettier-ignore
       else stats.addBlock(block, 0, block.length);
       from += block.length;
     }
