@@ -19,12 +19,8 @@ import { stepCostOf } from './syntax/children.js';
 import { parseExpression } from './syntax/parser.js';
 import type { SyntaxNode } from './syntax/tree.js';
 import { keysOf } from './values/dict.js';
-import {
-  errorText,
-  ExpressionError,
-  suggestSimilar,
-  type SyntaxPosition,
-} from './values/errors.js';
+import { errorText, ExpressionError, suggestSimilar } from './values/errors.js';
+import type { SyntaxPosition } from './values/errors.js';
 import { Budget, defaultLimits, limitExceeded } from './values/limits.js';
 import type { ExpressionLimits } from './values/limits.js';
 import { ActivationFrame, PyDict } from './values/values.js';
@@ -39,19 +35,13 @@ export interface ExpressionOptions {
   readonly clock?: () => number;
   /** Whether the expression may read a record; true by default. */
   readonly hasRecord?: boolean;
-  /**
-   * Whether errors have their position at once, which makes each evaluation slower. By default, `locateError` finds the position by a second
-   * evaluation.
-   */
+  /** Whether errors have their position at once, which slows each evaluation; by default, `locateError` evaluates again to find it. */
   readonly locatesErrors?: boolean;
 }
 
 /** A compiled expression. While it runs, a function of the host may evaluate it again. */
 export class Expression {
-  /**
-   * The paths of the record that the expression reads, in the order in which `evaluatePaths` takes their values; `all` if it needs the
-   * whole record.
-   */
+  /** The paths of the record that the expression reads, in the order of the values of `evaluatePaths`; `all` for the whole record. */
   readonly pathsRead: readonly MemberPath[] | 'all';
   /** The paths of the record that the expression reads, even if it also uses the record as a whole. */
   readonly pathsNamed: readonly MemberPath[];
@@ -315,10 +305,7 @@ export function compileExpression(text: string, options: ExpressionOptions = {})
   }
 }
 
-/**
- * Returns an error of the language unchanged; a stack overflow becomes the error of an exceeded limit. Any other error is a bug and is
- * returned unchanged.
- */
+/** Returns the error of an exceeded limit for a stack overflow; any other error, of the language or a bug, is returned unchanged. */
 export function asExpressionError(error: unknown): unknown {
   if (error instanceof ExpressionError) return error;
   const isOverflow = error instanceof RangeError || (error as Error)?.name === 'RangeError';

@@ -19,17 +19,15 @@ import { decodeLists, tokenCountOfRows, type RowValueLists } from './value-lists
 
 /** The index entry of a term: its counts, and the locations of its postings and positions. */
 export interface TermEntry {
-  readonly textTable: number;
+  /** Number of texts that contain the term. */
+  readonly textCount: number;
   /** Number of rows whose text contains the term. */
   readonly rows: number;
   readonly postings: readonly [from: number, length: number];
   readonly positionsOfTerm: readonly [from: number, length: number];
 }
 
-/**
- * The first term of each block, and the positions at which the block and its postings and positions begin; the arrays of positions have one
- * more element for the end.
- */
+/** The first term of each block, and where the block, its postings and its positions begin; these arrays have one more element, the end. */
 interface TermBlocks {
   readonly terms: readonly Uint8Array[];
   readonly begins: Float64Array;
@@ -111,7 +109,7 @@ export class ColumnReader {
   }
 
   /** Returns the texts that contain a term. */
-  hits({ textTable: count, postings: [from, length] }: TermEntry): Hits {
+  hits({ textCount: count, postings: [from, length] }: TermEntry): Hits {
     const bytes = this.#bytes('postings', from, length);
     return this.#checked(() => {
       const textHits = decodePostings(bytes, count);
@@ -121,10 +119,7 @@ export class ColumnReader {
     });
   }
 
-  /**
-   * Adds the texts that contain a term to the ranking, without blocks that cannot contribute. `segment` is the segment's number in the
-   * ranking.
-   */
+  /** Adds the texts that contain a term to the ranking, where `segment` is the segment's number, without blocks that cannot contribute. */
   rankTextsWithTerm(
     entry: TermEntry,
     segment: number,
@@ -135,15 +130,15 @@ export class ColumnReader {
     const { lengths } = table;
     ranking.beginSegment(segment, table);
     const bytes = this.#bytes('postings', ...entry.postings);
-    if (entry.textTable <= postingsPerBlock) {
-      this.#checked(() => rankTexts(bytes, 0, 0, entry.textTable, lengths, score, ranking));
+    if (entry.textCount <= postingsPerBlock) {
+      this.#checked(() => rankTexts(bytes, 0, 0, entry.textCount, lengths, score, ranking));
       return;
     }
     const entryBounds = this.#bounds(entry, bytes, lengths);
     const { begins, before } = entryBounds;
     let block = nextCompetitiveBlock(entryBounds, 0, score, ranking);
     while (block < begins.length) {
-      const texts = Math.min(postingsPerBlock, entry.textTable - block * postingsPerBlock);
+      const texts = Math.min(postingsPerBlock, entry.textCount - block * postingsPerBlock);
       this.#checked(() =>
         rankTexts(bytes, begins[block]!, before[block]!, texts, lengths, score, ranking),
       );
@@ -153,13 +148,13 @@ export class ColumnReader {
 
   /** Returns the score limits of the blocks of a term's postings; they take about a quarter of a byte per posting. */
   #bounds(
-    { textTable, postings: [from] }: TermEntry,
+    { textCount, postings: [from] }: TermEntry,
     bytes: Uint8Array,
     lengths: TextLengths,
   ): BlockMaxBounds {
     return this.#cached(
       `bounds ${from}`,
-      () => blockMaxBounds(bytes, textTable, lengths),
+      () => blockMaxBounds(bytes, textCount, lengths),
       ({ begins }) => 7 * begins.byteLength,
     );
   }
@@ -303,8 +298,7 @@ function findTermInBlock(
   const cursor = new ByteCursor(bytes);
   let postings = postingsAt;
   let positions = positionsAt;
-  // Number of leading bytes that the wanted term and the previous term have in common. With it, terms are compared without being
-  // reconstructed.
+  // Number of leading bytes that the wanted and the previous term share; with it, terms are compared without being reconstructed.
   let sameLength = 0;
   while (!cursor.isAtEnd) {
     const shared = cursor.varint();
@@ -325,7 +319,7 @@ function findTermInBlock(
         i += 1;
       if (i === size && sameLength + i === wanted.length) {
         return {
-          textTable: texts,
+          textCount: texts,
           rows,
           postings: [postings, postingBytes],
           positionsOfTerm: [positions, positionBytes],
@@ -389,10 +383,7 @@ function decodeTexts(bytes: Uint8Array, { texts, isShared }: ColumnSummary): Tex
   return { lengths, counts, begins };
 }
 
-/**
- * Returns the numbers of tokens of the texts. If each is a single byte, the stored bytes are returned: in most columns, no text has more
- * than 127 tokens.
- */
+/** Returns the number of tokens of each text: the stored bytes themselves if no text has more than 127, as in most columns. */
 function decodeLengths(bytes: Uint8Array, texts: number): TextLengths {
   let all = 0;
   if (bytes.length === texts) for (let i = 0; i < texts; i++) all |= bytes[i]!;

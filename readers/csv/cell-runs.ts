@@ -12,8 +12,40 @@ export function acceptsRuns(builder: ValueColumn['builder']): boolean {
   return builder instanceof DoubleBuilder || builder instanceof Utf8Builder;
 }
 
+/** Returns the builder for the numbers of a column whose type is inferred; null if its cells are texts, or empty in all rows so far. */
+export function numbersOfRun(
+  plain: FastRowScanner,
+  k: number,
+  count: number,
+  column: CellColumn,
+): DoubleBuilder | null {
+  if (column.isText || (!column.hasNumbers && isRunEmpty(plain, k, count))) return null;
+  return column.numbers;
+}
+
+/** Appends the cells to a column whose type is inferred. If they are numbers, `parseRunNumbers` has parsed them into its builder. */
+export function appendRun(
+  plain: FastRowScanner,
+  k: number,
+  row: number,
+  count: number,
+  column: CellColumn,
+  quote: string,
+): void {
+  if (!column.isText) {
+    if (!column.hasNumbers && isRunEmpty(plain, k, count)) return;
+    const { numbers } = column;
+    const nulls = numbers.nullCount;
+    numbers.commitRun(count);
+    recordCellStarts(plain, k, count, column.cellStarts(row + count), row, quote);
+    if (numbers.nullCount > nulls) recordMissingCells(plain, k, count, column, row);
+    return;
+  }
+  appendRunStrings(plain, k, row, count, column.strings);
+}
+
 /** Returns whether all cells of a column are empty in a run. */
-export function isRunEmpty(
+function isRunEmpty(
   { window: { rangeStarts, rangeEnds }, maxRows }: FastRowScanner,
   k: number,
   count: number,
@@ -65,7 +97,7 @@ export function appendRunStrings(
 }
 
 /** Records the cells of a run that stand for a missing value. Their starts must have been recorded before. */
-export function recordMissingCells(
+function recordMissingCells(
   { window: { rangeStarts: from, rangeEnds: to }, maxRows }: FastRowScanner,
   k: number,
   count: number,
@@ -82,7 +114,7 @@ export function recordMissingCells(
 }
 
 /** Writes the offsets at which the cells of a column begin, including opening quotes, to `starts`. */
-export function recordCellStarts(
+function recordCellStarts(
   { window: { bytes, rangeStarts: from }, maxRows, windowOffset }: FastRowScanner,
   k: number,
   count: number,

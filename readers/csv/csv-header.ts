@@ -286,13 +286,8 @@ class CsvHeaderDetector {
         const text = decodeCell(bytes.subarray(at, end), this.#params.encoding);
         const next = scanner.afterLineEnd(end);
         if (this.#comments.length < 1000) this.#comments.push(text);
-        this.#lastComment = {
-          cells: this.#cellsOfComment(text),
-          line,
-          next,
-          linesBefore: line,
-          openedOnLine: 0,
-        };
+        const cells = this.#cellsOfComment(text);
+        this.#lastComment = { cells, line, next, linesBefore: line, openedOnLine: 0 };
         at = next;
         continue;
       }
@@ -333,12 +328,9 @@ class CsvHeaderDetector {
   }
 
   #checkOpen(scanner: CellScanner, rowStart: number): void {
-    if (scanner.unclosedQuoteLine === 0 || this.#bytes.length - rowStart <= budgets.textBytes)
-      return;
-    throw new InputError(
-      { file: this.#name, line: scanner.unclosedQuoteLine },
-      quoteTooLongMessage,
-    );
+    const line = scanner.unclosedQuoteLine;
+    if (line === 0 || this.#bytes.length - rowStart <= budgets.textBytes) return;
+    throw new InputError({ file: this.#name, line }, quoteTooLongMessage);
   }
 }
 
@@ -383,16 +375,11 @@ function detectDelimiter(
   if (delimiter !== null || !isSniffed)
     return { ...params, delimiter: delimiter ?? usual, warnings: [] };
   let best = { delimiter: usual, share: 0 };
-  for (const candidate of [
-    usual,
-    ...delimiterCandidates.filter((one) => one !== usual && one !== quote),
-  ]) {
-    const rows = new CsvHeaderDetector(name, bytes, isWhole, {
-      ...params,
-      delimiter: candidate,
-      warnings: [],
-    });
-    const widths = rows.rowWidths(maxDelimiterSampleRows);
+  const others = delimiterCandidates.filter((one) => one !== usual && one !== quote);
+  for (const candidate of [usual, ...others]) {
+    const format = { ...params, delimiter: candidate, warnings: [] };
+    const detector = new CsvHeaderDetector(name, bytes, isWhole, format);
+    const widths = detector.rowWidths(maxDelimiterSampleRows);
     const width = widths.find((one) => one > 0) ?? 0;
     if (width < 2) continue;
     const share = widths.filter((one) => one === width).length / widths.length;

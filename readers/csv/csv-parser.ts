@@ -14,12 +14,8 @@ import { CellScanner } from './cell-scanner.js';
 import { uniqueNames } from './column-names.js';
 import { CellColumn, parseNumber } from './cell-column.js';
 import { decodingWarning, needsDecoding, decodeCell } from './encoding.js';
-import {
-  type CsvColumn,
-  fewerColumnsAdvice,
-  unclosedQuoteMessage,
-  type CsvHeader,
-} from './csv-header.js';
+import { fewerColumnsAdvice, unclosedQuoteMessage } from './csv-header.js';
+import type { CsvColumn, CsvHeader } from './csv-header.js';
 import {
   nonFiniteCode,
   nonFiniteText,
@@ -27,7 +23,7 @@ import {
   NullTexts,
   NonNumberKind,
 } from './null-texts.js';
-import { acceptsRuns, appendRunStrings, isRunEmpty, recordCellStarts, recordMissingCells, parseRunNumbers } from './cell-runs.js'; // prettier-ignore
+import { acceptsRuns, appendRun, appendRunStrings, numbersOfRun, parseRunNumbers } from './cell-runs.js'; // prettier-ignore
 import type { CsvFormat } from './csv-params.js';
 import { MafRowBuilder } from './maf.js';
 import { FastRowScanner } from './fast-rows.js';
@@ -189,7 +185,7 @@ export class CsvParser extends CellScanner {
       const builder =
         inferred === undefined
           ? this.#declared[k]?.builder
-          : this.#numbersOf(inferred, plain, k, count);
+          : numbersOfRun(plain, k, count, inferred);
       if (!(builder instanceof DoubleBuilder)) continue;
       builder.padTo(row);
       const read = parseRunNumbers(plain, k, count, builder.reserveRun(count), this.#nulls);
@@ -202,10 +198,11 @@ export class CsvParser extends CellScanner {
       this.#becomeText(inferred);
     }
     plain.unescapeDoubledQuotes();
+    const { quote } = this.#params;
     for (let k = 0; k < this.#width; k++) {
       const declaredColumn = this.#declared[k];
       const inferred = this.#inferred[k];
-      if (inferred !== undefined) this.#appendRun(inferred, plain, k, row, count);
+      if (inferred !== undefined) appendRun(plain, k, row, count, inferred, quote);
       else if (declaredColumn !== undefined) {
         const { builder } = declaredColumn;
         if (builder instanceof DoubleBuilder) builder.commitRun(count);
@@ -217,36 +214,6 @@ export class CsvParser extends CellScanner {
     this.#context.recordNumber += count;
     this.#out.endRecords(count);
     return count;
-  }
-
-  #appendRun(
-    column: CellColumn,
-    plain: FastRowScanner,
-    k: number,
-    row: number,
-    count: number,
-  ): void {
-    if (!column.isText) {
-      if (!column.hasNumbers && isRunEmpty(plain, k, count)) return;
-      const { numbers } = column;
-      const nulls = numbers.nullCount;
-      numbers.commitRun(count);
-      recordCellStarts(plain, k, count, column.cellStarts(row + count), row, this.#params.quote);
-      if (numbers.nullCount > nulls) recordMissingCells(plain, k, count, column, row);
-      return;
-    }
-    appendRunStrings(plain, k, row, count, column.strings);
-  }
-
-  /** Returns the builder for the cells of a run if they are numbers; null if they are texts or all empty. */
-  #numbersOf(
-    column: CellColumn,
-    plain: FastRowScanner,
-    k: number,
-    count: number,
-  ): DoubleBuilder | null {
-    if (column.isText || (!column.hasNumbers && isRunEmpty(plain, k, count))) return null;
-    return column.numbers;
   }
 
   /** Changes a column of numbers to one of strings: the numbers so far are replaced by the texts of their cells. */

@@ -14,10 +14,9 @@ import { SkippedValues } from './skipped-values.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 
 /**
- * Parses the lines of one chunk of JSON lines into columns, without a string, object or array per record. Runs of records with the same
- * keys are read by `RecordRunParser`. In other records, each key is first compared in place with the key that followed the same predecessor in
- * the previous record, so that known keys need no lookup by name. Strings without escapes are copied as bytes. Subclasses parse formats
- * that wrap one object per line in other syntax.
+ * Parses the lines of one chunk of JSON lines into columns, without a string, object or array per record. `RecordRunParser` reads runs of
+ * records with the same keys. In other records, each key is first compared with the one that followed the same key in the previous record;
+ * only if they differ is it looked up by name. Subclasses parse formats that wrap one object per line in other syntax.
  */
 export class JsonlParser extends JsonScanner {
   readonly #out: BatchBuilder;
@@ -54,20 +53,15 @@ export class JsonlParser extends JsonScanner {
     const isValidUtf8 = isUtf8(chunk);
     const runs = isValidUtf8 ? this.#runs : null;
     const { context } = this;
-    for (
-      context.line = 0;
-      this.scanOffset < chunk.length && !this.#report.isStopped && !this.hasEnded;
-    ) {
+    context.line = 0;
+    while (this.scanOffset < chunk.length && !this.#report.isStopped && !this.hasEnded) {
       const { scanOffset } = this;
       const run = runs?.readRun(chunk, scanOffset, context.line + 1) ?? 0;
       this.scanOffset = run > 0 ? runs!.nextRecordOffset : scanOffset; // reading the values of a run has changed the position
       context.line += run;
       if (run > 0) continue;
       context.line++;
-      if (
-        isValidUtf8 ||
-        isUtf8(chunk.subarray(this.scanOffset, findLineEnd(chunk, this.scanOffset)))
-      )
+      if (isValidUtf8 || isUtf8(chunk.subarray(scanOffset, findLineEnd(chunk, scanOffset))))
         this.#line(false);
       else this.#repairedLine(chunk);
       if (!context.hasFailed && chunk[scanOffset] === jsonBytes.openObject)
@@ -116,19 +110,11 @@ export class JsonlParser extends JsonScanner {
     try {
       this.#record();
       if (isRepaired) context.warn(codes.unreadableLine, null, repairedUtf8Warning);
-      if (this.hasLoneSurrogate)
-        context.warn(
-          codes.unreadableLine,
-          null,
-          'half a surrogate pair in an escape was replaced by U+FFFD',
-        );
+      if (this.hasLoneSurrogate) context.warn(codes.unreadableLine, null, loneSurrogateWarning);
     } catch (error) {
       if (!(error instanceof MalformedLine)) throw error;
-      context.reject(
-        codes.unreadableLine,
-        null,
-        `column ${this.currentColumn()}: ${error.message}`,
-      );
+      const message = `column ${this.currentColumn()}: ${error.message}`;
+      context.reject(codes.unreadableLine, null, message);
       this.scanOffset = findLineEnd(this.bytes, this.scanOffset);
     }
     this.scanOffset = nextLineStart(this.bytes, this.scanOffset);
@@ -163,10 +149,8 @@ export class JsonlParser extends JsonScanner {
     let previous: ValueColumn | null = null;
     if (this.skipSpace() === jsonBytes.closeObject) return this.leaveNesting();
     for (;;) {
-      const column = this.#key(
-        fields,
-        previous === null ? fields.firstField : previous.nextColumnGuess,
-      );
+      const guess = previous === null ? fields.firstField : previous.nextColumnGuess;
+      const column = this.#key(fields, guess);
       if (column === null) this.#skip(null);
       else {
         if (previous === null) fields.firstField = column;
@@ -349,11 +333,8 @@ export class JsonlParser extends JsonScanner {
 
   #addInfinity(column: ValueColumn, value: number): void {
     const path = this.#skipped.reportedPathOf(column);
-    this.context.rejectUnlessLenient(
-      codes.infinity,
-      path,
-      `the value is ${value} or too large for a double`,
-    );
+    const message = `the value is ${value} or too large for a double`;
+    this.context.rejectUnlessLenient(codes.infinity, path, message);
     if (this.context.isLenient) column.addDouble(value);
     else column.appendNull();
   }
@@ -410,6 +391,8 @@ export class JsonlParser extends JsonScanner {
     this.context.warn(codes.unreadableLine, path, message);
   }
 }
+
+const loneSurrogateWarning = 'half a surrogate pair in an escape was replaced by U+FFFD';
 
 const encoder = new TextEncoder();
 // A byte order mark within a string is data, so the decoder must keep it.

@@ -77,10 +77,7 @@ export interface MemoryExecutor extends Executor {
   ): Promise<readonly number[]>;
   /** Loads the columns of these fields until the cache is full. */
   warm(snapshot: Snapshot, fields: readonly FieldRef[], options: RunOptions): Promise<void>;
-  /**
-   * Returns the limit of the cache in bytes, the size of its values in bytes, and how often queries found a value or did not, since the
-   * start.
-   */
+  /** Returns the limit of the cache and the size of its values, in bytes, and how often queries found a value or did not since the start. */
   cacheUsage(): { limit: number; bytes: number; hits: number; misses: number };
   close(): Promise<void>;
 }
@@ -312,12 +309,8 @@ async function findInShards(
   const { ordering, offset, limit } = selection;
   if (ordering.length > 0 || snapshot.isInterleaved || offset > 0 || limit < snapshot.rows) {
     const { cursor: _, ...page } = selection;
-    const selected = await selectInShards(
-      shards,
-      snapshot,
-      { ...page, scores: [], facets: null },
-      options,
-    );
+    const plainPage = { ...page, scores: [], facets: null };
+    const selected = await selectInShards(shards, snapshot, plainPage, options);
     return isUnsupported(selected) ? selected : yieldBatches([{ refs: selected.rows }]);
   }
   const { predicate } = selection;
@@ -377,12 +370,8 @@ async function rowsOfFarPage(
     before += count;
     if (from >= to) continue;
     const query = { predicate, ordering: [], first: to, facets: null };
-    const answers = await askShardsOfSegments(
-      shards,
-      { known, segments: [segment] },
-      query,
-      options,
-    );
+    const prepared = { known, segments: [segment] };
+    const answers = await askShardsOfSegments(shards, prepared, query, options);
     if (isUnsupported(answers)) return answers;
     rows.push(...rowRefsOfPairs(answers[0]!.rows).slice(from));
   }
@@ -405,12 +394,6 @@ async function askShardsOfSegments(
 }
 
 /** Converts a cursor position in insertion order to a row. File 0 of a snapshot holds the schema, so segment i is file i + 1. */
-function rowRefOfPosition({
-  file,
-  row,
-}: {
-  readonly file: number;
-  readonly row: bigint | string;
-}): RowRef {
+function rowRefOfPosition({ file, row }: Position): RowRef {
   return [file - 1, Number(row)];
 }

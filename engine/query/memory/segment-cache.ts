@@ -40,15 +40,9 @@ export interface SegmentPages {
   readonly file: SegmentFile;
   /** Returns whether the whole column of a field, given by its `fieldCacheKey`, is in memory. */
   hasColumn(name: string): boolean;
-  /**
-   * Returns whether several of the latest queries, including the current one, asked for the whole column of a field, so that loading it
-   * pays.
-   */
+  /** Returns whether several of the latest queries, with the current one, asked for the whole column of a field, so that loading it pays. */
   isAskedAgain(name: string): boolean;
-  /**
-   * For a column of strings that is in memory without a dictionary, returns whether the hash table that finds its values is also in memory
-   * or would have to be built. Undefined for other columns.
-   */
+  /** Returns whether the hash table of a column of strings in memory without a dictionary is in memory, too; undefined for other columns. */
   hashes(name: string): 'made' | 'unmade' | undefined;
   /** Returns the words of a chunk's bloom filter; undefined if it has none. */
   readonly filter: (chunk: SegmentChunk) => Uint32Array | undefined;
@@ -62,10 +56,7 @@ export interface SegmentPages {
  * footers of files.
  */
 export class SegmentCache {
-  /**
-   * The cached values by key: a `FieldKeys` member or another key, which begins with a different word. `absent` marks what a segment does
-   * not have.
-   */
+  /** The cached values by key: a member of `FieldKeys`, or one that begins with another word. `absent` marks what a segment does not have. */
   readonly admissionCache: AdmissionCache;
   readonly #bytes: number;
   readonly #dictionaries = new Map<string, GrowingDictionary>();
@@ -304,18 +295,12 @@ export class SegmentCache {
     if (known !== undefined) return known === 'absent' ? undefined : known;
     const path = physicalPath(scope.snapshot.columns, list.path);
     const found = path && loadElements(this.file(scope.segment), path, scope.level);
-    this.admissionCache.set(
-      key,
-      found ?? 'absent',
-      (found?.offsets.byteLength ?? 0) + entryOverheadBytes,
-    );
+    const bytes = (found?.offsets.byteLength ?? 0) + entryOverheadBytes;
+    this.admissionCache.set(key, found ?? 'absent', bytes);
     return found;
   }
 
-  /**
-   * Returns the dictionary of a field. Dictionaries only grow: when all of them take too much memory, all are dropped, with every column
-   * that uses one.
-   */
+  /** Returns the dictionary of a field. Dictionaries only grow: when they take too much memory, all are dropped, with every cached value. */
   #dictionary(key: string): GrowingDictionary {
     let bytes = 0;
     for (const each of this.#dictionaries.values()) bytes += each.bytes;
@@ -402,9 +387,7 @@ function fieldKeysOf({ segment, depth, keys }: RowScope, name: string): FieldKey
   return made;
 }
 
-/**
- * Returns the name of a field in cache keys: its type and its path. The type is included because a field may later be read as another type.
- */
+/** Returns the name of a field in cache keys: its type, because a field may later be read as another type, and its path. */
 export function fieldCacheKey(field: FieldRef): string {
   let name = fieldCacheKeys.get(field);
   if (name === undefined)
