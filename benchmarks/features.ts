@@ -36,7 +36,7 @@ function* gff3Lines(records: number): Generator<string> {
   yield '##gff-version 3\n#!genome-build GRCh38.p14\n#!genome-version GRCh38\n';
   const files = ['ensembl_grch38_97.gff3', 'ensembl_MYC.gff3'];
   const genes = files.flatMap((file) =>
-    linesByGene(readFileSync(`test/fixtures/gff3/${file}`, 'utf8'), /\tchromosome\t/, (line) =>
+    groupLinesByGene(readFileSync(`test/fixtures/gff3/${file}`, 'utf8'), /\tchromosome\t/, (line) =>
       /\tID=gene:/.test(line),
     ),
   );
@@ -46,12 +46,18 @@ function* gff3Lines(records: number): Generator<string> {
 function* gtfLines(records: number): Generator<string> {
   yield '#!genome-build GRCh38.p14\n#!genome-version GRCh38\n';
   const bytes = readFileSync('test/fixtures/gtf/ensembl_grch37_head.gtf.gz');
-  const genes = linesByGene(gunzipSync(bytes).toString(), /^$/, (line) => /\tgene\t/.test(line));
+  const genes = groupLinesByGene(gunzipSync(bytes).toString(), /^$/, (line) =>
+    /\tgene\t/.test(line),
+  );
   yield* copyGenes(genes, records, '');
 }
 
 /** Returns the lines of the file, grouped by gene. */
-function linesByGene(text: string, dropped: RegExp, isGene: (line: string) => boolean): string[][] {
+function groupLinesByGene(
+  text: string,
+  dropped: RegExp,
+  isGene: (line: string) => boolean,
+): string[][] {
   const genes: string[][] = [[]];
   for (const line of text.split('\n')) {
     if (line === '' || line.startsWith('#') || dropped.test(line)) continue;

@@ -25,8 +25,8 @@ export interface SizeResult {
   readonly cold: ReadonlyMap<string, number>;
 }
 
-/** Measures the queries whose time must not grow with the dataset, on Strandlake alone. */
-export async function measureGrowth(dataset: QueryDataset): Promise<SizeResult> {
+/** Measures, on one size of the dataset, the queries whose time must not grow with it, on Strandlake alone. */
+export async function measureAtSize(dataset: QueryDataset): Promise<SizeResult> {
   const asked = questionsAbout(dataset.sample).filter(({ name }) =>
     growthQuestionNames.includes(name),
   );

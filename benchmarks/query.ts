@@ -3,7 +3,7 @@ import { measureCommits } from './query-commits.js';
 import { queryDataset } from './query-dataset.js';
 import { measureExport } from './query-export.js';
 import { firstPageLine } from './query-first-page.js';
-import { type SizeResult, growthLines, measureGrowth } from './query-growth.js';
+import { type SizeResult, growthLines, measureAtSize } from './query-growth.js';
 import { peerVersions } from './query-tables.js';
 import { measureThroughput } from './query-throughput.js';
 import { measureWarm } from './query-warm.js';
@@ -89,7 +89,7 @@ async function compareEngines(
     results.push(
       warm && cold
         ? { dataset, warm: warm.questions.times, cold: cold.times }
-        : await measureGrowth(dataset),
+        : await measureAtSize(dataset),
     );
   }
   const [small, ...larger] = results;

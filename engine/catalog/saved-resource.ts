@@ -36,7 +36,7 @@ export interface SavedResourceFilter extends AccessFilter {
   readonly beaconSetId?: number;
   /** Restricts the list to beacons of this dataset, beacon sets with such a beacon, and saved queries for the dataset. */
   readonly datasetId?: number;
-  /** Like `datasetId`, for any dataset in this vault. */
+  /** Restricts the list to beacons of datasets in this vault, beacon sets with such a beacon, and saved queries for such datasets. */
   readonly vaultId?: number;
 }
 

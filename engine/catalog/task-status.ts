@@ -49,7 +49,7 @@ export async function changeStatus(
   return setStatus(db, task, to, change);
 }
 
-/** Like `changeStatus`, but without the check: the log is authoritative, so a commit that it contains completes even a canceled task. */
+/** Changes the status of a task and its job without a check: a commit that the log, which is authoritative, has completes a canceled task. */
 export async function setStatus(
   db: Database,
   task: TaskRow,

@@ -86,7 +86,7 @@ export interface TaskTable {
   requeueRunning(): Promise<readonly TaskRow[]>;
 }
 
-/** The number of tasks of a kind and class with a status. */
+/** The number of tasks of a kind (such as import) and class (`interactive`, `standard` or `background`) that have a status. */
 export interface TaskCount {
   readonly kind: string;
   readonly class: TaskClass;

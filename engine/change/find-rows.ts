@@ -114,7 +114,10 @@ export function findRows({ wanted, columns, segments, isUnique }: RowSearch): Fo
           places++;
         } else if (take === 'again') {
           if (isUnique)
-            repeatedKey ??= [found[placedRows.segment]!.keyRowOf(placedRows.row), [number, row]];
+            repeatedKey ??= [
+              found[placedRows.segment]!.keyRowFoundAt(placedRows.row),
+              [number, row],
+            ];
         } else {
           const before = table.size;
           const key = table.add(bytes, start, end);
@@ -253,8 +256,8 @@ class MatchCollector {
     this.#given.push(given);
   }
 
-  /** Returns the wanted row for which `row` was added. */
-  keyRowOf(row: number): KeyRow {
+  /** Returns the row with the wanted key that was found in `row` of the segment. */
+  keyRowFoundAt(row: number): KeyRow {
     const at = this.#rows.indexOf(row);
     return [this.#files[at]!, this.#given[at]!];
   }

@@ -195,7 +195,7 @@ export async function writeRows(
   return segment;
 }
 
-/** Like `writeRows`, but does not make the segment durable. */
+/** Writes records as a segment that need not survive a crash; the parameters are those of `writeRows`. */
 export async function writeUnflushedRows(
   columns: Columns,
   children: readonly Data[],

@@ -12,7 +12,7 @@ export function fileStep<T>(
   return explainFailure(path, verb, rawFileStep(operation, work));
 }
 
-/** Like `fileStep`, but rejects with the error of the operating system, for callers that check its code. */
+/** Runs one operation on the file system. Rejects with the error of the operating system, for callers that check its code. */
 export async function rawFileStep<T>(operation: FileOperation, work: () => Promise<T>): Promise<T> {
   faultpoint(operation);
   return work();

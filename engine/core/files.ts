@@ -195,7 +195,7 @@ export async function linkFile(from: string, to: string): Promise<void> {
   await linkNewFile(from, to);
 }
 
-/** Like `linkFile`, but fails if `to` exists, and does not check the parent folders for symbolic links. */
+/** Creates a hard link. Fails if `to` exists; does not check the parent folders for symbolic links. */
 export async function linkNewFile(from: string, to: string): Promise<void> {
   await fileStep(from, 'link', 'link', () => fs.link(from, to));
 }

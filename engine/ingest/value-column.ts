@@ -89,18 +89,19 @@ export abstract class ValueColumn extends ColumnBuilder {
   }
 
   /**
-   * Like `startNumbers`, for texts that are no longer than the type `string` allows. `hasPlain` returns whether one of them is not a date.
+   * Starts a run of texts that are no longer than the type `string` allows; `hasPlain` returns whether one of them is not a date. Returns the
+   * builder, padded to the length of this column; null if each text has to be checked.
    */
   startTexts(_hasPlain: () => boolean): Utf8Builder | null {
     return null;
   }
 
-  /** Like `startNumbers`, for objects. The caller afterwards pads this column to the end of the run. */
+  /** Starts a run of objects; null if each has to be checked. The caller afterwards pads this column to the end of the run. */
   startObjects(): ObjectRun | null {
     return null;
   }
 
-  /** Like `startNumbers`, for lists, at least one of which is not null; their elements are a run of the builder's items. */
+  /** Starts a run of lists, not all of them null, whose elements are a run of the builder's items; null if each list has to be checked. */
   startLists(): ListBuilder<ValueColumn> | null {
     return null;
   }

@@ -41,7 +41,7 @@ export function readDeltaInts(
   }
 }
 
-/** Like `readDeltaInts`, for 64-bit integers that a double holds exactly. */
+/** Decodes `count` 64-bit integers, each of which a double holds exactly, to `out[to]` and following. */
 export function readDeltaDoubles(
   source: ByteSource,
   count: number,

@@ -51,17 +51,17 @@ function writeColumnIndex(sink: ByteSink, { leaf, pages, range }: ChunkMeta): vo
   const thrift = new ThriftWriter(sink);
   thrift.start();
   thrift.list(1, thriftType.bool, pages.length);
-  for (const { bounds } of pages) thrift.itemBool(bounds === undefined);
+  for (const { bounds } of pages) thrift.writeBoolItem(bounds === undefined);
   const write = (id: number, end: 'min' | 'max'): void => {
     thrift.list(id, thriftType.binary, pages.length);
     for (const { bounds } of pages)
-      thrift.itemBinary(bounds ? boundBytes(leaf, bounds[end], false)!.bytes : noBytes);
+      thrift.writeBinaryItem(bounds ? boundBytes(leaf, bounds[end], false)!.bytes : noBytes);
   };
   write(2, 'min');
   write(3, 'max');
   thrift.i32(4, boundaryOrder(pages));
   thrift.list(5, thriftType.i64, pages.length);
-  for (const { nulls } of pages) thrift.itemI64(nulls);
+  for (const { nulls } of pages) thrift.writeI64Item(nulls);
   thrift.endStruct();
 }
 

@@ -298,7 +298,7 @@ export function parseColumnIndex(bytes: Uint8Array, physical: number): readonly 
   const binary = (from: ThriftReader): Uint8Array => from.binary();
   reader.start();
   for (let id = reader.nextFieldId(); id !== 0; id = reader.nextFieldId()) {
-    if (id === 1) areEmpty = readItems(reader, (from) => from.itemBool());
+    if (id === 1) areEmpty = readItems(reader, (from) => from.readBoolItem());
     else if (id === 2) mins = readItems(reader, binary);
     else if (id === 3) maxes = readItems(reader, binary);
     else if (id === 5) nulls = readItems(reader, (from) => from.integer());

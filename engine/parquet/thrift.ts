@@ -40,7 +40,7 @@ export class ThriftWriter {
 
   binary(id: number, value: Uint8Array): void {
     this.#field(id, thriftType.binary);
-    this.itemBinary(value);
+    this.writeBinaryItem(value);
   }
 
   string(id: number, value: string): void {
@@ -61,19 +61,20 @@ export class ThriftWriter {
     this.#sink.writeVarint(size);
   }
 
-  itemBool(value: boolean): void {
+  /** Writes an item of a list of booleans. */
+  writeBoolItem(value: boolean): void {
     this.#sink.writeByte(value ? trueType : falseType);
   }
 
-  itemI64(value: number): void {
+  writeI64Item(value: number): void {
     this.#sink.writeZigzag(value);
   }
 
-  itemI32(value: number): void {
+  writeI32Item(value: number): void {
     this.#sink.writeZigzag(value);
   }
 
-  itemBinary(value: Uint8Array): void {
+  writeBinaryItem(value: Uint8Array): void {
     this.#sink.writeVarint(value.length);
     this.#sink.append(value);
   }
@@ -156,7 +157,8 @@ export class ThriftReader {
     return head >> 4 === 15 ? this.#source.readVarint() : head >> 4;
   }
 
-  itemBool(): boolean {
+  /** Reads an item of a list of booleans. */
+  readBoolItem(): boolean {
     return this.#source.readByte() === trueType;
   }
 

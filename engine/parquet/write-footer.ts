@@ -156,9 +156,9 @@ function writeColumnChunk(
   thrift.i32(1, leaf.physical);
   const encodings = encodingsOf(chunk);
   thrift.list(2, thriftType.i32, encodings.length);
-  for (const encoding of encodings) thrift.itemI32(encoding);
+  for (const encoding of encodings) thrift.writeI32Item(encoding);
   thrift.list(3, thriftType.binary, leaf.path.length);
-  for (const name of leaf.path) thrift.itemBinary(Buffer.from(name));
+  for (const name of leaf.path) thrift.writeBinaryItem(Buffer.from(name));
   thrift.i32(4, chunk.codec);
   thrift.i64(5, chunk.slots);
   thrift.i64(6, chunk.plainBytes);

@@ -2,7 +2,7 @@ import { RE2JS } from 're2js';
 import { foldText } from '../text/fold.js';
 import { wildcardPattern } from '../query/predicate/patterns.js';
 import { countPhrase } from '../query/predicate/plain-values.js';
-import type { Predicate, ScoreTerm } from '../query/predicate/predicate.js';
+import type { Predicate, ScoreClause } from '../query/predicate/predicate.js';
 import { documentField, type SearchDocument } from './document.js';
 import { compileDocumentTest } from './matches.js';
 
@@ -17,7 +17,7 @@ const averageTextCharacters = 60;
  * plus a value below 1 for term frequency and text length, by BM25's saturation (k1 1.2, b 0.75), so documents that satisfy more clauses
  * come first. Choice: searches rank names and paths as text, so a short name comes before a long path.
  */
-export function compileRank(scores: readonly ScoreTerm[]): RankFunction | undefined {
+export function compileRank(scores: readonly ScoreClause[]): RankFunction | undefined {
   const parts = scores
     .filter(({ boost }) => boost > 0)
     .map((score) => clauseRank(score, scores.length));
@@ -25,7 +25,7 @@ export function compileRank(scores: readonly ScoreTerm[]): RankFunction | undefi
   return (document) => parts.reduce((sum, part) => sum + part(document), 0);
 }
 
-function clauseRank({ item, boost }: ScoreTerm, clauses: number): RankFunction {
+function clauseRank({ item, boost }: ScoreClause, clauses: number): RankFunction {
   const closeness = textLeavesOf(item).map(saturatedFrequency);
   const share = closeness.length === 0 ? 0 : 1 / (clauses * closeness.length);
   // A clause that consists only of terms is satisfied if any of its terms occurs, so it needs no matcher.

@@ -84,8 +84,8 @@ class GainedRowsTrace {
   readonly #lost = new TracedRowSet(new Map());
 
   followEntry(entry: LogEntry, before: TracedEntry['before']): void {
-    this.gainedRows.follow(entry, before);
-    this.#lost.follow(entry, before);
+    this.gainedRows.traceForward(entry, before);
+    this.#lost.traceForward(entry, before);
     if (entry.isRewrite) return;
     const { deleted, restored } = deletedAndRestoredRows(entry);
     this.#exchange(deleted, restored, before);
@@ -93,8 +93,8 @@ class GainedRowsTrace {
   }
 
   followEntryBack(entry: LogEntry, before: TracedEntry['before']): void {
-    this.gainedRows.followBack(entry, before);
-    this.#lost.followBack(entry, before);
+    this.gainedRows.traceBack(entry, before);
+    this.#lost.traceBack(entry, before);
     if (entry.isRewrite) return;
     const { deleted, restored } = deletedAndRestoredRows(entry);
     this.#exchange(restored, deleted, before);

@@ -44,7 +44,7 @@ export interface LogEntry {
   readonly beginsDeletions: boolean;
   /** Whether the added segments replace the removed ones with the same records (Delta: `dataChange` is false). */
   readonly isRewrite: boolean;
-  /** The origins of the rows of each added segment, as in `Rewrite`. */
+  /** For each added segment, which row of which removed one each of its rows was (origins.ts); absent unless a merge has sorted rows. */
   readonly origins?: readonly string[] | undefined;
   readonly info: Readonly<Record<string, unknown>>;
   readonly time: number;

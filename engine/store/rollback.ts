@@ -33,7 +33,7 @@ export async function computeRollback(
     const entry = await read(number, state);
     const { deleted: more, restored } = deletedAndRestoredRows(entry);
     for (const trace of [added, deletedTrace, ...deletedLater.values()])
-      trace.follow(entry, state.live);
+      trace.traceForward(entry, state.live);
     deletedTrace.remove(restored, state.live);
     for (const trace of deletedLater.values()) trace.remove(restored, state.live);
     const hit = added.intersectionWith(more);

@@ -72,14 +72,14 @@ export class TracedRowSet {
     }
   }
 
-  /** Follows the rows from the version before a log entry to the version of the entry; `live` has the segments of the version before. */
-  follow(entry: LogEntry, live: ReadonlyMap<string, Segment>): void {
+  /** Replaces the rows of the version before a log entry by where they are in its version; `live` has the segments of the version before. */
+  traceForward(entry: LogEntry, live: ReadonlyMap<string, Segment>): void {
     if (!entry.isRewrite) {
       for (const { path } of entry.remove) this.rows.delete(path);
       return;
     }
     if (entry.origins !== undefined) {
-      this.#followSorted(entry, live);
+      this.#traceSortedForward(entry, live);
       return;
     }
     const [target] = entry.add;
@@ -97,10 +97,10 @@ export class TracedRowSet {
     if (target !== undefined && found.length > 0) this.#set(target, found);
   }
 
-  /** Follows the rows from the version of a log entry back to the version before; `live` has the segments of the version before. */
-  followBack(entry: LogEntry, live: ReadonlyMap<string, Segment>): void {
+  /** Replaces the rows of the version of a log entry by where they were in the version before; `live` has the segments of the latter. */
+  traceBack(entry: LogEntry, live: ReadonlyMap<string, Segment>): void {
     if (entry.origins !== undefined) {
-      this.#followSortedBack(entry, live);
+      this.#traceSortedBack(entry, live);
       return;
     }
     const [target] = entry.add;
@@ -116,7 +116,7 @@ export class TracedRowSet {
   }
 
   /** Follows the rows through a merge that sorts the rows of its sources. */
-  #followSorted(entry: LogEntry, live: ReadonlyMap<string, Segment>): void {
+  #traceSortedForward(entry: LogEntry, live: ReadonlyMap<string, Segment>): void {
     let count = 0;
     const wantedRows = entry.remove.map(({ path }) => {
       const ownRows = this.rows.get(path);
@@ -137,7 +137,7 @@ export class TracedRowSet {
     this.droppedCount += count;
   }
 
-  #followSortedBack(entry: LogEntry, live: ReadonlyMap<string, Segment>): void {
+  #traceSortedBack(entry: LogEntry, live: ReadonlyMap<string, Segment>): void {
     const found: number[][] = entry.remove.map(() => []);
     for (const [target, { sources, rows }] of decodedOriginsOf(entry)) {
       const ownRows = this.rows.get(target.path);

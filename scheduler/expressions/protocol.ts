@@ -58,7 +58,7 @@ export function callOfText(text: string): HostCall {
   return { name: text.slice(0, end), args: text.slice(end) };
 }
 
-/** A request of a thread to the host. */
+/** A request of a thread to the host of its expressions, the API process. */
 export type HostRequest = HostCall | HostBatch;
 
 /** The answers to the calls of a batch, each equal to the answer to the call made alone; null for a call that must be made alone. */
@@ -138,7 +138,7 @@ export interface AnnotatedColumns {
   readonly stored: Columns;
   /** The columns with known types: stored ones, and computed ones with declared types. */
   readonly known: Columns;
-  /** Columns with suggested types for the values. */
+  /** The columns that values are stored in from the start, if they fit: those of the dataset, and computed ones that a later expression may change. */
   readonly hints: Columns;
   /** The columns that every record has, in their order; null if expressions produce whole records. */
   readonly fixed: readonly ProjectedColumn[] | null;

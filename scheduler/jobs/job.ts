@@ -24,7 +24,7 @@ export interface Job<K extends string = string, P = unknown, R = unknown> {
   /** The name of the kind as `task_display_name` in the HTTP interface. */
   readonly displayName: string;
   /**
-   * Options for kinds whose tasks the server adds with `Scheduler.perform` or `Scheduler.enqueue`. Absent for kinds with a resource, which the
+   * Options for kinds whose tasks the server adds with `Scheduler.enqueueAndWait` or `Scheduler.enqueue`. Absent for kinds with a resource, which the
    * catalogue queues.
    */
   readonly background?: BackgroundOptions;
@@ -47,7 +47,7 @@ export interface Job<K extends string = string, P = unknown, R = unknown> {
   run(params: P, context: RunContext): Promise<R>;
   /**
    * Makes the result visible and completes the task, or returns `run again`. If a kind has no `publish`, the result is only returned to the
-   * caller of `perform`.
+   * caller of `enqueueAndWait`.
    */
   publish?(task: TaskRow, result: R, context: PublishContext): Promise<PublicationOutcome>;
   /**
@@ -78,7 +78,7 @@ export interface BackgroundOptions {
   readonly priority: number;
   /** Maximum number of tasks that run at the same time, for a pool of `threads` threads. */
   concurrency(threads: number): number;
-  /** Whether `perform` joins the open task for the same object instead of adding another task. */
+  /** Whether `enqueueAndWait` joins the open task for the same object instead of adding another task. */
   readonly isShared?: boolean;
   /** Whether tasks of this kind also run for datasets that the server refuses to open; other tasks of such a dataset wait in the queue. */
   readonly runsOnRefused?: boolean;

@@ -21,7 +21,7 @@ export type NewBackgroundTask = Pick<BackgroundTask, 'description' | 'params' | 
   );
 
 /** A background task that has completed, with the result of its `run`. */
-export interface PerformedTask<R> {
+export interface CompletedTask<R> {
   readonly task: TaskRow;
   readonly result: R;
 }
@@ -77,24 +77,24 @@ export class JobQueue {
   }
 
   /**
-   * Adds a background task, or joins the open one if the kind is shared, and resolves with its result when it is published.
+   * Queues a background task, or joins the open one if the kind is shared, waits for it, and resolves with its published result.
    * Rejects with the error of the task, or with `canceled` if the signal aborts, which also cancels the task.
    */
-  async perform<K extends JobKind>(
+  async enqueueAndWait<K extends JobKind>(
     kind: K,
     order: NewBackgroundTask,
     signal?: AbortSignal,
-  ): Promise<PerformedTask<ResultOf<K>>>;
-  async perform(
+  ): Promise<CompletedTask<ResultOf<K>>>;
+  async enqueueAndWait(
     kind: string,
     order: NewBackgroundTask,
     signal?: AbortSignal,
-  ): Promise<PerformedTask<unknown>>;
-  async perform(
+  ): Promise<CompletedTask<unknown>>;
+  async enqueueAndWait(
     kind: string,
     order: NewBackgroundTask,
     signal?: AbortSignal,
-  ): Promise<PerformedTask<unknown>> {
+  ): Promise<CompletedTask<unknown>> {
     if (isAborted(signal) || !this.#isOpen) throw canceledError();
     const { task, result } = await this.#add(kind, order);
     const abort = (): void => void this.cancel(task.id).catch(() => undefined);

@@ -65,7 +65,7 @@ export interface SchedulerStatus {
 /** Runs the tasks of the catalogue. A data folder has one scheduler. */
 export interface Scheduler extends Pick<
   JobQueue,
-  'wake' | 'wait' | 'cancel' | 'perform' | 'enqueue'
+  'wake' | 'wait' | 'cancel' | 'enqueueAndWait' | 'enqueue'
 > {
   /** Makes the catalogue, the logs and the folders agree after any kind of shutdown, then starts the worker and the queue. */
   start(): Promise<void>;
@@ -200,7 +200,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     wake: () => queue.wake(),
     wait: (taskId: number, signal?: AbortSignal): Promise<TaskRow> => queue.wait(taskId, signal),
     cancel: (taskId) => queue.cancel(taskId),
-    perform: queue.perform.bind(queue),
+    enqueueAndWait: queue.enqueueAndWait.bind(queue),
     enqueue: (kind, order) => queue.enqueue(kind, order),
     status: () => ({ workerPid: host?.pid ?? null, ...queue.status() }),
     async compacted() {

@@ -79,11 +79,11 @@ export interface ThreadPool {
 interface PoolRunOptions {
   /** Whether the job runs before queued jobs that are not urgent. */
   readonly isUrgent?: boolean;
-  /** Answers the calls that the job makes through its property `calls`, which the pool adds. */
+  /** Answers the calls of dataset functions that the job makes through its property `calls`, which the pool adds. */
   readonly calls?: HostCallHandler | undefined;
 }
 
-/** Answers the calls of jobs. */
+/** Answers the calls that expressions in the threads make of functions of their host, such as dataset functions. */
 export interface HostCallHandler {
   /** The scope of the calls: within one scope, the same call has the same answer. */
   readonly scope: string;

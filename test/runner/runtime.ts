@@ -8,7 +8,7 @@ import { isCountedModule, instrumentRefusals } from './refusals.js';
 const require = createRequire(import.meta.url);
 const tests = new URL('../', import.meta.url).href;
 const build = new URL('../../', import.meta.url).href;
-/** The folder in which the tests of a run note the refusals that they provoke; undefined if refusals are not counted. */
+/** The folder in which tests note the refusals that they provoke: places of the product that reject a request. Undefined if none is noted. */
 const refusalsFolder = process.env['STRANDLAKE_REFUSALS'];
 const provokedRefusals = new Set<string>();
 Object.assign(globalThis, { noteRefusal: (place: string) => provokedRefusals.add(place) });

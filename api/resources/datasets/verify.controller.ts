@@ -128,7 +128,7 @@ export class VerifyController {
       return new JobPresenter(this.context, request).ofTask(queued, true);
     }
     const signal = abortOnDisconnect(request, reply);
-    const { task, result } = await scheduler.perform('verify', order, signal);
+    const { task, result } = await scheduler.enqueueAndWait('verify', order, signal);
     return { ...verificationJson(result), task_id: task.id };
   }
 }

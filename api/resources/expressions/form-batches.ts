@@ -108,7 +108,7 @@ async function lookUpTexts(
   const otherKeys = selection.keys.filter((_, i) => i !== key);
   const restOfSelection = { ...selection, keys: otherKeys };
   const keptLookup = lookupCacheOf(scope.signal).lookup(
-    stringifyJson([opened.version, fields, restOfSelection]),
+    stringifyJson([opened.datasetAndVersion, fields, restOfSelection]),
   );
   keptLookup.lookedUpTexts += texts;
   const readsAll = opened.rows <= Math.min(maxGroupRows, maxRowsPerText * keptLookup.lookedUpTexts);

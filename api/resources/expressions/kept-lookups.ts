@@ -33,13 +33,17 @@ export class LookupCache {
   }
 }
 
-/** A lookup, with the table of all records once that has been read. */
+/**
+ * A lookup that calls of a dataset function share: the values of one field of a dataset, by the text of another. If many texts are looked up,
+ * all records that the calls can find are read into a table.
+ */
 export class CachedLookup {
   /** The number of texts that have been looked up. */
   lookedUpTexts = 0;
   #table: Promise<LookupTable | null> | undefined;
   #bytes = 0;
 
+  /** The estimated size of the table in bytes; 0 before it has been read. */
   get bytes(): number {
     return this.#bytes;
   }

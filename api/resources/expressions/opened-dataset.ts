@@ -68,8 +68,8 @@ export class OpenedDataset {
     return this.#data.snapshot.columns;
   }
 
-  /** The dataset's id and the version that is read. */
-  get version(): readonly [datasetId: number, version: number] {
+  /** The id of the dataset, and the version of it that is read. */
+  get datasetAndVersion(): readonly [datasetId: number, version: number] {
     return [this.#dataset.id, this.#data.snapshot.version];
   }
 

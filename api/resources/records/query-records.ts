@@ -36,7 +36,7 @@ export async function queryAnswer(
   return new JsonText(head + results + tail);
 }
 
-/** Like `queryAnswer`, but the JSON of a page with many records is produced while it is sent. */
+/** The JSON answer of a query (contract 8.2); that of a page with many records is produced while it is sent. */
 export async function streamedAnswer(
   context: AppContext,
   dataset: DatasetRow,

@@ -9,7 +9,7 @@ import {
 } from './counts.js';
 import { hintsAbout } from './hints.js';
 import { leavesOf, type ExplainNode } from './node.js';
-import { recordTest } from '../predicate/prune.js';
+import { liveSegmentTest } from '../predicate/prune.js';
 import type { ExplainedRequest } from './tree.js';
 import type { Snapshot } from '../../store/store.js';
 import { and, type Predicate, type CaseVariants } from '../predicate/predicate.js';
@@ -109,7 +109,7 @@ function segmentsTouched(
   predicate: Predicate,
   caseVariants: CaseVariants,
 ): SegmentCounts {
-  const touchedSegments = segments.filter(recordTest(predicate, caseVariants));
+  const touchedSegments = segments.filter(liveSegmentTest(predicate, caseVariants));
   return {
     total: segments.length,
     touched: touchedSegments.length,

@@ -158,7 +158,7 @@ export interface ShardRecordsRequest extends ShardLayout {
 interface ShardTask {
   /** Identifies the task in a message that cancels it. */
   readonly id: number;
-  /** As in `RunOptions`. */
+  /** True if no client waits for the result, so that the thread works on the task only while it is idle. */
   readonly isIdle?: boolean | undefined;
 }
 

@@ -3,7 +3,7 @@ import { rowsOfRecords } from '../../store/deletion-vector.js';
 import { liveRows, type Snapshot } from '../../store/store.js';
 import { facetAnswers } from '../sql/facet-answer.js';
 import { emptyAnswerJson } from '../results/facet-answer.js';
-import type { ScoreTerm } from '../predicate/predicate.js';
+import type { ScoreClause } from '../predicate/predicate.js';
 import { weightsByColumns } from '../text/weights-by-columns.js';
 import { weighPredicate } from '../text/weigh.js';
 import type { PageLayout } from '../results/page-format.js';
@@ -31,7 +31,7 @@ export interface ExecutedPlan extends SelectedRows {
 interface PlanState {
   /** False if, by the statistics of the log, no record can match. */
   readonly mayMatch: boolean;
-  scores: readonly ScoreTerm[];
+  scores: readonly ScoreClause[];
   /** True if columns in memory rank the rows, because the scores have their weights or need none. */
   isRankedInMemory?: boolean;
   selected?: SelectedRows;

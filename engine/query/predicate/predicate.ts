@@ -110,8 +110,8 @@ export type OfKind<K extends Predicate['kind']> = Extract<Predicate, { readonly 
 /** For comparisons that ignore letter case: the stored values that each predicate matches, if they are known. */
 export type CaseVariants = ReadonlyMap<Predicate, readonly string[]>;
 
-/** A term of the relevance score: records that satisfy `item` rank before other records. */
-export interface ScoreTerm {
+/** A clause: an addend of the relevance score. Records that satisfy `item` rank before other records. */
+export interface ScoreClause {
   readonly item: Predicate;
   readonly boost: number;
   /** The BM25 weights of the conditions in `item`; absent until they are computed from the stored values (weigh.ts). */

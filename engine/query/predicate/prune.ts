@@ -19,7 +19,7 @@ export function pruneSegments(
   const { segments } = snapshot;
   if (segments.length < 2 || segments.length * conditionsIn(predicate).length > maxPruningTests)
     return snapshot;
-  const test = recordTest(predicate, caseVariants);
+  const test = liveSegmentTest(predicate, caseVariants);
   const mayMatch = segments.map(test);
   if (!mayMatch.includes(false)) return snapshot;
   const segmentsLeft = segments.filter((_, i) => mayMatch[i]);
@@ -40,7 +40,7 @@ export function pruneSegments(
 export function touchedSegments(snapshot: Snapshot, predicate: Predicate): readonly number[] {
   const lastResult = lastTouchedSegments.get(predicate);
   if (lastResult?.snapshot === snapshot) return lastResult.touched;
-  const test = recordTest(predicate);
+  const test = liveSegmentTest(predicate);
   const touchedNumbers = snapshot.segments.flatMap((segment, number) =>
     test(segment) ? [number] : [],
   );
@@ -66,8 +66,8 @@ export function segmentTest(
   return context.mayHold(predicate);
 }
 
-/** Does the same as `segmentTest`, and is also false for segments without live rows. */
-export function recordTest(
+/** Returns a function that is false for segments without live rows, and for those in which no record satisfies the predicate. */
+export function liveSegmentTest(
   predicate: Predicate,
   caseVariants: CaseVariants = new Map(),
 ): (segment: Segment) => boolean {

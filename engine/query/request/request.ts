@@ -14,18 +14,18 @@ import {
   or,
   type FieldRef,
   type Predicate,
-  type ScoreTerm,
+  type ScoreClause,
 } from '../predicate/predicate.js';
 import { Problem, problemAt, valueForMessage } from './problem.js';
 import type { CursorProgress } from '../plan/position.js';
-import { scoreTermsOf } from '../text/relevance.js';
+import { scoreClausesOf } from '../text/relevance.js';
 import { parseQueryString } from './query-string/query-string.js';
 
 /** A parsed query. All its parts have been checked against the fields of the dataset. */
 export interface QueryRequest {
   readonly predicate: Predicate;
   /** The clauses that rank the records; used if there is no ordering. */
-  readonly scores: readonly ScoreTerm[];
+  readonly scores: readonly ScoreClause[];
   /** The paths of the fields to return, in the order of the request; null: all fields, with `_id` and `_commit`. */
   readonly fields: readonly (readonly string[])[] | null;
   readonly excludeFields: readonly (readonly string[])[];
@@ -214,7 +214,7 @@ function parseWithIndex(
   const isExplained = part(() => readFlag('explain', body['explain']));
   const request: QueryRequest = {
     predicate: and([filters ?? all, query?.predicate ?? all, entities ?? all, build ?? all]),
-    scores: [...scoreTermsOf(filters ?? all), ...(query?.scores ?? [])],
+    scores: [...scoreClausesOf(filters ?? all), ...(query?.scores ?? [])],
     fields: part(() => fieldPaths('fields', body['fields'], index)),
     excludeFields: part(() => excludedPaths(body['exclude_fields'], index)),
     ordering: part(() => parseOrdering(body['ordering'], index)),

@@ -38,7 +38,7 @@ export interface TextPage extends Pick<QueryAnswer, 'total' | 'offset' | 'explai
 export interface QueryOptions {
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
-  /** As in `RunOptions`. */
+  /** True if no client waits for the answer, so that the threads of the columns work on it only while they are idle. */
   readonly isIdle?: boolean | undefined;
 }
 

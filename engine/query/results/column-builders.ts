@@ -80,7 +80,7 @@ export class ResultColumnBuilder {
     this.#offsets[length + 1] = this.childBuilders[0]!.length;
   }
 
-  /** Returns the column as Arrow data of this type. */
+  /** Returns the values added so far as the data of an Arrow column of this type. */
   finish(type: DataType): Data {
     const { length, childBuilders } = this;
     const nullCount = this.#nulls;
@@ -139,7 +139,7 @@ interface ScalarValues {
   addNull(at: number): void;
   /** Adds the values at these indexes, to be stored from slot `at` on; a negative index means null. */
   addAll(at: number, values: LeafValues, indexes: Int32Array, count: number): void;
-  /** Returns the arguments of `makeData`. */
+  /** Returns the buffers of the Arrow array of the first `length` values, without the one of nulls: the offsets and bytes of texts, or the values. */
   finish(length: number): { readonly data: unknown; readonly valueOffsets?: Int32Array };
 }
 

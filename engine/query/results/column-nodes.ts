@@ -11,7 +11,7 @@ export interface ColumnNode {
   readonly scalar?: LeafCursor;
 }
 
-/** Appends the values of the records of a block to a column; appends nulls if the segment does not have the column. */
+/** Appends the values of the records of a block, which is at most `rowsPerBlock` records of one segment; nulls if it lacks the column. */
 export function appendBlock(
   column: RecordColumn<ColumnNode> | undefined,
   { rows, length }: RowBlock,

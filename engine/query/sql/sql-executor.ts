@@ -6,7 +6,7 @@ import { liveRows, segmentFiles, type Snapshot } from '../../store/store.js';
 import type { Executor, RowBatch, RowRef, SelectedRows, Selection } from '../plan/executor.js';
 import { namingDatasetInErrors, type RunOptions } from '../plan/limits.js';
 import { freezePredicate, type CaseVariants, type Predicate } from '../predicate/predicate.js';
-import { pruneSegments, recordTest } from '../predicate/prune.js';
+import { pruneSegments, liveSegmentTest } from '../predicate/prune.js';
 import { materialise } from '../results/materialise.js';
 import { openSegments } from '../results/row-blocks.js';
 import { reservedCells } from '../results/reserved-cells.js';
@@ -199,7 +199,7 @@ export class SqlExecutor implements Executor {
  */
 function findRowsByIds(snapshot: Snapshot, ids: readonly string[]): readonly RowRef[] {
   const field = { name: '_id', path: ['_id'], type: 'string' } as const;
-  const mayHold = recordTest(
+  const mayHold = liveSegmentTest(
     freezePredicate({ kind: 'in', field, values: [...ids], ignoreCase: false }),
   );
   const missing = new Set(ids);

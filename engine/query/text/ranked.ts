@@ -8,7 +8,7 @@ import type { RankedPhrase } from '../../text/ranked-search.js';
 import { toTextQuery } from '../memory/terms.js';
 import type { SelectedRows, Selection } from '../plan/executor.js';
 import type { Position } from '../plan/position.js';
-import { all, and, none, not, or, type FieldRef, type Predicate, type ScoreTerm } from '../predicate/predicate.js'; // prettier-ignore
+import { all, and, none, not, or, type FieldRef, type Predicate, type ScoreClause } from '../predicate/predicate.js'; // prettier-ignore
 import { isTextCondition, scoredConditionsOf, type ScoredCondition } from './relevance.js';
 import { isIndexable } from './text-field.js';
 
@@ -51,7 +51,7 @@ export function withoutUnsatisfiedConditions<S extends Pick<Selection, 'predicat
 }
 
 /** Returns true if all ranking conditions are terms or phrases of indexed fields, or conditions on fields that are not texts. */
-export function isRankedByTerms(scores: readonly ScoreTerm[], columns: Columns): boolean {
+export function isRankedByTerms(scores: readonly ScoreClause[], columns: Columns): boolean {
   return scores
     .flatMap(({ item }) => clauseConditions(item))
     .filter(isTextCondition)
@@ -63,7 +63,7 @@ export function isRankedByTerms(scores: readonly ScoreTerm[], columns: Columns):
 }
 
 /** Returns the conditions in ranking clauses that are not on terms of texts. */
-export function sidePredicates(scores: readonly ScoreTerm[]): readonly Predicate[] {
+export function sidePredicates(scores: readonly ScoreClause[]): readonly Predicate[] {
   const atoms = scores.flatMap(({ item }) => clauseConditions(item));
   return [...new Set(atoms.filter((atom) => !isTextCondition(atom)))];
 }

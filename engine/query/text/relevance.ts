@@ -1,7 +1,7 @@
 import { clauseTierOf, type Bm25Weight } from '../../text/bm25.js';
 import { compilePredicate } from '../sql/compile.js';
 import { phraseBetweenSlashes, wildcardPattern } from '../predicate/patterns.js';
-import type { Predicate, ScoreTerm } from '../predicate/predicate.js';
+import type { Predicate, ScoreClause } from '../predicate/predicate.js';
 import { fieldExpression, type Statement } from '../sql/statement.js';
 
 /**
@@ -12,7 +12,7 @@ import { fieldExpression, type Statement } from '../sql/statement.js';
  */
 export function relevanceSql(
   statement: Statement,
-  scores: readonly ScoreTerm[],
+  scores: readonly ScoreClause[],
 ): string | undefined {
   const { clauses, tier } = rankedClausesOf(scores);
   if (clauses.length === 0) return undefined;
@@ -32,7 +32,7 @@ export function relevanceSql(
  * Returns true if all records that satisfy the predicate have the same score, and therefore come in insertion order. This is so if each
  * clause is a single condition that the predicate requires, on a field that is not a text; in texts, the number of occurrences counts.
  */
-export function haveAllEqualScores(predicate: Predicate, scores: readonly ScoreTerm[]): boolean {
+export function haveAllEqualScores(predicate: Predicate, scores: readonly ScoreClause[]): boolean {
   return scores.every(({ item, boost }) => {
     if (boost <= 0) return true;
     const isOne = item.kind !== 'and' && item.kind !== 'or';
@@ -53,7 +53,7 @@ function requiresCondition(predicate: Predicate, item: Predicate): boolean {
   return predicate.kind === 'and' && predicate.items.some((one) => requiresCondition(one, item));
 }
 
-/** A clause that ranks, and the weights of its conditions. */
+/** A clause with a positive boost, and its text conditions with their weights. */
 export interface RankedClause {
   readonly item: Predicate;
   readonly boost: number;
@@ -64,7 +64,7 @@ export interface RankedClause {
  * Returns the clauses that rank, and the tier: what each clause adds for records that satisfy it, in addition to the scores of its
  * conditions.
  */
-export function rankedClausesOf(scores: readonly ScoreTerm[]): {
+export function rankedClausesOf(scores: readonly ScoreClause[]): {
   readonly clauses: readonly RankedClause[];
   readonly tier: number;
 } {
@@ -84,9 +84,9 @@ export function rankedClausesOf(scores: readonly ScoreTerm[]): {
 }
 
 /** Returns the clauses for the text conditions in filters: one for every term. Negated conditions do not rank. */
-export function scoreTermsOf(predicate: Predicate): readonly ScoreTerm[] {
+export function scoreClausesOf(predicate: Predicate): readonly ScoreClause[] {
   if (predicate.kind === 'and' || predicate.kind === 'or')
-    return predicate.items.flatMap(scoreTermsOf);
+    return predicate.items.flatMap(scoreClausesOf);
   if (predicate.kind !== 'terms') return [];
   return predicate.terms.map((term) => ({ item: { ...predicate, terms: [term] }, boost: 1 }));
 }

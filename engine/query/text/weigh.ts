@@ -12,7 +12,7 @@ import { compilePredicate } from '../sql/compile.js';
 import type { DialectFactory } from '../sql/dialect.js';
 import type { SelectStatement } from '../sql/statement.js';
 import { scoredConditionsOf, type ScoredCondition } from './relevance.js';
-import { fieldKey, type FieldRef, type ScoreTerm } from '../predicate/predicate.js';
+import { fieldKey, type FieldRef, type ScoreClause } from '../predicate/predicate.js';
 import { fieldExpression, newStatement } from '../sql/statement.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import { isIndexable } from './text-field.js';
@@ -45,9 +45,9 @@ const maxCachedScans = 10_000;
 export async function weighPredicate(
   run: SqlRunner,
   snapshot: Snapshot,
-  scores: readonly ScoreTerm[],
+  scores: readonly ScoreClause[],
   lookUp: LookUpFrequencies | undefined,
-): Promise<readonly ScoreTerm[]> {
+): Promise<readonly ScoreClause[]> {
   const leaves = scores.flatMap(({ item }) => scoredConditionsOf(item));
   if (leaves.length === 1 && leaves[0]!.field.type !== 'text') return scores;
   const weights = new Map(lookUp && (await weightsByIndex(leaves, snapshot.columns, lookUp)));

@@ -2,7 +2,7 @@ import { noWeight, type Bm25Weight } from '../../text/bm25.js';
 import type { Snapshot } from '../../store/store.js';
 import { LruCache } from '../../core/recent-map.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
-import { freezePredicate, not, type Predicate, type ScoreTerm } from '../predicate/predicate.js';
+import { freezePredicate, not, type Predicate, type ScoreClause } from '../predicate/predicate.js';
 import { isTextCondition, scoredConditionsOf, type ScoredCondition } from './relevance.js';
 import { columnOfField } from './text-field.js';
 import { documentFrequencyWeight, weightsByIndex, type LookUpFrequencies } from './weigh.js';
@@ -21,7 +21,7 @@ export type CountMatches = (
  */
 export async function weightsByColumns(
   snapshot: Snapshot,
-  scores: readonly ScoreTerm[],
+  scores: readonly ScoreClause[],
   counts: CountMatches,
   lookUp: LookUpFrequencies,
 ): Promise<ReadonlyMap<ScoredCondition, Bm25Weight> | Unsupported> {

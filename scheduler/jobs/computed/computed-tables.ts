@@ -36,7 +36,7 @@ export interface ComputedTables {
 /** The tables of computed fields that a cache keeps. */
 export function computedTables(
   cache: TableCache,
-  queue: Pick<JobQueue, 'perform'>,
+  queue: Pick<JobQueue, 'enqueueAndWait'>,
 ): ComputedTables {
   let requests = 0;
   return {
@@ -50,7 +50,7 @@ export function computedTables(
         gone: notFoundError,
         async create(ended: AbortSignal) {
           const startedAt = performance.now();
-          const { task, result } = await queue.perform(
+          const { task, result } = await queue.enqueueAndWait(
             'computed_table',
             {
               description: 'Compute fields for a query',

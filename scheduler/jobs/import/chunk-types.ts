@@ -24,7 +24,7 @@ export interface ChunkJob {
   readonly columns: Columns;
   /** Whether the chunk is read in the second pass of the import. */
   readonly isFinal: boolean;
-  /** The columns with suggested types, as in `ReadOptions`. */
+  /** The types inferred from earlier chunks. A reader may store values with these types from the start. */
   readonly hints?: Columns;
   readonly validation: ValidationParams;
   /** The expressions of fields; absent if there are none. */
@@ -42,7 +42,7 @@ export interface ChunkJob {
   readonly file: string;
   /** Whether no segment is written. */
   readonly isDryRun: boolean;
-  /** Whether the segment is never committed, as in `SegmentInput`. */
+  /** Whether the segment is never committed. */
   readonly isIntermediate: boolean;
   /** The stored records that the new records may replace at once, which makes the segment one that can be committed. */
   readonly replaceable?: ReplaceableRows | undefined;

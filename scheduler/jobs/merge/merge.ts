@@ -16,7 +16,7 @@ interface MergeResult {
   /** The new segments, of which there are none if no rows remain; `segments` are those that they replace. */
   readonly merged: readonly Segment[];
   readonly segments: readonly Segment[];
-  /** Where the rows of the new segments come from, as in `Rewrite`. */
+  /** For each new segment, which row of which replaced one each of its rows was (origins.ts); absent if the rows were not sorted. */
   readonly origins?: readonly string[];
 }
 

@@ -19,7 +19,7 @@ export interface FileTables {
 
 /** Options of `createFileTables`. */
 export interface FileTablesOptions {
-  readonly queue: Pick<JobQueue, 'perform'>;
+  readonly queue: Pick<JobQueue, 'enqueueAndWait'>;
   report(message: string): void;
   /** Called once for each file, when its table is complete, with the number of its records. */
   counted(file: TableFile, records: number): Promise<void>;
@@ -44,7 +44,7 @@ export function createFileTables(
           sourceObjectId: objectId,
           params: { revision, filename },
         };
-        const { task, result } = await queue.perform('table', order, signal);
+        const { task, result } = await queue.enqueueAndWait('table', order, signal);
         const table = fileTableOf(file, task.id, result);
         return { table, folder: result.folder, bytes: table.snapshot.bytes };
       },

@@ -6,8 +6,8 @@ import type { TableFile } from './file-table.js';
 import { runTable, type TableResult } from './run-table.js';
 
 /**
- * Reads an uploaded file into a table, for queries of files that were not imported. A query waits for the result, so tables precede merges,
- * and small files precede the chunks of imports. Tables are deleted when the process ends.
+ * The job that makes a file table: the records of an uploaded file as segments, for queries of files that were not imported. A query waits
+ * for it, so it precedes merges, and small files precede the chunks of imports. The tables are deleted when the process ends.
  */
 export const tableJob: Job<'table', TableFile, TableResult> = {
   kind: 'table',

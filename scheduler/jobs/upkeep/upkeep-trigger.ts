@@ -8,7 +8,7 @@ import { upkeepKinds, type UpkeepKind } from './upkeep.js';
 export interface UpkeepTriggerOptions {
   readonly catalog: Catalog;
   readonly store: Store;
-  readonly queue: Pick<JobQueue, 'perform'>;
+  readonly queue: Pick<JobQueue, 'enqueueAndWait'>;
   report(message: string): void;
   /** Time in milliseconds without a commit after which even a few segments are merged; if it is not finite, they never are. */
   readonly quietMs: number;
@@ -114,7 +114,7 @@ export class UpkeepTrigger {
     if (dataset?.availability !== 'available') return false;
     const isQuiet = this.#quiet.has(datasetId);
     if (!(await isDue(store, datasetId, isQuiet))) return false;
-    await queue.perform(kind, {
+    await queue.enqueueAndWait(kind, {
       description,
       targetObjectId: datasetId,
       params: { is_quiet: isQuiet },

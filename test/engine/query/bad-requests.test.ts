@@ -50,8 +50,8 @@ describe('a budget just under passes, just over is named, with its value and wha
     ],
     [
       'filterNodes',
-      { fields: geneNames(2_000) },
-      { fields: geneNames(2_001) },
+      { fields: repeatGene(2_000) },
+      { fields: repeatGene(2_001) },
       /field names takes at most 2000, not 2001: name fewer/,
     ],
     [
@@ -62,8 +62,8 @@ describe('a budget just under passes, just over is named, with its value and wha
     ],
     [
       'filterNodes',
-      { entities: [['gene', geneNames(2_000)]] },
-      { entities: [['gene', geneNames(2_001)]] },
+      { entities: [['gene', repeatGene(2_000)]] },
+      { entities: [['gene', repeatGene(2_001)]] },
       /An entity takes at most 2000 values, not 2001: give the others as a second pair/,
     ],
     [
@@ -162,7 +162,8 @@ function thrownError(work: () => unknown): unknown {
   throw new Error('expected an error');
 }
 
-function geneNames(count: number): string[] {
+/** Returns a list of `count` times the word `gene`, which is a field and may be the name of a gene. */
+function repeatGene(count: number): string[] {
   return Array.from({ length: count }, () => 'gene');
 }
 

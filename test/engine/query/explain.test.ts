@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { budgets } from '../../../engine/core/budgets.js';
-import { recordTest } from '../../../engine/query/predicate/prune.js';
+import { liveSegmentTest } from '../../../engine/query/predicate/prune.js';
 import { parseExportParams, parseQuery } from '../../../engine/query/request/request.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
 import {
@@ -327,7 +327,7 @@ async function compareWithNaive(
   visit(explain.nodes, filters, [], true);
   expect(explain.nodes.at(-1)?.left ?? rows.length).toBe(total);
   const { predicate } = parseQuery({ filters }, dataset.fields);
-  const skipped = dataset.snapshot.segments.map((segment) => !recordTest(predicate)(segment));
+  const skipped = dataset.snapshot.segments.map((segment) => !liveSegmentTest(predicate)(segment));
   expect(skipped.filter(Boolean)).toHaveLength(explain.segments.skipped);
   for (const [i, isSkipped] of skipped.entries())
     if (isSkipped) expect(naiveCount(segments[i]!, known, filters)).toBe(0);

@@ -7,7 +7,7 @@ import {
   or,
   type FieldRef,
   type Predicate,
-  type ScoreTerm,
+  type ScoreClause,
 } from '../../../engine/query/predicate/predicate.js';
 import { scoredConditionsOf } from '../../../engine/query/text/relevance.js';
 import { parseQuery, type QueryRequest } from '../../../engine/query/request/request.js';
@@ -215,7 +215,7 @@ async function answerByBothEngines(asked: QueryRequest) {
 }
 
 /** Returns a clause that searches several fields, as a term without a field does. */
-function randomClause(random: Random, withTexts = true): ScoreTerm {
+function randomClause(random: Random, withTexts = true): ScoreClause {
   const gene: FieldRef = { name: 'gene', path: ['gene'], type: 'string' };
   const tags: FieldRef = { name: 'tags', path: ['tags'], type: 'string' };
   const otherPredicates: readonly Predicate[] = [

@@ -42,7 +42,7 @@ async function computeTable(expression: string) {
   const fields = [{ name: 'x', expression, data_type: 'long', is_list: null, ordering: 0 }];
   const params = { version, conditions: {}, isRanked: false, fields, data: {}, paths: [] };
   const order = { description: '', params, sourceObjectId: datasetId };
-  return (await scheduler.perform('computed_table', order)).result;
+  return (await scheduler.enqueueAndWait('computed_table', order)).result;
 }
 
 test('a table has the computed columns and the rows of the dataset', async () => {

@@ -80,14 +80,14 @@ afterEach(async () => {
   await lake.remove();
 });
 
-const countTaskOf = (params: object): Parameters<Scheduler['perform']>[1] => ({
+const countTaskOf = (params: object): Parameters<Scheduler['enqueueAndWait']>[1] => ({
   description: 'Count letters',
   targetObjectId: datasetId,
   params: params as never,
 });
 
 test('a declared kind runs in the worker, publishes and returns its result', async () => {
-  const { task, result } = await scheduler.perform('count', countTaskOf({ text: 'genome' }));
+  const { task, result } = await scheduler.enqueueAndWait('count', countTaskOf({ text: 'genome' }));
   expect(result).toBe(6);
   expect(await scheduler.wait(task.id)).toMatchObject({
     kind: 'count',
@@ -100,7 +100,7 @@ test('a declared kind runs in the worker, publishes and returns its result', asy
 });
 
 test('an error of its run reaches the caller and the row', async () => {
-  await expect(scheduler.perform('count', countTaskOf({ text: '' }))).rejects.toMatchObject({
+  await expect(scheduler.enqueueAndWait('count', countTaskOf({ text: '' }))).rejects.toMatchObject({
     code: 'input',
     message: 'text: is empty',
   });
@@ -115,13 +115,13 @@ test('an error of its run reaches the caller and the row', async () => {
 
 test('aborting the signal cancels it, and the next task of the same object replaces its row', async () => {
   const abort = new AbortController();
-  const waitingJob = scheduler.perform('count', countTaskOf({ text: 'wait' }), abort.signal);
+  const waitingJob = scheduler.enqueueAndWait('count', countTaskOf({ text: 'wait' }), abort.signal);
   const refusedJob = expect(waitingJob).rejects.toMatchObject({ code: 'canceled' });
   await pollUntil(() => scheduler.status().working.length === 1);
   abort.abort();
   await refusedJob;
   // If `prepare` returns null, the task is completed without running or publishing it.
-  const { task } = await scheduler.perform('count', countTaskOf({ text: null }));
+  const { task } = await scheduler.enqueueAndWait('count', countTaskOf({ text: null }));
   await scheduler.wait(task.id);
   const filter = { viewer: null, classes: ['background'] as const };
   const { rows, total } = await lake.catalog.tasks.list(filter, { limit: 10, offset: 0 });
@@ -133,7 +133,7 @@ test('aborting the signal cancels it, and the next task of the same object repla
 
 test('one that its user sees waits, too, while as many of its kind run as may', async () => {
   const abort = new AbortController();
-  const waitingJob = scheduler.perform('count', countTaskOf({ text: 'wait' }), abort.signal);
+  const waitingJob = scheduler.enqueueAndWait('count', countTaskOf({ text: 'wait' }), abort.signal);
   const refusedJob = expect(waitingJob).rejects.toMatchObject({ code: 'canceled' });
   await pollUntil(() => scheduler.status().working.length === 1);
   const listedTask = await lake.catalog.tasks.addBackground({
@@ -166,7 +166,7 @@ test.each(['deleted', 'ended'])(
   'a task that is %s while it publishes does not hold its slot',
   async (text) => {
     const { task } = await scheduler
-      .perform('count', countTaskOf({ text }))
+      .enqueueAndWait('count', countTaskOf({ text }))
       .catch((error: unknown) => {
         expect(error).toMatchObject({ code: text === 'deleted' ? 'not-found' : 'conflict' });
         return { task: undefined };
@@ -176,7 +176,7 @@ test.each(['deleted', 'ended'])(
     expect(jobEvents).toContain('discarded');
     expect(reportedMessages).toEqual([]);
     datasetId = await lake.dataset('next');
-    const next = await scheduler.perform('count', countTaskOf({ text: 'genome' }));
+    const next = await scheduler.enqueueAndWait('count', countTaskOf({ text: 'genome' }));
     expect(next.result).toBe(6);
   },
 );

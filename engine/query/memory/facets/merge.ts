@@ -87,7 +87,10 @@ class KeyNumbering {
     this.#keys = keys;
   }
 
-  /** Adds the bucket counts of one thread's partial result, and returns the merged numbers of its buckets. */
+  /**
+   * Adds the counts of the buckets of one thread, of which `keys` has the merged numbers of the keys and `above` those of the parent buckets.
+   * Returns the common number of each bucket; `omittedBucket` if its parent is omitted.
+   */
   add(
     { keyOf, parents, counts }: PartialBuckets,
     keys: Uint32Array,

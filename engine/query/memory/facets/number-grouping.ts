@@ -1,5 +1,5 @@
 import type { Bins, DateUnit } from '../../request/facet-bins.js';
-import { LogBins } from './log-bins.js';
+import { LogarithmicBins } from './log-bins.js';
 import type { NumberIds, NumberGrouping } from './number-ids.js';
 import type { BucketedFacet } from './partial.js';
 import { DoubleBins } from './double-bins.js';
@@ -22,7 +22,7 @@ function distinctNumbers(ids: NumberIds): NumberGrouping {
 function binnedGrouping(ids: NumberIds, bins: Bins): NumberGrouping {
   if (bins.kind === 'real') return new DoubleBins(ids, bins.numerator, bins.denominator);
   if (bins.kind === 'whole') return new IntegerBins(ids, bins);
-  if (bins.kind === 'log') return new LogBins(ids, bins);
+  if (bins.kind === 'log') return new LogarithmicBins(ids, bins);
   return dateBins(ids, bins.unit);
 }
 

@@ -12,7 +12,7 @@ import {
   or,
   type FieldRef,
   type Predicate,
-  type ScoreTerm,
+  type ScoreClause,
   type WildPart,
 } from '../../predicate/predicate.js';
 import { Problem, problemAt, valueForMessage } from '../problem.js';
@@ -28,7 +28,7 @@ import {
 /** A compiled query string: a predicate for matching records, and the clauses that rank them. */
 export interface CompiledQueryString {
   readonly predicate: Predicate;
-  readonly scores: readonly ScoreTerm[];
+  readonly scores: readonly ScoreClause[];
 }
 
 /**
@@ -72,7 +72,7 @@ class QueryStringCompiler {
     const required: Predicate[] = [];
     const excluded: Predicate[] = [];
     const optional: Predicate[] = [];
-    const scores: ScoreTerm[] = [];
+    const scores: ScoreClause[] = [];
     for (const clauses of alternatives) {
       const [first] = clauses;
       if (clauses.length === 1 && first!.sign === 'prohibited') {

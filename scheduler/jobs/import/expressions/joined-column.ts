@@ -15,8 +15,8 @@ import type { ComputationStep } from './computation-step.js';
 import type { RowResults } from './row-results.js';
 import type { StepEvaluation } from './step-evaluation.js';
 
-/** Calls up to this number are made one by one; more are answered together. */
-const minJoinedCalls = 8;
+/** Maximum number of calls of dataset functions that are made one by one; more are answered together. */
+const maxSeparateCalls = 8;
 /** Maximum estimated size in bytes of the results that are not texts, for the records of a chunk. */
 const maxNonTextResultBytes = 48_000_000;
 
@@ -92,7 +92,7 @@ export function computeBatchedStep(
     if (evaluation.isTimeOver() || codedResults.isFull || bytes > maxNonTextResultBytes)
       return null;
     const someRows = unknown.slice(from, from + maxRecordsAhead);
-    if (someRows.length > minJoinedCalls) keepAnswers(joined, evaluation, someRows);
+    if (someRows.length > maxSeparateCalls) keepAnswers(joined, evaluation, someRows);
     // The results are computed before further calls are answered, which may forget these answers.
     for (const row of someRows) settle(row);
   }

@@ -15,7 +15,7 @@ export class RecordColumns {
   readonly #made: ValueColumn[] = [];
   #rows = 0;
 
-  /** `known` are columns whose types the values must have; `hints` are as in `recordFields`. */
+  /** `known` are columns whose types the values must have; `hints` have types that they are stored with from the start, if they fit. */
   constructor(known: Columns, hints: Columns, context: RecordContext) {
     this.#appender = new ValueAppender(context);
     this.#fields = recordFields({
