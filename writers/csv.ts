@@ -14,7 +14,7 @@ const csvProperties = {
  * the file can be imported again.
  *
  * Choice: a spreadsheet interprets cells that begin with `=`, `+`, `-`, `@`, TAB or CR as formulas. With `csv_safe`, a `'` is put
- * before such cells unless they are numbers; without it they are unchanged (threats D3).
+ * before such cells unless they are numbers; without it they are unchanged (threat D3).
  */
 export const csvWriter = delimitedWriter({
   ...csvProperties,

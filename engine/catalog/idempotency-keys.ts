@@ -39,7 +39,7 @@ export type IdempotencyKeyState =
   /** The key was used with another operation or body. */
   | { readonly kind: 'mismatch' };
 
-/** Idempotency keys, stored for `budgets.idempotencyKeyMs` (threats C8). */
+/** Idempotency keys, stored for `budgets.idempotencyKeyMs` (threat C8). */
 export interface IdempotencyKeyTable {
   begin(request: IdempotentRequest, now?: number): Promise<IdempotencyKeyState>;
   /** Deletes a key whose create failed, so that it can be used again; a key whose create succeeded stays. */

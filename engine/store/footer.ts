@@ -44,7 +44,7 @@ export async function readFooter(path: string): Promise<Footer> {
 }
 
 /**
- * Compares the footer of a file with the counts of the batches that were written (threats R2d), so that a file that lost row groups, nulls,
+ * Compares the footer of a file with the counts of the batches that were written (threat R2d), so that a file that lost row groups, nulls,
  * extremes or strings cannot be committed. `indexBytes` is the size of the text index before the footer.
  */
 export async function checkFooter(

@@ -13,7 +13,7 @@ import type { Segment, Snapshot } from './store.js';
 const maxFirstChecksumBytes = 16 * 1024 ** 3;
 
 /**
- * Detects altered segment files (threats R7). A reader of a file compares each block with its checksum (`VerifiedBlocks`). This class
+ * Detects altered segment files (threat R7). A reader of a file compares each block with its checksum (`VerifiedBlocks`). This class
  * compares the sizes of files, and the whole content of a file that has no block checksums or whose identity (inode, size, times) has
  * changed. The identities of a snapshot's files are compared again after `everyMs`, or when a file was added to or removed from the folder:
  * hundreds of `stat` calls for every query would take as long as many queries do.

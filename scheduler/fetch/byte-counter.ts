@@ -3,7 +3,7 @@ import { permanentFailure } from './failure.js';
 
 /**
  * Counts the bytes received over a socket, to detect a body that is longer than its `Content-Length`. Node's parser drops
- * the excess; but then the header or the body is wrong, and a truncated file must not pass for a complete one (threats N6).
+ * the excess; but then the header or the body is wrong, and a truncated file must not pass for a complete one (threat N6).
  */
 export class ByteCounter {
   #bytes = 0;

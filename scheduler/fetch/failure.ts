@@ -4,7 +4,7 @@ import { AppError, type ErrorCode } from '../../engine/core/errors.js';
 
 /**
  * Why a fetch failed. Messages are written by this server alone: they contain nothing that the other host sent, and no
- * address that a name resolved to (threats N9).
+ * address that a name resolved to (threat N9).
  */
 export class FetchFailure extends AppError {
   /** Whether a retry may succeed. */

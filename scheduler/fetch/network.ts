@@ -14,7 +14,7 @@ export interface Network {
   readonly authorities?: string;
 }
 
-/** The system's network. The environment is not read, so its proxy settings have no effect (threats N5). */
+/** The system's network. The environment is not read, so its proxy settings have no effect (threat N5). */
 export const systemNetwork: Network = {
   lookup: async (host) =>
     (await lookup(host, { all: true, order: 'verbatim' })).map(({ address }) => address),

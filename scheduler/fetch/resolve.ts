@@ -9,7 +9,7 @@ const maxHostAddresses = 8;
 
 /**
  * Resolves the host of a URL and checks every address. The caller connects to one of the addresses returned, so a later
- * change of the name's records has no effect (threats N2). A single address that is not allowed rejects the host. A literal
+ * change of the name's records has no effect (threat N2). A single address that is not allowed rejects the host. A literal
  * address is checked in the normal form that the URL parser gives it.
  */
 export async function resolveAllowedAddresses(

@@ -188,7 +188,7 @@ type CreateDecoder = (first: Uint8Array) => Transform;
 
 /**
  * The decoder for a `Content-Encoding`; undefined for none. The encoding is removed exactly once: the result is the file,
- * whose own compression is handled by its reader (threats N8).
+ * whose own compression is handled by its reader (threat N8).
  */
 function decoderOf(encoding: string | undefined): CreateDecoder | undefined {
   const name = (encoding ?? '').trim().toLowerCase();

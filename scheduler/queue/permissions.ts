@@ -19,7 +19,7 @@ export async function activePrincipal(tables: Tables, userId: number): Promise<P
 
 /**
  * Throws if the user lacks a permission. Permissions are checked when a task is created, started and published, because they may be revoked
- * in between (threats A4); the task then fails.
+ * in between (threat A4); the task then fails.
  */
 export async function checkPermission(
   tables: Tables,

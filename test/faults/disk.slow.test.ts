@@ -59,7 +59,7 @@ const diskFaults: readonly Omit<FileFault, 'nth'>[] = [
   { code: 'EIO' },
   { code: 'EMFILE' },
   { code: 'SHORT' },
-  { code: 'EIO', operations: ['flush'] }, // a failing flush (threats R6)
+  { code: 'EIO', operations: ['flush'] }, // a failing flush (threat R6)
 ];
 const faultName = ({ code, operations }: Omit<FileFault, 'nth'>): string =>
   operations === undefined ? code : `${code} at ${operations.join()}`;

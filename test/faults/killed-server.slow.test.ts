@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { idOf, sendRequest, type Client } from '../api/server.js';
 import { KillableApiProcess } from './api-process.js';
 
-/* The API process kills itself during an upload or a deletion (threats C2); another process then starts on the same data folder. */
+/* The API process kills itself during an upload or a deletion (threat C2); another process then starts on the same data folder. */
 
 let api: KillableApiProcess;
 let dataFolderPath: string;

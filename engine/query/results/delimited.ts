@@ -54,7 +54,7 @@ function delimitedForm(layout: DelimitedLayout): CellForm {
 /**
  * Returns a cell of delimited text (RFC 4180; `delimiter` may differ). A string that contains the delimiter, a quote or a line break is
  * quoted; so is an empty string, because an empty cell stands for null. If `isFormulaSafe`, a string that a spreadsheet would evaluate is
- * prefixed with `'` (threats D3).
+ * prefixed with `'` (threat D3).
  */
 export function delimitedCell(
   text: string | null,

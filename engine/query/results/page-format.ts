@@ -4,7 +4,7 @@ import type { ProjectedColumn } from './projection.js';
 export interface DelimitedLayout {
   readonly delimiter: ',' | '\t';
   readonly lineEnd: '\r\n' | '\n';
-  /** True if a `'` precedes cells that a spreadsheet would run as formulas (threats D3). */
+  /** True if a `'` precedes cells that a spreadsheet would run as formulas (threat D3). */
   readonly isFormulaSafe: boolean;
 }
 

@@ -146,7 +146,7 @@ export class ResumableParts {
       await output.flush();
       await this.#journal.append(this.#name, record);
     } catch (error) {
-      this.#error = error; // not retried: the kernel may have dropped the pages (threats R6)
+      this.#error = error; // not retried: the kernel may have dropped the pages (threat R6)
     } finally {
       this.#recording = undefined;
     }

@@ -18,7 +18,7 @@ import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
 import { caseCountByTier } from '../../tier.js';
 
-/* Tests that calls of dataset functions are answered together by few queries (contract 19; threats E8). */
+/* Tests that calls of dataset functions are answered together by few queries (contract 19; threat E8). */
 
 const { server, ann, vaultId } = await startServerFixture();
 const randomNumber = seededRandom(seed);

@@ -5,7 +5,7 @@ import { compileExpression } from '../../../engine/expression/expression.js';
 import { ExpressionError } from '../../../engine/expression/values/errors.js';
 import { reprOf } from '../../../engine/expression/values/repr.js';
 
-/* Casts the result of an expression (threats E7). */
+/* Casts the result of an expression (threat E7). */
 
 function castedText(text: string, type: string, isList: boolean | null): string {
   try {

@@ -56,7 +56,7 @@ function naiveStats(columns: Columns, values: readonly (readonly Value[])[]) {
 checkBuffersReleased();
 
 describe('a segment', () => {
-  // Fixed seeds and a new one; a failure prints its seed (threats R2d).
+  // Fixed seeds and a new one; a failure prints its seed (threat R2d).
   const seeds = [...Array.from({ length: 60 }, (_, i) => i), freshSeed];
   test.each(seeds)('returns every value when DuckDB reads it (seed %i)', async (seed) => {
     const next = random(seed);

@@ -5,7 +5,7 @@ import type { ExpressionTaskOptions } from '../../../scheduler/expressions/expre
 import type { HostCall, HostRequest } from '../../../scheduler/expressions/protocol.js';
 import { pollUntil } from '../../until.js';
 
-/* Tests that the threads that evaluate expressions can be terminated at any moment (threats E2). */
+/* Tests that the threads that evaluate expressions can be terminated at any moment (threat E2). */
 
 let expressionThreads: ExpressionThreads;
 /** The id of the last task's user; by default, each task belongs to a new user. */
