@@ -43,7 +43,7 @@ export interface TaskFilter extends AccessFilter {
 }
 
 /**
- * The durable queue of tasks. Statuses follow `transitions` (task-row.ts) and change together with those of the jobs. A method that changes
+ * The durable queue of tasks. Statuses follow `allowedTransitions` (task-row.ts) and change together with those of the jobs. A method that changes
  * a status throws `not-found` if the task was deleted, and `TransitionError` if the task has meanwhile ended in another way.
  */
 export interface TaskTable {

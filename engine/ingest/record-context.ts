@@ -14,7 +14,7 @@ export class TrialReadFailed extends Error {}
 /** The record being read: its line, whether it has failed, and where its errors are reported. All columns of a chunk share one context. */
 export class RecordContext {
   line = 0;
-  /** The number of records begun; a column compares it with `lastRecord` to find out whether the current record already has the field. */
+  /** The number of records begun; a column compares it with `lastRecordNumber` to find out whether the current record already has the field. */
   recordNumber = 0;
   /** The number of fields of the current record; an object counts as its members. */
   keyCount = 0;

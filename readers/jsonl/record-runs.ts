@@ -155,9 +155,10 @@ export class RecordRunParser {
   }
 
   #hasPlainText(first: number, count: number): boolean {
-    const { bytes, rangeStarts: from, rangeEnds } = this.#buffer;
+    const { bytes, rangeStarts, rangeEnds } = this.#buffer;
     for (let i = first; i < first + count; i++)
-      if (from[i] !== 0 && isoMicros(bytes, from[i]!, rangeEnds[i]!) === undefined) return true;
+      if (rangeStarts[i] !== 0 && isoMicros(bytes, rangeStarts[i]!, rangeEnds[i]!) === undefined)
+        return true;
     return false;
   }
 
@@ -184,10 +185,10 @@ export class RecordRunParser {
 
   /** Parses the numbers that the kernel has not read (many digits, large exponents); returns false if one is too large for a double. */
   #readDoubles(first: number, count: number): boolean {
-    const { bytes, rangeStarts: from, rangeEnds: to, cellNumbers } = this.#buffer;
+    const { bytes, rangeStarts, rangeEnds, cellNumbers } = this.#buffer;
     for (let i = first; i < first + count; i++) {
-      if (cellNumbers[i] === cellNumbers[i] || from[i] === 0) continue;
-      const value = parseFloatBytes(bytes, from[i]!, to[i]!);
+      if (cellNumbers[i] === cellNumbers[i] || rangeStarts[i] === 0) continue;
+      const value = parseFloatBytes(bytes, rangeStarts[i]!, rangeEnds[i]!);
       if (value - value !== 0) return false;
       cellNumbers[i] = value;
     }
@@ -195,11 +196,11 @@ export class RecordRunParser {
   }
 
   #appendValues(column: ValueColumn, row: number, first: number, count: number): void {
-    const { bytes, rangeStarts: from, bufferOffset } = this.#buffer;
+    const { bytes, rangeStarts, bufferOffset } = this.#buffer;
     const context = this.#context;
     let most = 0;
     for (let i = 0; i < count; i++) {
-      const start = from[first + i]!;
+      const start = rangeStarts[first + i]!;
       if (start === 0) continue;
       column.padTo(row + i);
       context.recordNumber++;

@@ -9,7 +9,7 @@ import { randomBelow } from './pick.js';
 import { checkBatchStorage } from './stored.js';
 import type { SourceImport } from '../readers/import-source.js';
 
-/** Checks the properties that must hold for every input; throws a `Failure` for the first that does not. */
+/** Checks the properties that must hold for every input; throws a `PropertyFailure` for the first that does not. */
 export async function checkProperties(one: FuzzCase, withStorage: boolean): Promise<void> {
   const next = seededRandom(one.seed);
   const wholeOutcome = await readCase({ ...one, packing: plainCaseDefaults.packing });
@@ -140,7 +140,7 @@ async function checkStoredBatches(one: FuzzCase): Promise<void> {
   for (const batch of batches) await checkBatchStorage(batch);
 }
 
-/** Throws a `Failure` if two outcomes differ in what a user sees. */
+/** Throws a `PropertyFailure` if two outcomes differ in what a user sees. */
 function expectSameOutcome(
   property: string,
   one: FuzzCase,

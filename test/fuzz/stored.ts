@@ -10,7 +10,7 @@ import { writeSegment } from '../engine/store/write-segment.js';
 import { PropertyFailure } from './outcome.js';
 import { rowsOf } from '../readers/rows.js';
 
-/** Writes a batch as a segment and reads it with parquet-wasm. Throws a `Failure` if the rows differ. */
+/** Writes a batch as a segment and reads it with parquet-wasm. Throws a `PropertyFailure` if the rows differ. */
 export async function checkBatchStorage(batch: Batch): Promise<void> {
   if (batch.rows === 0) return;
   const folder = mkdtempSync(join(tmpdir(), 'strandlake-fuzz-'));

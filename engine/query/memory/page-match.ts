@@ -26,7 +26,7 @@ import { releaseBytes } from './selection-bytes.js';
 
 /** A predicate that can be evaluated on single pages of a segment, prepared for one query. */
 export interface PageQuery {
-  /** The keys in the cache (`fieldName`) of the fields that the predicate reads. */
+  /** The keys in the cache (`fieldCacheKey`) of the fields that the predicate reads. */
   readonly names: readonly string[];
   /** The leaves that store the fields, and the leaves whose statistics describe them, each by its `leafKey`. */
   readonly leaves: readonly string[];

@@ -264,8 +264,8 @@ class StringValues implements ScalarValues {
   #ends = new Int32Array(initialCapacity);
   readonly #out = new ByteSink(1024);
 
-  add(at: number, { byteValues: data, int32s, gapBytes }: LeafValues, i: number): void {
-    writeRawBytes(this.#out, data, int32s[i]!, int32s[i + 1]! - gapBytes);
+  add(at: number, { byteValues, int32s, gapBytes }: LeafValues, i: number): void {
+    writeRawBytes(this.#out, byteValues, int32s[i]!, int32s[i + 1]! - gapBytes);
     this.addNull(at);
   }
 
@@ -276,7 +276,7 @@ class StringValues implements ScalarValues {
 
   addAll(
     at: number,
-    { byteValues: data, int32s, gapBytes: gap }: LeafValues,
+    { byteValues, int32s, gapBytes }: LeafValues,
     indexes: Int32Array,
     count: number,
   ): void {
@@ -286,7 +286,7 @@ class StringValues implements ScalarValues {
     let size = 0;
     for (let i = 0; i < count; i++) {
       const index = indexes[i]!;
-      if (index >= 0) size += int32s[index + 1]! - gap - int32s[index]!;
+      if (index >= 0) size += int32s[index + 1]! - gapBytes - int32s[index]!;
     }
     out.reserve(size);
     const { bytes } = out;
@@ -294,8 +294,8 @@ class StringValues implements ScalarValues {
     for (let i = 0; i < count; i++) {
       const index = indexes[i]!;
       if (index >= 0) {
-        const to = int32s[index + 1]! - gap;
-        for (let from = int32s[index]!; from < to; from++) bytes[endOffset++] = data[from]!;
+        const to = int32s[index + 1]! - gapBytes;
+        for (let from = int32s[index]!; from < to; from++) bytes[endOffset++] = byteValues[from]!;
       }
       ends[at + i + 1] = endOffset;
     }

@@ -41,11 +41,11 @@ function delimitedForm(layout: DelimitedLayout): CellForm {
   return {
     write: { ...plainTextWriters, string, text: string, blob: string, json: string },
     end: (out, from) => quoteWrittenCell(out, from, layout),
-    areTexts: ({ byteValues: data, int32s, gapBytes: gap, count }) => {
+    areTexts: ({ byteValues, int32s, gapBytes, count }) => {
       if (layout.isFormulaSafe) return false;
-      for (let i = 0; i < count; i++) if (int32s[i + 1]! - gap === int32s[i]!) return false;
+      for (let i = 0; i < count; i++) if (int32s[i + 1]! - gapBytes === int32s[i]!) return false;
       // The length stored before each string may also contain a special byte; the strings then count as not writable unchanged.
-      const bytes = Buffer.from(data.buffer, data.byteOffset, data.length);
+      const bytes = Buffer.from(byteValues.buffer, byteValues.byteOffset, byteValues.length);
       return !specialBytes.some((byte) => bytes.includes(byte));
     },
   };

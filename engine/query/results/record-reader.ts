@@ -150,11 +150,11 @@ export class RecordReader {
     const wanted: (StoredBytes & { accept(plain: DecompressedPage): void })[] = [];
     for (const cursor of this.#cursors) {
       if (cursor.isLoaded) continue;
-      const { leaf, type, pageNumber: number, pages } = cursor;
+      const { leaf, type, pageNumber, pages } = cursor;
       const { locations } = pages;
       const chunk = group.chunks[leaf.index]!;
       const keys = this.#keysOf(file, chunk, cursor);
-      const pageKey = (keys.pages[number] ??= `page ${keys.name} ${number}`);
+      const pageKey = (keys.pages[pageNumber] ??= `page ${keys.name} ${pageNumber}`);
       const known = this.#cache.get(pageKey) as LeafPage | undefined;
       if (known !== undefined) {
         cursor.setLoadedPage(known);
@@ -178,8 +178,8 @@ export class RecordReader {
           });
       }
       wanted.push({
-        at: locations.offsets[number]!,
-        bytes: locations.bytes[number]!,
+        at: locations.offsets[pageNumber]!,
+        bytes: locations.bytes[pageNumber]!,
         isCompressed,
         accept: (plain) => {
           const page = unpackPage(

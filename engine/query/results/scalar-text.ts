@@ -101,18 +101,18 @@ const quote = 34;
 
 function writeRawString(
   out: ByteSink,
-  { byteValues: data, int32s, gapBytes }: LeafValues,
+  { byteValues, int32s, gapBytes }: LeafValues,
   i: number,
 ): boolean {
-  writeRawBytes(out, data, int32s[i]!, int32s[i + 1]! - gapBytes);
+  writeRawBytes(out, byteValues, int32s[i]!, int32s[i + 1]! - gapBytes);
   return true;
 }
 
 function writeQuotedString(
   out: ByteSink,
-  { byteValues: data, int32s, gapBytes: gap }: LeafValues,
+  { byteValues, int32s, gapBytes }: LeafValues,
   i: number,
 ): boolean {
-  writeJsonString(out, data, int32s[i]!, int32s[i + 1]! - gap);
+  writeJsonString(out, byteValues, int32s[i]!, int32s[i + 1]! - gapBytes);
   return true;
 }

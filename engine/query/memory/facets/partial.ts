@@ -44,7 +44,7 @@ export interface StatsPartial {
   readonly huge: ReadonlyMap<number, HugeValues>;
 }
 
-/** Sums of the squares of the values, and the members of a `Spread` (double-double.ts), per group (parent bucket). */
+/** Sums of the squares of the values, and the members of `ShiftedMoments` (double-double.ts), per group (parent bucket). */
 export interface StatsMomentSums {
   readonly squares: Float64Array;
   readonly squareRests: Float64Array;

@@ -4,7 +4,7 @@ import type { PartialKeys } from './partial.js';
 import { StringTable } from './string-table.js';
 import { blockLength, indicesOf } from './blocks.js';
 
-/** Maximum number of distinct strings of a facet in one thread (see `maxKeys`). */
+/** Maximum number of distinct strings of a facet in one thread. */
 export const maxDistinctStrings = 100_000;
 
 const stringIdsBuffer = new Uint32Array(blockLength);

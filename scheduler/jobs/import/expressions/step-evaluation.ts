@@ -140,7 +140,7 @@ export class StepEvaluation {
   }
 
   /**
-   * Returns the calls of a step with a `calledPath`, which differ only in the text at that path; undefined if not all calls have this form.
+   * Returns the calls of a step with a `callArgumentPath`, which differ only in the text at that path; undefined if not all calls have this form.
    */
   uniformCalls({ compiled: { expression } }: ComputationStep): SameTemplateCalls | undefined {
     const { ahead } = this.#host;
