@@ -19,8 +19,8 @@ import {
 
 /*
  * A server that starts has no column in memory and has compiled no code of a query. Before anybody asks, and while nobody does, it reads
- * the first page of the datasets that were used last. For the first of them, it reads records that lie apart and sends itself requests
- * (`own-requests.ts`), so that this code is compiled. Then it reads the footers of the files, and for each column that queries used, the
+ * the first page of the datasets that were used last. For the first of them, it sends itself requests (`own-requests.ts`) and reads
+ * records that lie apart, so that this code is compiled. Then it reads the footers of the files, and for each column that queries used, the
  * smallest first, it loads it and looks a value of it up.
  */
 
@@ -73,11 +73,11 @@ export async function warmCaches(
     const vault = object && (await catalog.vaults.get(object.vaultId));
     if (isRehearsed || vault === undefined) return;
     isRehearsed = true;
-    const { snapshot, fields } = data;
-    await recordsAt(engine, snapshot, fields, parseQuery({}, fields), scatteredRows(snapshot), options); // prettier-ignore
     const path = `/v2/datasets/${dataset}/data`;
     for (let i = 0; i < rehearsals && !signal.aborted; i++)
       await app.post(vault.userId, path, { limit: i % 4 === 0 ? 100 : 0 });
+    const { snapshot, fields } = data;
+    await recordsAt(engine, snapshot, fields, parseQuery({}, fields), scatteredRows(snapshot), options); // prettier-ignore
   });
   await forEachDataset(async ({ dataset, fields: names }) => {
     const data = await visibleVersionOf(catalog, store, dataset);

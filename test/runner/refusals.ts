@@ -144,7 +144,9 @@ function isRefusalExpression({ type, callee, arguments: args, properties }: Synt
   const property = callee['property'] as SyntaxNode | undefined;
   return (
     type === 'CallExpression' &&
-    (/^(invalidError|notFoundError|refuse|refusedRequest|refuseExchange)$/.test(String(callee['name'])) ||
+    (/^(invalidError|notFoundError|refuse|refusedRequest|refuseExchange)$/.test(
+      String(callee['name']),
+    ) ||
       property?.['name'] === 'fail')
   );
 }

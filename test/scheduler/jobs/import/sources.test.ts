@@ -180,7 +180,11 @@ describe('files on other hosts', () => {
     const first = source.file(0);
     expect(begun).toEqual(['a']);
     arrivals.get('a')!.arrive();
-    expect(await first).toMatchObject({ completeFile: '/nowhere/source-0000', bytes: 3, md5: 'md5 of a' });
+    expect(await first).toMatchObject({
+      completeFile: '/nowhere/source-0000',
+      bytes: 3,
+      md5: 'md5 of a',
+    });
     expect(begun).toEqual(['a', 'b']);
     arrivals.get('b')!.arrive();
     await source.file(1);
