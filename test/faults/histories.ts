@@ -99,7 +99,13 @@ export async function runHistories(
           if (reader === undefined) return;
           const page = { limit: 1_000, offset: 0 };
           const { rows } = await lab.server.catalog.commits.list({ viewer: null, datasetId }, page);
-          const logVersions = new Map(rows.map(({ id, logVersion }) => [id, logVersion]));
+          // Merges follow a commit in the log without changing its records. Only the files of the last log version before the next
+          // commit stay as long as the version of the commit can be read.
+          const newestVersion = await lab.server.store.version(datasetId);
+          const commits = rows.toSorted((one, other) => one.logVersion - other.logVersion);
+          const logVersions = new Map(
+            commits.map(({ id }, i) => [id, (commits[i + 1]?.logVersion ?? newestVersion + 1) - 1]),
+          );
           await checks.checkDeltaTable(reader, lab.server.data.dataset(datasetId), logVersions);
         },
       });
