@@ -32,7 +32,7 @@ export class AppModule {
         { provide: Authenticator, useValue: authenticator },
         { provide: PasswordCheck, useValue: new PasswordCheck(context) },
         { provide: OpenapiDocument, useValue: openapiDocument },
-        { provide: KnownKeys, useValue: knownKeys },
+        { provide: KnownKeys, useValue: knownRequestKeys },
         { provide: APP_GUARD, useClass: AuthGuard },
         { provide: APP_GUARD, useClass: KnownKeysGuard },
         {
@@ -107,7 +107,7 @@ export async function createApp(services: AppServices): Promise<App> {
 }
 
 const openapiDocument = new OpenapiDocument(Object.values(operations), schemas);
-const knownKeys = new KnownKeys(operations, schemas);
+const knownRequestKeys = new KnownKeys(operations, schemas);
 
 /** Returns the public URL; throws if its path prefix begins like a path of the interface, because the two could not be told apart. */
 function publicUrlOf({ publicUrl }: AppServices['config']): string | null {

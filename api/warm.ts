@@ -1,15 +1,15 @@
 import type { Catalog } from '../engine/catalog/catalog.js';
 import { replaceFile } from '../engine/core/atomic-files.js';
+import type { DatasetField } from '../engine/core/dataset-field.js';
 import type { DataFolder } from '../engine/core/data-folder.js';
 import { AppError } from '../engine/core/errors.js';
 import { readFile } from '../engine/core/files.js';
 import { HotColumns, type HotDataset } from '../engine/query/memory/hot-columns.js';
 import type { QueryEngine } from '../engine/query/plan/query-engine.js';
-import type { RowRef } from '../engine/query/plan/executor.js';
-import { recordsAt, runQuery } from '../engine/query/plan/query.js';
+import { runQuery } from '../engine/query/plan/query.js';
 import { fieldRef, indexFields } from '../engine/query/request/fields.js';
 import { parseQuery } from '../engine/query/request/request.js';
-import type { Snapshot, Store } from '../engine/store/store.js';
+import type { Store } from '../engine/store/store.js';
 import type { App } from './app.module.js';
 import {
   archivedProblem,
@@ -19,9 +19,9 @@ import {
 
 /*
  * A server that starts has no column in memory and has compiled no code of a query. Before anybody asks, and while nobody does, it reads
- * the first page of the datasets that were used last. For the first of them, it sends itself requests (`own-requests.ts`) and reads
- * records that lie apart, so that this code is compiled. Then it reads the footers of the files, and for each column that queries used, the
- * smallest first, it loads it and looks a value of it up.
+ * the first page of the datasets that were used last. For the first of them, it sends itself requests (`own-requests.ts`) and searches for
+ * words of the first page, so that the code of requests, of word searches and of records that lie apart is compiled. Then it reads the
+ * footers of the files, and for each column that queries used, the smallest first, it loads it and looks a value of it up.
  */
 
 interface WarmingContext {
@@ -68,7 +68,7 @@ export async function warmCaches(
   let isRehearsed = false;
   await forEachDataset(async ({ dataset }) => {
     const data = await visibleVersionOf(catalog, store, dataset);
-    await ask(data, { limit: 100 });
+    const { results } = await ask(data, { limit: 100 });
     const object = await catalog.objects.get(dataset);
     const vault = object && (await catalog.vaults.get(object.vaultId));
     if (isRehearsed || vault === undefined) return;
@@ -76,8 +76,13 @@ export async function warmCaches(
     const path = `/v2/datasets/${dataset}/data`;
     for (let i = 0; i < rehearsals && !signal.aborted; i++)
       await app.post(vault.userId, path, { limit: i % 4 === 0 ? 100 : 0 });
-    const { snapshot, fields } = data;
-    await recordsAt(engine, snapshot, fields, parseQuery({}, fields), scatteredRows(snapshot), options); // prettier-ignore
+    const firstRecords = JSON.parse(results) as readonly ObjectMembers[];
+    const searchesEnd = performance.now() + maxSearchesMs;
+    for (const [field, word] of frequentWords(firstRecords, data.fields)) {
+      await ask(data, { filters: [[`${field}__contains`, word]], limit: 100 });
+      await ask(data, { query: word, limit: 100 });
+      if (performance.now() > searchesEnd) break;
+    }
   });
   await forEachDataset(async ({ dataset, fields: names }) => {
     const data = await visibleVersionOf(catalog, store, dataset);
@@ -94,9 +99,7 @@ export async function warmCaches(
       await memory?.warm(snapshot, batch.map((at) => refs[at]!), options); // prettier-ignore
       for (const at of batch) {
         const { name } = fields[at]!;
-        const value = name
-          .split('.')
-          .reduce((of, key) => (of as ObjectMembers | null)?.[key], record);
+        const value = memberOf(record, name);
         const isShort =
           typeof value === 'number' || (typeof value === 'string' && value.length < 200);
         if (isShort && lookups++ < maxLookupFields)
@@ -106,17 +109,27 @@ export async function warmCaches(
   });
 }
 
-/** Some rows at the same distance from each other, in all parts of a snapshot. */
-function scatteredRows({ segments }: Snapshot): readonly RowRef[] {
-  const rows = segments.reduce((sum, segment) => sum + segment.rows, 0);
-  const distance = Math.max(1, Math.ceil(rows / scatteredRecords));
-  const refs: RowRef[] = [];
-  let at = 0;
-  for (const [segment, stored] of segments.entries()) {
-    for (; at < stored.rows; at += distance) refs.push([segment, at]);
-    at -= stored.rows;
-  }
-  return refs;
+/**
+ * Returns words of the text fields of some records, each with the name of its field: for each field the words that most records contain, and
+ * first the most frequent word of each field.
+ */
+function frequentWords(
+  records: readonly ObjectMembers[],
+  fields: readonly DatasetField[],
+): readonly (readonly [field: string, word: string])[] {
+  const wordsOfFields = fields
+    .filter(({ type }) => type === 'text')
+    .map(({ name }) => {
+      const counts = new Map<string, number>();
+      for (const record of records)
+        for (const word of new Set(JSON.stringify(memberOf(record, name) ?? '').match(wordPattern)))
+          counts.set(word, (counts.get(word) ?? 0) + 1);
+      const words = [...counts].sort(([, a], [, b]) => b - a).slice(0, maxWordsPerField);
+      return words.map(([word]) => [name, word] as const);
+    });
+  return Array.from({ length: maxWordsPerField }, (_, i) =>
+    wordsOfFields.flatMap((words) => words.slice(i, i + 1)),
+  ).flat();
 }
 
 /**
@@ -142,14 +155,24 @@ const maxBatchBytes = 32 << 20;
 
 type ObjectMembers = Readonly<Record<string, unknown>>;
 
+/** Returns the value of the field with this name in a record, such as `info.AF`. */
+function memberOf(record: unknown, name: string): unknown {
+  return name.split('.').reduce((of, key) => (of as ObjectMembers | null)?.[key], record);
+}
+
 /** Maximum number of fields of a dataset whose values are looked up. */
 const maxLookupFields = 16;
 
 /** Number of requests after which most of the code of a request is compiled: the next one takes a third of the first one's time. */
 const rehearsals = 32;
 
-/** Number of records that lie apart and are read at the start, which compiles the code of reading such records in the threads of columns. */
-const scatteredRecords = 64;
+const wordPattern = /[A-Za-z]{3,}/g;
+
+/** Number of words of each text field for which the server searches at the start. */
+const maxWordsPerField = 2;
+
+/** The time after which no further word is searched for at the start. */
+const maxSearchesMs = 400;
 
 /** The longest time of one query for warming, including its wait while requests run. */
 const warmingTimeoutMs = 600_000;

@@ -87,7 +87,7 @@ async function countLines(
   return { lines, isGzip };
 }
 
-/** Returns the seconds that DuckDB takes for a file with the same records, compressed if Strandlake's file is. */
+/** Returns the seconds that DuckDB takes to write the exported records to a CSV file, which is compressed if Strandlake's file is. */
 async function copyInDuckdb(duckdb: QueryPeer, records: number, isGzip: boolean): Promise<number> {
   const file = join(tablesFolder(records), isGzip ? 'export.csv.gz' : 'export.csv');
   const options = `FORMAT csv, HEADER, COMPRESSION ${isGzip ? 'gzip' : 'none'}`;

@@ -89,7 +89,7 @@ const formatSampleBytes = 64 << 10;
  * VCF file named `.txt`, a GTF file named `.gff`). Callers use it only if the request names no reader.
  */
 export async function readerForContent(named: Reader, source: HeaderSource): Promise<Reader> {
-  const { bytes } = await source.bytes(formatSampleBytes);
+  const { bytes } = await source.firstBytes(formatSampleBytes);
   const start = Buffer.from(bytes.subarray(0, formatSampleBytes)).toString();
   if (named.recognizes?.(start)) return named;
   return readers.find((reader) => reader.recognizes?.(start)) ?? named;

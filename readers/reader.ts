@@ -69,7 +69,7 @@ export interface HeaderSource {
   /** The file name to use in messages. */
   readonly name: string;
   /** Returns at least this many bytes from the start, or all bytes of the source; `isWhole` tells whether they are all bytes. */
-  bytes(atLeast: number): Promise<{ readonly bytes: Uint8Array; readonly isWhole: boolean }>;
+  firstBytes(atLeast: number): Promise<{ readonly bytes: Uint8Array; readonly isWhole: boolean }>;
 }
 
 /** The options for reading a chunk. */

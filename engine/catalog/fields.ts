@@ -89,8 +89,8 @@ const orderBy = sql`CASE WHEN fields.ordering IS NULL THEN 1 ELSE 0 END, fields.
 
 /** Statements over fields. */
 export function fieldTable(db: Database): FieldTable {
-  // The cache exists because every query needs the fields; reading them from the database took a third of the time of a query outside the
-  // engine.
+  // The cache exists because every query needs the fields; reading them from the database took a third of the time that a query spends
+  // outside the room engine/query.
   const cache = new RowCache<number, readonly FieldRow[]>(db, 200);
   const get = async (id: number): Promise<FieldRow | undefined> => {
     const row = await db.get(sql`SELECT ${fields.columns} FROM fields WHERE id = ${id}`);

@@ -29,7 +29,7 @@ export async function readBedHeader(
   source: HeaderSource,
   params: BedParams,
 ): Promise<Header<BedHeader>> {
-  const { bytes, isWhole } = await source.bytes(maxHeaderBytes);
+  const { bytes, isWhole } = await source.firstBytes(maxHeaderBytes);
   rejectOtherFormats(source.name, bytes);
   const start = Buffer.from(bytes.subarray(0, maxHeaderBytes)).toString();
   const { lines, features } = splitHeaderLines(start);

@@ -49,7 +49,7 @@ export async function readCsvHeader(
   params: CsvParams,
 ): Promise<Header<CsvHeader>> {
   for (let wanted = 64 << 10; ; wanted *= 4) {
-    const { bytes, isWhole } = await source.bytes(wanted);
+    const { bytes, isWhole } = await source.firstBytes(wanted);
     rejectOtherFormats(source.name, bytes);
     const found = detectDelimiter(source.name, bytes, isWhole, params);
     const header = new CsvHeaderDetector(source.name, bytes, isWhole, found).detectHeader();

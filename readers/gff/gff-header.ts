@@ -84,7 +84,7 @@ interface GffHeaderLines {
 /** Returns the comments before the first feature, and the first feature, as far as they are in the first megabyte. */
 async function readHeaderLines(source: HeaderSource, comment: string): Promise<GffHeaderLines> {
   for (let size = 1 << 16; ; size *= 4) {
-    const { bytes, isWhole } = await source.bytes(size);
+    const { bytes, isWhole } = await source.firstBytes(size);
     rejectOtherFormats(source.name, bytes);
     const lines = decoder.decode(bytes).split(/\r\n|\n|\r/);
     if (!isWhole) lines.pop();

@@ -12,7 +12,7 @@ export const jsonl: Reader<null, null> = {
   parameters: {},
   params: () => null,
   async header(head) {
-    const { bytes } = await head.bytes(256);
+    const { bytes } = await head.firstBytes(256);
     rejectOtherFormats(head.name, bytes);
     return {
       header: null,

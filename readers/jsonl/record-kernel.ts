@@ -16,8 +16,8 @@ export const fieldWordOffsets = {
   /** The address of the enclosing object. */
   parent: 3,
   /**
-   * The offset of the field's cells in bytes, counted from the cells of the first field; in the root, the address of the text after the
-   * last record.
+   * The offset in bytes of the field's cells in the memory for the cells of all fields; in the root of the fields, the address of the text
+   * after the last record.
    */
   cells: 4,
   /** The kinds of the field's values, as bits of `valueKinds`; in the root, 1 while the kernel is inside a record. */

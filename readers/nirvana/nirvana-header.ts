@@ -68,7 +68,7 @@ async function readFirstLine(
   source: HeaderSource,
 ): Promise<{ bytes: Uint8Array; end: number; isWhole: boolean }> {
   for (let size = 1 << 16; ; size *= 4) {
-    const { bytes, isWhole } = await source.bytes(size);
+    const { bytes, isWhole } = await source.firstBytes(size);
     rejectOtherFormats(source.name, bytes);
     const end = bytes.findIndex((byte) => byte === 10 || byte === 13);
     if (end >= 0) return { bytes, end, isWhole };

@@ -121,7 +121,7 @@ class DecompressedFileStart implements HeaderSource {
     this.#pieces = pieces;
   }
 
-  async bytes(atLeast: number): Promise<{ bytes: Uint8Array; isWhole: boolean }> {
+  async firstBytes(atLeast: number): Promise<{ bytes: Uint8Array; isWhole: boolean }> {
     const { bytes, isWhole } = await this.unskippedBytes(atLeast + this.#skip);
     return { bytes: bytes.subarray(this.#skip), isWhole };
   }

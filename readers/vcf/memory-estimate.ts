@@ -19,7 +19,7 @@ export async function estimateMemoryPerByte(
 ): Promise<number> {
   let bytes: Uint8Array;
   try {
-    ({ bytes } = await source.bytes(bodyOffset + estimateSampleBytes));
+    ({ bytes } = await source.firstBytes(bodyOffset + estimateSampleBytes));
   } catch {
     return 1; // the reader of the damaged chunk reports the error
   }

@@ -130,7 +130,7 @@ class HeaderLines {
       if (this.#bytes.length > budgets.vcfHeaderBytes) break;
       const wantedBytes = Math.max(65_536, this.#bytes.length * 2);
       const maxBytes = Math.min(wantedBytes, budgets.vcfHeaderBytes + 1);
-      ({ bytes: this.#bytes, isWhole: this.#isWhole } = await this.#source.bytes(maxBytes));
+      ({ bytes: this.#bytes, isWhole: this.#isWhole } = await this.#source.firstBytes(maxBytes));
       end = this.#bytes.indexOf(10, this.offset);
     }
     if (end < 0 && this.offset >= this.#bytes.length) return null;
@@ -149,7 +149,7 @@ class HeaderLines {
   async skipComments(): Promise<void> {
     for (;;) {
       if (this.offset >= this.#bytes.length && !this.#isWhole) {
-        const { bytes, isWhole } = await this.#source.bytes(this.offset + 1);
+        const { bytes, isWhole } = await this.#source.firstBytes(this.offset + 1);
         [this.#bytes, this.#isWhole] = [bytes, isWhole];
       }
       const first = this.#bytes[this.offset];

@@ -15,7 +15,7 @@ export const vcf: Reader<VcfParams, VcfHeader> = {
   parameters: vcfParameterDescriptions,
   params: parseVcfParams,
   async header(source, params) {
-    const { bytes, isWhole } = await source.bytes(1);
+    const { bytes, isWhole } = await source.firstBytes(1);
     if (bytes.length === 0 && isWhole) return emptyFileHeader;
     const { header: read, ...rest } = await readHeader(source, params.build);
     const header = { ...read, meanings: keyMeanings(read, params) };

@@ -47,7 +47,7 @@ const encodings: Readonly<Record<string, XmlEncoding>> = {
  */
 export async function readXmlHeader(source: HeaderSource): Promise<XmlHeader> {
   for (let size = 1 << 16; ; size *= 4) {
-    const { bytes, isWhole } = await source.bytes(size);
+    const { bytes, isWhole } = await source.firstBytes(size);
     try {
       return parseXmlHeader(bytes);
     } catch (error) {

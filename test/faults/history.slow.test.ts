@@ -19,9 +19,9 @@ const { server, ann, vaultId } = await startServerFixture();
 /** A dataset as the clients know it. */
 interface KnownDataset {
   readonly id: number;
-  /** For each acknowledged import, the words that it added. */
+  /** For each acknowledged import, the words (the values of the only field) of the records that it added. */
   readonly appended: Map<number, readonly string[]>;
-  /** The words in each answer that a reader received. */
+  /** The words of the records in each answer that a reading client received. */
   readonly reads: string[][];
   isDeleted: boolean;
 }

@@ -73,7 +73,7 @@ class KilledHistoryServer implements HistoryServer {
   }
 }
 
-const eventCounts = newEventCounts();
+const historyEventCounts = newEventCounts();
 const totalCounts = { histories: 0, kills: 0, starts: 0, unanswered: 0 };
 
 /** Runs histories one after another, each with its own data folder, until `isDone` returns true. */
@@ -86,7 +86,7 @@ async function runKilledHistories(nextSeed: () => number, isDone: () => boolean)
       const server = new KilledHistoryServer(api, ann, seededRandom(ownSeed + 1));
       const vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
       const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
-      await runRandomHistory({ server, seed: ownSeed, datasetId, vaultId, happened: eventCounts });
+      await runRandomHistory({ server, seed: ownSeed, datasetId, vaultId, happened: historyEventCounts });
       await api.expectIntactData();
       totalCounts.histories++;
       for (const key of ['kills', 'starts', 'unanswered'] as const)

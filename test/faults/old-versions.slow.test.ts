@@ -8,7 +8,7 @@ import { newEventCounts } from './random-versions.js';
 import type { FastClock } from './version-model.js';
 
 const keepVersionsMs = 7 * 86_400_000;
-const eventCounts = newEventCounts();
+const historyEventCounts = newEventCounts();
 const upkeepCounts = newUpkeepCounts();
 const fastClock: FastClock = { aheadMs: 0, keepVersionsMs, vacuums: 0, gone: 0, lost: 0 };
 const shiftedNow = (): number => Date.now() + fastClock.aheadMs;
@@ -27,7 +27,7 @@ test.each(historyRanges)(
   'C6: in %d random histories, versions within the window stay as they were while others are removed (STRANDLAKE_SEED=%d)',
   (count, first) =>
     runHistories(upkeepFixture, count, first, {
-      happened: eventCounts,
+      happened: historyEventCounts,
       upkeep: upkeepCounts,
       clock: fastClock,
     }),
@@ -36,7 +36,7 @@ test.each(historyRanges)(
 test('C6: everything that may happen to old versions has happened', () => {
   console.log(`old versions: ${JSON.stringify({ ...eventCounts, ...upkeepCounts, ...fastClock })}`);
   const { vacuums, gone } = fastClock;
-  const counts = [...Object.values(eventCounts), ...Object.values(upkeepCounts), vacuums, gone];
+  const counts = [...Object.values(historyEventCounts), ...Object.values(upkeepCounts), vacuums, gone];
   expect(Math.min(...counts)).toBeGreaterThan(0);
 });
 

@@ -3,7 +3,7 @@ import { startServerFixture } from '../api/lab.js';
 import { historyRanges, startHostSometimes, newUpkeepCounts, runHistories } from './histories.js';
 import { newEventCounts } from './random-versions.js';
 
-const eventCounts = newEventCounts();
+const historyEventCounts = newEventCounts();
 const upkeepCounts = newUpkeepCounts();
 const serverFixture = await startServerFixture({
   scheduler: { quietMs: 30, startHost: startHostSometimes(upkeepCounts) },
@@ -12,12 +12,12 @@ const serverFixture = await startServerFixture({
 test.each(historyRanges)(
   'C6: %d random histories give the versions of a plain list (STRANDLAKE_SEED=%d)',
   (count, first) =>
-    runHistories(serverFixture, count, first, { happened: eventCounts, upkeep: upkeepCounts }),
+    runHistories(serverFixture, count, first, { happened: historyEventCounts, upkeep: upkeepCounts }),
 );
 
 test('C6: everything that may happen in a history has happened', () => {
   console.log(`versions: ${JSON.stringify({ ...eventCounts, ...upkeepCounts })}`);
-  expect(Math.min(...Object.values(eventCounts), ...Object.values(upkeepCounts))).toBeGreaterThan(
+  expect(Math.min(...Object.values(historyEventCounts), ...Object.values(upkeepCounts))).toBeGreaterThan(
     0,
   );
 });

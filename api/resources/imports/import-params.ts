@@ -96,7 +96,10 @@ const recordExpression = withReader(text, (form, key) => {
   return expression;
 });
 
-/** How expressions are evaluated (contract 10.1). All annotators give the same results; `data` contains the variables of imports. */
+/**
+ * How expressions are evaluated (contract 10.1). The annotator, which clients choose, does not change the results; the members of `data` are
+ * variables of the import's expressions.
+ */
 export const annotatorParams = parameterGroup({
   annotator: { type: enumOf('simple', 'serial', 'parallel'), initial: 'simple' },
   block_size: { type: integer, initial: 10 },

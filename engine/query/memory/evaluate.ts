@@ -54,7 +54,7 @@ export function matcher(predicate: Predicate): Matcher {
 }
 
 /** Returns why the memory executor does not support a predicate or facets; undefined if it does, as far as the schema shows. */
-export function memoryRefusal(
+export function unsupportedInMemory(
   predicate: Predicate,
   facets: readonly Facet[] | null,
   columns: Columns,

@@ -18,7 +18,7 @@ import { cacheCountIndices } from './admission-cache.js';
 import { facetJson } from './facets/facet-json.js';
 import { textFrequencies, mergeRanked, searchIndex, selectByIndex } from './index-answers.js';
 import { openInlineShard, openShardThread } from './shard-thread.js';
-import { compareCandidates, rowIdKey, type TopRow } from './top-rows.js';
+import { candidateComparator, rowIdKey, type TopRow } from './top-rows.js';
 import { rowRefsOfPairs, type ShardAnswer, type ShardQuery } from './protocol.js';
 import { recordsOfAnswers, recordsOfShards } from './shard-records.js';
 import { segmentsByShard, Shards, type KnownSnapshot, type ShardReply } from './shards.js';
@@ -347,7 +347,7 @@ function sortedRows(
 ): readonly TopRow[] {
   const candidates = answers
     .flatMap((answer) => answer.candidates)
-    .sort(compareCandidates(ordering));
+    .sort(candidateComparator(ordering));
   return candidates.slice(offset, offset + limit);
 }
 

@@ -20,7 +20,7 @@ export interface TopRow {
 }
 
 /** Returns a comparator that sorts by the keys, then by segment and row. Rows without a value come last in both directions. */
-export function compareCandidates(ordering: readonly OrderKey[]): (a: TopRow, b: TopRow) => number {
+export function candidateComparator(ordering: readonly OrderKey[]): (a: TopRow, b: TopRow) => number {
   const signs = ordering.map(({ descending }) => (descending ? -1 : 1));
   return (a, b) => {
     for (let i = 0; i < signs.length; i++) {
@@ -61,7 +61,7 @@ export class TopRows {
     this.#afterRowId = afterRowId;
     this.#ordering = ordering;
     this.#count = count;
-    this.#compare = compareCandidates(ordering);
+    this.#compare = candidateComparator(ordering);
   }
 
   add(

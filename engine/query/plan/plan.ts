@@ -8,7 +8,7 @@ import { isRankedByTerms, oneFieldQuery, sidePredicates } from '../text/ranked.j
 import { haveAllEqualScores } from '../text/relevance.js';
 import { memoryCost, sqlCost, type StepCost } from './cost.js';
 import type { Selection } from './executor.js';
-import { memoryRefusal } from '../memory/evaluate.js';
+import { unsupportedInMemory } from '../memory/evaluate.js';
 
 /** The executor of a step: the log of the table, the text index, columns in memory, SQL over Parquet, or the record reader. */
 export type StepExecutor = 'log' | 'index' | 'memory' | 'sql' | 'reader';
@@ -172,7 +172,7 @@ class QueryPlanner {
 
   #select(): PlanStep {
     const columns = this.#foundColumns();
-    const memoryUnsupported = this.#memoryRefusal();
+    const memoryUnsupported = this.#unsupportedInMemory();
     const bySql = sqlCost(this.#request, this.#rows);
     if (memoryUnsupported !== undefined)
       return this.#step('select', 'sql', columns, bySql, memoryUnsupported);
@@ -199,7 +199,7 @@ class QueryPlanner {
   }
 
   /** Returns why columns in memory cannot find the rows and facets; undefined if they can. */
-  #memoryRefusal(): string | undefined {
+  #unsupportedInMemory(): string | undefined {
     const { predicate, facets, cursor, offset, limit } = this.#request;
     if (!this.#available.memory) return noMemoryReason;
     const refusedSelect = this.#refusal('select', 'memory');
@@ -209,7 +209,7 @@ class QueryPlanner {
     if (cursor && !this.#available.rowNumbers) return 'the positions of the cursor hold ids';
     if (this.#isSorted() && offset + limit > maxSortedDepthRows)
       return `the page ends behind row ${maxSortedDepthRows} of a sorted answer`;
-    return memoryRefusal(predicate, facets, this.#snapshot.columns);
+    return unsupportedInMemory(predicate, facets, this.#snapshot.columns);
   }
 
   #ranked(): readonly PlanStep[] {
@@ -230,7 +230,7 @@ class QueryPlanner {
     const isIndexed = isRankedByTerms(scores, this.#snapshot.columns);
     const byColumns =
       noIndex ??
-      this.#memoryRefusal() ??
+      this.#unsupportedInMemory() ??
       sidePredicatesRefusal(scores, this.#snapshot.columns) ??
       this.#refusal('weigh', 'memory') ??
       (isIndexed ? undefined : 'the text index does not tell the order');
@@ -256,7 +256,7 @@ class QueryPlanner {
     const request = { ...this.#request, limit: 0, ordering: [], scores: [] };
     const refusedFacets = this.#available.memory
       ? (this.#refusal('facets', 'memory') ??
-        memoryRefusal(predicate, facets, this.#snapshot.columns))
+        unsupportedInMemory(predicate, facets, this.#snapshot.columns))
       : noMemoryReason;
     return refusedFacets === undefined
       ? this.#step('facets', 'memory', columns, memoryCost(request, this.#rows), 'columns count')
@@ -303,7 +303,7 @@ class QueryPlanner {
 /** Returns why columns in memory cannot tell which ranking conditions a record satisfies; undefined if they can. */
 function sidePredicatesRefusal(scores: Selection['scores'], columns: Columns): string | undefined {
   for (const side of sidePredicates(scores)) {
-    const refusal = memoryRefusal(side, null, columns);
+    const refusal = unsupportedInMemory(side, null, columns);
     if (refusal !== undefined) return refusal;
   }
   return undefined;

@@ -1,7 +1,7 @@
 import type { ConditionCost } from './cost.js';
 import type { PredicateKind } from './kind.js';
 import { any } from './kinds/any.js';
-import { all, and, none, not, or } from './kinds/combinators.js';
+import { allRecords, and, noRecords, not, or } from './kinds/combinators.js';
 import { contains } from './kinds/contains.js';
 import { equality } from './kinds/equality.js';
 import { length } from './kinds/length.js';
@@ -16,8 +16,8 @@ import type { FieldRef, OfKind, Predicate } from './predicate.js';
 
 /** One entry for each kind of predicate. */
 const predicateKinds: { readonly [K in Predicate['kind']]: PredicateKind<OfKind<K>> } = {
-  all,
-  none,
+  all: allRecords,
+  none: noRecords,
   and,
   or,
   not,

@@ -22,7 +22,8 @@ export interface TextNode {
  */
 export type TextTarget = 'json' | 'cell' | 'elements' | 'element';
 
-/** Creates the nodes that write records as text. An object that contains a cell's column has only that one member. */
+/** Creates the nodes that write records as text. A cell shows one leaf, so the objects around
+ * the leaf are not written: their node is that of their only member. */
 export const textNodes: NodeFactory<TextNode, TextTarget> = {
   scalar: ({ type }, target, cursor) =>
     new ScalarNode(cursor, type as ScalarType, target === 'json' ? jsonWriters : plainTextWriters),

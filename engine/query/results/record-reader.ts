@@ -20,7 +20,7 @@ export interface PageCache {
 export interface SingleRowSource {
   /** Returns whether a page, given by a key, is worth decoding and caching as a whole; if not, only the requested rows are decoded. */
   isWorthKeeping(key: string): boolean;
-  /** Returns a row of a row group as a page of its own, if its value is in memory. */
+  /** Returns the leaf's value in a row of a row group as a page of one row; undefined if no column in memory has the value. */
   row(file: SegmentFile, group: RowGroup, cursor: LeafCursor, row: number): LeafPage | undefined;
 }
 

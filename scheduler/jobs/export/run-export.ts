@@ -82,7 +82,7 @@ async function exportQuery(
 const allRecordsQuery = parseExportParams({}, []);
 
 /** The records of an export and the format of its file. */
-interface FileSource extends Pick<ExportParams, 'format' | 'snapshot' | 'isStored' | 'file'> {
+interface ExportContent extends Pick<ExportParams, 'format' | 'snapshot' | 'isStored' | 'file'> {
   /** Finds the records, in parts. */
   parts(): AsyncGenerator<PartRows>;
   /** The annotation of the records; null if they are exported as they are. */
@@ -94,7 +94,7 @@ interface FileSource extends Pick<ExportParams, 'format' | 'snapshot' | 'isStore
 }
 
 async function writeExportFile(
-  source: FileSource,
+  source: ExportContent,
   writer: Writer,
   context: RunContext,
 ): Promise<ExportResult> {
@@ -138,7 +138,7 @@ async function writeExportFile(
  * memory.
  */
 async function longestLists(
-  { file, parts }: FileSource,
+  { file, parts }: ExportContent,
   { pool, signal }: RunContext,
 ): Promise<readonly number[]> {
   const longest = file.columns.map(() => 0);
@@ -169,7 +169,7 @@ function reportRecords(context: RunContext, records: number, recordsTotal: numbe
  * Yields the encoded parts of the file, in order. Pool threads encode several parts at the same time, and only these parts are in memory.
  */
 async function* encodeParts(
-  source: FileSource,
+  source: ExportContent,
   file: FileContext,
   context: RunContext,
   written: { records: number },

@@ -6,7 +6,10 @@ import type { LocalFile } from './source-files.js';
 import type { SourceLayout } from './source-layout.js';
 import type { SourceRun } from './source-run.js';
 
-/** Numbers of records; the records read and made always equal the sum of those stored and rejected. */
+/**
+ * Numbers of records. The records that were read from the sources or made by expressions always equal the sum of the stored and the rejected
+ * records.
+ */
 export interface RecordCounts {
   readonly records_read: number;
   /** The number of records that expressions have added to those that were read; absent if the numbers are equal. */

@@ -6,7 +6,7 @@ import type { NamedSchema } from '../../../api/http/schema.js';
 import { operations, schemas } from '../../../api/resources/index.js';
 import { listOf, makeVaultFixture, startServer, type Client, type VaultFixture, type TestServer } from '../server.js'; // prettier-ignore
 
-const knownKeys = new KnownKeys(operations, schemas);
+const knownRequestKeys = new KnownKeys(operations, schemas);
 const strictHeaders = { prefer: 'handling=strict' };
 
 /** Returns the ignored keys of a request, or the messages by key if it is answered with a 400. */
@@ -15,7 +15,7 @@ function ignoredKeysOrErrors(
   { body, query = {}, headers = {} }: { body?: unknown; query?: object; headers?: object },
 ): unknown {
   try {
-    return knownKeys.checkRequest(id, { body, query, headers } as unknown as ApiRequest);
+    return knownRequestKeys.checkRequest(id, { body, query, headers } as unknown as ApiRequest);
   } catch (error) {
     return (error as { fields: unknown }).fields;
   }

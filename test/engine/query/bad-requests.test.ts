@@ -105,7 +105,7 @@ describe('a budget just under passes, just over is named, with its value and wha
     });
   });
 
-  /** Returns the fields of the six example records and fifty more. */
+  /** Returns the fields of the six example records and 51 more fields with facets. */
   function fields(): TestDataset['fields'] {
     const [first] = dataset.fields;
     const manyFacets = Array.from({ length: 51 }, (_, index) => ({

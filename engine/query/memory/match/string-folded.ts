@@ -15,7 +15,10 @@ export type SearchOutcome = 'found' | 'none' | 'unknown';
 
 /** A search for a text in strings, in any letter case. */
 export interface FoldedSearch {
-  /** The longest part of the text in lower case, by which values are excluded quickly; undefined if it is not ASCII. */
+  /**
+   * The longest literal part of the text that is searched for, in lower case: a value without it cannot match. Undefined if that part is
+   * not ASCII.
+   */
   readonly needle: Buffer | undefined;
   /** Whether the needle must be a whole term. */
   readonly isTerm: boolean;

@@ -4,7 +4,7 @@ import { rowCost, sumOfCosts } from '../cost.js';
 import { supported, type PredicateKind, type MemoryContext, type SupportContext } from '../kind.js';
 import { freezePredicate, type OfKind, type Predicate } from '../predicate.js';
 
-export const all: PredicateKind<OfKind<'all'>> = {
+export const allRecords: PredicateKind<OfKind<'all'>> = {
   fields: () => [],
   cost: () => rowCost(0),
   memorySupport: () => supported,
@@ -20,7 +20,7 @@ export const all: PredicateKind<OfKind<'all'>> = {
   describe: () => 'every record',
 };
 
-export const none: PredicateKind<OfKind<'none'>> = {
+export const noRecords: PredicateKind<OfKind<'none'>> = {
   fields: () => [],
   cost: () => rowCost(0),
   memorySupport: () => supported,

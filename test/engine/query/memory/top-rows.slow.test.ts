@@ -6,7 +6,7 @@ import type {
 } from '../../../../engine/query/memory/column.js';
 import {
   TopRows,
-  compareCandidates,
+  candidateComparator,
   type TopRow,
 } from '../../../../engine/query/memory/top-rows.js';
 import type { FieldRef } from '../../../../engine/query/predicate/predicate.js';
@@ -74,7 +74,7 @@ describe('records in order', () => {
       }
       const naive = everything.sort((a, b) => naiveOrder(ordering, a, b)).slice(0, count);
       expect(best.inSortOrder()).toEqual(naive);
-      expect(best.inSortOrder()).toEqual([...best.inSortOrder()].sort(compareCandidates(ordering)));
+      expect(best.inSortOrder()).toEqual([...best.inSortOrder()].sort(candidateComparator(ordering)));
     }
   });
 });
