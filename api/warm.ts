@@ -118,7 +118,7 @@ function frequentWords(
   fields: readonly DatasetField[],
 ): readonly (readonly [field: string, word: string])[] {
   const wordsOfFields = fields
-    .filter(({ type }) => type === 'text')
+    .filter(({ dataType }) => dataType === 'text')
     .map(({ name }) => {
       const counts = new Map<string, number>();
       for (const record of records)

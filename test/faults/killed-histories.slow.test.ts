@@ -113,6 +113,6 @@ test.each(
 );
 
 test('C1, C6: kills have prevented answers', () => {
-  console.log(`killed histories: ${JSON.stringify({ ...totalCounts, ...eventCounts })}`);
+  console.log(`killed histories: ${JSON.stringify({ ...totalCounts, ...historyEventCounts })}`);
   expect(totalCounts.unanswered).toBeGreaterThan(0);
 });

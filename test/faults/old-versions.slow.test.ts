@@ -34,7 +34,7 @@ test.each(historyRanges)(
 );
 
 test('C6: everything that may happen to old versions has happened', () => {
-  console.log(`old versions: ${JSON.stringify({ ...eventCounts, ...upkeepCounts, ...fastClock })}`);
+  console.log(`old versions: ${JSON.stringify({ ...historyEventCounts, ...upkeepCounts, ...fastClock })}`);
   const { vacuums, gone } = fastClock;
   const counts = [...Object.values(historyEventCounts), ...Object.values(upkeepCounts), vacuums, gone];
   expect(Math.min(...counts)).toBeGreaterThan(0);

@@ -16,7 +16,7 @@ test.each(historyRanges)(
 );
 
 test('C6: everything that may happen in a history has happened', () => {
-  console.log(`versions: ${JSON.stringify({ ...eventCounts, ...upkeepCounts })}`);
+  console.log(`versions: ${JSON.stringify({ ...historyEventCounts, ...upkeepCounts })}`);
   expect(Math.min(...Object.values(historyEventCounts), ...Object.values(upkeepCounts))).toBeGreaterThan(
     0,
   );

@@ -56,7 +56,7 @@ export async function createObject(
   const vault =
     vaultId === undefined ? undefined : await requireVault(context.catalog, caller, vaultId);
   form.throwIfInvalid();
-  if (!vault) throw new Error('done() lets no form without a vault pass');
+  if (!vault) throw new Error('throwIfInvalid() lets no form without a vault pass');
   const owned = { ...object, filename, vaultId: vault.id, parentId, userId: caller.user.id };
   if (objectType === 'file') {
     return context.catalog.transaction(async (tx) => {
