@@ -88,7 +88,8 @@ test('the datasets used last are warmed, with the small columns first; what is g
   expect(ownRequests.length).toBeGreaterThan(20);
   expect(new Set(ownRequests.map(String))).toEqual(new Set([`/v2/datasets/${second}/data,HTTP/1.1 200 OK`])); // prettier-ignore
   expect(reportedMessages).toEqual([]);
-  // The first queries read pages, later ones the values of a record; none of them counts as use of the columns.
+  // Some queries read the first page of a dataset, others look up a value of its first record in one field; none of them counts as use of
+  // the columns.
   expect(requestedColumns).toEqual([
     [second, []],
     [first, []],
