@@ -7,7 +7,6 @@ import { all, freezePredicate, none } from '../predicate/predicate.js';
 import type { Facet } from '../request/facets.js';
 import type { QueryRequest } from '../request/request.js';
 import {
-  facetsJson,
   nextOffset,
   type EncodedPage,
   type QueryAnswer,
@@ -21,6 +20,7 @@ import {
   splitLines,
   pageFormats,
 } from '../results/encoded-page.js';
+import { facetsJson } from '../results/facet-answer.js';
 import type { PageFormat, PageRecords, RecordBytes } from '../results/page-format.js';
 import { project } from '../results/projection.js';
 import type { QueryEngine } from './query-engine.js';

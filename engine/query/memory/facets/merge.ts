@@ -1,6 +1,6 @@
-import { binKey } from '../../request/facet-bins.js';
 import type { Facet } from '../../request/facets.js';
 import { mergedKeys, type MergedKeys } from './merged-keys.js';
+import { bucketKeyJson } from '../../results/facet-answer.js';
 import { doubleText, numberText } from '../../results/number-text.js';
 import type { BucketedFacet, PartialBuckets, FacetPartial, StatsPartial } from './partial.js';
 import { StatsTotal } from './stats-total.js';
@@ -144,8 +144,7 @@ function mergedStats(
 }
 
 function keyJson(facet: BucketedFacet, number: number): string {
-  if (facet.kind !== 'histogram') return numberText(number, facet.field.type);
-  const { bins } = facet;
-  if (bins.kind === 'date') return numberText(number, 'date');
-  return bins.kind === 'real' ? doubleText(number) : binKey(bins, String(number));
+  const isNumericBin = facet.kind === 'histogram' && facet.bins.kind !== 'date';
+  const value = isNumericBin ? doubleText(number) : numberText(number, facet.field.type);
+  return bucketKeyJson(facet, value);
 }
