@@ -5,7 +5,7 @@ import { deletedRows, rowsOfRecords } from '../../store/deletion-vector.js';
 import { liveRows, segmentFiles, type Snapshot } from '../../store/store.js';
 import type { Executor, RowBatch, RowRef, SelectedRows, Selection } from '../plan/executor.js';
 import { namingDatasetInErrors, type RunOptions } from '../plan/limits.js';
-import { freezePredicate, type CaseVariants, type Predicate } from '../predicate/predicate.js';
+import { allConditionsIn, freezePredicate, type CaseVariants, type Predicate } from '../predicate/predicate.js'; // prettier-ignore
 import { pruneSegments, liveSegmentTest } from '../predicate/prune.js';
 import { materialise } from '../results/materialise.js';
 import { openSegments } from '../results/row-blocks.js';
@@ -232,7 +232,7 @@ function readDeletedIds(snapshot: Snapshot, segment: number): readonly string[] 
 }
 
 function regexpPatternsOf(predicate: Predicate): readonly string[] {
-  if (predicate.kind === 'regexp') return [predicate.pattern];
-  if (predicate.kind === 'not') return regexpPatternsOf(predicate.item);
-  return 'items' in predicate ? predicate.items.flatMap(regexpPatternsOf) : [];
+  return allConditionsIn(predicate).flatMap((condition) =>
+    condition.kind === 'regexp' ? [condition.pattern] : [],
+  );
 }
