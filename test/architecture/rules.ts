@@ -27,6 +27,30 @@ export const allowedEngineImports: Readonly<Record<string, readonly string[]>> =
   search: ['core', 'query', 'text'],
 };
 
+/** The interface of the executors, which the rooms below the planner know of it. */
+const executorInterface = ['plan/executor.ts', 'plan/limits.ts', 'plan/position.ts'];
+
+/**
+ * Which room of `engine/query` may import which other room, or which file or folder of it. The two executors, `memory` and `sql`, do not
+ * import each other, and only `predicate`, whose entries have a part for each of them, `explain` and `plan` import the SQL executor.
+ */
+export const allowedQueryImports: Readonly<Record<string, readonly string[]>> = {
+  predicate: ['memory/match/', 'sql/params.ts', 'sql/statement.ts'],
+  text: [...executorInterface, 'predicate'],
+  request: ['explain/tree.ts', 'plan/position.ts', 'predicate', 'text'],
+  results: [
+    ...executorInterface,
+    'memory/segment-file.ts',
+    'memory/segment-leaves.ts',
+    'predicate',
+    'request',
+  ],
+  memory: [...executorInterface, 'predicate', 'request', 'results', 'text'],
+  sql: [...executorInterface, 'predicate', 'request', 'results', 'text'],
+  explain: ['plan', 'predicate', 'request', 'sql'],
+  plan: ['explain', 'memory', 'predicate', 'request', 'results', 'sql', 'text'],
+};
+
 /** The rooms of the product: each is a folder with a README. A folder below a room that is not listed itself belongs to that room. */
 export const rooms: readonly string[] = [
   'engine/catalog',
@@ -165,19 +189,34 @@ export function filesLoadedBy(
 }
 
 function* importDirectionViolations(source: ParsedSource): Generator<string> {
-  const [folder = '', part = ''] = source.path.split('/');
+  const [folder = ''] = source.path.split('/');
   for (const one of source.imports) {
     const target = importTarget(source.path, one);
     if (target === undefined) continue;
-    const [into = '', intoPart = ''] = target.split('/');
+    const [into = ''] = target.split('/');
     if (!allowedFolderImports[folder]?.includes(into))
       yield `imports ${target}, but ${folder} may not import ${into}`;
-    if (folder !== 'engine' || into !== 'engine' || intoPart === part) continue;
-    const file = target.slice('engine/'.length);
-    if (!allowedEngineImports[part]?.some((allowed) => allowed === intoPart || allowed === file)) {
-      yield `imports ${target}, but engine/${part} may not import engine/${intoPart}`;
+    if (folder !== 'engine' || into !== 'engine') continue;
+    const engineRooms = ['engine', allowedEngineImports] as const;
+    const queryRooms = ['engine/query', allowedQueryImports] as const;
+    for (const [parent, allowed] of [engineRooms, queryRooms]) {
+      const [from, to] = [roomBelow(parent, source.path), roomBelow(parent, target)];
+      if (from === undefined || to === undefined || from === to) continue;
+      const file = target.slice(parent.length + 1);
+      const isAllowed = (other: string): boolean =>
+        other === to || other === file || (other.endsWith('/') && file.startsWith(other));
+      if (!allowed[from]?.some(isAllowed))
+        yield `imports ${target}, but ${parent}/${from} may not import ${parent}/${to}`;
     }
   }
+}
+
+/** Returns the folder below `parent` that contains a file; undefined if the file is elsewhere or in `parent` itself. */
+function roomBelow(parent: string, path: string): string | undefined {
+  const [room, ...rest] = path.startsWith(`${parent}/`)
+    ? path.slice(parent.length + 1).split('/')
+    : [];
+  return rest.length === 0 ? undefined : room;
 }
 
 function* restrictedModuleViolations(source: ParsedSource): Generator<string> {

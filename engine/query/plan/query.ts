@@ -221,7 +221,7 @@ function planAndExecute(
       ? { projection: projected, format }
       : undefined;
   const execution = { engine, snapshot, request: askedPlan, options: runOptions(query), layout };
-  return executePlan(execution, new Map(), steps);
+  return executePlan(execution, steps);
 }
 
 const textsFormat = { kind: 'texts' } as const;

@@ -1,3 +1,4 @@
+import { roundMs } from './cost.js';
 import type { StepKind } from './plan.js';
 
 /** The timed steps of a plan or an explanation. */
@@ -25,9 +26,4 @@ export class StepTimes {
   get roundedTimes(): Readonly<Record<string, number>> {
     return Object.fromEntries([...this.#times].map(([step, ms]) => [step, roundMs(ms)]));
   }
-}
-
-/** Rounds milliseconds to two decimals. */
-export function roundMs(ms: number): number {
-  return Math.round(ms * 100) / 100;
 }

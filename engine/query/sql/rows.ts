@@ -2,11 +2,11 @@ import type { Snapshot } from '../../store/store.js';
 import type { RowRef, Selection } from '../plan/executor.js';
 import type { Position } from '../plan/position.js';
 import type { CaseVariants, Predicate } from '../predicate/predicate.js';
-import { relevanceSql } from '../text/relevance.js';
 import { compilePredicate, mayNeedJoin } from './compile.js';
 import { afterCursor, cursorPositionOfRow, withoutFinishedFiles, type SortKey } from './cursor.js';
 import type { DialectFactory } from './dialect.js';
 import { paramTypeOf } from './params.js';
+import { relevanceSql } from './relevance-sql.js';
 import {
   fieldExpression,
   newStatement,
