@@ -1,5 +1,5 @@
 import { HostAnswerCache } from './answers.js';
-import { JobResults } from '../jobs/import/expressions/job-results.js';
+import { JobResults } from './columns/job-results.js';
 
 /** The memory of a thread for the calls of a request, or of an attempt at a job. */
 export interface ThreadCallCache {

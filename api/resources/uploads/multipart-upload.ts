@@ -8,7 +8,7 @@ import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { AppError, invalidError, notFoundError } from '../../../engine/core/errors.js';
 import { listFolder, makeFolder, moveFile, openFile, removeTree, syncFolder } from '../../../engine/core/files.js'; // prettier-ignore
 import { writeStream } from '../../../engine/core/file-writer.js';
-import { withDatasetLock } from '../../../scheduler/queue/dataset-lock.js';
+import { withDatasetLock } from '../../../scheduler/jobs/dataset-lock.js';
 import type { AppContext, ServerLimits } from '../../http/app-context.js';
 import type { ApiRequest } from '../../http/request.js';
 import { partTarget } from '../downloads/signed-addresses.js';

@@ -13,8 +13,10 @@ import { maxRecordsAhead } from '../../expressions/call-ahead.js';
 import type { AnnotatedColumns } from '../../expressions/protocol.js';
 import type { RunContext } from '../job.js';
 import { schemaFileName } from '../table/run-table.js';
-import { fieldNamesOfBatches } from './annotated-batch.js';
-import { annotatedProjection } from './annotated-columns.js';
+import {
+  annotatedProjection,
+  fieldNamesOfBatches,
+} from '../../expressions/columns/annotated-batch.js';
 import type { AnnotatedPart } from './annotated-part.js';
 import { mapInOrder } from './in-order.js';
 import type { PartLimits } from './part-cutter.js';

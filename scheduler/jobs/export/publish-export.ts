@@ -28,7 +28,7 @@ import { annotatedColumns } from './annotated-columns.js';
 import { requireWriter } from './format.js';
 import { exportTimeoutMs } from './part-jobs.js';
 import { fileProvenance, provenanceOf } from './provenance.js';
-import { activePrincipal, checkPermission, evaluationOriginOf } from '../../queue/permissions.js';
+import { activePrincipal, checkPermission, evaluationOriginOf } from '../permissions.js';
 import { annotationSettingsOfRow, planAnnotation } from '../../expressions/plan-annotation.js';
 import type { PublishContext, PublicationOutcome } from '../job.js';
 import { visibleVersionOf } from '../visible-data.js';

@@ -14,9 +14,9 @@ import { loadChunk, releaseChunk } from '../../../readers/source/load-chunk.js';
 import type { ChunkJob, ChunkResult } from './chunk-types.js';
 import { callCacheOf, dropCacheOfOtherScope } from '../../expressions/call-memory.js';
 import { expressionHost } from '../../expressions/host-functions.js';
-import { computeFields, type ComputedBatch } from './expressions/compute-fields.js';
-import { producesRecords } from './expressions/field-expressions.js';
-import { reshapeRecords } from './expressions/reshape-records.js';
+import { computeFields, type ComputedBatch } from '../../expressions/columns/compute-fields.js';
+import { producesRecords } from '../../expressions/columns/field-expressions.js';
+import { reshapeRecords } from '../../expressions/columns/reshape-records.js';
 import { writeRejectedPart } from './rejected-part.js';
 
 /**

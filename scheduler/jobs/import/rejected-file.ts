@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { budgets, byteSizeText } from '../../../engine/core/budgets.js';
+import type { StatusRow } from '../../../engine/catalog/jobs.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
@@ -74,6 +75,11 @@ export async function keepRejected(
   await moveFile(scratchFile, data.rejectedLines(resourceId));
   await syncFolder(data.rejected);
   crashpoint('rejected.renamed');
+}
+
+/** Whether the file of rejected records of an import or a migration is kept; its row is undefined if it was deleted. */
+export function keepsRejected(row: StatusRow | undefined): boolean {
+  return row?.status === 'failed' || row?.status === 'completed';
 }
 
 async function writeLines(

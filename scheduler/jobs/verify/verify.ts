@@ -7,7 +7,7 @@ import {
   logFolderName,
   replayOrDamage,
 } from '../../../engine/store/verify-dataset.js';
-import { withDatasetLock } from '../../queue/dataset-lock.js';
+import { withDatasetLock } from '../dataset-lock.js';
 import type { Job, RunContext } from '../job.js';
 import { lostVersionsError } from '../visible-data.js';
 

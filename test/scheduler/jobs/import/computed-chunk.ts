@@ -7,7 +7,7 @@ import {
   lenientReportRules,
   type ComputationInput,
   type ComputedBatch,
-} from '../../../../scheduler/jobs/import/expressions/compute-fields.js';
+} from '../../../../scheduler/expressions/columns/compute-fields.js';
 
 /** The user who evaluates the expressions, and expressions that produce no new records. */
 export const evaluationOrigin = {

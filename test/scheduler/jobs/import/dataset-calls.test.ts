@@ -14,8 +14,8 @@ import {
   type HostAnswer,
   type HostCall,
 } from '../../../../scheduler/expressions/protocol.js';
-import { annotationField } from '../../../../scheduler/jobs/import/expressions/field-expressions.js';
-import { JobResults } from '../../../../scheduler/jobs/import/expressions/job-results.js';
+import { annotationField } from '../../../../scheduler/expressions/columns/field-expressions.js';
+import { JobResults } from '../../../../scheduler/expressions/columns/job-results.js';
 import { toPlainValue } from '../../../../engine/expression/annotate/plain.js';
 import { jsonOfValue } from '../../../../engine/expression/annotate/json-text.js';
 import { compileExpression } from '../../../../engine/expression/expression.js';
