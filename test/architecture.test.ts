@@ -1,20 +1,39 @@
 import { describe, expect, test } from '@jest/globals';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { maxSmallFileLines, smallFiles } from './architecture/exceptions.js';
-import { importCycles, smallFilesWithOneImporter } from './architecture/graph.js';
+import {
+  maxSmallFileLines,
+  registries,
+  smallFiles,
+  unimportedExports,
+} from './architecture/exceptions.js';
+import {
+  importCycles,
+  smallFilesWithOneImporter,
+  unusedExports,
+  type ImportedFile,
+} from './architecture/graph.js';
 import {
   allowedEngineImports,
   filesLoadedBy,
   allowedFolderImports,
+  allowedSchedulerImports,
+  roomOf,
   rooms,
+  roomsInCircle,
   violations,
 } from './architecture/rules.js';
 import { readSource } from './architecture/source.js';
 import { readSourceFiles } from './architecture/sources.js';
 
-const sourceTexts = readSourceFiles();
-const parsedSources = sourceTexts.map(({ path, text }) => readSource(path, text));
+const allTexts = readSourceFiles();
+const allSources = allTexts.map(({ path, text }) => readSource(path, text));
+const sourceTexts = allTexts.filter(({ isProduct }) => isProduct);
+const parsedSources = allSources.slice(0, sourceTexts.length);
+/** The limit on the README of a room, in lines. */
+const maxReadmeLines = 15;
+/** The limit on ARCHITECTURE.md: one page. */
+const maxArchitectureWords = 750;
 
 describe('the sources', () => {
   test('keep the import directions, the doors and the ban on code from text (Q1)', () => {
@@ -41,8 +60,20 @@ describe('the sources', () => {
     expect(native.map(({ path }) => path)).toEqual([]);
   });
 
-  test('import each other in no circle, type imports included', () => {
-    expect(importCycles(parsedSources)).toEqual([]);
+  test('import each other in no circle, tests and benchmarks and type imports included', () => {
+    expect(allSources.length).toBeGreaterThan(parsedSources.length);
+    expect(importCycles(allSources)).toEqual([]);
+  });
+
+  test('import each other in no circle of rooms but that of queries', () => {
+    expect(importCycles(parsedSources, roomOf)).toEqual([roomsInCircle]);
+  });
+
+  test('export no name that no other file imports, but for those in architecture/exceptions.ts', () => {
+    const found = unusedExports(parsedSources, allSources);
+    const isException = (text: string): boolean =>
+      text in unimportedExports || text.split(': ')[0]! in unimportedExports;
+    expect(found.filter((text) => !isException(text))).toEqual([]);
   });
 
   test('give each name of a type to one type', () => {
@@ -57,10 +88,12 @@ describe('the sources', () => {
   });
 
   test('are no small parts of a single other file: join such a file to it, or name the reason in architecture/exceptions.ts', () => {
-    const found = smallFilesWithOneImporter(sourceTexts, parsedSources, maxSmallFileLines).filter(
-      (path) => !smallFiles.some((exception) => exception.path.test(path)),
-    );
-    expect(found).toEqual([]);
+    const found = smallFilesWithOneImporter(sourceTexts, parsedSources, maxSmallFileLines);
+    const isException = ({ path, importer }: ImportedFile): boolean =>
+      registries.includes(importer) || path in smallFiles;
+    expect(found.filter((one) => !isException(one))).toEqual([]);
+    const known = found.map(({ path }) => path);
+    expect(Object.keys(smallFiles).filter((path) => !known.includes(path))).toEqual([]);
   });
 
   test('lie in rooms that a README describes', () => {
@@ -72,21 +105,47 @@ describe('the sources', () => {
     expect(rooms.filter((room) => !existsSync(`${room}/README.md`))).toEqual([]);
   });
 
-  test('ARCHITECTURE.md holds the same table of imports', () => {
-    const page = readFileSync('ARCHITECTURE.md', 'utf8').replaceAll(/ +/g, ' ');
+  test(`lie in rooms whose README has at most ${maxReadmeLines} lines`, () => {
+    const lengths = rooms.map((room) => [room, linesOf(`${room}/README.md`)] as const);
+    expect(lengths.filter(([, lines]) => lines > maxReadmeLines)).toEqual([]);
+  });
+
+  test('docs/layout.md holds the same table of imports', () => {
+    const page = readFileSync('docs/layout.md', 'utf8').replaceAll(/ +/g, ' ');
     for (const [folder, others] of Object.entries(allowedFolderImports)) {
       const otherFolders = others.filter((name) => name !== folder).map((name) => `\`${name}\``);
       expect(page).toContain(`| \`${folder}\` | ${otherFolders.join(', ') || 'nothing else'} |`);
     }
   });
 
-  test('engine/README.md holds the same table of imports', () => {
-    const page = readFileSync('engine/README.md', 'utf8').replaceAll(/ +/g, ' ');
-    for (const [part, others] of Object.entries(allowedEngineImports)) {
-      if (!existsSync(`engine/${part}`)) continue;
+  test.each([
+    ['engine', allowedEngineImports],
+    ['scheduler', allowedSchedulerImports],
+  ])('%s/README.md holds the same table of imports', (folder, allowed) => {
+    const page = readFileSync(`${folder}/README.md`, 'utf8').replaceAll(/ +/g, ' ');
+    for (const [part, others] of Object.entries(allowed)) {
+      expect(rooms).toContain(`${folder}/${part}`);
       const cell = others.map((name) => `\`${name}\``).join(', ') || 'nothing';
       expect(page).toMatch(new RegExp(`\\| \`${part}\` \\|[^|]*\\| ${cell} \\|`));
     }
+  });
+});
+
+describe('the documents', () => {
+  test('ARCHITECTURE.md is one page', () => {
+    const words = readFileSync('ARCHITECTURE.md', 'utf8').split(/\s+/);
+    expect(words.length).toBeLessThanOrEqual(maxArchitectureWords);
+  });
+
+  test('the picture has every label of its source', () => {
+    const source = readFileSync('docs/architecture.dot', 'utf8');
+    const picture = readFileSync('docs/architecture.svg', 'utf8');
+    const labels = [...source.matchAll(/label="([^"]+)"/g)].flatMap(([, text]) =>
+      text!.split('\\n'),
+    );
+    expect(labels.length).toBeGreaterThan(20);
+    const drawn = [...picture.matchAll(/<text [^>]*>([^<]*)<\/text>/g)].map(([, text]) => text);
+    expect(drawn.toSorted()).toEqual(labels.toSorted());
   });
 });
 
@@ -110,8 +169,35 @@ describe('the import graph', () => {
       { path: 'engine/c.ts', text: 'export const c = 1;\n' },
     ];
     const graph = texts.map(({ path, text }) => readSource(path, text));
-    expect(smallFilesWithOneImporter(texts, graph, 40)).toEqual(['engine/b.ts']);
+    const found = [{ path: 'engine/b.ts', importer: 'engine/a.ts' }];
+    expect(smallFilesWithOneImporter(texts, graph, 40)).toEqual(found);
     expect(smallFilesWithOneImporter(texts, graph, 2)).toEqual([]);
+  });
+
+  test('finds circles of rooms whose files import each other in none', () => {
+    const graph = [
+      readSource('cli/a.ts', `import { b } from '../readers/b.js';`),
+      readSource('readers/b.ts', ''),
+      readSource('readers/c.ts', `import type { D } from '../cli/d.js';`),
+      readSource('cli/d.ts', ''),
+    ];
+    expect(importCycles(graph)).toEqual([]);
+    expect(importCycles(graph, roomOf)).toEqual([['cli', 'readers']]);
+  });
+
+  test('finds exports that no other file imports', () => {
+    const declaring = readSource(
+      'engine/a.ts',
+      `export const a = 1;\nexport async function* b() { return a; }\nexport interface C {}\nexport type D = C;\nconst e = 2;`,
+    );
+    const users = [
+      readSource('test/b.ts', `import { b as other, type C } from '../engine/a.js';`),
+      readSource('test/d.ts', `const x = await import('../engine/a.js'); x.D;`),
+    ];
+    expect(unusedExports([declaring], [declaring, ...users])).toEqual(['engine/a.ts: a']);
+    expect(
+      unusedExports([declaring], [readSource('test/c.ts', `export * from '../engine/a.js';`)]),
+    ).toEqual([]);
   });
 });
 
@@ -220,3 +306,7 @@ describe('the checker', () => {
     ]);
   });
 });
+
+function linesOf(path: string): number {
+  return readFileSync(path, 'utf8').trimEnd().split('\n').length;
+}
