@@ -88,14 +88,14 @@ export interface TaskTable {
 }
 
 /** The number of tasks of a kind (such as import) and class (`interactive`, `standard` or `background`) that have a status. */
-export interface TaskCount {
+interface TaskCount {
   readonly kind: string;
   readonly class: TaskClass;
   readonly status: TaskStatus;
   readonly count: number;
 }
 
-export interface ClaimOptions {
+interface ClaimOptions {
   /** The classes to list; interactive and standard by default. */
   readonly classes?: readonly TaskClass[];
   /** An account with this many running tasks, not counting background tasks, has to wait. */
@@ -124,7 +124,7 @@ export interface BackgroundTask {
   readonly isListed?: boolean;
 }
 
-export interface RequeueOptions {
+interface RequeueOptions {
   readonly isCounted?: boolean;
 }
 

@@ -76,7 +76,7 @@ export interface Job<K extends string = string, P = unknown, R = unknown> {
 }
 
 /** How the queue runs background tasks of a kind. */
-export interface BackgroundOptions {
+interface BackgroundOptions {
   /** Priority among background tasks; lower values run first. */
   readonly priority: number;
   /** Maximum number of tasks that run at the same time, for a pool of `threads` threads. */
@@ -103,7 +103,7 @@ export interface CompletedTask<R> {
 }
 
 /** The entries that a kind of job writes to the log of a dataset. */
-export interface LogEntryKind {
+interface LogEntryKind {
   /** The key in the `info` of the log entry. */
   readonly key: string;
   /** Applies a log entry to a catalogue that lacks its effect; `info` is the value under `key`. */

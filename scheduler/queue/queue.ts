@@ -9,7 +9,7 @@ import { TaskRunner, type TaskRunnerOptions } from './task-runner.js';
 import { TaskWaiters } from './waiting.js';
 
 /** Options of a `JobQueue`. */
-export interface QueueOptions extends TaskRunnerOptions {
+interface QueueOptions extends TaskRunnerOptions {
   /** Number of standard slots, and also of slots for interactive tasks. */
   readonly threads: number;
 }

@@ -7,7 +7,7 @@ import { withDatasetLock } from '../jobs/dataset-lock.js';
 import { isInArchive } from './verify-archives.js';
 
 /** Dependencies of a `Reconciliation`. */
-export interface ReconciliationOptions {
+interface ReconciliationOptions {
   readonly catalog: Catalog;
   readonly store: Store;
   /** Reports a problem to the operator. */

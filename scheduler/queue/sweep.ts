@@ -26,7 +26,7 @@ export async function sweepAttempts(data: DataFolder, task: TaskRow): Promise<vo
 }
 
 /** Settings of the sweeps. */
-export interface SweepOptions {
+interface SweepOptions {
   readonly now: number;
   /** Reports to the operator which files were moved to the quarantine. */
   report(message: string): void;

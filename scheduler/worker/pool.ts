@@ -5,7 +5,7 @@ import { PrioritySemaphore } from '../../engine/core/priority-semaphore.js';
 import { Threads } from '../../engine/core/threads.js';
 import type { PoolRunOptions, ThreadPool } from '../jobs/thread-jobs.js';
 
-export interface PoolOptions {
+interface PoolOptions {
   readonly threads: number;
   /** Heap limit of one thread in megabytes; buffers and WebAssembly memory are not included. */
   readonly heapMb: number;

@@ -12,7 +12,7 @@ import { jobOfKind, jobs as declaredJobs, type Jobs } from '../jobs/index.js';
 import { TaskFailure, type RunContext } from '../jobs/job.js';
 
 /** Dependencies of a worker. */
-export interface WorkerDependencies {
+interface WorkerDependencies {
   readonly data: DataFolder;
   readonly pool: ThreadPool;
   readonly withQueryEngine: RunContext['withQueryEngine'];

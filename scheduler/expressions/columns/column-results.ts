@@ -11,7 +11,7 @@ import type { RecordSlots } from './record-slots.js';
 export type ErrorsByRow = ReadonlyMap<number, ExpressionError>;
 
 /** The records of a chunk, for a step whose results are computed column by column. */
-export interface ColumnEvaluation {
+interface ColumnEvaluation {
   readonly slots: RecordSlots;
   readonly rows: number;
   /** The result of the step for one record, cast to its type, or its error. */

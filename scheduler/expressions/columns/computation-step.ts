@@ -38,7 +38,7 @@ export interface ComputationStep {
 }
 
 /** The sources of values and the kept results for the steps of a chunk. */
-export interface StepSources {
+interface StepSources {
   readonly slots: RecordSlots;
   readonly rows: number;
   readonly kept: JobResults;

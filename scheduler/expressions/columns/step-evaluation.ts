@@ -19,7 +19,7 @@ import type { RecordSlots, SlotMember } from './record-slots.js';
 import { knownResult } from './value-memo.js';
 
 /** The input for evaluating the steps of a chunk. */
-export interface EvaluationInput {
+interface EvaluationInput {
   readonly steps: readonly ComputationStep[];
   readonly rows: number;
   readonly slots: RecordSlots;

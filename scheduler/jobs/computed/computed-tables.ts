@@ -6,13 +6,13 @@ import { computedTableOf, type ComputedTable } from './computed-table.js';
 import type { ComputedOrder } from './computed-types.js';
 
 /** A table of computed fields that was created on demand. */
-export interface CreatedComputedTable extends ComputedTable {
+interface CreatedComputedTable extends ComputedTable {
   /** The time that creating the table took, in milliseconds. */
   readonly ms: number;
 }
 
 /** The user who requests a table of computed fields, and the data to compute it from. */
-export interface ComputedRequest {
+interface ComputedRequest {
   readonly datasetId: number;
   readonly userId: number;
   readonly order: ComputedOrder;

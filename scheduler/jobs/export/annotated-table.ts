@@ -26,14 +26,14 @@ import type { ExportAnnotation, PartRows } from './part.js';
 export const annotatedPartLimits: PartLimits = { partRecords: maxRecordsAhead };
 
 /** A table in the scratch folder with the annotated records of an export. */
-export interface AnnotatedTable {
+interface AnnotatedTable {
   readonly snapshot: Snapshot;
   readonly projection: readonly ProjectedColumn[];
   readonly warnings: readonly FileWarning[];
 }
 
 /** The records to annotate. */
-export interface AnnotationSource {
+interface AnnotationSource {
   readonly projection: readonly ProjectedColumn[];
   readonly annotation: ExportAnnotation;
   readonly columns: AnnotatedColumns;

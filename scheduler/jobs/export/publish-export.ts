@@ -220,7 +220,7 @@ async function publishToTargetPath(
  * Returns the vault, folder and file name of `target_full_path`. The extension is appended if it is missing. Throws
  * `invalid('target_full_path', …)` if the user may not write to the folder.
  */
-export async function resolveExportTarget(
+async function resolveExportTarget(
   tables: Tables,
   userId: number,
   targetFullPath: string,

@@ -23,7 +23,7 @@ import { writeRejectedPart } from './rejected-part.js';
  * Changes the columns of a chunk before they are sampled and stored, but not the number of rows. The batch has all fields, including
  * transient and computed ones.
  */
-export type BatchTransform = (batch: Batch, job: ChunkJob) => Batch;
+type BatchTransform = (batch: Batch, job: ChunkJob) => Batch;
 
 /** The transforms in the order in which they are applied: those that read fields precede the one that drops fields. */
 const batchTransforms: readonly BatchTransform[] = [

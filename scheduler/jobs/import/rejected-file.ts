@@ -11,7 +11,7 @@ import type { RunContext } from '../job.js';
 import type { RejectedPart } from './rejected-part.js';
 
 /** Name of the file of rejected records in the scratch folder, where it stays until the task ends. */
-export const rejectedFileName = 'rejected.jsonl.gz';
+const rejectedFileName = 'rejected.jsonl.gz';
 
 /** The properties of the file of rejected records, with the keys of the import report. */
 export interface RejectedFile {

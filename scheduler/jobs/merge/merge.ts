@@ -23,7 +23,7 @@ interface MergeResult {
 }
 
 /** The value of `info.compaction` in a log entry, from which reconciliation updates the catalogue. */
-export interface CompactionInfo {
+interface CompactionInfo {
   /** Number of segments that were merged. */
   readonly segments: number;
   /** Size of the new segments minus the size of the segments that they replace, in bytes. */

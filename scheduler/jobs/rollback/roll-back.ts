@@ -37,7 +37,7 @@ export interface BlockingCommit {
 }
 
 /** The parts of the server that rollbacks need. */
-export interface RollbackContext {
+interface RollbackContext {
   readonly catalog: Catalog;
   readonly store: Store;
   readonly queryEngine: QueryEngine;

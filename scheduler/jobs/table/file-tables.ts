@@ -18,7 +18,7 @@ export interface FileTables {
 }
 
 /** Options of `createFileTables`. */
-export interface FileTablesOptions {
+interface FileTablesOptions {
   readonly queue: TaskQueue;
   report(message: string): void;
   /** Called once for each file, when its table is complete, with the number of its records. */

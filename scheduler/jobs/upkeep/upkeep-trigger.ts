@@ -4,7 +4,7 @@ import type { Store } from '../../../engine/store/store.js';
 import type { TaskQueue } from '../index.js';
 
 /** Options of a `UpkeepTrigger`. */
-export interface UpkeepTriggerOptions {
+interface UpkeepTriggerOptions {
   readonly catalog: Catalog;
   readonly store: Store;
   readonly queue: TaskQueue;

@@ -25,7 +25,7 @@ interface VerifyParams {
 }
 
 /** The findings of a verification. */
-export interface Verification {
+interface Verification {
   readonly version: number;
   /** Number of segment files that were read. */
   readonly files: number;
