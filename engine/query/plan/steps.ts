@@ -1,7 +1,7 @@
 import type { StepKind } from './plan.js';
 
 /** The timed steps of a plan or an explanation. */
-export type TimedStep = StepKind | 'counts' | 'causes';
+type TimedStep = StepKind | 'counts' | 'causes';
 
 /** Measures the times of the steps of one query, in milliseconds. */
 export class StepTimes {

@@ -11,9 +11,7 @@ import { documentFrequencyWeight, weightsByIndex, type LookUpFrequencies } from 
 const countCache = new LruCache<string, number>(10_000);
 
 /** Counts, for each predicate, the records of a snapshot that satisfy it. */
-export type CountMatches = (
-  predicates: readonly Predicate[],
-) => Promise<readonly number[] | Unsupported>;
+type CountMatches = (predicates: readonly Predicate[]) => Promise<readonly number[] | Unsupported>;
 
 /**
  * Returns the weights of ranking conditions: for texts, from their index; for other fields, the inverse document frequency among the
