@@ -16,7 +16,7 @@ export const smallFiles: Readonly<Record<string, string>> = {
 /** A file with fewer lines must be merged into its only importer. */
 export const maxSmallFileLines = 40;
 
-/** Exports that no other file imports, with the reason why they are exported: paths of files, or `path: name`. */
+/** Files whose exports need no importer, with the reason. */
 export const unimportedExports: Readonly<Record<string, string>> = {
   'engine/query/memory/thread.ts': 'functions that the main thread calls by name',
   'scheduler/expressions/thread.ts': 'functions that the main thread calls by name',

@@ -71,11 +71,11 @@ export function smallFilesWithOneImporter(
     .sort((one, other) => (one.path < other.path ? -1 : 1));
 }
 
-/** Returns the exports of some sources that none of the `users`, which include the sources, imports, as `path: name`. */
+/** Returns the exports of some sources that none of the `users`, which include the sources, imports. */
 export function unusedExports(
   sources: readonly ParsedSource[],
   users: readonly ParsedSource[],
-): readonly string[] {
+): readonly { readonly path: string; readonly name: string }[] {
   const usedNames = new Map<string, Set<string>>();
   /** For each file, the files that import it as a whole: `import * as`, `export *` or `await import()`. */
   const wholeImporters = new Map<string, ParsedSource[]>();
@@ -96,9 +96,9 @@ export function unusedExports(
       ({ code }) => /\bexport\s*\*/.test(code) || new RegExp(`\\b${name}\\b`).test(code),
     );
   return sources.flatMap(({ path, code }) =>
-    [...code.matchAll(exportedName)]
-      .filter(([, name]) => !isUsed(path, name!))
-      .map(([, name]) => `${path}: ${name}`),
+    [...code.matchAll(exportedName)].flatMap(([, name = '']) =>
+      isUsed(path, name) ? [] : [{ path, name }],
+    ),
   );
 }
 
