@@ -78,7 +78,7 @@ function helpText(command: Command): string {
 }
 
 /** The known word with the smallest edit distance to a mistyped one; undefined if none is close. */
-export function suggestWord(word: string, known: readonly string[]): string | undefined {
+function suggestWord(word: string, known: readonly string[]): string | undefined {
   const [best] = known
     .map((name) => ({ name, steps: editDistance(word, name) }))
     .sort((a, b) => a.steps - b.steps);

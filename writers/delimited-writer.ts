@@ -3,7 +3,7 @@ import type { DelimitedLayout } from '../engine/query/results/page-format.js';
 import { fileCells, type Writer, type WriterOptions } from './writer.js';
 
 /** The properties in which delimited formats differ. */
-export type DelimitedFormat = Pick<Writer, 'format' | 'extension' | 'mediaType' | 'description'> & {
+type DelimitedFormat = Pick<Writer, 'format' | 'extension' | 'mediaType' | 'description'> & {
   readonly expandsLists?: boolean;
 } & Pick<DelimitedLayout, 'delimiter' | 'lineEnd'>;
 

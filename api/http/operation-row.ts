@@ -56,11 +56,11 @@ export const pagingParams = {
 };
 
 /** The six usual operations on a resource. */
-export type CrudAction = 'create' | 'list' | 'get' | 'put' | 'patch' | 'delete';
+type CrudAction = 'create' | 'list' | 'get' | 'put' | 'patch' | 'delete';
 export type CrudOperations = Readonly<Record<CrudAction, OperationRow>>;
 
 /** The data from which the usual operations on a resource are described. */
-export interface CrudDescription {
+interface CrudDescription {
   readonly tag: string;
   /** The path of the list, for example `/v2/vaults`. */
   readonly path: string;

@@ -34,7 +34,7 @@ export interface ResourceField<Row, Context> {
 }
 
 /** The declaration of a resource; from it come the parsing of requests, the answers and the OpenAPI description. */
-export interface ResourceDeclaration<Row, Context> {
+interface ResourceDeclaration<Row, Context> {
   /** The name of the schema; the schemas of requests are `<name>Create` and `<name>Update`. */
   readonly name: string;
   readonly description: string;

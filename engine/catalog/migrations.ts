@@ -25,7 +25,7 @@ import { sharingSchema } from './sharing-schema.js';
 import { constantSql, sql } from './sql.js';
 
 /** One step of the schema. A step never changes once it has been released. */
-export interface Migration {
+interface Migration {
   readonly version: number;
   readonly name: string;
   readonly statements: readonly string[];

@@ -7,7 +7,7 @@ import { documentField, type DocumentField, type SearchDocument } from './docume
 type SingleValue = string | number;
 
 /** Accumulates one facet over the matching documents (query language 3.2). */
-export interface FacetCounter {
+interface FacetCounter {
   add(document: SearchDocument): void;
   /** Returns the answer, and adds its buckets to `count`. */
   answer(count: BucketCount): unknown;

@@ -28,7 +28,7 @@ export interface SearchAnswer {
 }
 
 /** Limits of one search. */
-export interface SearchOptions {
+interface SearchOptions {
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
 }

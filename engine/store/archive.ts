@@ -50,7 +50,7 @@ export interface ArchiveSummary {
 }
 
 /** A signal that stops work on an archive, and a function that receives its progress. */
-export interface ArchiveOptions {
+interface ArchiveOptions {
   readonly signal?: AbortSignal;
   /** Called with the number of processed bytes and the total. */
   progress?(bytes: number, bytesTotal: number): void;

@@ -140,7 +140,7 @@ export interface Rollback {
 }
 
 /** A later version that prevents a rollback. */
-export interface RollbackBlocker {
+interface RollbackBlocker {
   readonly version: number;
   /** Number of records that both versions changed. */
   readonly records: number;

@@ -11,7 +11,7 @@ import type { AttributesBuilder } from './attributes.js';
 import { needsGeneralPath, type FastAttributeParser } from './fast-attributes.js';
 
 /** The columns to fill, and the properties of the format. */
-export interface FastFeatureOptions {
+interface FastFeatureOptions {
   readonly comment: Uint8Array;
   readonly hasFasta: boolean;
   /** The columns of the first eight fields. */

@@ -20,7 +20,7 @@ import type { FeatureHeader, FeatureParams } from './gff-header.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 
 /** The properties in which GFF3 and GTF differ. */
-export interface FeatureDialect {
+interface FeatureDialect {
   /** Parses the attributes in `bytes[from..to)` into `into`. Returns the problem of malformed attributes, otherwise null. */
   readonly attributes: (
     bytes: Uint8Array,

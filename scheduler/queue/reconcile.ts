@@ -3,11 +3,11 @@ import { toErrorValue } from '../../engine/core/errors.js';
 import type { Store } from '../../engine/store/store.js';
 import { jobs as declaredJobs, type Jobs } from '../jobs/index.js';
 import { lostVersionsError } from '../jobs/visible-data.js';
-import { withDatasetLock } from './dataset-lock.js';
+import { withDatasetLock } from '../jobs/dataset-lock.js';
 import { isInArchive } from './verify-archives.js';
 
 /** Dependencies of a `Reconciliation`. */
-export interface ReconciliationOptions {
+interface ReconciliationOptions {
   readonly catalog: Catalog;
   readonly store: Store;
   /** Reports a problem to the operator. */

@@ -54,7 +54,7 @@ export interface SchedulerOptions {
 }
 
 /** The current state of the scheduler. */
-export interface SchedulerStatus {
+interface SchedulerStatus {
   readonly workerPid: number | null;
   /** Ids of the tasks that are neither queued nor ended. */
   readonly running: readonly number[];

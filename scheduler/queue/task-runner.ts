@@ -19,11 +19,11 @@ import {
   type HostCallMessage,
 } from '../expressions/job-calls.js';
 import { jobOfKind, type Jobs } from '../jobs/index.js';
-import type { Job, PublishContext } from '../jobs/job.js';
+import { isTerminal, type Job, type PublishContext } from '../jobs/job.js';
 import type { MessageFromWorker, MessageToWorker } from '../worker/messages.js';
 import { RunningTask, type SlotKind } from './running-task.js';
 import { sweepAttempts } from './sweep.js';
-import { isTerminal, type TaskWaiters } from './waiting.js';
+import type { TaskWaiters } from './waiting.js';
 import { WorkerDeaths } from './worker-deaths.js';
 
 /** Dependencies and time limits of a `TaskRunner`. */

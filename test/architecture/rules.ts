@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import type { ImportStatement, ParsedSource } from './source.js';
 
-/** Which folder may import which. A change of this table is an architecture decision and must be repeated in ARCHITECTURE.md. */
+/** Which folder may import which. A change of this table is an architecture decision and must be repeated in docs/layout.md. */
 export const allowedFolderImports: Readonly<Record<string, readonly string[]>> = {
   engine: ['engine'],
   readers: ['readers', 'engine'],
@@ -51,6 +51,30 @@ export const allowedQueryImports: Readonly<Record<string, readonly string[]>> = 
   plan: ['explain', 'memory', 'predicate', 'request', 'results', 'sql', 'text'],
 };
 
+/** Which room of the scheduler may import which other room. Type imports count too. */
+export const allowedSchedulerImports: Readonly<Record<string, readonly string[]>> = {
+  fetch: [],
+  expressions: [],
+  jobs: ['expressions', 'fetch'],
+  worker: ['expressions', 'fetch', 'jobs'],
+  queue: ['expressions', 'fetch', 'jobs', 'worker'],
+};
+
+/**
+ * The only rooms that import each other in a circle: an executor evaluates what `predicate` declares, and `predicate` declares how the
+ * executors evaluate it; the reader of records is shared by the executors and uses their cache. No files of them do.
+ */
+export const roomsInCircle: readonly string[] = [
+  'engine/query/explain',
+  'engine/query/memory',
+  'engine/query/plan',
+  'engine/query/predicate',
+  'engine/query/request',
+  'engine/query/results',
+  'engine/query/sql',
+  'engine/query/text',
+];
+
 /** The rooms of the product: each is a folder with a README. A folder below a room that is not listed itself belongs to that room. */
 export const rooms: readonly string[] = [
   'engine/catalog',
@@ -79,8 +103,16 @@ export const rooms: readonly string[] = [
   'scheduler/queue',
   'scheduler/worker',
   'api',
+  'api/http',
+  'api/resources',
   'cli',
 ];
+
+/** Returns the room of a file of the product; the path itself for a file of another folder. */
+export function roomOf(path: string): string {
+  const own = rooms.filter((room) => path.startsWith(`${room}/`));
+  return own.sort((one, other) => other.length - one.length)[0] ?? path;
+}
 
 /** Modules that only the files in `through` (or folders, ending in a slash) may load. */
 const restrictedModules: readonly {
@@ -188,6 +220,12 @@ export function filesLoadedBy(
   return loadedSources;
 }
 
+/** The tables of imports between the rooms of a folder. */
+const allowedRoomImports: Readonly<Record<string, typeof allowedEngineImports>> = {
+  engine: allowedEngineImports,
+  scheduler: allowedSchedulerImports,
+};
+
 function* importDirectionViolations(source: ParsedSource): Generator<string> {
   const [folder = ''] = source.path.split('/');
   for (const one of source.imports) {
@@ -207,6 +245,12 @@ function* importDirectionViolations(source: ParsedSource): Generator<string> {
         other === to || other === file || (other.endsWith('/') && file.startsWith(other));
       if (!allowed[from]?.some(isAllowed))
         yield `imports ${target}, but ${parent}/${from} may not import ${parent}/${to}`;
+=======
+    const allowedImports = allowedRoomImports[folder];
+    if (allowedImports === undefined || into !== folder || intoPart === part) continue;
+    const file = target.slice(folder.length + 1);
+    if (!allowedImports[part]?.some((allowed) => allowed === intoPart || allowed === file)) {
+      yield `imports ${target}, but ${folder}/${part} may not import ${folder}/${intoPart}`;
     }
   }
 }

@@ -28,7 +28,7 @@ const newFieldsType: ValueType = {
 };
 
 /** The data that the views of commits show and their rows do not have. */
-export interface CommitContext extends JobContext {
+interface CommitContext extends JobContext {
   /** The commit that this rollback reverts; undefined for other commits. */
   readonly reverted: CommitRow | undefined;
   /** The rollback that reverts this commit; undefined if there is none. */

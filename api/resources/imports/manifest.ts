@@ -46,7 +46,7 @@ export interface ManifestFile {
 }
 
 /** Returns the file object with this id, or an error message if the caller may read no such object. */
-export type FindFile = (objectId: unknown) => Promise<ObjectRow | string>;
+type FindFile = (objectId: unknown) => Promise<ObjectRow | string>;
 
 /**
  * Reads a manifest. All errors are added to the form, with the number and the name of their file; returns undefined if the manifest has no

@@ -25,7 +25,7 @@ import { targetFieldView } from '../imports/import.js';
 import { jobFields, priorityType, rejectedUrlField, type JobContext } from '../tasks/job.js';
 
 /** The data that the view of a migration shows and its row does not have; `dataset` is the target. */
-export interface MigrationContext extends JobContext {
+interface MigrationContext extends JobContext {
   /** The view of the source; null if it has been deleted or the user may not read it. */
   readonly source: object | null;
   /** Views of the commits that the migration made. */

@@ -65,7 +65,7 @@ export function signInPage(csrfToken: string, message?: string): AuthorizationPa
 }
 
 /** The contents of the consent page. */
-export interface ConsentRequest {
+interface ConsentRequest {
   readonly request: AuthorizationRequest;
   /** The user who registered the application. */
   readonly owner: string;

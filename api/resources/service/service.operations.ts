@@ -2,7 +2,7 @@ import { answerSchema, enumOf, text } from '../../http/schema.js';
 import { declareOperations } from '../../http/operation-row.js';
 
 /** The schema of the error answer of any operation. */
-export const errorSchema = {
+const errorSchema = {
   name: 'Error',
   schema: {
     type: 'object',

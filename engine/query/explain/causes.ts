@@ -25,7 +25,7 @@ import { fieldRef } from '../request/fields.js';
 import { all, not, freezePredicate, operandsOf, type Predicate } from '../predicate/predicate.js';
 
 /** The records in which causes are searched, and how statements run on them. */
-export interface CauseScope {
+interface CauseScope {
   readonly records: number;
   readonly begin: BeginStatement;
   readonly rows: RunSelect;

@@ -27,7 +27,7 @@ import {
 import { rankedClausesOf } from '../text/relevance.js';
 
 /** The memory limit of the columns in memory, and the number of threads. */
-export interface MemoryOptions {
+interface MemoryOptions {
   /** Number of threads. With 0, the calling thread answers; this is for tests. */
   readonly threads: number;
   readonly cacheMb: number;

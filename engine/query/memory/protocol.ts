@@ -64,7 +64,7 @@ export interface ShardQuery {
 }
 
 /** The range of rows that a page takes of all matching rows in order, and the layout of their records. */
-export interface ShardPage extends ShardLayout {
+interface ShardPage extends ShardLayout {
   readonly offset: number;
   readonly limit: number;
   /**

@@ -23,7 +23,7 @@ type CancellableMessage = Extract<
   { readonly kind: 'select' | 'count' | 'frequencies' | 'search' | 'open' | 'load' | 'records' }
 >;
 /** A message without its sequence number. */
-export type ShardRequest = CancellableMessage extends infer R
+type ShardRequest = CancellableMessage extends infer R
   ? R extends CancellableMessage
     ? Omit<R, 'id' | 'isIdle'>
     : never

@@ -8,7 +8,7 @@ import { memoryCostMs, roundMs, sqlCostMs } from './cost.js';
 import type { Executor, Selection } from './executor.js';
 
 /** The executor of a step: the log of the table, the text index, columns in memory, SQL over Parquet, or the record reader. */
-export type StepExecutor = 'log' | 'index' | 'memory' | 'sql' | 'reader';
+type StepExecutor = 'log' | 'index' | 'memory' | 'sql' | 'reader';
 
 /**
  * What a step does:
@@ -77,9 +77,9 @@ export function refusalKey({ step, executor }: Pick<PlanStep, 'step' | 'executor
 }
 
 /** The last row up to which memory sorts: pages of a sorted answer that end after it are sorted by SQL, on disk if necessary. */
-export const maxSortedDepthRows = 20_000;
+const maxSortedDepthRows = 20_000;
 /** The last row up to which memory ranks: pages of a ranked answer that end after it are ranked by SQL. */
-export const maxRankedDepthRows = 200_000;
+const maxRankedDepthRows = 200_000;
 
 /**
  * Plans a query. The function is pure: the same arguments give the same plan. It reads only the schema and the statistics of the snapshot.

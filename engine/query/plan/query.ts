@@ -38,7 +38,7 @@ export type { QueryAnswer, QueryOptions } from '../results/answer.js';
 type RecordSelection = Partial<Pick<QueryRequest, 'fields' | 'excludeFields'>>;
 
 /** The records that a query has found. */
-export interface FoundRecords {
+interface FoundRecords {
   readonly total: number;
   texts(some?: RecordSelection): AsyncIterable<readonly string[]>;
   /** Yields the records as lines of JSON. */

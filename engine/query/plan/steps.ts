@@ -2,7 +2,7 @@ import { roundMs } from './cost.js';
 import type { StepKind } from './plan.js';
 
 /** The timed steps of a plan or an explanation. */
-export type TimedStep = StepKind | 'counts' | 'causes';
+type TimedStep = StepKind | 'counts' | 'causes';
 
 /** Measures the times of the steps of one query, in milliseconds. */
 export class StepTimes {

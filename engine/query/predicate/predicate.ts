@@ -93,10 +93,7 @@ export type Predicate =
 export type WildPart = { readonly text: string } | 'one' | 'any';
 
 /** Predicates that combine others, or that read no field. */
-export type Combinator = Extract<
-  Predicate,
-  { readonly kind: 'all' | 'none' | 'and' | 'or' | 'not' }
->;
+type Combinator = Extract<Predicate, { readonly kind: 'all' | 'none' | 'and' | 'or' | 'not' }>;
 
 /** A leaf of the tree: a condition on one field, or on the elements of one list. */
 export type Condition = Exclude<Predicate, Combinator>;

@@ -63,7 +63,7 @@ const keysRefusedForFiles = ['query', 'entities', 'facets', 'cursor'] as const;
 const outputFormats = ['json', 'csv', 'tsv'] as const;
 
 /** The format of the results of a query of a file. */
-export type OutputFormat = (typeof outputFormats)[number];
+type OutputFormat = (typeof outputFormats)[number];
 
 /**
  * Parses the output format of a query of a file, and rejects unsupported parts. It needs no fields, so it runs before the file is opened.

@@ -16,7 +16,7 @@ import type { CaseVariants, Predicate } from '../predicate/predicate.js';
 import { newStatement } from './statement.js';
 
 /** The records over which facets are computed, and how a statement runs. */
-export interface FacetScope {
+interface FacetScope {
   readonly snapshot: Snapshot;
   readonly predicate: Predicate;
   readonly caseVariants: CaseVariants;
@@ -25,7 +25,7 @@ export interface FacetScope {
 }
 
 /** The answers of several facets, and the number of matching records. */
-export interface FacetAnswers {
+interface FacetAnswers {
   readonly total: number;
   /** The JSON text of each answer (query language 3.2), in the order of the facets. */
   readonly facets: readonly string[];

@@ -13,7 +13,7 @@ import { isTextCondition, scoredConditionsOf, type ScoredCondition } from './rel
 import { isIndexable } from './text-field.js';
 
 /** A query about the terms of one field, in the form that the text index answers. */
-export interface OneFieldQuery {
+interface OneFieldQuery {
   readonly field: FieldRef;
   readonly query: TextQuery;
   readonly phrases: readonly (Omit<RankedPhrase, 'weight'> & { readonly leaf: ScoredCondition })[];

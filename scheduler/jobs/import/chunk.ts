@@ -14,16 +14,16 @@ import { loadChunk, releaseChunk } from '../../../readers/source/load-chunk.js';
 import type { ChunkJob, ChunkResult } from './chunk-types.js';
 import { callCacheOf, dropCacheOfOtherScope } from '../../expressions/call-memory.js';
 import { expressionHost } from '../../expressions/host-functions.js';
-import { computeFields, type ComputedBatch } from './expressions/compute-fields.js';
-import { producesRecords } from './expressions/field-expressions.js';
-import { reshapeRecords } from './expressions/reshape-records.js';
+import { computeFields, type ComputedBatch } from '../../expressions/columns/compute-fields.js';
+import { producesRecords } from '../../expressions/columns/field-expressions.js';
+import { reshapeRecords } from '../../expressions/columns/reshape-records.js';
 import { writeRejectedPart } from './rejected-part.js';
 
 /**
  * Changes the columns of a chunk before they are sampled and stored, but not the number of rows. The batch has all fields, including
  * transient and computed ones.
  */
-export type BatchTransform = (batch: Batch, job: ChunkJob) => Batch;
+type BatchTransform = (batch: Batch, job: ChunkJob) => Batch;
 
 /** The transforms in the order in which they are applied: those that read fields precede the one that drops fields. */
 const batchTransforms: readonly BatchTransform[] = [

@@ -6,7 +6,7 @@ import { notFoundError } from '../../../engine/core/errors.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { reservedCells } from '../../../engine/query/results/reserved-cells.js';
 import type { Rollback, Snapshot, Store } from '../../../engine/store/store.js';
-import { withDatasetLock } from '../../queue/dataset-lock.js';
+import { withDatasetLock } from '../dataset-lock.js';
 import { appendableSnapshot } from '../visible-data.js';
 import { findReaddingCommits } from './added-again.js';
 
@@ -37,7 +37,7 @@ export interface BlockingCommit {
 }
 
 /** The parts of the server that rollbacks need. */
-export interface RollbackContext {
+interface RollbackContext {
   readonly catalog: Catalog;
   readonly store: Store;
   readonly queryEngine: QueryEngine;

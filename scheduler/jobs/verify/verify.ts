@@ -7,7 +7,7 @@ import {
   logFolderName,
   replayOrDamage,
 } from '../../../engine/store/verify-dataset.js';
-import { withDatasetLock } from '../../queue/dataset-lock.js';
+import { withDatasetLock } from '../dataset-lock.js';
 import type { Job, RunContext } from '../job.js';
 import { lostVersionsError } from '../visible-data.js';
 
@@ -25,7 +25,7 @@ interface VerifyParams {
 }
 
 /** The findings of a verification. */
-export interface Verification {
+interface Verification {
   readonly version: number;
   /** Number of segment files that were read. */
   readonly files: number;

@@ -24,7 +24,7 @@ export interface MergedBuckets {
 }
 
 /** Statistics for each parent bucket, by its number. */
-export interface MergedStats {
+interface MergedStats {
   readonly kind: 'stats';
   readonly facet: Extract<Facet, { kind: 'stats' }>;
   readonly totals: ReadonlyMap<number, StatsTotal>;

@@ -1,14 +1,14 @@
-import { budgets } from '../../../../engine/core/budgets.js';
-import { Float, PyList, type PyValue } from '../../../../engine/expression/values/values.js';
-import type { ColumnBuilder } from '../../../../engine/ingest/column-builder.js';
-import { isoMicros } from '../../../../engine/ingest/iso-date.js';
+import { budgets } from '../../../engine/core/budgets.js';
+import { Float, PyList, type PyValue } from '../../../engine/expression/values/values.js';
+import type { ColumnBuilder } from '../../../engine/ingest/column-builder.js';
+import { isoMicros } from '../../../engine/ingest/iso-date.js';
 import {
   hasTextOtherThanDate,
   longestText,
   textDictionary,
   type TextDictionary,
-} from '../../../../engine/ingest/text-dictionary.js';
-import type { NumberRunKind, ValueColumn } from '../../../../engine/ingest/value-column.js';
+} from '../../../engine/ingest/text-dictionary.js';
+import type { NumberRunKind, ValueColumn } from '../../../engine/ingest/value-column.js';
 import type { TextColumn } from './column-values.js';
 
 /*

@@ -1,26 +1,26 @@
 import { describe, expect, test } from '@jest/globals';
-import { AppError } from '../../../../engine/core/errors.js';
-import { unpackTexts } from '../../../../engine/core/packed-texts.js';
-import { Annotation } from '../../../../engine/expression/annotate/annotate-record.js';
-import { valueOfJson } from '../../../../engine/expression/annotate/json-values.js';
-import type { ExpressionHost, PyDict } from '../../../../engine/expression/values/values.js';
-import { HostAnswerCache } from '../../../../scheduler/expressions/answers.js';
-import { createHost } from '../../../../scheduler/expressions/host-functions.js';
-import { packAnswers } from '../../../../scheduler/expressions/packed.js';
+import { AppError } from '../../../engine/core/errors.js';
+import { unpackTexts } from '../../../engine/core/packed-texts.js';
+import { Annotation } from '../../../engine/expression/annotate/annotate-record.js';
+import { valueOfJson } from '../../../engine/expression/annotate/json-values.js';
+import type { ExpressionHost, PyDict } from '../../../engine/expression/values/values.js';
+import { HostAnswerCache } from '../../../scheduler/expressions/answers.js';
+import { createHost } from '../../../scheduler/expressions/host-functions.js';
+import { packAnswers } from '../../../scheduler/expressions/packed.js';
 import {
   callOfText,
   callText,
   textsOfForm,
   type HostAnswer,
   type HostCall,
-} from '../../../../scheduler/expressions/protocol.js';
-import { annotationField } from '../../../../scheduler/jobs/import/expressions/field-expressions.js';
-import { JobResults } from '../../../../scheduler/jobs/import/expressions/job-results.js';
-import { toPlainValue } from '../../../../engine/expression/annotate/plain.js';
-import { jsonOfValue } from '../../../../engine/expression/annotate/json-text.js';
-import { compileExpression } from '../../../../engine/expression/expression.js';
-import { seededRandom } from '../../../random.js';
-import { seed } from '../../../seed.js';
+} from '../../../scheduler/expressions/protocol.js';
+import { annotationField } from '../../../scheduler/expressions/columns/field-expressions.js';
+import { JobResults } from '../../../scheduler/expressions/columns/job-results.js';
+import { toPlainValue } from '../../../engine/expression/annotate/plain.js';
+import { jsonOfValue } from '../../../engine/expression/annotate/json-text.js';
+import { compileExpression } from '../../../engine/expression/expression.js';
+import { seededRandom } from '../../random.js';
+import { seed } from '../../seed.js';
 import { parseChunk, computeTestChunk, evaluationOrigin } from './computed-chunk.js';
 
 /* Tests that the results of expressions that call dataset functions are cached by the values that the expressions read (contract 19). */

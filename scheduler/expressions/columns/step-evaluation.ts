@@ -1,8 +1,8 @@
-import { castResult, castRuntime } from '../../../../engine/expression/annotate/cast.js';
-import { expressionErrorOf } from '../../../../engine/expression/expression.js';
-import { setItem } from '../../../../engine/expression/values/dict.js';
-import type { ExpressionError } from '../../../../engine/expression/values/errors.js';
-import { limitExceeded } from '../../../../engine/expression/values/limits.js';
+import { castResult, castRuntime } from '../../../engine/expression/annotate/cast.js';
+import { expressionErrorOf } from '../../../engine/expression/expression.js';
+import { setItem } from '../../../engine/expression/values/dict.js';
+import type { ExpressionError } from '../../../engine/expression/values/errors.js';
+import { limitExceeded } from '../../../engine/expression/values/limits.js';
 import {
   maxPendingValueLength,
   type CallPrefetcher,
@@ -11,19 +11,15 @@ import {
   type PyDict,
   type PyValue,
   type SameTemplateCalls,
-} from '../../../../engine/expression/values/values.js';
-import {
-  answerCallsAhead,
-  passesAheadOf,
-  maxRecordsAhead,
-} from '../../../expressions/call-ahead.js';
+} from '../../../engine/expression/values/values.js';
+import { answerCallsAhead, passesAheadOf, maxRecordsAhead } from '../call-ahead.js';
 import { stepsToEvaluateAhead, type ComputationStep } from './computation-step.js';
 import type { JobResults } from './job-results.js';
 import type { RecordSlots, SlotMember } from './record-slots.js';
 import { knownResult } from './value-memo.js';
 
 /** The input for evaluating the steps of a chunk. */
-export interface EvaluationInput {
+interface EvaluationInput {
   readonly steps: readonly ComputationStep[];
   readonly rows: number;
   readonly slots: RecordSlots;

@@ -1,4 +1,4 @@
-import { wordBytes, type TextDictionary } from '../../../../engine/ingest/text-dictionary.js';
+import { wordBytes, type TextDictionary } from '../../../engine/ingest/text-dictionary.js';
 
 /** The values of `TextResults.nulls`, which say what the result with each code is: a text, None, not known yet, or stored elsewhere. */
 const [isText, isNone, isUnknown, isElsewhere] = [0, 1, 2, 3];

@@ -1,13 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
-import { Annotation } from '../../../../engine/expression/annotate/annotate-record.js';
-import { valueOfJson } from '../../../../engine/expression/annotate/json-values.js';
-import { reprOf } from '../../../../engine/expression/values/repr.js';
-import { compileExpression } from '../../../../engine/expression/expression.js';
-import type { PyDict } from '../../../../engine/expression/values/values.js';
-import { makeBatch } from '../../../../engine/ingest/batch.js';
-import { annotationField } from '../../../../scheduler/jobs/import/expressions/field-expressions.js';
-import { seededRandom } from '../../../random.js';
-import { seed } from '../../../seed.js';
+import { Annotation } from '../../../engine/expression/annotate/annotate-record.js';
+import { valueOfJson } from '../../../engine/expression/annotate/json-values.js';
+import { reprOf } from '../../../engine/expression/values/repr.js';
+import { compileExpression } from '../../../engine/expression/expression.js';
+import type { PyDict } from '../../../engine/expression/values/values.js';
+import { makeBatch } from '../../../engine/ingest/batch.js';
+import { annotationField } from '../../../scheduler/expressions/columns/field-expressions.js';
+import { seededRandom } from '../../random.js';
+import { seed } from '../../seed.js';
 import { parseChunk, computeTestChunk } from './computed-chunk.js';
 
 function computeFieldsOfChunk(fields: readonly Record<string, unknown>[], timeoutMs?: number) {

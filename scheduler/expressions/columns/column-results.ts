@@ -1,8 +1,8 @@
-import type { AnnotationField } from '../../../../engine/expression/annotate/fields.js';
-import type { NumberKind } from '../../../../engine/expression/compile/number-columns.js';
-import { ExpressionError } from '../../../../engine/expression/values/errors.js';
-import { Float, type PyValue } from '../../../../engine/expression/values/values.js';
-import type { NumberRunKind } from '../../../../engine/ingest/value-column.js';
+import type { AnnotationField } from '../../../engine/expression/annotate/fields.js';
+import type { NumberKind } from '../../../engine/expression/compile/number-columns.js';
+import { ExpressionError } from '../../../engine/expression/values/errors.js';
+import { Float, type PyValue } from '../../../engine/expression/values/values.js';
+import type { NumberRunKind } from '../../../engine/ingest/value-column.js';
 import { appendTextColumn, appendNumbers, appendResults } from './append-results.js';
 import type { ComputationStep } from './computation-step.js';
 import type { RecordSlots } from './record-slots.js';
@@ -11,7 +11,7 @@ import type { RecordSlots } from './record-slots.js';
 export type ErrorsByRow = ReadonlyMap<number, ExpressionError>;
 
 /** The records of a chunk, for a step whose results are computed column by column. */
-export interface ColumnEvaluation {
+interface ColumnEvaluation {
   readonly slots: RecordSlots;
   readonly rows: number;
   /** The result of the step for one record, cast to its type, or its error. */

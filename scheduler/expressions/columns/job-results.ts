@@ -1,4 +1,4 @@
-import { ValueTable } from '../../../expressions/value-table.js';
+import { ValueTable } from '../value-table.js';
 import { PairHashTable } from './column-codes.js';
 import { TextResults } from './text-results.js';
 import { knownResult, ValueMemo, type KnownResult } from './value-memo.js';

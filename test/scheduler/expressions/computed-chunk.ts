@@ -1,13 +1,13 @@
-import type { JsonObject } from '../../../../engine/core/types.js';
-import { BatchBuilder } from '../../../../engine/ingest/batch.js';
-import { FindingCollector } from '../../../../engine/ingest/findings.js';
-import { readerNamed } from '../../../../readers/index.js';
+import type { JsonObject } from '../../../engine/core/types.js';
+import { BatchBuilder } from '../../../engine/ingest/batch.js';
+import { FindingCollector } from '../../../engine/ingest/findings.js';
+import { readerNamed } from '../../../readers/index.js';
 import {
   computeFields,
   lenientReportRules,
   type ComputationInput,
   type ComputedBatch,
-} from '../../../../scheduler/jobs/import/expressions/compute-fields.js';
+} from '../../../scheduler/expressions/columns/compute-fields.js';
 
 /** The user who evaluates the expressions, and expressions that produce no new records. */
 export const evaluationOrigin = {

@@ -1,11 +1,11 @@
 import type { Data } from 'apache-arrow';
-import type { Column, Columns } from '../../../../engine/core/types.js';
-import type { PyValue } from '../../../../engine/expression/values/values.js';
-import { makeBatch, type Batch } from '../../../../engine/ingest/batch.js';
-import { recordFields } from '../../../../engine/ingest/make-column.js';
-import type { RecordContext } from '../../../../engine/ingest/record-context.js';
-import { storedColumns } from '../../../../engine/ingest/unify-columns.js';
-import type { ObjectFields, ValueColumn } from '../../../../engine/ingest/value-column.js';
+import type { Column, Columns } from '../../../engine/core/types.js';
+import type { PyValue } from '../../../engine/expression/values/values.js';
+import { makeBatch, type Batch } from '../../../engine/ingest/batch.js';
+import { recordFields } from '../../../engine/ingest/make-column.js';
+import type { RecordContext } from '../../../engine/ingest/record-context.js';
+import { storedColumns } from '../../../engine/ingest/unify-columns.js';
+import type { ObjectFields, ValueColumn } from '../../../engine/ingest/value-column.js';
 import { ValueAppender } from './append-value.js';
 
 /** The columns of records that expressions produce. Their types follow the values unless they are known. */

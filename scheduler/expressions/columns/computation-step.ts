@@ -1,6 +1,6 @@
-import type { CompiledField } from '../../../../engine/expression/annotate/fields.js';
-import type { PyValue } from '../../../../engine/expression/values/values.js';
-import type { ValueColumn } from '../../../../engine/ingest/value-column.js';
+import type { CompiledField } from '../../../engine/expression/annotate/fields.js';
+import type { PyValue } from '../../../engine/expression/values/values.js';
+import type { ValueColumn } from '../../../engine/ingest/value-column.js';
 import { compiledExpressions, type SourceExpressions } from './field-expressions.js';
 import type { RecordSlots, SlotMember } from './record-slots.js';
 import type { JobResults } from './job-results.js';
@@ -38,7 +38,7 @@ export interface ComputationStep {
 }
 
 /** The sources of values and the kept results for the steps of a chunk. */
-export interface StepSources {
+interface StepSources {
   readonly slots: RecordSlots;
   readonly rows: number;
   readonly kept: JobResults;

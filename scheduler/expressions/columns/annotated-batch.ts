@@ -1,14 +1,17 @@
 import { AppError } from '../../../engine/core/errors.js';
 import type { Column, Columns } from '../../../engine/core/types.js';
+import type { ProjectedColumn } from '../../../engine/query/results/projection.js';
+import { reservedColumns } from '../../../engine/store/arrow.js';
 import type { PyDict } from '../../../engine/expression/values/values.js';
 import { makeBatch, type Batch } from '../../../engine/ingest/batch.js';
 import { FindingCollector, type Findings } from '../../../engine/ingest/findings.js';
 import { givenIdColumn, reservedNames } from '../../../engine/ingest/physical-names.js';
 import { RecordContext } from '../../../engine/ingest/record-context.js';
 import { withReservedColumns } from '../../../engine/ingest/record-ids.js';
-import { lenientReportRules } from '../import/expressions/compute-fields.js';
-import { errorsField } from '../import/expressions/record-errors.js';
-import { RecordColumns } from '../import/expressions/record-columns.js';
+import { lenientReportRules } from './compute-fields.js';
+import { errorsField } from './record-errors.js';
+import type { AnnotatedColumns } from '../protocol.js';
+import { RecordColumns } from './record-columns.js';
 
 /** The records that expressions produce, as columns. */
 export interface AnnotatedBatch {
@@ -91,4 +94,23 @@ function renameReservedColumns(batch: Batch): Batch {
 
 function isNotReserved({ physical }: Column): boolean {
   return !reservedColumnsOfRecords.some((one) => one.physical === physical);
+}
+
+/**
+ * Returns the projection for a file of annotated records: `columns` are the columns of the table, `filled` says which of them have values,
+ * and `names` are the names of the fields in order.
+ */
+export function annotatedProjection(
+  { fixed }: AnnotatedColumns,
+  columns: Columns,
+  names: readonly string[],
+  filled: ReadonlySet<string>,
+): readonly ProjectedColumn[] {
+  const byName = new Map([...reservedColumns, ...columns].map((column) => [column.name, column]));
+  const planned = new Map(fixed?.map((one) => [one.column.name, one]));
+  return [...new Set([...planned.keys(), ...names])].flatMap((name) => {
+    const column = byName.get(name);
+    if (column !== undefined && (filled.has(name) || reservedNames.includes(name))) return [{ column, isStored: true }]; // prettier-ignore
+    return planned.get(name) ?? (column === undefined ? [] : [{ column, isStored: false }]);
+  });
 }

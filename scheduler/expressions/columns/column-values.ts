@@ -1,24 +1,19 @@
 import { isAscii } from 'node:buffer';
 import type { Data } from 'apache-arrow';
-import type { PackedTexts } from '../../../../engine/core/packed-texts.js';
-import type { Column, Columns } from '../../../../engine/core/types.js';
-import { valueOfJson } from '../../../../engine/expression/annotate/json-values.js';
-import { toInt } from '../../../../engine/expression/values/integers.js';
-import {
-  Float,
-  PyDict,
-  PyList,
-  type PyValue,
-} from '../../../../engine/expression/values/values.js';
-import type { NumberColumn } from '../../../../engine/expression/compile/number-columns.js';
+import type { PackedTexts } from '../../../engine/core/packed-texts.js';
+import type { Column, Columns } from '../../../engine/core/types.js';
+import { valueOfJson } from '../../../engine/expression/annotate/json-values.js';
+import { toInt } from '../../../engine/expression/values/integers.js';
+import { Float, PyDict, PyList, type PyValue } from '../../../engine/expression/values/values.js';
+import type { NumberColumn } from '../../../engine/expression/compile/number-columns.js';
 import {
   textColumnCodes,
   valueTableCodes,
   validityReader,
   type DictionaryCodes,
 } from './column-codes.js';
-import type { ValueTable } from '../../../expressions/value-table.js';
-import { dateText, floatText } from '../../../../engine/query/results/number-text.js';
+import type { ValueTable } from '../value-table.js';
+import { dateText, floatText } from '../../../engine/query/results/number-text.js';
 
 /** Reads value number `i` of a column. */
 type ReadValueAt = (i: number) => PyValue;

@@ -1,4 +1,4 @@
-import type { Column, Columns } from '../../../../engine/core/types.js';
+import type { Column, Columns } from '../../../engine/core/types.js';
 import {
   compiledExpressions,
   producesRecords,
