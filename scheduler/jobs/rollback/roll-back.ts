@@ -7,6 +7,7 @@ import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { reservedCells } from '../../../engine/query/results/reserved-cells.js';
 import type { Rollback, Snapshot, Store } from '../../../engine/store/store.js';
 import { withDatasetLock } from '../../queue/dataset-lock.js';
+import type { Scheduler } from '../../queue/scheduler.js';
 import { appendableSnapshot } from '../visible-data.js';
 import { findReaddingCommits } from './added-again.js';
 
@@ -43,6 +44,7 @@ export interface RollbackContext {
   readonly catalog: Catalog;
   readonly store: Store;
   readonly queryEngine: QueryEngine;
+  readonly scheduler: Pick<Scheduler, 'persist'>;
 }
 
 /** A computed rollback, and the commits that prevent it. */
@@ -73,7 +75,7 @@ export async function rollBack(
   mode: RollbackMode,
   userId: number,
 ): Promise<CommitRow | RollbackCheck> {
-  const { catalog, store } = context;
+  const { catalog, store, scheduler } = context;
   const { datasetId } = commit;
   return withDatasetLock(datasetId, async () => {
     const { check, snapshot, rollback } = await prepareRollback(context, commit, mode);
@@ -106,7 +108,7 @@ export async function rollBack(
     const { version } = await store.commit(datasetId, change, '');
     // The rollback is durable now: after a crash, reconciliation applies it to the catalogue.
     crashpoint('rollback.before-catalog');
-    await catalog.publish({ ...publication, logVersion: version });
+    await scheduler.persist(() => catalog.publish({ ...publication, logVersion: version }));
     crashpoint('rollback.after-catalog');
     const row = await catalog.commits.get(publication.commitId);
     if (row === undefined) throw notFoundError();
