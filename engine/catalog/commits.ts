@@ -99,7 +99,7 @@ export interface CommitTable {
   version(id: number): Promise<CommitVersion | undefined>;
   /** The rollback of a commit; undefined if it has none. */
   rollbackOf(id: number): Promise<CommitVersion | undefined>;
-  /** The commit that made this version of a dataset's log; undefined if the commit was deleted or a compaction made the version. */
+  /** The commit of a dataset that made this version of its log; undefined if the commit was deleted or a compaction made the version. */
   atVersion(datasetId: number, logVersion: number): Promise<CommitRow | undefined>;
   /** The commits after a version of a dataset that changed or removed records and were not rolled back, oldest first. */
   changesAfter(datasetId: number, logVersion: number): Promise<readonly CommitVersion[]>;
@@ -109,7 +109,7 @@ export interface CommitTable {
   lastBefore(datasetId: number, logVersion: number): Promise<CommitVersion | undefined>;
   /** Deletes the row of a commit; its effect on the dataset and its version remain. */
   delete(id: number): Promise<void>;
-  /** The commits of a dataset whose rows were deleted. Those that a release before schema version 22 deleted have no `logVersion`. */
+  /** The commits of a dataset whose rows in the catalogue were deleted. */
   deleted(datasetId: number): Promise<readonly DeletedCommit[]>;
   /** Completes a deleted commit that has no `logVersion`. */
   completeDeleted(commit: CommitVersion): Promise<void>;
@@ -117,6 +117,7 @@ export interface CommitTable {
 
 /** A commit whose row was deleted. */
 export interface DeletedCommit extends Pick<CommitVersion, 'id' | 'parentJobId'> {
+  /** Null if an earlier release has deleted the commit, until a start of the server completes it. */
   readonly logVersion: number | null;
 }
 
@@ -158,7 +159,9 @@ export function commitTable(db: Database): CommitTable {
       return rows.map((row) => commitVersions.parse(row));
     },
     lastAt: (datasetId, time) =>
-      versionWhere(sql`dataset_id = ${datasetId} AND completed_at <= ${time} ORDER BY log_version DESC LIMIT 1`), // prettier-ignore
+      // A commit completes after its row is created, and to compare `created_at` costs less.
+      versionWhere(sql`dataset_id = ${datasetId} AND created_at <= ${time} AND completed_at <= ${time}
+        ORDER BY log_version DESC LIMIT 1`),
     lastBefore: (datasetId, logVersion) =>
       versionWhere(sql`dataset_id = ${datasetId} AND log_version < ${logVersion} ORDER BY log_version DESC LIMIT 1`), // prettier-ignore
     delete: async (id) => {

@@ -304,7 +304,8 @@ export const deletedCommitSchema: readonly string[] = [
 
 /**
  * Keeps the versions of commits whose rows are deleted, and adds a view of the versions of all commits. A commit that was deleted earlier
- * is in the view once a start of the server has found its version in the log.
+ * is in the view once a start of the server has found its version in the log. SQLite uses the indexes of both tables for the view only if
+ * their columns have the same types, hence the cast.
  */
 export const commitVersionSchema: readonly string[] = [
   `ALTER TABLE deleted_commits ADD COLUMN parent_job_model TEXT`,
@@ -317,11 +318,12 @@ export const commitVersionSchema: readonly string[] = [
   `CREATE INDEX deleted_commits_version ON deleted_commits (dataset_id, log_version)`,
   `CREATE INDEX deleted_commits_job ON deleted_commits (parent_job_id)`,
   `CREATE VIEW commit_versions AS
-    SELECT id, dataset_id, parent_job_model, parent_job_id, mode, records_total, records_added, log_version,
-      json_extract(timestamps, '$[#-1][2]') AS completed_at
+    SELECT id, dataset_id, parent_job_model, parent_job_id, mode, records_total, records_added, log_version, created_at,
+      CAST(json_extract(timestamps, '$[#-1][2]') AS BIGINT) AS completed_at
     FROM commits WHERE status = 'completed'
     UNION ALL
-    SELECT id, dataset_id, parent_job_model, parent_job_id, mode, records_total, records_added, log_version, completed_at
+    SELECT id, dataset_id, parent_job_model, parent_job_id, mode, records_total, records_added, log_version, completed_at,
+      completed_at
     FROM deleted_commits WHERE log_version IS NOT NULL`,
 ];
 

@@ -121,17 +121,24 @@ export class Reconciliation {
     }
   }
 
-  /** Completes the commits that an earlier release has deleted without their versions; the log has these. */
+  /**
+   * Completes the commits that an earlier release has deleted without their versions, which the log has. If the log cannot be read from its
+   * beginning, they stay incomplete.
+   */
   async #completeDeletedCommits(datasetId: number): Promise<void> {
-    const { catalog, store } = this.#options;
+    const { catalog, store, report } = this.#options;
     const deletedCommits = await catalog.commits.deleted(datasetId);
     const incompleteIds = new Set(deletedCommits.flatMap(({ id, logVersion }) => (logVersion === null ? [id] : []))); // prettier-ignore
     if (incompleteIds.size === 0) return;
-    for await (const { version, info } of store.history(datasetId, 0)) {
-      const publication = info['publication'] as Publication | undefined;
-      if (publication === undefined || !incompleteIds.has(publication.commitId)) continue;
-      const commit = commitVersionOf({ ...publication, logVersion: version });
-      await catalog.commits.completeDeleted(commit);
+    try {
+      for await (const { version, info } of store.history(datasetId, 0)) {
+        const publication = info['publication'] as Publication | undefined;
+        if (publication === undefined || !incompleteIds.has(publication.commitId)) continue;
+        const commit = commitVersionOf({ ...publication, logVersion: version });
+        await catalog.commits.completeDeleted(commit);
+      }
+    } catch (error) {
+      report(`deleted commits of dataset ${datasetId}: ${toErrorValue(error).message}`);
     }
   }
 }
