@@ -11,6 +11,7 @@ import {
   archiveSchema,
   backgroundTaskSchema,
   commitCountSchema,
+  commitVersionSchema,
   declaredFieldSchema,
   deletedCommitSchema,
   datasetMigrationSchema,
@@ -56,6 +57,7 @@ export const migrations: readonly Migration[] = [
   { version: 19, name: 'granularity of beacons', statements: granularitySchema },
   { version: 20, name: 'versions of files, shortcuts', statements: fileVersionSchema, replacesTables: true },
   { version: 21, name: 'results of tasks', statements: taskResultSchema },
+  { version: 22, name: 'versions of deleted commits', statements: commitVersionSchema },
 ]; // prettier-ignore
 
 /**

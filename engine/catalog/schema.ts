@@ -302,6 +302,31 @@ export const deletedCommitSchema: readonly string[] = [
   `CREATE INDEX deleted_commits_dataset ON deleted_commits (dataset_id)`,
 ];
 
+/**
+ * Keeps the versions of commits whose rows are deleted, and adds a view of the versions of all commits. A commit that was deleted earlier
+ * is in the view once a start of the server has found its version in the log. SQLite uses the indexes of both tables for the view only if
+ * their columns have the same types, hence the cast.
+ */
+export const commitVersionSchema: readonly string[] = [
+  `ALTER TABLE deleted_commits ADD COLUMN parent_job_model TEXT`,
+  `ALTER TABLE deleted_commits ADD COLUMN mode TEXT`,
+  `ALTER TABLE deleted_commits ADD COLUMN records_total BIGINT`,
+  `ALTER TABLE deleted_commits ADD COLUMN records_added BIGINT`,
+  `ALTER TABLE deleted_commits ADD COLUMN log_version BIGINT`,
+  `ALTER TABLE deleted_commits ADD COLUMN completed_at BIGINT`,
+  `DROP INDEX deleted_commits_dataset`,
+  `CREATE INDEX deleted_commits_version ON deleted_commits (dataset_id, log_version)`,
+  `CREATE INDEX deleted_commits_job ON deleted_commits (parent_job_id)`,
+  `CREATE VIEW commit_versions AS
+    SELECT id, dataset_id, parent_job_model, parent_job_id, mode, records_total, records_added, log_version, created_at,
+      CAST(json_extract(timestamps, '$[#-1][2]') AS BIGINT) AS completed_at
+    FROM commits WHERE status = 'completed'
+    UNION ALL
+    SELECT id, dataset_id, parent_job_model, parent_job_id, mode, records_total, records_added, log_version, completed_at,
+      completed_at
+    FROM deleted_commits WHERE log_version IS NOT NULL`,
+];
+
 /** Adds whether the type of a field was declared or was found in data: only in the second case do values widen it. */
 export const declaredFieldSchema: readonly string[] = [
   `ALTER TABLE fields ADD COLUMN is_declared SMALLINT NOT NULL DEFAULT 0`,

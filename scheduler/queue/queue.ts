@@ -42,6 +42,11 @@ export class JobQueue implements TaskQueue {
     if (!this.#isClaiming) void this.#claimAll();
   }
 
+  /** Repeats work until it succeeds; for work that must follow a commit to a log. */
+  persist(work: () => Promise<void>): Promise<void> {
+    return this.#runner.persist(work);
+  }
+
   /** Returns the ids of the running tasks, and of those running tasks that are in the worker process. */
   status(): { readonly running: readonly number[]; readonly working: readonly number[] } {
     const { runningTasks } = this.#runner;
