@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { maxSmallFileLines, smallFiles } from './architecture/exceptions.js';
+import { formatNameFiles, maxSmallFileLines, smallFiles } from './architecture/exceptions.js';
 import { importCycles, smallFilesWithOneImporter } from './architecture/graph.js';
 import {
   allowedEngineImports,
@@ -12,6 +12,7 @@ import {
 } from './architecture/rules.js';
 import { readSource } from './architecture/source.js';
 import { readSourceFiles } from './architecture/sources.js';
+import { writers } from '../writers/index.js';
 
 const sourceTexts = readSourceFiles();
 const parsedSources = sourceTexts.map(({ path, text }) => readSource(path, text));
@@ -63,6 +64,15 @@ describe('the sources', () => {
     expect(found).toEqual([]);
   });
 
+  test('name no export format outside `writers`', () => {
+    const found = sourceTexts
+      .filter(({ path }) => !path.startsWith('writers/'))
+      .filter(({ path }) => !formatNameFiles.some((exception) => exception.path.test(path)))
+      .filter(({ path, text }) => namesFormat(path, text))
+      .map(({ path }) => path);
+    expect(found).toEqual([]);
+  });
+
   test('lie in rooms that a README describes', () => {
     const isInRoom = (path: string): boolean =>
       rooms.some((room) => path === room || path.startsWith(`${room}/`));
@@ -88,6 +98,26 @@ describe('the sources', () => {
       expect(page).toMatch(new RegExp(`\\| \`${part}\` \\|[^|]*\\| ${cell} \\|`));
     }
   });
+});
+
+/**
+ * Returns whether a source names an export format in a string. `json` counts only as the value of something named format, because it also
+ * names a type of fields.
+ */
+function namesFormat(path: string, text: string): boolean {
+  const names = new Set(writers.map(({ format }) => format).filter((format) => format !== 'json'));
+  const isNamed = readSource(path, text).strings.some((string) => names.has(string));
+  return isNamed || /format\w*\W{1,40}?['"`]json['"`]/i.test(text);
+}
+
+test.each([
+  [`const format = 'csv-gz';`, true],
+  [`create({ format: 'json' })`, true],
+  [`if (row.format === 'json') stop();`, true],
+  [`const type = 'json';`, false],
+  [`const text = 'csv, tsv';`, false],
+])('%s: names an export format: %j', (text, expected) => {
+  expect(namesFormat('api/a.ts', text)).toBe(expected);
 });
 
 describe('the import graph', () => {

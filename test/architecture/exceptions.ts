@@ -24,3 +24,16 @@ export const smallFiles: readonly { readonly path: RegExp; readonly why: string 
 
 /** A file with fewer lines must be merged into its only importer. */
 export const maxSmallFileLines = 40;
+
+/** Files outside `writers/` that may contain names of export formats, because there they name something else. */
+export const formatNameFiles: readonly { readonly path: RegExp; readonly why: string }[] = [
+  { path: /^readers\//, why: 'formats of imports' },
+  { path: /^engine\/query\//, why: 'formats of pages, and of the results of queries of files' },
+  { path: /^api\/resources\/records\//, why: 'formats of pages' },
+  {
+    path: /^scheduler\/(?:expressions\/protocol|jobs\/export\/part)\.ts$/,
+    why: 'formats of pages',
+  },
+  { path: /^engine\/store\//, why: 'the format of the files of a Delta table' },
+  { path: /^cli\/welcome\.ts$/, why: 'an example of a request' },
+];

@@ -14,7 +14,7 @@ import {
   text,
   timestamp,
 } from '../../http/schema.js';
-import { exportFormats } from '../../../scheduler/jobs/export/format.js';
+import { defaultFormat, exportFormats } from '../../../scheduler/jobs/export/format.js';
 import { asOfProperty } from '../records/as-of.js';
 import { jobFields, priorityType, type JobContext } from '../tasks/job.js';
 
@@ -39,7 +39,7 @@ export const exportResource = declareResource<ExportRow, JobContext, Partial<New
       type: text,
       lookup: true,
       description: `The file format. ${formatList}`,
-      example: 'csv',
+      example: defaultFormat,
       create: 'required',
     },
     documents_count: {
@@ -126,7 +126,7 @@ export const exportResource = declareResource<ExportRow, JobContext, Partial<New
   examples: {
     create: {
       dataset_id: 4812,
-      format: 'csv',
+      format: defaultFormat,
       params: { filters: [['gene', 'MYH7']], fields: ['gene', 'variant'], limit: 1000 },
     },
   },
@@ -138,7 +138,7 @@ export const exportProvenance = answerSchema(
   'Where the records of the file of an export come from. Parquet, Arrow and Excel files have all of it but the properties of the file.',
   {
     export_id: { type: id, example: 5107 },
-    format: { type: text, example: 'csv' },
+    format: { type: text, example: defaultFormat },
     dataset_id: { type: id, example: 4812 },
     dataset_full_path: {
       type: nullableText,
