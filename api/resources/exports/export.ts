@@ -49,8 +49,9 @@ export const exportResource = declareResource<ExportRow, JobContext, Partial<New
     },
     params: {
       type: reference('ExportQuery'),
+      answerType: jsonObject,
       lookup: true,
-      description: 'The query; its limit may be 1 to 1,000,000.',
+      description: 'The query, as it was sent; its limit may be 1 to 1,000,000.',
       example: { filters: [['clinical_significance', 'Pathogenic']], fields: ['gene', 'variant'] },
       create: 'optional',
       show: ({ params }) => ('commit_id' in params ? {} : params),
@@ -161,7 +162,8 @@ export const exportProvenance = answerSchema(
       example: 'query',
     },
     query: {
-      type: reference('ExportQuery'),
+      type: jsonObject,
+      description: 'As it was sent.',
       example: { filters: [['gene', 'MYH7']], fields: ['gene', 'variant'] },
     },
     target_fields: { type: jsonObjects, example: [] },
