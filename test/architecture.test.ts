@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import {
+  formatNameFiles,
   maxSmallFileLines,
   registries,
   smallFiles,
@@ -25,6 +26,7 @@ import {
 } from './architecture/rules.js';
 import { readSource } from './architecture/source.js';
 import { readSourceFiles } from './architecture/sources.js';
+import { writers } from '../writers/index.js';
 
 const allTexts = readSourceFiles();
 const allSources = allTexts.map(({ path, text }) => readSource(path, text));
@@ -99,6 +101,15 @@ describe('the sources', () => {
     expect(Object.keys(smallFiles).filter((path) => !known.includes(path))).toEqual([]);
   });
 
+  test('name no export format outside `writers`', () => {
+    const found = sourceTexts
+      .filter(({ path }) => !path.startsWith('writers/'))
+      .filter(({ path }) => !formatNameFiles.some((exception) => exception.path.test(path)))
+      .filter(({ path, text }) => namesFormat(path, text))
+      .map(({ path }) => path);
+    expect(found).toEqual([]);
+  });
+
   test('lie in rooms that a README describes', () => {
     const isInRoom = (path: string): boolean =>
       rooms.some((room) => path === room || path.startsWith(`${room}/`));
@@ -161,6 +172,26 @@ describe('the documents', () => {
     const drawn = [...picture.matchAll(/<text [^>]*>([^<]*)<\/text>/g)].map(([, text]) => text);
     expect(drawn.toSorted()).toEqual(labels.toSorted());
   });
+});
+
+/**
+ * Returns whether a source names an export format in a string. `json` counts only as the value of something named format, because it also
+ * names a type of fields.
+ */
+function namesFormat(path: string, text: string): boolean {
+  const names = new Set(writers.map(({ format }) => format).filter((format) => format !== 'json'));
+  const isNamed = readSource(path, text).strings.some((string) => names.has(string));
+  return isNamed || /format\w*\W{1,40}?['"`]json['"`]/i.test(text);
+}
+
+test.each([
+  [`const format = 'csv-gz';`, true],
+  [`create({ format: 'json' })`, true],
+  [`if (row.format === 'json') stop();`, true],
+  [`const type = 'json';`, false],
+  [`const text = 'csv, tsv';`, false],
+])('%s: names an export format: %j', (text, expected) => {
+  expect(namesFormat('api/a.ts', text)).toBe(expected);
 });
 
 describe('the import graph', () => {

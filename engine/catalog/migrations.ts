@@ -19,11 +19,11 @@ import {
   firstSchema,
   savedResourceSchema,
   taskResultSchema,
-  templateSchema,
   importKeySchema,
 } from './schema.js';
 import { sharingSchema } from './sharing-schema.js';
 import { constantSql, sql } from './sql.js';
+import { templateSchema } from './templates.js';
 
 /** One step of the schema. A step never changes once it has been released. */
 interface Migration {

@@ -248,7 +248,7 @@ export const backgroundTaskSchema: readonly string[] = [
 /** Adds the results of tasks of kinds without a resource. */
 export const taskResultSchema: readonly string[] = [`ALTER TABLE tasks ADD COLUMN result TEXT`];
 
-/** The columns that saved queries, beacon sets and templates share. */
+/** The columns that the tables of saved resources share. */
 const ownedColumns = `
   id BIGINT NOT NULL PRIMARY KEY,
   user_id BIGINT NOT NULL REFERENCES users (id),
@@ -258,17 +258,29 @@ const ownedColumns = `
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL`;
 
+/** Returns the statements that add a table of saved resources; `columns` are the definitions of its further columns. */
+export function savedResourceTableSchema(name: string, columns: string): readonly string[] {
+  return [
+    `CREATE TABLE ${name} (${ownedColumns},${columns})`,
+    `CREATE INDEX ${name}_owner ON ${name} (account_id, user_id)`,
+  ];
+}
+
 /** Adds saved queries, beacon sets and beacons. Beacons remain when their dataset is deleted; queries of them then fail. */
 export const savedResourceSchema: readonly string[] = [
   `INSERT INTO counters (name, value) VALUES ('saved query', 0), ('beacon set', 0), ('beacon', 0)`,
-  `CREATE TABLE saved_queries (${ownedColumns},
+  ...savedResourceTableSchema(
+    'saved_queries',
+    `
     name TEXT NOT NULL,
     params TEXT NOT NULL,
-    dataset_id BIGINT)`,
-  `CREATE INDEX saved_queries_owner ON saved_queries (account_id, user_id)`,
-  `CREATE TABLE beacon_sets (${ownedColumns},
-    title TEXT NOT NULL)`,
-  `CREATE INDEX beacon_sets_owner ON beacon_sets (account_id, user_id)`,
+    dataset_id BIGINT`,
+  ),
+  ...savedResourceTableSchema(
+    'beacon_sets',
+    `
+    title TEXT NOT NULL`,
+  ),
   `CREATE TABLE beacons (
     id BIGINT NOT NULL PRIMARY KEY,
     beacon_set_id BIGINT NOT NULL REFERENCES beacon_sets (id) ON DELETE CASCADE,
@@ -371,21 +383,4 @@ export const datasetMigrationSchema: readonly string[] = [
   `CREATE INDEX dataset_migrations_dataset ON dataset_migrations (dataset_id, id)`,
   `CREATE INDEX dataset_migrations_source ON dataset_migrations (source_id, id)`,
   `CREATE INDEX dataset_migrations_task ON dataset_migrations (task_id)`,
-];
-
-/** Adds templates of datasets and imports. */
-export const templateSchema: readonly string[] = [
-  `INSERT INTO counters (name, value) VALUES ('template', 0)`,
-  `CREATE TABLE dataset_templates (${ownedColumns},
-    name TEXT NOT NULL,
-    version TEXT NOT NULL,
-    template_type TEXT NOT NULL,
-    is_public SMALLINT NOT NULL,
-    tags TEXT NOT NULL,
-    fields TEXT NOT NULL,
-    entity_params TEXT NOT NULL,
-    reader_params TEXT NOT NULL,
-    validation_params TEXT NOT NULL,
-    annotator_params TEXT NOT NULL)`,
-  `CREATE INDEX dataset_templates_owner ON dataset_templates (account_id, user_id)`,
 ];

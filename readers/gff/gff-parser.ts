@@ -121,7 +121,17 @@ export class FeatureParser {
       }
     }
     if (this.#hasEnded) this.#report.end();
+    this.#releaseUnusedColumns();
     return context.line;
+  }
+
+  /** Releases the columns that the batch does not have, because there is no feature or no attribute. */
+  #releaseUnusedColumns(): void {
+    if (!this.#isBegun) {
+      const columns = [...this.#columns, this.#coordinates?.column, this.#variants?.column];
+      for (const column of columns) column?.release();
+    }
+    if (!this.#hasAttributes) this.#attributes.column.release();
   }
 
   #fastFeatures(chunk: Uint8Array): FastFeatureParser | null {

@@ -21,3 +21,16 @@ export const unimportedExports: Readonly<Record<string, string>> = {
   'engine/query/memory/thread.ts': 'functions that the main thread calls by name',
   'scheduler/expressions/thread.ts': 'functions that the main thread calls by name',
 };
+
+/** Files outside `writers/` that may contain names of export formats, because there they name something else. */
+export const formatNameFiles: readonly { readonly path: RegExp; readonly why: string }[] = [
+  { path: /^readers\//, why: 'formats of imports' },
+  { path: /^engine\/query\//, why: 'formats of pages, and of the results of queries of files' },
+  { path: /^api\/resources\/records\//, why: 'formats of pages' },
+  {
+    path: /^scheduler\/(?:expressions\/protocol|jobs\/export\/part)\.ts$/,
+    why: 'formats of pages',
+  },
+  { path: /^engine\/store\//, why: 'the format of the files of a Delta table' },
+  { path: /^cli\/welcome\.ts$/, why: 'an example of a request' },
+];

@@ -14,6 +14,8 @@ export interface ParsedSource {
   readonly imports: readonly ImportStatement[];
   /** The text without comments and without the contents of strings; templates keep their `${`. */
   readonly code: string;
+  /** The contents of the string literals, in the order of the text. */
+  readonly strings: readonly string[];
   /** The templates of the file: the tag before the backtick, and the text with each expression replaced by `${}`. */
   readonly templates: readonly { readonly tag: string; readonly text: string }[];
 }
@@ -39,7 +41,7 @@ export function readSource(path: string, text: string): ParsedSource {
       });
     }
   }
-  return { path, imports, code: code.replaceAll(/"\d+"/g, '""'), templates };
+  return { path, imports, code: code.replaceAll(/"\d+"/g, '""'), strings, templates };
 }
 
 /** Returns the names before `as` in a list such as `{ a, type B as C }`. */

@@ -79,8 +79,9 @@ export const migrationResource = declareResource<
     },
     source_params: {
       type: reference('MigrationQuery'),
+      answerType: jsonObject,
       lookup: true,
-      description: 'The query of the source; every record without one.',
+      description: 'The query of the source, as it was sent; every record without one.',
       example: { filters: [['clinical_significance', 'Pathogenic']] },
       create: 'optional',
     },

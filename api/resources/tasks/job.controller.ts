@@ -190,7 +190,7 @@ export function jobController<K extends DatasetJobKind>(
 /** The keys that the body of an operation may have. */
 function bodyKeysOf(operation: OperationRow | undefined): readonly string[] {
   const body = operation?.body;
-  return typeof body === 'object' ? Object.keys(body.schema['properties'] as object) : [];
+  return body !== undefined && 'schema' in body ? Object.keys(body.schema['properties'] as object) : []; // prettier-ignore
 }
 
 /** Reads the filter of the account-wide list of a kind of job. */

@@ -13,7 +13,9 @@ const seed = Number(process.env['STRANDLAKE_SEED'] ?? 20_261_121);
 function byteSourceOf(write: (sink: ByteSink) => void): ByteSource {
   const sink = new ByteSink(64);
   write(sink);
-  return new ByteSource(sink.writtenBytes().slice());
+  const bytes = sink.writtenBytes().slice();
+  sink.release();
+  return new ByteSource(bytes);
 }
 
 describe('packed bits', () => {
