@@ -220,11 +220,12 @@ export function filesLoadedBy(
   return loadedSources;
 }
 
-/** The tables of imports between the rooms of a folder. */
-const allowedRoomImports: Readonly<Record<string, typeof allowedEngineImports>> = {
-  engine: allowedEngineImports,
-  scheduler: allowedSchedulerImports,
-};
+/** The folders whose rooms have a table of imports. */
+const allowedRoomImports: readonly (readonly [parent: string, typeof allowedEngineImports])[] = [
+  ['engine', allowedEngineImports],
+  ['engine/query', allowedQueryImports],
+  ['scheduler', allowedSchedulerImports],
+];
 
 function* importDirectionViolations(source: ParsedSource): Generator<string> {
   const [folder = ''] = source.path.split('/');
@@ -234,10 +235,7 @@ function* importDirectionViolations(source: ParsedSource): Generator<string> {
     const [into = ''] = target.split('/');
     if (!allowedFolderImports[folder]?.includes(into))
       yield `imports ${target}, but ${folder} may not import ${into}`;
-    if (folder !== 'engine' || into !== 'engine') continue;
-    const engineRooms = ['engine', allowedEngineImports] as const;
-    const queryRooms = ['engine/query', allowedQueryImports] as const;
-    for (const [parent, allowed] of [engineRooms, queryRooms]) {
+    for (const [parent, allowed] of allowedRoomImports) {
       const [from, to] = [roomBelow(parent, source.path), roomBelow(parent, target)];
       if (from === undefined || to === undefined || from === to) continue;
       const file = target.slice(parent.length + 1);
@@ -245,12 +243,6 @@ function* importDirectionViolations(source: ParsedSource): Generator<string> {
         other === to || other === file || (other.endsWith('/') && file.startsWith(other));
       if (!allowed[from]?.some(isAllowed))
         yield `imports ${target}, but ${parent}/${from} may not import ${parent}/${to}`;
-=======
-    const allowedImports = allowedRoomImports[folder];
-    if (allowedImports === undefined || into !== folder || intoPart === part) continue;
-    const file = target.slice(folder.length + 1);
-    if (!allowedImports[part]?.some((allowed) => allowed === intoPart || allowed === file)) {
-      yield `imports ${target}, but ${folder}/${part} may not import ${folder}/${intoPart}`;
     }
   }
 }

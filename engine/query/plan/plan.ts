@@ -8,7 +8,7 @@ import { memoryCostMs, roundMs, sqlCostMs } from './cost.js';
 import type { Executor, Selection } from './executor.js';
 
 /** The executor of a step: the log of the table, the text index, columns in memory, SQL over Parquet, or the record reader. */
-type StepExecutor = 'log' | 'index' | 'memory' | 'sql' | 'reader';
+export type StepExecutor = 'log' | 'index' | 'memory' | 'sql' | 'reader';
 
 /**
  * What a step does:
