@@ -116,7 +116,7 @@ export interface CommitTable {
 }
 
 /** A commit whose row was deleted. */
-export interface DeletedCommit extends Pick<CommitVersion, 'id' | 'parentJobId'> {
+interface DeletedCommit extends Pick<CommitVersion, 'id' | 'parentJobId'> {
   /** Null if an earlier release has deleted the commit, until a start of the server completes it. */
   readonly logVersion: number | null;
 }

@@ -142,7 +142,7 @@ export interface Rollback {
 }
 
 /** A later version that prevents a rollback. */
-export interface RollbackBlocker extends HistoryEntry {
+interface RollbackBlocker extends HistoryEntry {
   /** Number of records that both versions changed. */
   readonly records: number;
   /** One of the records that both versions changed. */

@@ -62,7 +62,7 @@ export function parseQuery(
 const keysRefusedForFiles = ['query', 'entities', 'facets', 'cursor'] as const;
 
 /** The delimiter of the lines in which the results of a query of a file are written; undefined for JSON. */
-export type OutputDelimiter = ',' | '\t' | undefined;
+type OutputDelimiter = ',' | '\t' | undefined;
 
 /** The output formats of queries of files, with their delimiters. */
 export const outputDelimiters: ReadonlyMap<string, OutputDelimiter> = new Map([

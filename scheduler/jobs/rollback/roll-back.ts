@@ -27,7 +27,7 @@ export interface RollbackCheck {
 }
 
 /** A later commit that prevents a rollback. */
-export interface BlockingCommit {
+interface BlockingCommit {
   readonly commitId: number;
   /** The commit; undefined if its entry was deleted. */
   readonly commit: CommitRow | undefined;
