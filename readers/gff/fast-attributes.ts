@@ -49,7 +49,6 @@ export abstract class FastAttributeParser {
 export class FastGff3Attributes extends FastAttributeParser {
   readonly searched: readonly number[] = [percent, comma, semicolon, equalsByte];
   readonly #unescaped: UnescapeResult = { end: 0, isDamaged: false };
-  #scratch = new Uint8Array(4096);
 
   read(
     { bytes, positions }: ScanBuffer,
@@ -75,20 +74,21 @@ export class FastGff3Attributes extends FastAttributeParser {
       const column = keys.find(bytes, start, keyEnd);
       if (column === undefined) return needsGeneralPath;
       start = keyEnd + 1;
-      let isEscaped = false;
+      /** The position of the first percent sign of the value; -1 if there is none. */
+      let escape = -1;
       for (;;) {
         if (++next >= positionCount) return positionCount;
         const end = positions[next]!;
         const c = bytes[end]!;
         if (c === equalsByte) continue;
         if (c === percent) {
-          isEscaped = true;
+          if (escape < 0) escape = end;
           continue;
         }
         if (c === tab || hasOuterSpaces(bytes, start, end)) return needsGeneralPath;
-        const to = isEscaped ? this.#unescape(bytes, start, end) : end;
+        const to = escape < 0 ? end : this.#unescape(bytes, escape, end);
         if (to < 0 || !this.add(column, start, to)) return needsGeneralPath;
-        isEscaped = false;
+        escape = -1;
         start = end + 1;
         if (c === comma) continue;
         if (c !== semicolon) return next;
@@ -98,15 +98,11 @@ export class FastGff3Attributes extends FastAttributeParser {
     }
   }
 
-  /** Decodes percent escapes in place; returns the new end of the value, or `needsGeneralPath`. */
+  /** Decodes the percent escapes of a value from the first one on, in place; returns the new end of the value, or `needsGeneralPath`. */
   #unescape(bytes: Uint8Array, from: number, to: number): number {
-    if (this.#scratch.length < to - from) this.#scratch = new Uint8Array(2 * (to - from));
-    unescapeBytes(bytes, from, to, this.#scratch, 0, this.#unescaped);
-    const { end, isDamaged } = this.#unescaped;
-    if (isDamaged) return needsGeneralPath;
     this.hasDecodedEscapes = true;
-    bytes.set(this.#scratch.subarray(0, end), from);
-    return from + end;
+    unescapeBytes(bytes, from, to, bytes, from, this.#unescaped);
+    return this.#unescaped.isDamaged ? needsGeneralPath : this.#unescaped.end;
   }
 }
 
