@@ -6,7 +6,6 @@ import type { ValueColumn } from '../../engine/ingest/value-column.js';
 import type { CoordinatesBuilder } from '../coordinates.js';
 import { parseFloatBytes, parseInteger } from '../text/numbers.js';
 import { ByteSet, type ScanBuffer, scanBuffer } from '../text/scan-buffer.js';
-import { dataViewOf } from './attribute-column.js';
 import type { AttributesBuilder } from './attributes.js';
 import { needsGeneralPath, type FastAttributeParser } from './fast-attributes.js';
 
@@ -26,15 +25,14 @@ const maxRunLines = 4096;
 
 /**
  * The fast path for features: parses runs of lines with nine valid columns whose attribute keys have occurred before. The numbers and the
- * ranges of texts of the first eight columns are collected, and appended column by column at the end of a run. All other lines are left to
- * `FeatureParser`; so are all lines if the dataset's columns need casts.
+ * ranges of texts are collected, and appended column by column at the end of a run. All other lines are left to `FeatureParser`; so are all
+ * lines if the dataset's columns need casts.
  */
 export class FastFeatureParser {
   /** Offset of the line after the run; `lineCount` is the number of lines in the run, including comments. */
   nextLineOffset = 0;
   lineCount = 0;
   readonly #window: ScanBuffer = scanBuffer();
-  readonly #words = dataViewOf(this.#window.bytes);
   readonly #text: Uint8Array;
   readonly #options: FastFeatureOptions;
   readonly #builders: FeatureBuilders;
@@ -110,12 +108,13 @@ export class FastFeatureParser {
     let rows = 0;
     this.lineCount = 0;
     this.#isCut = false;
-    while (start < textLength && rows < maxRunLines) {
+    const { fastAttributes } = this.#options;
+    while (start < textLength && rows < maxRunLines && !fastAttributes.isRunFull) {
       const isComment = this.#isComment(start);
       if (isComment && this.#options.hasFasta && mayBeFastaDirective(bytes, start)) break;
-      this.#options.fastAttributes.hasDecodedEscapes = false;
+      fastAttributes.hasDecodedEscapes = false;
       const end = isComment ? this.#lineEnd(position) : this.#check(start, position);
-      if (this.#options.fastAttributes.hasDecodedEscapes) this.#partlyDecoded = this.#base + start;
+      if (fastAttributes.hasDecodedEscapes) this.#partlyDecoded = this.#base + start;
       if (end === needsGeneralPath) break;
       // The carriage return at the end of the window may be followed by a line feed outside it.
       const isOpen =
@@ -228,16 +227,10 @@ export class FastFeatureParser {
     attributes.column.padTo(row + i);
     attributes.column.beginObject();
     attributes.column.endObject();
-    for (let v = 0; v < fastAttributes.valueCount; v++)
-      fastAttributes.columns[v]!.appendValueByWords(
-        row + i,
-        this.#words,
-        fastAttributes.valueStarts[v]!,
-        fastAttributes.valueEnds[v]!,
-      );
+    fastAttributes.keepLine(row + i);
   }
 
-  /** Appends the first eight columns of all lines of the run. */
+  /** Appends the values of all lines of the run. */
   #appendRun(row: number, rows: number): void {
     const window = this.#window;
     const { columns, coordinates } = this.#options;
@@ -259,6 +252,7 @@ export class FastFeatureParser {
     }
     for (const column of columns) column.padTo(row + rows);
     coordinates?.addRun(row, rows, window, this.#starts, this.#ends);
+    this.#options.fastAttributes.appendRun(window);
   }
 }
 
