@@ -44,7 +44,10 @@ export function undeclaredParts(
     ?.find((one) => one.parts.every((part, i) => part.startsWith(':') || part === parts[i]));
   if (declared === undefined) return [];
   const { row, schema } = declared;
-  const found = schema === undefined ? undeclaredMediaType(row, mediaType) : mediaType === 'application/json' ? schemaErrors(schema, json) : []; // prettier-ignore
+  const isJson = mediaType === 'application/json';
+  // An operation with a schema may have other formats, such as pages of records as CSV, which have none.
+  const jsonErrors = schema !== undefined && isJson ? schemaErrors(schema, json) : [];
+  const found = schema === undefined ? undeclaredMediaType(row, mediaType) : jsonErrors;
   return found.map((text) => `${row.id}: ${text}`);
 }
 
