@@ -3,8 +3,8 @@ import { toErrorValue } from '../../engine/core/errors.js';
 import type { Store } from '../../engine/store/store.js';
 import { jobs as declaredJobs, type Jobs } from '../jobs/index.js';
 import { lostVersionsError } from '../jobs/visible-data.js';
+import { isInArchive } from '../jobs/visible-data.js';
 import { withDatasetLock } from './dataset-lock.js';
-import { isInArchive } from './verify-archives.js';
 
 /** Dependencies of a `Reconciliation`. */
 export interface ReconciliationOptions {

@@ -19,7 +19,7 @@ import type { Store } from '../../engine/store/store.js';
 import { jobs as declaredJobs, type Jobs } from '../jobs/index.js';
 import type { SweepContext } from '../jobs/job.js';
 import { spillFolder } from '../worker/messages.js';
-import { isInArchive } from './verify-archives.js';
+import { isInArchive } from '../jobs/visible-data.js';
 import { isTerminal } from './waiting.js';
 
 /** Removes the scratch folders of all attempts of a task; none of the attempts may be running. */

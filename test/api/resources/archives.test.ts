@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
 import { warmCaches } from '../../../api/warm.js';
@@ -262,6 +262,22 @@ describe('while a task runs', () => {
     expect((await ann.get(`/v2/datasets/${id}`)).json).toMatchObject({ availability: 'available', storage_class: 'Temporary' }); // prettier-ignore
     expect([await readDatasetFiles(id), await queryAnswersOf(id)]).toEqual([files, answers]);
     expect(await readdir(server.data.archives)).toEqual([]);
+  });
+
+  test('a verification that begins meanwhile verifies the archive', async () => {
+    const id = await newFilledDataset();
+    heldTaskKinds.add('snapshot').add('verify');
+    await changeStorageClass(id, 'Archive');
+    await pollUntil(() => heldMessages.length === 1);
+    const verifying = ann.post(`/v2/datasets/${id}/verify`);
+    await pollUntil(() => heldMessages.length === 2);
+    heldTaskKinds.clear();
+    host.send(heldMessages.shift()!);
+    await pollUntil(async () => (await availabilityOf(id)) === 'archived');
+    releaseMessages();
+    const { size: bytes } = await stat(server.data.archive(id));
+    const found = (await verifying).json;
+    expect(found).toMatchObject({ is_whole: true, files: 1, records: 6, bytes, differences: [] });
   });
 
   test('a canceled restore leaves the dataset archived', async () => {
