@@ -52,7 +52,7 @@ export interface App {
   post(userId: number, path: string, body: object): Promise<string>;
   /** Stops listening and closes all connections; the services passed to `createApp` stay open. */
   close(): Promise<void>;
-  /** The Nest application, for tests that walk its routes. */
+  /** The Nest application, for tests that read its table of routes. */
   readonly nest: NestFastifyApplication;
 }
 
@@ -92,7 +92,7 @@ export async function createApp(services: AppServices): Promise<App> {
       await nest.listen(port, host);
       const address = nest.getHttpServer().address() as AddressInfo;
       const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
-      // At log levels below `info`, only the command line reports the address.
+      // The log contains the address only at the levels `info` and `debug`; the command line reports it in any case.
       if (['info', 'debug'].includes(context.config.log)) {
         log(logLine('listening', { host: address.address, port: address.port }));
       }

@@ -25,7 +25,7 @@ export const csvFormat: Format = {
   ],
 };
 
-/** Yields the text of the file in pieces, the header first. */
+/** Yields the text of the generated CSV file in parts, the header first. */
 function* csvLines(records: number): Generator<string> {
   const [head = '', ...rows] = readFileSync('benchmarks/rows/clinvar-gnomad.tsv', 'utf8')
     .trimEnd()
@@ -43,7 +43,7 @@ function* csvLines(records: number): Generator<string> {
   }
 }
 
-/** Makes the value of a cell from a real value, for a variant at a position of the genome. */
+/** Returns a new value for a cell, derived from a real one, for a variant at a position of the genome. */
 type CellVariation = (cell: string, random: Random, position: number) => string;
 
 const genomeLength = 3.1e9;

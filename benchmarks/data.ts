@@ -33,8 +33,8 @@ export const chromosomes: readonly (readonly [string, number])[] = [
 const genomeMegabases = chromosomes.reduce((sum, [, millions]) => sum + millions, 0);
 
 /**
- * An INFO key of the generated file: its declaration in the header, and a function that makes its value; if the function returns undefined,
- * the record has no such key.
+ * An INFO key of the generated VCF file: its declaration in the header, and a function that returns its value; if the function returns
+ * undefined, the record has no such key.
  */
 export interface InfoKey {
   readonly id: string;
@@ -100,8 +100,8 @@ export function vcfFile(records: number): Promise<string> {
 }
 
 /**
- * Yields the lines of the file, the header first. The keys of `more` use a random sequence of their own and do not change the rest of a
- * line.
+ * Yields the lines of the generated VCF file, the header first. The keys in `more` are added to each record; they use a random sequence of
+ * their own, so that all other values stay the same.
  */
 export function* vcfLines(records: number, more: readonly InfoKey[] = []): Generator<string> {
   yield '##fileformat=VCFv4.3\n##reference=GRCh38\n##FILTER=<ID=q20,Description="Quality below 20">\n';

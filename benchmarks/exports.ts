@@ -17,10 +17,10 @@ import {
 } from './table.js';
 
 const runsPerFormat = 3;
-/** Records of the workbook, at most. */
+/** Maximum number of records in the measured Excel workbook. */
 const workbookRecords = 200_000;
 
-/** A format, the options of DuckDB's COPY for the same kind of file, and the limit. */
+/** A format, the options of DuckDB's COPY for the same kind of file, and the highest allowed ratio of Strandlake's time to DuckDB's. */
 const exportFormats: readonly {
   readonly format: string;
   readonly copy: string;
@@ -37,7 +37,7 @@ interface ExportSetup {
   readonly datasetId: number;
   readonly duckdb: DuckDBConnection;
   readonly records: number;
-  /** The records as JSON lines. */
+  /** Path of the file with the records as JSON lines. */
   readonly source: string;
   readonly folder: string;
 }
@@ -100,8 +100,8 @@ function* exportLines(records: number): Generator<string> {
 }
 
 /**
- * Measures exports of all records in a format, compared with DuckDB's COPY of the same columns of its table. The second line has the time
- * until DuckDB's file is durable.
+ * Measures exports of all records in a format, compared with DuckDB's COPY of the same columns of its table. The second result line has the
+ * time until DuckDB's file is durable.
  */
 async function formatResultLines(
   { server, datasetId, duckdb, records, folder }: ExportSetup,

@@ -60,7 +60,7 @@ async function checkJoinedNames(server: BenchServer, datasetId: number): Promise
       throw new Error(`the record of ${String(key)} has ${String(name)}`);
 }
 
-/** Yields records with keys; for a tenth of them, the other dataset has no such key. */
+/** Yields a CSV file of keys, a tenth of which do not occur in the dataset in which the expression looks them up. */
 function* keyCsvLines(records: number): Generator<string> {
   const random = seededRandom(seed);
   yield 'id,key,score\n';

@@ -143,7 +143,7 @@ async function evaluationLine(
   };
 }
 
-/** Returns the records of the first chunks of a file, as record batches. */
+/** Returns the records of at most `most` chunks of a VCF file, from its start, as record batches. */
 async function readBatches(file: string, most: number): Promise<readonly Batch[]> {
   const source = await openSource(join(process.cwd(), file), file);
   const batches: Batch[] = [];
@@ -177,7 +177,7 @@ const validationRules = {
   allowNewFields: true,
 };
 
-/** Computes the fields of all batches; returns the processor time in seconds. */
+/** Evaluates `computedFields` for all batches; returns the processor time in seconds. */
 function secondsToEvaluate(batches: readonly Batch[]): number {
   const expressions = {
     fields: targetFields,
@@ -209,7 +209,7 @@ function secondsToEvaluate(batches: readonly Batch[]): number {
   return (user + system) / 1e6;
 }
 
-/** Returns the seconds that CPython takes to compute the same fields, on the records as the interface returns them. */
+/** Returns the seconds that CPython takes to compute `computedFields`, on the records as the interface returns them. */
 async function pythonSeconds(
   server: BenchServer,
   file: string,

@@ -10,13 +10,11 @@ export interface Format {
   readonly title: string;
   /** Number of records that make about 200 MB of uncompressed text. */
   readonly records: number;
-  /** Path of a file of that many records; generates the file unless it is cached. */
+  /** Path of a file of `records` records; generates the file unless it is cached. */
   readonly file: (records: number) => Promise<string>;
   readonly reader: string;
   readonly params?: Readonly<Record<string, unknown>>;
-  /**
-   * Returns the number of records that an import stores for that many records of the file, if it differs (VCF: one per alternate allele).
-   */
+  /** Returns the number of records that an import of a file of `records` records stores, if it differs (VCF: one per alternate allele). */
   readonly stored?: (records: number) => number;
   /** The highest allowed ratio of Strandlake's wall time to that of the fastest compared program. */
   readonly limit: number;
@@ -26,7 +24,7 @@ export interface Format {
 /** Number of runs of each program. With `--quick`, the benchmark is only checked to work; its numbers mean nothing. */
 const runsByMode = { full: 5, quick: 2 };
 
-/** Compares the import of each format with other programs and prints the table; `--write` puts it into the README. */
+/** Compares the import of each format with other programs and prints the result table; `--write` puts the table into the README. */
 export async function compareFormats(
   name: string,
   formats: readonly Format[],

@@ -89,7 +89,10 @@ async function timeImports(size: BenchmarkSize): Promise<ResultLine[]> {
   ];
 }
 
-/** Imports the larger file, measures whether memory grows with the size of the file, then compares queries on the dataset. */
+/**
+ * Imports the larger of the benchmark's two files, measures whether memory grows with the size of the file, then compares queries on the
+ * dataset.
+ */
 async function importAtLargeSize(size: BenchmarkSize): Promise<ResultLine[]> {
   const vcf = await vcfFile(size.large);
   const server = await startServer();

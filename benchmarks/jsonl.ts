@@ -25,7 +25,7 @@ export const jsonlFormat: Format = {
   ],
 };
 
-/** A key of the generated file, with a function that makes its value; if the function returns undefined, the record has no such key. */
+/** A key of the generated file, with a function that returns its value; if the function returns undefined, the record has no such key. */
 type JsonKey = readonly [name: string, make: (random: Random, position: number) => unknown];
 
 interface ClinvarRecord {
@@ -37,8 +37,8 @@ interface ClinvarRecord {
 }
 
 /**
- * Real names and titles (from ten ClinVar records in the public domain, taken from clinvar-this, MIT), so that lengths and variety are
- * realistic.
+ * Real names and titles, so that lengths and variety are realistic: they are from ten ClinVar records (public domain, by way of
+ * clinvar-this, MIT).
  */
 const realRecords = readFileSync('test/fixtures/jsonl/clinvar_ten_records.json', 'utf8')
   .trim()
@@ -123,7 +123,7 @@ const jsonKeys: readonly JsonKey[] = [
   ['note', optionalValue(0.1, (r) => `seen ${r.below(9)} times,\nbut "unproven"`)],
 ];
 
-/** Yields the lines of the file. The same number of records gives the same lines. */
+/** Yields the lines of the generated JSONL file. The same number of records gives the same lines. */
 function* jsonlLines(records: number): Generator<string> {
   const random = seededRandom(seed);
   const step = 3e9 / Math.max(1, records);

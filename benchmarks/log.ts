@@ -18,7 +18,7 @@ import { seededRandom } from './random.js';
 import { machineText, markdownTable, median, writeResult, type ResultLine } from './table.js';
 
 const runsPerMeasurement = 5;
-/** The number of commits after which one segment replaces their segments, as in a compaction. */
+/** The number of commits after which one segment replaces the segments of these commits, as in a compaction. */
 const commitsPerMerge = 50;
 const columns: Columns = [{ name: 'n', physical: 'n', type: 'long', isList: false }];
 
@@ -45,7 +45,7 @@ export async function runLog(flags: ReadonlySet<string>): Promise<void> {
 interface LogSetup {
   readonly folder: DataFolder;
   readonly store: Store;
-  /** The segment, a file in the scratch folder, that the commits add. */
+  /** The segment that each commit adds; its file is in the scratch folder. */
   readonly segment: Segment;
 }
 

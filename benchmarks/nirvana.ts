@@ -45,7 +45,7 @@ const consequences = [
 const biotypes = ['protein_coding', 'processed_transcript', 'unprocessed_pseudogene'];
 const clinicalSignificances = ['benign', 'likely benign', 'uncertain significance', 'pathogenic'];
 
-/** Yields the lines of the file. The same number of positions gives the same lines. */
+/** Yields the lines of the generated Nirvana file. The same number of positions gives the same lines. */
 function* nirvanaLines(positions: number): Generator<string> {
   yield `{"header":${JSON.stringify(nirvanaHeader)},"positions":[\n`;
   const random = seededRandom(seed);

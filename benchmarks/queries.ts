@@ -3,7 +3,7 @@ import { segmentsOf } from './segments.js';
 import type { BenchServer } from './server.js';
 import { type ResultLine, median } from './table.js';
 
-/** A query as a request to the server, and as SQL on the same files. `$t` stands for the table. */
+/** A query as a request to the server, and as SQL for DuckDB on the files of the same dataset. `$t` stands for the table. */
 interface Question {
   readonly name: string;
   readonly request: object;

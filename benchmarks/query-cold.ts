@@ -28,7 +28,7 @@ export async function measureCold(dataset: QueryDataset): Promise<QuestionTable>
 /** The folder with the files of the dataset. */
 export const segmentsFolder = ({ data }: QueryDataset): string => join(data, 'datasets');
 
-/** Returns the medians over a few starts, in which the engines take turns. */
+/** Returns the median time of each engine's first answer after a start; the engines are started in turn, a few times each. */
 export async function firstAnswers(
   question: Question,
   engines: readonly ComparedEngine[],
@@ -52,7 +52,7 @@ export async function firstAnswers(
   return engineTimes.map((each) => (each.length === 0 ? null : median(each)));
 }
 
-/** Reads all files once, so that the operating system has their pages in memory as far as there is room. */
+/** Reads all files of a folder once, so that the operating system has their pages in memory as far as there is room. */
 export async function readThrough(folder: string): Promise<void> {
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;

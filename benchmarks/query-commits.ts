@@ -54,7 +54,7 @@ export async function measureCommits(
   }
 }
 
-/** Sends the same queries to both datasets in turn. */
+/** Sends the same queries in turn to a dataset of one commit and to a dataset of many commits. */
 async function compareAnswers(
   server: BenchServer,
   one: number,

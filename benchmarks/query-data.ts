@@ -40,7 +40,7 @@ const clndnKey: InfoKey = {
       () => inventedWords[random.below(inventedWords.length, 4)]!,
     );
     text[0] = text[0]!.charAt(0).toUpperCase() + text[0]!.slice(1);
-    return text.join('%20'); // %20 is a blank in VCF 4.3
+    return text.join('%20'); // %20 stands for a blank in values of VCF 4.3
   },
 };
 

@@ -9,7 +9,7 @@ import { segmentsOf } from './segments.js';
 import { peakResidentMb, startServer } from './server.js';
 import { median } from './table.js';
 
-/** A measured import of the records. */
+/** Measurements of an import of the benchmark's records. */
 interface MeasuredImport {
   readonly datasetId: number;
   /** Time until a query counts every record. */

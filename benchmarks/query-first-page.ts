@@ -46,7 +46,7 @@ export async function firstPageLine(): Promise<ResultLine> {
   }
 }
 
-/** Starts a server on a new data folder, which imports the example as in `npm start`; returns the id of the dataset. */
+/** Starts a server on a new data folder, which imports the bundled example as `npm start` does; returns the id of the dataset. */
 async function importExample(data: string): Promise<number> {
   const server = await startServer({ data, examples: true });
   try {
@@ -61,7 +61,7 @@ async function importExample(data: string): Promise<number> {
   }
 }
 
-/** Returns the id of the vault of the example, once its metadata says that the example is imported. */
+/** Returns the id of the vault of the bundled example, once the metadata of the vault says that the example is imported. */
 async function waitForImportedVault(server: BenchServer): Promise<number> {
   for (const from = performance.now(); performance.now() - from < 120_000; await pause(200)) {
     const vaults = await server.call('GET', '/v2/vaults?name=examples');

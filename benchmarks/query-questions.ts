@@ -160,7 +160,7 @@ function countQuestion(name: string, filters: readonly unknown[], where: string)
   };
 }
 
-/** Returns statements for a page of whole records and for the total. */
+/** Returns a query whose statements give a page of whole records and the total. */
 function pageQuestion(
   name: string,
   filters: readonly unknown[],
@@ -186,7 +186,7 @@ const compareRecordCounts: Pick<Question, 'ours' | 'theirs'> = {
   theirs: ([row]) => row![1],
 };
 
-/** A search for words, for which the server answers the hundred most relevant records and the compared engines any hundred. */
+/** A search for words, for which the server returns the hundred most relevant records and the compared engines return any hundred. */
 function wordQuestion(name: string, wanted: string): Question {
   return pageQuestion(
     name,

@@ -71,7 +71,7 @@ export function peerVersions(): Readonly<Record<string, string>> {
   return { DuckDB: duckdbVersion(), chdb: chdb.version };
 }
 
-/** Returns the folder of the compared engines' tables with that many records. */
+/** Returns the folder of the compared engines' tables with `records` records. */
 export const tablesFolder = (records: number): string => resolve(cacheFolder, `query-${records}`);
 
 /** Starts DuckDB on its table file; the table is called `t`. */
@@ -86,8 +86,8 @@ export function openChdb(records: number): Promise<QueryPeer> {
 }
 
 /**
- * Makes the tables of the compared engines from the dataset's files, unless the cache has them. A file that is written last marks the
- * tables as complete; if it is missing, as after an interrupted run, they are made again.
+ * Creates the tables of the compared engines from the dataset's files, unless the cache has them. A file that is written last marks the
+ * tables as complete; if it is missing, as after an interrupted run, they are created again.
  */
 export async function makeTables(
   source: string,
@@ -123,7 +123,10 @@ function duckdbStatements(segments: readonly string[], flat: string): readonly s
   ];
 }
 
-/** Runs the statements and ends the process of the engine, so that the memory that they take does not count for the queries. */
+/**
+ * Runs statements that fill a table, and then ends the process of the engine, so that the memory of the statements does not count for the
+ * queries.
+ */
 async function fillTables(peer: QueryPeer, statements: readonly string[]): Promise<void> {
   try {
     for (const sql of statements) {

@@ -15,7 +15,7 @@ const minRuns = 3;
  * requests: a variant lookup takes 2.4 ms after five requests and 0.5 ms after a hundred.
  */
 const warmupPasses = 20;
-/** When an engine has worked on a query for this long, only the runs that are needed for the result follow. */
+/** When an engine has worked on a query for this long, it answers the query only until it has `minRuns` measured runs. */
 const enoughTimeMs = 20_000;
 /** Highest allowed ratio of a query for words in any field to the query for the same words in one field. */
 const maxOneFieldRatio = 3;

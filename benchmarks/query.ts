@@ -13,7 +13,7 @@ import { lineOrFailure, machineText, markdownTable, writeResult } from './table.
 const datasetSizes = [5_000_000, 50_000_000];
 const quickDatasetSizes = [20_000];
 
-/** The parts of the comparison; a flag with its name selects a part. */
+/** The parts of the benchmark `query`; the flag `--<name>` selects a part. */
 const benchmarkParts = ['warm', 'cold', 'growth', 'export', 'start'] as const;
 type BenchmarkPart = (typeof benchmarkParts)[number];
 
@@ -37,8 +37,8 @@ export async function runQueries(flags: ReadonlySet<string>): Promise<void> {
   };
   if (isAll || !isOther) {
     const wantedParts = new Set(selectedParts.length > 0 ? selectedParts : benchmarkParts);
-    // The results are written after each table, so that an interrupted run leaves them. A run of some tables does not replace the results
-    // of the others.
+    // The results are written after each table, so that an interrupted run keeps the finished tables. A run of selected parts only prints
+    // its tables, so that it does not replace the results of a complete run.
     await compareEngines(chosenSizes, wantedParts, isFresh, (text) => {
       if (selectedParts.length === 0) write('query', `${text}\n\n${machineText(versions)}`);
     });

@@ -27,7 +27,7 @@ export function markdownTable(lines: readonly ResultLine[]): string {
   return [...head, ...rows].join('\n');
 }
 
-/** Measures a row. If that fails, the row is reported as failed and the run continues. */
+/** Measures a row of a result table. If that fails, the row is reported as failed and the run continues. */
 export async function lineOrFailure(
   question: string,
   measure: () => Promise<ResultLine>,
@@ -41,7 +41,7 @@ export async function lineOrFailure(
   }
 }
 
-/** Returns the date, the machine and the versions in one line. */
+/** Returns the date, the machine and the versions of the compared programs in one line. */
 export function machineText(versions: Readonly<Record<string, string>>): string {
   const list = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
   const memory = `${Math.round(totalmem() / 2 ** 30)} GB`;
@@ -50,7 +50,7 @@ export function machineText(versions: Readonly<Record<string, string>>): string 
   return `${day}, ${cores}, ${memory}, Node ${process.versions.node}, ${list.join(', ')}`;
 }
 
-/** Replaces the result with this name in benchmarks/README.md. */
+/** Replaces the result with the name `name` in benchmarks/README.md by `text`. */
 export function writeResult(name: string, text: string): void {
   const file = join('benchmarks', 'README.md');
   const page = readFileSync(file, 'utf8');

@@ -83,8 +83,8 @@ export async function runVersions(flags: ReadonlySet<string>): Promise<void> {
 }
 
 /**
- * Measures deletes of random records and their rollbacks, several times, of which the first are warm-up; DuckDB inserts the same records
- * again.
+ * Measures deletes of random records and their rollbacks, several times, of which the first are warm-up. Instead of a rollback, DuckDB
+ * inserts the deleted records again.
  */
 async function deleteLines(setup: VersionsSetup): Promise<readonly ResultLine[]> {
   const { server, datasetId, duckdb, records, few } = setup;
@@ -148,7 +148,7 @@ async function upsertLines(setup: VersionsSetup): Promise<readonly ResultLine[]>
   ];
 }
 
-/** Writes a file of some records with another depth, as JSON lines. */
+/** Writes a file of some records, with the value of `depth` increased by one, as JSON lines. */
 async function upsertFile(setup: VersionsSetup, run: number): Promise<string> {
   const { duckdb, folder } = setup;
   const file = join(folder, `upsert-${run}.json`);
@@ -218,7 +218,7 @@ async function appendLine({
   );
 }
 
-/** Measures the same queries before and after many changes, and on an earlier version. */
+/** Measures a set of queries before and after many changes, and on an earlier version. */
 async function queryLines(
   setup: VersionsSetup,
   what: 'deletes' | 'upserts',
@@ -301,7 +301,7 @@ async function measureSeconds(work: () => Promise<unknown>): Promise<number> {
   return (performance.now() - from) / 1000;
 }
 
-/** Returns a line about repeated changes, without the first ones, which are warm-up. */
+/** Returns the result line of repeated changes, without the first ones, which are warm-up. */
 function changeLineAfterWarmup(...line: Parameters<typeof changeLine>): ResultLine {
   const [question, ours, peer, theirs, limit] = line;
   return changeLine(question, ours.slice(warmupRuns), peer, theirs.slice(warmupRuns), limit);

@@ -28,7 +28,7 @@ const recordTemplates = releaseXml
   .split(/(?<=<\/VariationArchive>\s*)(?=<VariationArchive)/)
   .map((record) => record.split(/(\b\d{4}-\d\d-\d\d\b|\d{4,})/));
 
-/** Yields the text of the file in pieces. The same number of records gives the same text. */
+/** Yields the text of the generated XML file in parts. The same number of records gives the same text. */
 function* xmlPieces(records: number): Generator<string> {
   yield releaseXml.slice(0, firstRecordOffset);
   const random = seededRandom(seed);

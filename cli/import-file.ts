@@ -14,8 +14,8 @@ export interface FileImport {
   readonly folder?: Folder;
   readonly datasetName?: string;
   /**
-   * Whether the records go into the dataset of this name, whatever it contains; if false, and a dataset of this name has other data, a new
-   * dataset gets a number after its name.
+   * Whether the records go into the dataset of this name, whatever it contains. If false, and the dataset of this name has other data, the
+   * records go into a new dataset, whose name ends with a number.
    */
   readonly appends?: boolean;
 }
@@ -149,7 +149,7 @@ async function* withProgress(
 interface DatasetAndJob {
   readonly id: number;
   readonly fullPath: string;
-  /** An import of the same object into the dataset, unless it has failed. */
+  /** An existing import of the uploaded object into the dataset; undefined if there is none that has not failed. */
   readonly job: Answer | undefined;
 }
 

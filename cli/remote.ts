@@ -56,7 +56,8 @@ export async function connectClient(flags: ServerFlags, env: Environment): Promi
 
 /**
  * For a command that works through a server or on a data folder: returns a client of the server, or undefined to use the folder. Flags
- * decide; if there are none, the folder that the environment names is used, else the server that is known, else the default folder.
+ * decide; if there are none, the folder that the environment names is used, else the server that the environment or the last login names,
+ * else the default folder.
  */
 export async function connectUnlessFolder(
   flags: ServerFlags & { readonly data?: string | undefined },

@@ -8,11 +8,14 @@ export interface Terminal {
   /** Writes a message, to standard error. */
   note(text: string): void;
   /**
-   * Shows a line that the next output replaces; without a terminal, writes a line every two seconds. An empty text removes the line.
-   * `state` is the same progress in the form for programs.
+   * Shows a progress line, which the next output replaces; without a terminal, writes a line every two seconds. An empty text removes the
+   * line. `state` is the same progress as data, for programs.
    */
   progress(text: string, state?: Readonly<Record<string, unknown>>): void;
-  /** Asks for a secret, which is not shown while it is typed; if no person can be asked, it is the first line of standard input. */
+  /**
+   * Asks for a secret, which is not shown while it is typed; if the input is not a terminal, the secret is the first line of standard
+   * input.
+   */
   secret(question: string): Promise<string>;
   /** Whether a person reads the results; false if a program does. */
   readonly isTerminal: boolean;

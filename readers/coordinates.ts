@@ -47,14 +47,14 @@ export class CoordinatesBuilder {
     this.#build = encodedBuildNames[build];
   }
 
-  /** Whether `addRun` may be called: false if the dataset has a field of this name with other types. */
+  /** Whether `addRun` may be called: false if the dataset has a field `genomic_coordinates` with other types. */
   get acceptsRuns(): boolean {
     return this.#runBuilders() !== null;
   }
 
   /**
-   * Adds the coordinates of `count` rows from `row` on. Their chromosome names are the ranges given by `from` and `to` of the window;
-   * `from` is moved past `chr`.
+   * Adds the coordinates of `count` rows from `row` on. Their chromosome names are the ranges `rangeStarts` to `rangeEnds` of the window;
+   * `rangeStarts` is moved past `chr`.
    */
   addRun(
     row: number,
@@ -98,7 +98,7 @@ export class CoordinatesBuilder {
   add(row: number, bytes: Uint8Array, from: number, to: number, start: number, stop: number): void {
     this.column.padTo(row);
     const fields = this.column.beginObject();
-    // if the dataset has another type for this field, the column has already reported it
+    // If the dataset has another type for `genomic_coordinates`, the column has already reported it.
     if (fields === null) return;
     if (fields !== this.#fields) {
       this.#fields = fields;

@@ -12,8 +12,8 @@ export function expectCurrentPage(path: string, wanted: string): void {
 }
 
 /**
- * Expects that the part of a page between `<!-- name: … -->` and `<!-- end of name -->` is `wanted`; like `expectCurrentPage`, it writes the page
- * if it is not.
+ * Expects that the part of a page between `<!-- name: … -->` and `<!-- end of name -->` is `wanted`. If it is not, writes the page and
+ * fails the test, as `expectCurrentPage` does.
  */
 export function expectCurrentSection(path: string, name: string, wanted: string): void {
   const text = readFileSync(path, 'utf8');

@@ -15,7 +15,7 @@ import { deflateBlock, ZipWriter, type DeflatedBlock } from './zip.js';
 interface ExcelPart {
   /** The rows of each sheet that contains some of the records. */
   readonly pieces: readonly DeflatedSheetRows[];
-  /** For each cell of a record, the number of texts that were truncated. */
+  /** For each cell of a record, the number of truncated texts in this cell, over all records of the part. */
   readonly cut: Uint32Array;
 }
 

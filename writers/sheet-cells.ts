@@ -21,11 +21,11 @@ export const cellStyles = { general: 0, header: 1, date: 2, seconds: 3, millisec
 
 /** Records of a sheet as XML, one row per record (ECMA-376, part 1, section 18.3.1.73). */
 export interface SheetRowFormat extends CellRecordFormat {
-  /** For each cell of a record, the number of texts that were truncated. */
+  /** For each cell of a record, the number of truncated texts in this cell, over all records that were written. */
   readonly cut: Uint32Array;
-  /** For each sheet that ends with one of these records, the offset of its end in the rows. */
+  /** For each sheet that ends with one of these records, the offset in the XML at which its rows end. */
   readonly ends: readonly number[];
-  /** Number of records in each sheet that contains some of them; the last sheet may contain none. */
+  /** For each sheet that contains some of the written records, their number; for the last sheet, it may be 0. */
   readonly counts: readonly number[];
 }
 
@@ -137,7 +137,10 @@ function appendCellText(out: ByteSink, text: CellTexts): void {
   out.endOffset = copyText(text, 0, out.view, out.endOffset);
 }
 
-/** A kind of cell: the XML before the text of its value, and a function that completes the XML after it and returns whether the text was truncated. */
+/**
+ * How cells of a kind are written: the XML before the text of the value, and a function that writes the XML after it and returns whether
+ * the text was truncated.
+ */
 interface CellMarkup {
   readonly before: string;
   end(out: ByteSink, from: number): boolean;

@@ -16,7 +16,10 @@ const relationshipsNamespace =
 const packageNamespace = 'http://schemas.openxmlformats.org/package/2006';
 const documentMediaType = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
 
-/** Returns the XML of a sheet up to its first record: the row of titles, which stays in view. `columns` is at least 1. */
+/**
+ * Returns the XML of a sheet up to its first record: the row of titles, which stays visible when the sheet is scrolled. `columns` is at
+ * least 1.
+ */
 export function sheetStart(titles: readonly string[]): Buffer {
   const cells = titles.map((title, i) => textCell(i, 1, title, cellStyles.header)).join('');
   return Buffer.from(

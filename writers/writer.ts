@@ -113,8 +113,8 @@ export interface Writer<Part = unknown> {
   /** Encodes the records of a part. The result does not depend on the provenance, so that it can be reused after an interruption. */
   encode(records: RecordSource, context: FileContext): Part;
   /**
-   * Returns the byte arrays of a part, whose memory is transferred between threads. If `join` yields the same arrays, they can be reused
-   * after an interruption.
+   * Returns the byte arrays of a part, whose memory is transferred between threads. If `join` yields the same arrays, the encoded parts can
+   * be reused after an interruption.
    */
   bytesOf(part: Part): readonly Uint8Array[];
   /**

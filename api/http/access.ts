@@ -45,7 +45,7 @@ export function Access(
   return SetMetadata(accessMetadataKey, rule);
 }
 
-/** The caller that the guard has established. */
+/** The caller of a request, whom `Authenticator` has authenticated. */
 export const CurrentCaller = createParamDecorator(
   (_: unknown, execution: ExecutionContext): Caller => {
     const caller = execution.switchToHttp().getRequest<ApiRequest>().caller;
@@ -54,7 +54,7 @@ export const CurrentCaller = createParamDecorator(
   },
 );
 
-/** The row that a `resource` rule has looked up. */
+/** The row of the resource that the path names, which the access check of a `resource` rule has read. */
 export const Resource = createParamDecorator((_: unknown, execution: ExecutionContext): unknown => {
   return execution.switchToHttp().getRequest<ApiRequest>().resource;
 });

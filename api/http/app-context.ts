@@ -25,8 +25,8 @@ export interface ServerLimits {
   readonly multipartBytes: number;
   readonly partBytes: number;
   /**
-   * If a handler takes longer than this time, the answer begins before its result is known; blanks keep the connection alive, one each time
-   * this period has passed again.
+   * If a handler takes longer than this time, the answer begins before its result is known: the server sends a space, and another one after
+   * each further period of this length, to keep the connection alive.
    */
   readonly keepAliveMs: number;
   /** Whether answers to clients on the same machine are compressed, too. */

@@ -15,7 +15,7 @@ import { requireResource } from './require-resource.js';
 export class Authenticator {
   readonly #requests: RateLimiter;
   readonly #failures: RateLimiter;
-  /** The tokens whose use is being recorded. */
+  /** The ids of the tokens whose time of last use is being written to the catalogue. */
   readonly #touching = new Set<number>();
 
   constructor(private readonly context: AppContext) {
@@ -82,8 +82,8 @@ export class Authenticator {
     if (this.#touching.has(token.id)) return;
     this.#touching.add(token.id);
     const stopTouching = (): boolean => this.#touching.delete(token.id);
-    // When the server stops, the catalogue may already be closed. The recorded time of last use then stays a minute behind, which is
-    // harmless.
+    // If the catalogue is already closed because the server stops, the write fails and the error is ignored: the recorded time of last use
+    // then stays a minute behind.
     void this.context.catalog.tokens.touch(token).then(stopTouching, stopTouching);
   }
 }

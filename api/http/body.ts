@@ -19,7 +19,7 @@ export function installBodyParsers(
   admit: (request: FastifyRequest) => Promise<unknown>,
 ): void {
   fastify.removeAllContentTypeParsers();
-  // Clients send types like `gzip` that are no media types at all; Fastify would refuse them before any parser runs.
+  // Clients send values of `Content-Type` that are no media types, such as `gzip`; Fastify would refuse them before any parser runs.
   fastify.addHook('onRequest', (request, _reply, done) => {
     const type = request.raw.headers['content-type'];
     if (type === undefined) return done();
@@ -80,7 +80,7 @@ async function readBody(
   }
   const url = request.raw.url ?? '';
   const isStranger = credentialPaths.test(url);
-  // The caller is authenticated first, because a stranger must not make the server buffer 64 MB.
+  // The caller is authenticated before the body is read, because a client without credentials must not make the server buffer 64 MB.
   const caller = isStranger ? undefined : await admit(request);
   refuseContentEncoding(request.headers['content-encoding']);
   const isAnonymous = caller === undefined && isAnonymousAllowed(url);
@@ -145,8 +145,8 @@ function refuseContentEncoding(encoding: string | undefined): void {
 }
 
 /**
- * Collects a body of at most `limit` bytes, whatever size its header announces. (For a small body, an async iterator would take longer than
- * everything else here.)
+ * Collects a body of at most `limit` bytes, whatever size its header announces. An async iterator is not used, because for a small body it
+ * would take most of the time of this function.
  */
 function collectBody(
   stream: Readable,

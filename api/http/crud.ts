@@ -24,7 +24,7 @@ export interface CrudTable<Row, Filter> {
 /** A create or update request whose body has been read as the resource declares it. */
 export interface CrudRequest<Values> {
   readonly caller: Caller;
-  /** Collects the mistakes of the body; the `create` or `update` hook calls `form.done()` before it changes anything. */
+  /** Collects the mistakes of the body; the `create` or `update` hook calls `form.throwIfInvalid()` before it changes anything. */
   readonly form: Form;
   readonly values: Values;
 }
@@ -45,7 +45,7 @@ export interface CrudResource<
   table(tables: Tables): CrudTable<AccessRows[K], Filter>;
   /** Reads the filter of the list from the query string. */
   filter(query: QueryParams, caller: Caller): Filter;
-  /** Lists rows by a filter that the database cannot evaluate; the table's list when absent. */
+  /** Lists rows by a filter that the database cannot evaluate; when absent, the table's `list` lists them. */
   list?(
     context: AppContext,
     caller: Caller,
@@ -70,9 +70,12 @@ export interface CrudResource<
     values: Partial<AccessRows[K]>,
     row?: AccessRows[K],
   ): Promise<Partial<AccessRows[K]>>;
-  /** Creates the resource; when absent, `resolve` and the table's `create` do. */
+  /** Creates the resource; when absent, `resolve` completes the values and the table's `create` adds the row. */
   create?(context: AppContext, request: CrudRequest<Values>): Promise<AccessRows[K]>;
-  /** Updates the resource; when absent, `resolve` and the table's `update` do. Returns undefined if it no longer exists. */
+  /**
+   * Updates the resource; when absent, `resolve` completes the values and the table's `update` changes the row. Returns undefined if the
+   * resource no longer exists.
+   */
   update?(
     context: AppContext,
     request: CrudRequest<Values>,

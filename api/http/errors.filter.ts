@@ -147,8 +147,8 @@ export class ErrorsFilter implements ExceptionFilter {
 }
 
 /**
- * The message for an unknown path. It begins differently from the message for an unknown id, because clients recognise that one by its
- * first words (contract 2.2).
+ * The message for an unknown path. It begins differently from the message for an unknown id, because clients recognise an unknown id by the
+ * first words of its message (contract 2.2).
  */
 function unknownPathMessage(method: string, path: string): string {
   const shortPath = path.length > 200 ? `${path.slice(0, 200)}…` : path;

@@ -131,8 +131,8 @@ export class Form {
   }
 
   /**
-   * Notes the mistakes of `part`, the form of a part of this body, under the one key `key`. `describe` words each of them from the key in
-   * the part and its messages. Returns whether the part has no mistakes.
+   * Adds the mistakes of `part`, a form that reads a part of this body, to this form under the one key `key`. `describe` returns the
+   * message for each of them, from the key in the part and the messages about that key. Returns whether the part has no mistakes.
    */
   collectErrorsOfPart(
     key: string,

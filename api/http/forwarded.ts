@@ -61,7 +61,7 @@ function contradictEachOther(
   return (namesClientTwice && a.client !== b.client) || isDifferent('host') || isDifferent('proto');
 }
 
-/** The members of the headers that have a value. */
+/** Returns the object without its undefined members. */
 function definedMembers(forwarded: ForwardedAddress): ForwardedAddress {
   return Object.fromEntries(Object.entries(forwarded).filter(([, value]) => value !== undefined));
 }
@@ -79,8 +79,8 @@ function outermostClient(
   let client: string | undefined;
   let distance = 0;
   for (const node of nodes.toReversed()) {
-    // An unknown or obfuscated address cannot be told from that of another client, so the last proxy whose address is known counts as the
-    // client.
+    // An unknown or obfuscated address cannot be distinguished from that of another client, so the last proxy whose address is known counts
+    // as the client.
     if (node === undefined) break;
     client = node;
     distance += 1;

@@ -14,7 +14,10 @@ import type { Value } from '../../engine/core/types.js';
 import { AppContext } from './app-context.js';
 import type { ApiReply, ApiRequest, Caller } from './request.js';
 
-/** Shows the resource that an earlier request created, as the create itself would answer it now. */
+/**
+ * Returns the answer to a repeated create request: the resource that the first request created, as the create operation would answer it
+ * now.
+ */
 export type Replay = (
   context: AppContext,
   caller: Caller,
@@ -22,7 +25,7 @@ export type Replay = (
   request: ApiRequest,
 ) => Promise<object>;
 
-/** The metadata keys of a handler: the id of its operation, and for a create its replay. */
+/** The metadata keys of a handler: the id of its operation, and for a create the function that answers a repeated request (`Replay`). */
 export const operationMetadataKey = 'strandlake:operation';
 export const replayMetadataKey = 'strandlake:replay';
 
@@ -81,7 +84,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
   }
 }
 
-/** The draft requires a quoted string, most clients send a bare one: `"a"` and `a` are the same key. */
+/** The IETF draft requires a quoted string, but most clients send the key without quotes: `"a"` and `a` are the same key. */
 function idempotencyKeyOf(header: string | readonly string[]): string {
   const text = String(header).trim();
   const key = /^"((?:[^"\\]|\\["\\])*)"$/.exec(text)?.[1]?.replaceAll(/\\(.)/g, '$1') ?? text;

@@ -23,7 +23,7 @@ interface KeyRules {
   readonly keys: ReadonlyMap<string, KeyRules | null>;
   /** Keys that answers show; a request may repeat them without effect. */
   readonly readOnly: ReadonlySet<string>;
-  /** Whether every key in neither `keys` nor `readOnly` is an error. */
+  /** Whether a key that is in neither `keys` nor `readOnly` is always an error. */
   readonly isClosed: boolean;
   /** The rules of the keys of each member, if the value is a list; otherwise null. */
   readonly items: KeyRules | null;
@@ -40,7 +40,10 @@ export class KnownKeys {
     this.#named = new Map(schemas.map((one) => [`#/components/schemas/${one.name}`, one]));
   }
 
-  /** Checks the query string and the body of a request; returns the names of the ignored keys, throws a 400 for the others. */
+  /**
+   * Checks the keys of the query string and of the body. Returns the unknown keys that are ignored; throws a 400 if an unknown key is an
+   * error.
+   */
   checkRequest(operation: string, request: ApiRequest): readonly string[] {
     const row = this.#operations[operation];
     if (row === undefined) throw new Error(`no operation ${operation}`);
@@ -111,7 +114,10 @@ class KeyCheck {
   readonly #isStrict: boolean;
   readonly #errors = new Map<string, string[]>();
   readonly #ignored: string[] = [];
-  /** Names to suggest, built at the first unknown key: a body may have tens of thousands of them. */
+  /**
+   * For each set of rules, the names that can be suggested for a misspelt key. They are computed at the first unknown key and then reused,
+   * because a body may have tens of thousands of unknown keys.
+   */
   readonly #names = new Map<KeyRules, KnownNames>();
 
   constructor(isStrict: boolean) {
@@ -135,7 +141,10 @@ class KeyCheck {
     }
   }
 
-  /** Checks an object that a client sent instead of a list: it is the only member, or has the members by name (contract 10.2). */
+  /**
+   * Checks an object that a client sent in place of a list of objects: it is either the only element of the list, or has the elements as
+   * members, keyed by name (contract 10.2).
+   */
   #members(value: Readonly<Record<string, unknown>>, items: KeyRules, path: KeyPath): void {
     const isMember = Object.keys(value).some((key) => items.keys.has(key));
     if (isMember && !Object.values(value).every(isObject))
@@ -228,7 +237,7 @@ const keySynonyms: Synonyms = {
 /** The header that names the keys of a request that had no effect. */
 const ignoredHeader = 'Ignored-Keys';
 
-/** The most names in the header; the debug log has all. */
+/** The maximum number of names in the header `Ignored-Keys`; the debug log has all of them. */
 const maxReportedKeys = 30;
 
 /** Adds the names of ignored keys to the header `Ignored-Keys` of the answer and writes them to the debug log. */

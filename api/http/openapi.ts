@@ -144,7 +144,7 @@ function schemaReference(name: string): Schema {
   return { $ref: `#/components/schemas/${name}` };
 }
 
-/** The header of operations that create. */
+/** The header `Idempotency-Key` in the OpenAPI description of operations that create a resource. */
 const idempotencyKey = {
   name: 'Idempotency-Key',
   in: 'header',

@@ -122,7 +122,7 @@ export function crudOperations(name: string, description: CrudDescription): Crud
 /** The summary of the operations PUT and PATCH. */
 export const updateDescription = 'Changes the given keys; PUT and PATCH do the same.';
 
-/** Whether a path is one of a pattern, in which `:name` stands for one part. */
+/** Whether a path matches a pattern, in which `:name` stands for one segment of the path. */
 export function matchesPath(pattern: string, path: string): boolean {
   const patternParts = pattern.split('/');
   const actual = path.split('/');

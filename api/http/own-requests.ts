@@ -2,12 +2,15 @@ import type { IncomingMessage, Server } from 'node:http';
 import { duplexPair } from 'node:stream';
 
 /*
- * Requests that the server sends to itself before the first client does, so that their code is compiled. They take the way of every other
- * request, but on a connection in memory, by which they are known: they need no token that could leak, count for no limit, and are neither
- * logged nor measured.
+ * Requests that the server sends to itself before the first client does, so that the code for requests is compiled. They are handled like
+ * all other requests, but arrive on a connection in memory, by which the server recognises them: they need no token that could leak, do not
+ * count towards any limit, and are neither logged nor measured.
  */
 
-/** The users in whose names requests come, by the server's end of their connections. */
+/**
+ * For each connection in memory on which the server sends requests to itself, the user in whose name it sends them; the key is the end of
+ * the connection that receives the requests.
+ */
 const users = new WeakMap<object, number>();
 
 /** The user in whose name the server sends a request to itself; undefined if a client sends it. */

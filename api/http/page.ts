@@ -20,7 +20,7 @@ export function readPage(query: QueryParams, defaultLimit = 100): Page {
   return { limit, offset: offset ?? (page - 1) * limit };
 }
 
-/** How a list is answered. */
+/** The functions that return the rows of a page of a list and their JSON. */
 export interface ListSource<Row> {
   /** The page size of a request that names none; 100 when absent. */
   readonly defaultLimit?: number;
@@ -114,7 +114,7 @@ function parameterName(part: string): string {
   try {
     return decodeURIComponent(name.replaceAll('+', ' '));
   } catch {
-    return name; // this name cannot be decoded, so it is not among `names`
+    return name; // a name that cannot be decoded is not among `names`
   }
 }
 

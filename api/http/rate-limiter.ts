@@ -32,7 +32,8 @@ export function rateLimiter(limit: number, windowMs = 60_000): RateLimiter {
     acquire(key, now = Date.now()) {
       startWindow(now);
       const count = (counts.get(key) ?? 0) + 1;
-      // Choice: beyond maxKeys, new keys share one counter, so that memory stays bounded and a flood is limited as a whole.
+      // Choice: once `maxCountedKeys` keys are counted, new keys share one counter, so that memory stays bounded and a flood is limited as
+      // a whole.
       const slot = counts.has(key) || counts.size < maxCountedKeys ? key : '';
       counts.set(slot, slot === key ? count : (counts.get('') ?? 0) + 1);
       return verdict(counts.get(slot) ?? 1, now);

@@ -92,7 +92,7 @@ export function requireAvailableDataset(
   throw field === undefined ? new AppError('invalid', message) : invalidError(field, message);
 }
 
-/** Throws a 400 if a snapshot task for the dataset is pending: it would have to wait for whatever starts now. */
+/** Throws a 400 if a snapshot task for the dataset is pending, because the snapshot would have to wait for any task that starts now. */
 export async function requireNoSnapshot(
   { catalog }: AppContext,
   { id }: DatasetRow,

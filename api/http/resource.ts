@@ -19,7 +19,8 @@ export interface ResourceField<Row, Context> {
   /** Whether an update request may change the field. */
   readonly update?: boolean;
   /**
-   * If set, the code of the resource reads and checks the field, because that needs the catalogue; with `update`, only in update requests.
+   * If set, the code of the resource reads and checks the field, because the check needs the catalogue; with `update`, only in update
+   * requests.
    */
   readonly lookup?: true | 'update';
   /** The value of the field if a create request leaves it out; if undefined, the catalogue decides. */
@@ -38,7 +39,7 @@ export interface ResourceDeclaration<Row, Context> {
   readonly name: string;
   readonly description: string;
   readonly fields: Readonly<Record<string, ResourceField<Row, Context>>>;
-  /** Request examples, where one of all fields together would make no sense. */
+  /** Examples of requests, for resources of which a request with all fields would make no sense. */
   readonly examples?: { readonly create?: object; readonly update?: object };
 }
 

@@ -69,7 +69,7 @@ export function createAdapter(options: ServerOptions): JsonAdapter {
   return adapter;
 }
 
-/** Minimum size in bytes of an answer that is compressed; the record of a lookup is smaller. */
+/** Minimum size in bytes of an answer that is compressed; the answer to the lookup of one record is smaller. */
 const minCompressedBytes = 4096;
 
 /**
@@ -247,7 +247,7 @@ function answerMalformedRequest(error: Error & { code?: string }, socket: Socket
   endWithError(socket, status, `the request is ${detail}`);
 }
 
-/** Answers outside of the HTTP parser, and closes this side of the connection. */
+/** Writes an error answer directly to the socket, without Node's HTTP parser, and closes the server's side of the connection. */
 function endWithError(socket: Socket, status: string, detail: string): void {
   const body = JSON.stringify({ detail });
   socket.end(

@@ -11,9 +11,7 @@ import {
 } from '../http/schema.js';
 import { userSummary } from './users/user.js';
 
-/*
- * Fields that several resources declare in the same way.
- */
+/* Fields that several resources declare identically. */
 
 /** When a resource was created and last changed. */
 export const timestampFields = {

@@ -1,4 +1,4 @@
-/** A column of the table that bcftools and DuckDB make, with the type that Strandlake's import takes from the file's header. */
+/** A column of the table that bcftools and DuckDB write, with the type that Strandlake's import derives from the header of the VCF file. */
 export interface PeerColumn {
   readonly name: string;
   /** The format string with which bcftools writes the column. */

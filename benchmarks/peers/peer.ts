@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cacheFolder } from '../generate.js';
 
-/** A program that a user could run on the file instead of importing it. */
+/** A program with which a user could process a file instead of importing it; the benchmarks compare its time with that of the import. */
 export interface Peer {
   readonly name: string;
   /** Returns the version of the program; undefined if it is not installed: then it is skipped, and the table says so. */
   version(): string | undefined;
-  /** Returns the seconds for the whole file; throws unless the program writes all its records. */
+  /** Runs the program on a file and returns the seconds that it takes; throws unless it writes all `records` records. */
   run(file: string, records: number): Promise<number>;
 }
 

@@ -16,7 +16,7 @@ const { Session } = createRequire(join(project, 'test', 'interop', 'run.mjs'))('
 process.chdir(join(folder, '..')); // ClickHouse only opens files below its working folder
 const session = new Session(folder);
 session.query('SET max_threads = 2', 'CSV');
-// Doubles are printed with all digits, as DuckDB and Strandlake print them.
+// 64-bit integers are written without quotes, as DuckDB and Strandlake write them.
 session.query('SET output_format_json_quote_64bit_integers = 0', 'CSV');
 
 servePeer(({ sql, shape }) => {

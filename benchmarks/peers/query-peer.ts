@@ -67,7 +67,7 @@ async function receivePeerAnswer(name: string, child: ChildProcess): Promise<Pee
   const exit = once(child, 'exit', { signal }).then(([code, kill]) => {
     throw new Error(`${name} ended with ${String(code ?? kill)}`);
   });
-  exit.catch(() => undefined); // rejects unobserved if the signal removes the listener
+  exit.catch(() => undefined); // if the signal removes the listener, the promise rejects and nobody awaits it
   try {
     const [message] = (await Promise.race([once(child, 'message', { signal }), exit])) as [
       PeerAnswer,

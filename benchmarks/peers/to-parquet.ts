@@ -2,7 +2,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import type { PeerColumn } from './columns.js';
 
 /*
- * The DuckDB part of the alternative with bcftools, in a process of its own:
+ * The second step of the alternative with bcftools: DuckDB converts the text of bcftools to Parquet, in a process of its own:
  * node to-parquet.js <tab-separated text> <Parquet file> <columns as JSON>
  */
 const [source = '', target = '', list = '[]'] = process.argv.slice(2);

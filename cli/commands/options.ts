@@ -4,7 +4,10 @@ import { UsageError } from '../command.js';
 /** The option for the data folder, of commands that work on its catalogue. */
 export const dataOption = { data: { type: 'string' } } as const satisfies ParseArgsOptionsConfig;
 
-/** Parses the options of a command that runs once. Throws `UsageError` unless the number of positional arguments is within the limits. */
+/**
+ * Parses the options of a command that runs once. Throws `UsageError` unless the number of positional arguments is between `count.min` and
+ * `count.max`.
+ */
 export function readOptions<O extends ParseArgsOptionsConfig>(
   args: readonly string[],
   options: O,

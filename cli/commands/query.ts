@@ -21,7 +21,7 @@ const conditionsUsage =
   "[--filters '<JSON>'] [--query '<query string>'] [--fields a,b] [--limit <number>] [--as-of <commit or time>]";
 const maxPageRecords = 10_000;
 
-/** `strandlake query`: prints records, a line of JSON each. */
+/** `strandlake query`: prints records, each as one line of JSON. */
 export const query: Command = {
   name: 'query',
   usage: `query <vault:/dataset> ${conditionsUsage} [--url <url>] [--token <token>]`,
@@ -83,7 +83,8 @@ export const exportCommand: Command = {
     }
     const { download_url: url } = await client.get(`${path}/download?redirect=false`);
     const name = String(dataset['filename'] ?? dataset['name'] ?? dataset['id']);
-    // The extension is what follows the job's id in the file name at the end of the address; it differs from the name of some formats.
+    // The name of the format is not always the extension, so the extension is read from the download address: it follows the id of the
+    // export in the file name.
     const [, extension] = decodeURIComponent(String(url)).split(`-${String(job['id'])}.`);
     const file = values.out ?? `${name}.${extension?.split('&')[0]}`;
     const bytes = await saveFile(file, client.download(String(url)));

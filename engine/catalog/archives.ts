@@ -33,8 +33,8 @@ export interface NewArchiveJob {
 }
 
 /**
- * Snapshot tasks or restore tasks. Their statuses follow those of their rows in the queue, and the availability of the dataset follows with
- * them.
+ * Snapshot tasks or restore tasks. The status of each follows that of its row in the queue, and the availability of the dataset changes
+ * with it.
  */
 export interface ArchiveTable {
   get(id: number): Promise<ArchiveRow | undefined>;

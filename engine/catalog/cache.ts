@@ -25,7 +25,7 @@ export class RowCache<K, V> {
     }
     const cachedRow = this.#entries.get(key);
     if (cachedRow !== undefined) return cachedRow;
-    const row = await read(); // at least as new as `version`; if newer, the next call clears the cache
+    const row = await read(); // this row may be newer than `version`; the next call then clears the cache
     if (row === undefined || version !== this.#version) return row;
     if (this.#entries.size >= this.#maxEntries) this.#entries.clear();
     this.#entries.set(key, row);

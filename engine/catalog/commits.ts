@@ -75,7 +75,7 @@ export interface CommitTable {
   lastBefore(datasetId: number, logVersion: number): Promise<CommitRow | undefined>;
   /** Deletes the row of a commit; its effect on the dataset remains. */
   delete(id: number): Promise<void>;
-  /** The commits of a dataset whose rows were deleted. */
+  /** The commits of a dataset whose rows in the catalogue were deleted. */
   deleted(datasetId: number): Promise<readonly Pick<CommitRow, 'id' | 'parentJobId'>[]>;
 }
 

@@ -26,7 +26,10 @@ export interface Database {
 export type Durability = 'flushed' | 'unflushed';
 
 const maxCachedStatements = 500;
-/** Statements longer than this contain lists of bound ids and are rarely repeated with lists of the same length, so they are not cached. */
+/**
+ * Maximum length in characters of a statement that is cached. Longer statements contain lists of bound ids and are rarely repeated with
+ * lists of the same length.
+ */
 const maxCachedStatementLength = 4_000;
 const busyTimeoutMs = 5_000;
 /** Maximum number of ticks between the arrival of a request and its first query. */
@@ -151,9 +154,9 @@ export class SqliteDatabase implements Database {
   }
 
   /**
-   * Forgets the version after this many ticks, each with its microtasks. All of them run before the next event is handled, so that a
-   * request that arrives after a commit sees the commit. Several ticks are needed, because a request that arrives in one piece takes
-   * several.
+   * Forgets the remembered `data_version` after this many ticks, each with its microtasks. All of them run before the next event is
+   * handled, so that a request that arrives after a commit sees the commit. Several ticks are needed, because a request that arrives in one
+   * piece takes several.
    */
   #forgetVersionIn(ticks: number): void {
     process.nextTick(() => {

@@ -99,8 +99,8 @@ export function grantTable(db: Database): GrantTable {
         );
         await tx.run(sql`UPDATE grants SET expires_at = ${expiresAt},
           code_used_at = coalesce(code_used_at, ${now}) WHERE id = ${id}`);
-        // The newest token stays until the grant ends, even after it has expired, because it represents the grant in the list of the user's
-        // tokens.
+        // The newest token of a grant stays until the grant ends, even after it has expired, because it represents the grant in the list of
+        // the user's tokens.
         await tx.run(sql`DELETE FROM tokens WHERE grant_id = ${id} AND expires_at <= ${now}`);
         return token;
       }),

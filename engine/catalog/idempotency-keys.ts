@@ -72,7 +72,8 @@ export function idempotencyKeyTable(db: Database): IdempotencyKeyTable {
         const id = knownRequest['made_id'] as number | null;
         if (id !== null) return { kind: 'replay', id };
         if (knownRequest['owner'] === owner) return { kind: 'busy' };
-        // The owner died before its create was committed, because resource and key are written in one transaction.
+        // The process `owner` of the key died before its create was committed: resource and key are committed together, and the key has no
+        // resource yet.
         await tx.run(sql`UPDATE request_keys SET owner = ${owner}
           WHERE user_id = ${userId} AND request_key = ${key}`);
         return { kind: 'new' };

@@ -42,7 +42,10 @@ export const statusColumns = {
 /** The columns that the tables of imports, exports and commits share. */
 export const jobColumns = { ...statusColumns, datasetId: 'plain' } as const;
 
-/** The shared columns in the table of each kind: enough to change a status without knowing the kind. */
+/**
+ * For each kind of job, a codec of the columns that all kinds share, so that a status can be changed without knowing the other columns of
+ * the table.
+ */
 export const jobCodecs: Readonly<Record<JobResourceKind, TableCodec<StatusRow, object>>> =
   Object.freeze({
     import: tableCodec<StatusRow>('imports', statusColumns, {}),

@@ -15,7 +15,7 @@ export interface MultipartUploadRow {
   readonly partBytes: number;
   readonly isComplete: boolean;
   readonly createdAt: Millis;
-  /** When a part arrived last. */
+  /** The time at which the most recent part arrived. */
   readonly updatedAt: Millis;
 }
 

@@ -43,7 +43,10 @@ export function hasGrantedPermission(viewer: Viewer): Sql {
   return sql`${levelWithFallback(viewer, sql`0`)} > 0`;
 }
 
-/** Returns the SQL expression of the level; `fallback` is the level of a user without any permission of their own. */
+/**
+ * Returns the SQL expression of the user's permission level on a vault; `fallback` is the level of a user without any permission of their
+ * own.
+ */
 function levelWithFallback(viewer: Viewer, fallback: Sql): Sql {
   const isAccountAdmin = viewer.role !== 'member';
   return sql`CASE

@@ -284,7 +284,7 @@ export const savedResourceSchema: readonly string[] = [
   `CREATE INDEX beacons_dataset ON beacons (dataset_id)`,
 ];
 
-/** Adds the numbers of records that commits changed and removed, and the versions of exports that name one. */
+/** Adds the numbers of records that commits added, changed and removed, and the version that an export was requested for. */
 export const commitCountSchema: readonly string[] = [
   `ALTER TABLE commits ADD COLUMN records_added BIGINT NOT NULL DEFAULT 0`,
   `ALTER TABLE commits ADD COLUMN records_changed BIGINT NOT NULL DEFAULT 0`,

@@ -49,7 +49,10 @@ export async function changeStatus(
   return setStatus(db, task, to, change);
 }
 
-/** Changes the status of a task and its job without a check: a commit that the log, which is authoritative, has completes a canceled task. */
+/**
+ * Changes the status of a task and its job without checking the transition: a canceled task becomes completed if the log, which is
+ * authoritative, has its commit.
+ */
 export async function setStatus(
   db: Database,
   task: TaskRow,
@@ -71,8 +74,8 @@ export async function setStatus(
     await tx.run(tasks.update(task.id, changedTask)!);
     const job = await jobOfTask(tx, task);
     if (job === undefined) return;
-    // If a restart queues the task again, its dataset is not changed here: the reconciliation sets its availability, and may have refused
-    // it.
+    // If a restart queues the task again, the availability of its dataset is not changed here: the reconciliation sets it, and may have
+    // refused to open the dataset.
     if (to !== 'queued') await changeAvailability(tx, task, to);
     const update = jobCodecOf(task.kind)!.update(job.id, {
       status: to,

@@ -110,7 +110,7 @@ export interface VaultTable {
   /** The user's permission on a vault; null for none. */
   permission(viewer: Viewer, id: number): Promise<Permission | null>;
   childCounts(ids: readonly number[]): Promise<ReadonlyMap<number, ChildCounts>>;
-  /** The use of space of each vault with content that the user may read; ordered by name. */
+  /** The number of objects and the disk space of each vault that has content and that the user may read; ordered by name. */
   usage(viewer: Viewer): Promise<readonly VaultUsage[]>;
 }
 

@@ -71,15 +71,15 @@ export interface SegmentMatches {
 
 /** The records with the `_id`s that were passed to `locateRecordsById`. */
 export interface LocatedRecords {
-  /** The index of each `_id`, in ascending order of the row ids of their records. */
+  /** The index of the `_id` of each record among the `_id`s passed to `locateRecordsById`, in ascending order of the row ids. */
   readonly given: Int32Array;
   /** The row ids, ascending. */
   readonly rowIds: Float64Array;
-  /** The rows of each segment. */
+  /** The rows of each segment that were found. */
   readonly segments: readonly LocatedRows[];
 }
 
-/** The rows of one segment that have one of the `_id`s, ascending, and for each row the index of its `_id`. */
+/** The rows of one segment that have one of the searched `_id`s, ascending, and for each row the index of its `_id`. */
 export type LocatedRows = Pick<SegmentMatches, 'rows' | 'given'>;
 
 /** Maximum number of distinct keys. */

@@ -18,7 +18,7 @@ interface RowPairs {
 
 /**
  * Returns the values of `given`, or those of `old` where `given` has none. The members of objects are chosen one by one, also if the column
- * stores objects as JSON; a list is taken as a whole.
+ * stores objects as JSON; a list is always replaced as a whole.
  */
 export function updateValues(column: Column, given: Data, old: Data, rows: RowPairs): Data {
   if (given.nullCount === given.length) return takeRows(old, rows.old);
@@ -91,7 +91,7 @@ function parseObject(text: string): JsonMembers | undefined {
   try {
     return parseJson(text) as JsonMembers;
   } catch {
-    return undefined; // no object, although imports store only valid JSON
+    return undefined; // the text is not a valid JSON object, although imports store only valid JSON
   }
 }
 

@@ -1,5 +1,6 @@
 /*
- * Sets of numbers as ascending lists without duplicates, and the order of other lists. No function writes into its arguments.
+ * Set operations on ascending lists of numbers without duplicates, and the ascending order of any list of numbers. No function changes its
+ * arguments.
  */
 
 /** The numbers that both lists have. */

@@ -24,7 +24,8 @@ export async function replaceFile(path: string, bytes: Uint8Array, mode = 0o600)
 }
 
 /**
- * Thrown if a file has its name, but it is unknown whether the name is durable, because both the flush and the removal of the name failed.
+ * Thrown if a file has its final name, but it is unknown whether this name is durable, because both the flush and the removal of the name
+ * failed.
  */
 export class UncertainPublish extends AppError {
   constructor(cause: Error) {

@@ -48,7 +48,7 @@ export interface CheckedFile {
 /** Reads exactly `into.length` bytes at `from`. */
 type ReadInto = (into: Uint8Array, from: number) => void;
 
-/** The buffer into which a block is read of which only a part is wanted. */
+/** The buffer into which a block is read if the caller wants only a part of it. */
 const blockBuffer = Buffer.allocUnsafeSlow(blockBytes);
 
 /** Compares each block of a file with its checksum when a part of it is first read. */

@@ -15,7 +15,7 @@ export function genomeBuildNamed(name: unknown): GenomeBuild | undefined {
 export function genomeBuildOfAlias(name: string): GenomeBuild | undefined {
   const [, of, number, version] = /^GC([AF])_(000001405|009914755)\.(\d+)$/i.exec(name) ?? [];
   if (number === '009914755') return 'T2T-CHM13';
-  // From this version of the accession on, the assembly is GRCh38 at NCBI: 26 in RefSeq, 15 in GenBank.
+  // From this version on, the accession stands for GRCh38 at NCBI: version 26 in RefSeq, 15 in GenBank.
   if (number !== undefined)
     return Number(version) >= (of!.toUpperCase() === 'F' ? 26 : 15) ? 'GRCh38' : 'GRCh37';
   const plainName = name.replace(/\.p\d+$/i, '');

@@ -276,7 +276,7 @@ export function parseArguments(
   const wrong = Object.entries(errors).map(([name, [text]]) => `${name}: ${text}`);
   if (wrong.length > 0) throw new AppError('invalid', wrong.join('\n'), errors);
   return {
-    config: config as unknown as Config, // every key of the table was set above
+    config: config as unknown as Config, // every key of `settings` was set above
     positionals: tokens.flatMap((token) => (token.kind === 'positional' ? [token.value] : [])),
     help: tokens.some((token) => token.kind === 'option' && token.name === 'help'),
   };

@@ -11,14 +11,14 @@ import { discardFile, freeBytes, refuseLinkedFolder, syncFolder } from './files.
 const { O_WRONLY, O_CREAT, O_EXCL } = constants;
 const O_NOFOLLOW = constants.O_NOFOLLOW ?? 0; // undefined on Windows
 /**
- * Number of bytes that are written between two checks of the free space. It is less than the reserve, because several writers may pass a
- * check at the same time.
+ * Number of bytes that are written between two checks of the free space. It is less than the free space that is reserved for small files,
+ * because several writers may pass a check at the same time.
  */
 const reserveCheckBytes = 8 << 20;
 
 /**
- * Number of bytes after which the written bytes are flushed while more are written, so that the disk works meanwhile and the end does not
- * wait for all of it. If the caller flushes more often, because it records what is durable, there are no further flushes.
+ * Number of bytes after which a flush begins in the background while more bytes are written, so that the disk works meanwhile and the last
+ * flush has little to do. If the caller flushes more often, because it records what is durable, there are no flushes in the background.
  */
 const flushIntervalBytes = 32 << 20;
 
@@ -168,7 +168,7 @@ export async function createFile(path: string, options: CreateOptions = {}): Pro
   return new FileWriter(path, handle, options);
 }
 
-/** Writes all pieces to a new file and makes it durable; removes it on failure. */
+/** Writes all pieces of a stream to a new file and makes it durable; removes the file on failure. */
 export async function writeStream(
   path: string,
   pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -232,8 +232,8 @@ export class LineFile {
     } catch (error) {
       const wholeLines = lines.subarray(0, writtenBytes).lastIndexOf(lineFeed) + 1;
       this.#bytes += wholeLines;
-      // Truncating needs no free space. If another program has renamed the file to rotate it, the renamed file is truncated, because the
-      // handle is the same.
+      // An incomplete line is removed by truncating the file, which needs no free space. If another program has renamed the file to rotate
+      // it, the renamed file is truncated, because the handle is the same.
       if (writtenBytes > wholeLines) await this.#handle.truncate((await this.#handle.stat()).size - (writtenBytes - wholeLines)); // prettier-ignore
       return { bytes: wholeLines, error };
     }

@@ -153,7 +153,7 @@ export async function ensureLocalFolder(path: string): Promise<string> {
 
 /** Reads a short text of the operating system, such as a file below /proc. Never call it with a name from a request. */
 export async function readSystemFile(path: string): Promise<string> {
-  // the system reports the size 0 for these files, so `FileReader` would read nothing
+  // The system reports the size 0 for files below /proc, so `FileReader` would read nothing.
   return fs.readFile(path, 'latin1');
 }
 

@@ -39,7 +39,8 @@ export function parseJson(input: string | Uint8Array, options: ParseJsonOptions 
     try {
       return JSON.parse(text) as Value;
     } catch {
-      // The text has a syntax error or a NaN token: `JsonParser` reports the position of an error and accepts NaN tokens.
+      // `JSON.parse` fails for a syntax error and for a NaN token. `JsonParser`, which parses the text next, reports the position of an
+      // error and accepts NaN tokens.
     }
   }
   return new JsonParser(text, maxDepth, options.onDuplicate).parseDocument();
@@ -242,7 +243,7 @@ export function stringifyJson(value: unknown, options: StringifyJsonOptions = {}
     try {
       return JSON.stringify(value) ?? 'null';
     } catch {
-      // The value probably contains a bigint, which `jsonText` can format; it throws any other error again.
+      // `JSON.stringify` fails if the value contains a bigint, which `jsonText` formats. Any other error is thrown again by `jsonText`.
     }
   }
   return jsonText(value, options.nonFinite !== 'null');

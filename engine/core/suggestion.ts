@@ -1,4 +1,4 @@
-/** Names that other systems use, each with the names that it may have here, the most likely first. */
+/** Names that other systems use, each with the names that it may stand for in Strandlake, the most likely first. */
 export type Synonyms = Readonly<Record<string, readonly string[]>>;
 
 interface KnownName {
@@ -7,7 +7,10 @@ interface KnownName {
   readonly mask: number;
 }
 
-/** The names that are valid in one place. Build it once if a request may contain thousands of unknown words. */
+/**
+ * The valid names among which suggestions for unknown words are searched. Build it once if a request may contain thousands of unknown
+ * words.
+ */
 export class KnownNames {
   readonly #names: readonly KnownName[];
   readonly #synonyms: Synonyms;

@@ -47,8 +47,8 @@ export interface Column {
    */
   readonly isWhole?: true;
   /**
-   * Only for the column of a declared field without data: what the first values decide, the type of the field, whether it is a list, or
-   * both. A column whose type is open has the type `object`, with the members that are declared.
+   * Only for the column of a declared field without data. It says what the first values decide: the type of the field (`type`), whether it
+   * is a list (`list`), or both. A column whose type is open has the type `object`, with the members that are declared.
    */
   readonly open?: 'type' | 'list' | 'both';
   /**

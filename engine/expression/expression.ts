@@ -71,7 +71,8 @@ export class Expression {
     const { paths, isWhole } = findRecordUsage(tree);
     this.pathsNamed = paths;
     this.pathsRead = isWhole ? 'all' : paths;
-    // Otherwise, errors are located by a second evaluation, which would see values that the first one has changed.
+    // If the expression changes values, errors are located in the first evaluation, because a second evaluation would see the changed
+    // values.
     this.#locates = options.locatesErrors === true || !hasNoSideEffects(tree);
     const scope = new NameScope();
     this.#code = this.#compile(this.#locates, scope);

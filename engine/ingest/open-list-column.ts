@@ -63,7 +63,7 @@ export class OpenListColumn extends ValueColumn {
     if (this.#list === null) {
       if (this.#hasSingle && !this.#isMixed) this.context.mixedColumnCount++;
       this.#isMixed = this.#hasSingle;
-      // The inferred types of the members are kept.
+      // Only the values are removed; the types that were inferred for members remain.
       this.#values.truncate(0);
       this.#list = new ListBuilder(this.#values);
     }

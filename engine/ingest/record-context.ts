@@ -8,7 +8,7 @@ export interface FaultReport {
   readonly isDisabled: boolean;
 }
 
-/** Thrown instead of a report while records are read in a trial. */
+/** Thrown in place of reporting an error or warning while records are read in a trial (`RecordContext.isTrial`). */
 export class TrialReadFailed extends Error {}
 
 /** The record being read: its line, whether it has failed, and where its errors are reported. All columns of a chunk share one context. */
@@ -24,7 +24,9 @@ export class RecordContext {
   newFieldCount = 0;
   /** Number of columns of this chunk whose values share no builder, so that the chunk has to be read again. */
   mixedColumnCount = 0;
-  /** Whether records are read in a trial: a report then throws `TrialReadFailed`, and the records are read again without a trial. */
+  /**
+   * Whether records are read in a trial: an error or warning then throws `TrialReadFailed`, and the records are read again without a trial.
+   */
   isTrial = false;
   readonly #report: FaultReport;
 

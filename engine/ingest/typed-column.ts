@@ -167,8 +167,8 @@ export class ScalarColumn extends ValueColumn {
   }
 
   /**
-   * If a number needs a wider type and the type of the column is not declared, notes that type. Returns whether that is so: the chunk is
-   * then read again with the types unified over all chunks.
+   * If a number needs a wider type and the type of the column is not declared, records that type and returns true: the chunk is then read
+   * again with the types unified over all chunks. Otherwise returns false.
    */
   #widens(value: InputScalar, misfit: CastError): boolean {
     const { type, isDeclared } = this.#column;

@@ -47,7 +47,7 @@ export abstract class ValueColumn extends ColumnBuilder {
   readonly jsonKeyBytes: Uint8Array;
   /** The column that followed this one in the preceding row; trying it first saves a lookup by name. */
   nextColumnGuess: ValueColumn | null = null;
-  /** The last record (`RecordContext.record`) that had this field. */
+  /** The number of the last record that had this field (`RecordContext.recordNumber`). */
   lastRecordNumber = -1;
   protected readonly context: RecordContext;
 

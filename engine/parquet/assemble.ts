@@ -175,7 +175,7 @@ function stringData(
   };
   scatter(pages, whole.length, isPresent, (at, page, i) => {
     const { offsets } = page as DecodedStrings;
-    close(at); // the null items before this one
+    close(at); // ends the null items before item `at`
     end += offsets[i + 1]! - offsets[i]!;
     close(at + 1);
   });

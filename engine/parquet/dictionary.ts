@@ -181,7 +181,8 @@ class DictionaryBuilder {
         indices[i] = entry;
         continue;
       }
-      // The guess is that the same value follows as after the last occurrence, which is right for runs and for the samples of each record.
+      // The guess is the value that followed the previous value at its last occurrence. It is right for runs and for the samples of each
+      // record.
       const guess = this.#followers[before]!;
       if (guess < this.#entries && areStringsEqual(strings, i, this.#firsts[guess]!)) {
         indices[i] = before = guess;
@@ -227,7 +228,10 @@ class DictionaryBuilder {
     return undefined;
   }
 
-  /** Returns the size of the dictionary encoding as a share of the size in another encoding. */
+  /**
+   * Returns the size of the dictionary encoding of the first `seen` values as a share of the size in the alternative encoding
+   * (`alternativeSizeShare`).
+   */
   #size(seen: number): number {
     const indices = (seen * bitWidth(this.#entries - 1)) / 8;
     const other = seen * this.#bytes * alternativeSizeShare[this.#values.kind];

@@ -26,7 +26,7 @@ import { leafValues, releaseValues } from './values.js';
 /** Rows per row group, the same number as in DuckDB. A row group is encoded in memory before it is written. */
 export const rowGroupRows = 122_880;
 
-/** Approximate size of the pieces of a file, in bytes. */
+/** Approximate size in bytes of the pieces in which a file is yielded. */
 const flushBytes = 1 << 20;
 
 /** Statistics of a leaf over all row groups, counted from the batches while they are encoded. */

@@ -225,8 +225,8 @@ export function parentLevels(frame: SlotFrame, data: Data): LeafLevels {
   const picks = acquireBuffer(Int32Array, slots);
   let values = 0;
   if (ended === undefined && positions === undefined) {
-    // The loop at the end of this function, specialised for the most frequent case. A byte of the bitmap without values is skipped at once,
-    // because many columns are mostly null.
+    // The same as the loop at the end of this function, for the most frequent case: all slots are open, and the items are consecutive. A
+    // byte of the bitmap without values is skipped at once, because many columns are mostly null.
     definition.fill(depth, 0, slots);
     for (let slot = 0; slot < slots;) {
       const bit = offset + first + slot;

@@ -54,8 +54,8 @@ export function numberEncoder(
 }
 
 /**
- * If the numbers have fewer bits, delta encoding, which takes one bit more per number, is smaller than PLAIN; with more bits, PLAIN
- * compresses as well.
+ * If the distances of all numbers from the smallest one have fewer bits than this, delta encoding, which takes one bit more per number, is
+ * smaller than PLAIN; otherwise, compressed PLAIN is as small.
  */
 const maxDeltaBits = { int32s: 24, int64s: 48 };
 

@@ -68,7 +68,7 @@ interface PickedLevels {
   slots: number;
 }
 
-/** What was found in one page. */
+/** What `pickLevels` finds in one page. */
 interface PickedPage {
   /** Number of rows, and of values, in the page. */
   readonly rows: number;

@@ -146,7 +146,7 @@ export class ValuePicker {
 
   /**
    * Reads DELTA_BYTE_ARRAY (Encodings.md, "Delta Strings"). A string is built backwards, from its own suffix and those of earlier strings,
-   * until it is complete or the previously picked string is reached; the prefix that is still missing is the same in both.
+   * until it is complete or the previously picked string is reached, which begins with the prefix that is still missing.
    */
   #deltaStrings(source: ByteSource, count: number, picks: Int32Array, picked: number): void {
     const prefixes = acquireBuffer(Int32Array, count);

@@ -16,7 +16,7 @@ export interface LeafPart {
   readonly values: readonly DecodedValues[];
 }
 
-/** Decodes a column chunk that this encoder wrote. `bytes` is the whole chunk. */
+/** Decodes a column chunk that Strandlake's encoder wrote. `bytes` is the whole chunk. */
 export function readChunk(
   bytes: Uint8Array,
   leaf: ParquetLeaf,

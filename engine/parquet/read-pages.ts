@@ -15,7 +15,9 @@ export interface DecompressedPage {
   readonly body: ByteSource;
 }
 
-/** Returns the pages of a column chunk that this encoder wrote, one by one as in `decompressOneByOne`. `bytes` is the whole chunk. */
+/**
+ * Returns the pages of a column chunk that Strandlake's encoder wrote, one by one as in `decompressOneByOne`. `bytes` is the whole chunk.
+ */
 export function decompressChunkPages(
   bytes: Uint8Array,
   chunk: { readonly slots: number; readonly isCompressed: boolean },
@@ -82,8 +84,8 @@ export function withPages<T>(
 }
 
 /**
- * Yields the decompressed pages one by one. The body of a page is valid until the next page is taken: all are decompressed into the same
- * memory, which stays in the processor's cache and causes no garbage collection.
+ * Yields the decompressed pages one by one. The body of a page is valid until the next page is requested: all are decompressed into the
+ * same memory, which stays in the processor's cache and causes no garbage collection.
  */
 export function decompressOneByOne(pages: Iterable<SinglePage>): Generator<DecompressedPage> {
   return decompressIntoSharedBuffer(splitSinglePages(pages));

@@ -101,7 +101,7 @@ export function writeChunk(
   }
 }
 
-/** Returns the encoder that is fastest to write and to read. */
+/** Returns the encoder whose encoding is written and read fastest. */
 function fastEncoder(
   leaf: ParquetLeaf,
   values: EncoderValues,
@@ -287,7 +287,7 @@ function countValues(
     for (let i = slot; i < end; i++) if (definition[i] === maxDefinition) count++;
     return count;
   }
-  // Outside lists, each slot is one Arrow item, so a binary search in `picks` finds the number of values.
+  // If the leaf is not inside a list, each slot is one Arrow item, so a binary search in `picks` finds the number of values.
   let low = before;
   let high = values;
   while (low < high) {

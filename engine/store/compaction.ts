@@ -99,7 +99,7 @@ export function isMergeable(segment: Segment): boolean {
   return mergeWeight(segment) < maxSmallWeight;
 }
 
-/** Returns the number of rows that one segment of records like these should have. */
+/** Returns the number of rows that one segment should have if its records are like those of `segments`. */
 export function rowsPerSegment(segments: readonly Segment[]): number {
   const rows = segments.reduce((sum, segment) => sum + segment.rows, 0);
   const weight = segments.reduce((sum, segment) => sum + mergeWeight(segment), 0);

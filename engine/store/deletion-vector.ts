@@ -23,7 +23,7 @@ const cookieWithRuns = 12_347;
 /** A container with more values than this is a bitmap; one with fewer is a list. */
 const maxArrayContainerValues = 4_096;
 const bitmapContainerBytes = 8_192;
-/** Minimum number of containers from which on the header has offsets, if some containers are runs. */
+/** If some containers are runs, the header has the offsets of the containers only if there are at least this many. */
 const minContainersForOffsets = 4;
 
 /** Returns the vector of ascending, distinct row numbers, of which there must be at least one. */

@@ -30,7 +30,7 @@ export class DifferenceCache {
     const cachedDifference = this.#known.get(key);
     if (cachedDifference !== undefined) return cachedDifference;
     const found = await computeDifference(this.#folder, datasetId, from, to);
-    // A size is also counted for a difference without rows.
+    // A difference without rows also takes memory, so each difference counts at least this size.
     let size = 1_000;
     for (const rows of [...found.added.values(), ...found.removed.values()])
       size += rows === 'all' ? 1 : rows.length;

@@ -44,7 +44,10 @@ export interface LogEntry {
   readonly beginsDeletions: boolean;
   /** Whether the added segments replace the removed ones with the same records (Delta: `dataChange` is false). */
   readonly isRewrite: boolean;
-  /** For each added segment, which row of which removed one each of its rows was (origins.ts); absent unless a merge has sorted rows. */
+  /**
+   * For each added segment, the removed segment and row from which each of its rows comes (origins.ts); absent unless a merge has sorted
+   * rows.
+   */
   readonly origins?: readonly string[] | undefined;
   readonly info: Readonly<Record<string, unknown>>;
   readonly time: number;

@@ -303,8 +303,8 @@ class FileStore implements Store {
     return this.#exclusively(datasetId, async () => {
       if (this.#dropped.has(datasetId)) throw deletedMeanwhileError(datasetId);
       const folder = this.#folder.dataset(datasetId);
-      // The remaining files of the archived dataset have the same names and contents, so their removal is cancelled and they are replaced
-      // at once.
+      // Files that remain of the dataset from before it was archived have the same names and contents as the unpacked ones, so their
+      // removal is cancelled and they are replaced at once.
       this.#removals.cancel(datasetId);
       await removeTree(folder);
       await moveFile(this.#folder.requireInside(unpacked), folder);

@@ -26,7 +26,7 @@ export async function computeRollback(
   const undoneEntry = await read(version, before);
   const added = new TracedRowSet(new Map(undoneEntry.add.map(({ path }) => [path, 'all'])));
   const deletedTrace = new TracedRowSet(deletedAndRestoredRows(undoneEntry).deleted);
-  /** For each version, those of the added rows that the version deleted. */
+  /** For each later version, those rows that it deleted among the rows that the version to be rolled back added. */
   const deletedLater = new Map<number, TracedRowSet>();
   let state = applyEntry(datasetId, before, undoneEntry);
   for (let number = version + 1; number <= last; number++) {

@@ -49,7 +49,7 @@ export class TracedRowSet {
     return found;
   }
 
-  /** Adds rows that the set does not have yet; `live` has their segments, for the numbers of rows. */
+  /** Adds rows that the set does not have yet; `live` has their segments, which say how many rows each segment has. */
   add(others: ReadonlyMap<string, Int32Array>, live: ReadonlyMap<string, Segment>): void {
     for (const [path, other] of others) {
       const ownRows = this.rows.get(path);
@@ -72,7 +72,10 @@ export class TracedRowSet {
     }
   }
 
-  /** Replaces the rows of the version before a log entry by where they are in its version; `live` has the segments of the version before. */
+  /**
+   * Moves the set from the version before a log entry to the version of the entry, following the rows that a merge moves; `live` has the
+   * segments of the version before.
+   */
   traceForward(entry: LogEntry, live: ReadonlyMap<string, Segment>): void {
     if (!entry.isRewrite) {
       for (const { path } of entry.remove) this.rows.delete(path);
@@ -97,7 +100,10 @@ export class TracedRowSet {
     if (target !== undefined && found.length > 0) this.#set(target, found);
   }
 
-  /** Replaces the rows of the version of a log entry by where they were in the version before; `live` has the segments of the latter. */
+  /**
+   * Moves the set from the version of a log entry to the version before it, following the rows that a merge moved; `live` has the segments
+   * of the version before.
+   */
   traceBack(entry: LogEntry, live: ReadonlyMap<string, Segment>): void {
     if (entry.origins !== undefined) {
       this.#traceSortedBack(entry, live);

@@ -37,7 +37,10 @@ export class SnapshotCache {
     this.#logs = logs;
   }
 
-  /** Returns the current version; if nothing was committed since the last call, this takes a single look at the disk. */
+  /**
+   * Returns the current version. If nothing was committed since the last call, this only checks whether the file of the next log entry
+   * exists.
+   */
   async current(datasetId: number): Promise<LoadedVersion> {
     const cachedCurrent = this.#current.get(datasetId);
     const last = this.#limits.get(datasetId);

@@ -7,7 +7,10 @@ import { liveRows, type Segment } from './store.js';
  * are deleted.
  */
 
-/** Segments are sorted if at least this `share` of their rows is deleted or out of order, and if the minimum numbers are reached. */
+/**
+ * Segments are sorted if at least this `share` of their rows is deleted or out of order, and if both minimum numbers, `leastRows` and
+ * `leastSegments`, are reached.
+ */
 interface SortRule {
   readonly share: number;
   /**

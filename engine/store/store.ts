@@ -89,7 +89,10 @@ export interface DatasetChange {
   readonly add: readonly Segment[];
   /** Paths of the segments that the change removes. */
   readonly remove: readonly string[];
-  /** Segments of the version before with other deleted rows; they keep their place in the order. `base` must be given, too. */
+  /**
+   * Segments of the preceding version, with the deleted rows that they have after the change; they keep their place in the order. `base`
+   * must be given, too.
+   */
   readonly update?: readonly Segment[];
   /** Stored in the entry's `commitInfo`, from which the server brings the catalogue up to date after a restart. */
   readonly info: Readonly<Record<string, unknown>>;
@@ -127,7 +130,10 @@ export interface Rollback {
   /** Number of records that the rollback removes; `restored` is the number of those that it restores. */
   readonly removed: number;
   readonly restored: number;
-  /** Number of records that cannot be restored, because they were deleted before the window and a merge has left them out. */
+  /**
+   * Number of records that cannot be restored, because they were deleted longer ago than rows are kept (`keepVersionsMs`) and a merge has
+   * left them out.
+   */
   readonly lost: number;
   /** Later versions that deleted records of this version and are still in effect, ascending. */
   readonly blockers: readonly RollbackBlocker[];
@@ -188,7 +194,7 @@ export interface DiskUse {
   readonly checkpoints: FilesOnDisk;
 }
 
-/** The versions that a vacuum must keep in addition to those within the window. */
+/** The versions that a vacuum must keep in addition to those that are kept because they are recent (`keepVersionsMs`). */
 export interface VacuumNeeds {
   /**
    * Versions that were the newest at some time since this one, in milliseconds since 1970, must be kept for tasks that have run since then;
@@ -258,8 +264,8 @@ export interface Store {
    */
   difference(datasetId: number, from: number, to: number): Promise<VersionDifference>;
   /**
-   * Returns the last version with the same records as this one, that is, after which only merges followed. A vacuum removes the files of
-   * that version later, and they are read faster. It may be unreadable, which `snapshot` reports.
+   * Returns the last version that differs from this one only by merges, so that it has the same records. A vacuum removes the files of that
+   * version later, and they are read faster. It may be unreadable, which `snapshot` reports.
    */
   readableVersion(datasetId: number, version: number): Promise<number>;
   /** Sets the function that is called with each version that this store has made durable. */
@@ -268,9 +274,9 @@ export interface Store {
   isVacuumDue(datasetId: number): Promise<boolean>;
   /**
    * Begins a vacuum: writes a log entry that lists the files to be removed, after which the versions that need these files can no longer be
-   * read. Files are kept if they are needed by a version within the window, by `needs`, or by a snapshot handed out within the last hour.
-   * The caller removes the files and calls `endVacuum`. A vacuum that did not end is continued. Returns undefined if there are no such
-   * files.
+   * read. Files are kept if they are needed by a version that is still recent (`keepVersionsMs`), by `needs`, or by a snapshot handed out
+   * within the last hour. The caller removes the files and calls `endVacuum`. A vacuum that did not end is continued. Returns undefined if
+   * there is nothing to remove.
    */
   beginVacuum(datasetId: number, needs: VacuumNeeds): Promise<VacuumPlan | undefined>;
   /** Records that the files of the vacuum have been deleted. Returns the version of the log entry, or undefined if no vacuum had begun. */

@@ -123,7 +123,8 @@ export class Vacuums {
         pinned.set(missing, await snapshots.version(datasetId, missing));
         continue;
       }
-      // Nothing is awaited between this line and the assignment to `#doomed`: a version requested in between is either pinned or refused.
+      // Nothing is awaited between this line and the assignment to `#doomed`, so every version that is requested has either been pinned
+      // before or is refused.
       const neededPaths = new Set([...pinned.values()].flatMap(({ segments }) => segments.map(({ path }) => path))); // prettier-ignore
       const files: VacuumFile[] = [];
       const freshFiles: string[] = [];

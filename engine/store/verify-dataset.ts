@@ -106,7 +106,8 @@ export async function sweepDataset(
     return { removed: names, quarantined: [] };
   }
   if (known === 'deleted') {
-    // This data folder did not delete a dataset that still has a log, so the catalogue belongs to other files.
+    // A dataset that is deleted according to the catalogue but still has its log was not deleted in this data folder, so the catalogue
+    // belongs to other files.
     if (
       !names.includes(droppedLogName) &&
       (await listFolder(folder.deltaLog(datasetId))).length > 0

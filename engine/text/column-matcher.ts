@@ -15,7 +15,7 @@ export interface FoldedTerms {
   readonly terms: readonly Uint8Array[];
 }
 
-/** If fewer than one row in this many matches, rows are returned as a list, else as a bitmap. */
+/** Matching rows are returned as a list if fewer than one row in this many matches, else as a bitmap. */
 const sparseDivisor = 32;
 
 /** Maximum number of terms whose entries are cached from query to query. */
@@ -123,7 +123,7 @@ export class ColumnMatcher {
     return sum;
   }
 
-  /** Drops the cached hits, which may cover every row, and the cached entries of terms if there are many. */
+  /** Drops the cached hits, which may cover every row, and the cached term entries if there are more than `maxCachedEntries`. */
   dropCachedHits(): void {
     this.#hits.clear();
     this.#hitsOfRows.clear();

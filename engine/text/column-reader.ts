@@ -239,7 +239,7 @@ export class ColumnReader {
     );
   }
 
-  /** Uses two bytes per row, if possible; this suffices for most columns. */
+  /** Decodes the array that `textOfRows` caches. It has two bytes per row if that suffices, as for most columns. */
   #textOfRows(): Uint16Array | Uint32Array {
     const { counts } = this.texts();
     const { rows } = this.#index;
@@ -298,7 +298,8 @@ function findTermInBlock(
   const cursor = new ByteCursor(bytes);
   let postings = postingsAt;
   let positions = positionsAt;
-  // Number of leading bytes that the wanted and the previous term share; with it, terms are compared without being reconstructed.
+  // Number of leading bytes that the wanted term and the previous term in the block share. By this number, terms are compared without
+  // reconstructing them from their shared prefixes.
   let sameLength = 0;
   while (!cursor.isAtEnd) {
     const shared = cursor.varint();
@@ -308,7 +309,7 @@ function findTermInBlock(
     const rows = cursor.varint();
     const postingBytes = cursor.varint();
     const positionBytes = cursor.varint();
-    if (shared < sameLength) return undefined; // a byte common to both terms differs, so this term sorts after the wanted one
+    if (shared < sameLength) return undefined; // the term differs within the shared bytes, so it sorts after the wanted one
     if (shared === sameLength) {
       let i = 0;
       while (

@@ -162,7 +162,7 @@ interface RowsByText {
   readonly rows: Uint32Array;
 }
 
-/** Returns the rows of each text; `of` has, for each row, 1 + the number of its text, or 0. */
+/** Returns the rows of each text, for `count` texts; `of` has, for each row, 1 + the number of its text, or 0 for a row without a text. */
 function groupRowsByText(count: number, of: Uint32Array): RowsByText {
   const starts = new Uint32Array(count + 1);
   for (const number of of) if (number > 0) starts[number]! += 1;

@@ -89,7 +89,10 @@ export function writeIndex(
   };
 }
 
-/** Maximum size of the indexes of all lists, as a share of the rest of the file; `minListIndexBytes` is permitted in any case. */
+/**
+ * Maximum size of the indexes of all list columns together, as a share of the size of the file without the index; `minListIndexBytes` is
+ * permitted in any case.
+ */
 const maxListIndexShare = 0.1;
 /**
  * Up to this size in bytes, indexes of lists are always written: many small segments without an index would make a query slow, and the
@@ -98,8 +101,8 @@ const maxListIndexShare = 0.1;
 const minListIndexBytes = 1 << 20;
 
 /**
- * Leaves out the largest indexes of lists until the remaining ones are within the budget. The index of a list is small if many records
- * share its texts, and a search gains most by such an index.
+ * Leaves out the largest indexes of lists until the remaining ones are within the permitted size (`maxListIndexShare`). The index of a list
+ * is small if many records share its texts, and such an index speeds up searches most.
  */
 function keepWithinListBudget(
   columns: readonly WrittenColumn[],

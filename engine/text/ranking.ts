@@ -40,8 +40,8 @@ export class Ranking implements ScoreCollector {
   /** When the page is full, texts of later segments must have a higher score than this. */
   #floor = -Infinity;
   /**
-   * The same limit for further texts of the current segment. It stays lower if rows share texts, because a later text may then have an
-   * earlier row.
+   * The minimum score for further texts of the current segment. It may be lower than `#floor` if rows share texts, because a later text may
+   * then have an earlier row.
    */
   #floorHere = -Infinity;
 
@@ -68,7 +68,8 @@ export class Ranking implements ScoreCollector {
     if (after !== undefined) {
       const isBefore = score === after.score && this.#segment < after.segment;
       if (score > after.score || isBefore) return;
-      // Only those rows that follow the position `after` count; their number is known only when the rows are read, so 0 is counted.
+      // Of a text with the score of `after` in the same segment, only the rows after that position count. Their number is known only when
+      // the rows are read, so 0 is counted.
       if (score === after.score && this.#segment === after.segment) rows = 0;
     }
     this.#candidates.push(score, this.#segment, text, rows);

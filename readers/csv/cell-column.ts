@@ -25,7 +25,10 @@ export class CellColumn extends ColumnBuilder {
   readonly name: string;
   /** Whether a cell was not a number. Cells of rejected rows count, too, so that the type does not depend on how the file is split. */
   isText: boolean;
-  /** Whether all numbers are written as 64-bit integers; `isExactInDoubles` tells whether doubles hold all of them. Both are set at the end. */
+  /**
+   * Whether all numbers are written as 64-bit integers; `isExactInDoubles` tells whether doubles hold all of them. `detectLongColumn` sets
+   * both.
+   */
   areAllIntegers = false;
   isExactInDoubles = true;
   /** Whether a cell is longer than a string may be. */

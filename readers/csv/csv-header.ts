@@ -67,7 +67,7 @@ interface HeaderRow {
   readonly cells: readonly string[];
   /** The line at which the row begins, from 1. */
   readonly line: number;
-  /** Offset of the next row; `lines` is the number of lines before it. */
+  /** Offset of the next row; `linesBefore` is the number of lines before it. */
   readonly next: number;
   readonly linesBefore: number;
   /** The line of a quote that is not closed; 0 if there is none. */
@@ -361,8 +361,8 @@ const maxDelimiterSampleRows = 50;
 
 /**
  * Choice: in a `.csv` or `.txt` file for which the request names no delimiter, cells are separated by the usual delimiter of the format, or
- * else by that one of comma, tab, semicolon and bar with which most of the first rows have as many cells as the first row, which must be at
- * least two.
+ * else by that one of comma, tab, semicolon and bar with which most of the first rows have as many cells as the first row, if the first row
+ * then has at least two cells.
  */
 function detectDelimiter(
   name: string,

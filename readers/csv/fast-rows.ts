@@ -9,13 +9,13 @@ import type { CsvFormat } from './csv-params.js';
  */
 export class FastRowScanner {
   readonly window: ScanBuffer = scanBuffer();
-  /** Maximum number of rows in a run. Cell r of column k is `bytes[from[k * maxRows + r]..to[k * maxRows + r])` of the window. */
+  /** Maximum number of rows in a run. In the window, cell r of column k is `bytes[from[k * maxRows + r]..to[k * maxRows + r])`. */
   readonly maxRows: number;
   /** Offset in the text of the first row after the run. */
   nextRowOffset = 0;
   /** The number of lines in the run. */
   lineCount = 0;
-  /** Offset of the window's first byte in the text. */
+  /** Offset in the text of the window, that is, of the part of the text that is in the scan buffer. */
   windowOffset = 0;
   readonly #text: Uint8Array;
   readonly #width: number;
@@ -24,7 +24,10 @@ export class FastRowScanner {
   readonly #quote: number;
   readonly #comment: Uint8Array;
   readonly #searched: ByteSet;
-  /** Number of positions that were found in the window; `#position` is the index of the first position in the next row. */
+  /**
+   * Number of delimiters, quotes and line ends that were found in the window; `#position` is the index in `positions` of the first one in
+   * the next row.
+   */
   #positionCount = 0;
   #position = 0;
   /** The first `#doubled` elements are the indices of the cells that contain doubled quotes. */

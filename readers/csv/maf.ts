@@ -136,7 +136,7 @@ export class MafRowBuilder {
     this.#variants = new VariantBuilder(add({ ...variantColumn, name: header.variant }));
   }
 
-  /** Returns whether `addRun` may be called; false if the dataset has fields of these names with other types. */
+  /** Returns whether `addRun` may be called; false if the dataset has a field `genomic_coordinates` or `variant` with other types. */
   get acceptsRuns(): boolean {
     const isPlain = this.#variants.column.builder instanceof Utf8Builder;
     return isPlain && (this.#coordinates === null || this.#coordinates.acceptsRuns);

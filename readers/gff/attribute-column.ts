@@ -10,7 +10,7 @@ import type { Column } from '../../engine/core/types.js';
 
 /**
  * The column of an attribute: a text, or a list of texts if any record has several values. The column stores all values in one form and
- * decides between the two when the chunk is finished, so that no part of a chunk has to be read again.
+ * decides between text and list when the chunk is finished, so that no part of a chunk has to be read again.
  */
 export class AttributeColumn extends ValueColumn {
   readonly #physical: string;
@@ -162,7 +162,7 @@ function rejectNonText(): never {
   throw new Error('attributes are texts');
 }
 
-/** Returns a view of the same bytes. */
+/** Returns a `DataView` of the bytes of an array. */
 export function dataViewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
   return new DataView(buffer, byteOffset, byteLength);
 }

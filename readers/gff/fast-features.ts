@@ -41,12 +41,12 @@ export class FastFeatureParser {
   readonly #searched: ByteSet;
   readonly #starts = new Float64Array(maxRunLines);
   readonly #ends = new Float64Array(maxRunLines);
-  /** Offset of the window's first byte in the text. */
+  /** Offset in the text of the window, that is, of the part of the text that is in the scan buffer. */
   #base = 0;
-  /** Number of positions that were found in the window; `#position` is the index of the first position in the next line. */
+  /** Number of searched bytes that were found in the window; `#position` is the index in `positions` of the first one in the next line. */
   #positionCount = 0;
   #position = 0;
-  /** The first position of the feature that `#check` has read; `#last` is its last position. */
+  /** The first genomic position of the feature that `#check` has read; `#last` is its last position. */
   #first = 0;
   #last = 0;
   /** Offset of the line that the fast path left to the general path after decoding some of its escapes in place; -1 if there is none. */

@@ -15,8 +15,8 @@ import { codes } from '../../engine/ingest/validation-codes.js';
 
 /**
  * Parses the lines of one chunk of JSON lines into columns, without a string, object or array per record. `RecordRunParser` reads runs of
- * records with the same keys. In other records, each key is first compared with the one that followed the same key in the previous record;
- * only if they differ is it looked up by name. Subclasses parse formats that wrap one object per line in other syntax.
+ * records with the same keys. In other records, each key is first compared with the key that followed the preceding key last time, and is
+ * looked up by name only if the two differ. Subclasses parse formats that wrap one object per line in other syntax.
  */
 export class JsonlParser extends JsonScanner {
   readonly #out: BatchBuilder;

@@ -59,8 +59,8 @@ export class RecordBuffer extends ScanBuffer<{ records(...of: readonly number[])
   }
 
   /**
-   * Finds a run of `least` to `most` records that begins at `at`, and sets `next` to its end. Returns the number of records; 0 if there are
-   * fewer than `least`.
+   * Finds a run of `least` to `most` records that begins at `at`, and sets `nextRecordOffset` to its end. Returns the number of records; 0
+   * if there are fewer than `least`.
    */
   findRun(text: Uint8Array, at: number, least: number, most: number): number {
     if (at < this.bufferOffset || at >= this.bufferOffset + this.textLength) this.#openAt(text, at);

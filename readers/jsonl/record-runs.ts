@@ -36,7 +36,7 @@ export class RecordRunParser {
   readonly #order = new FieldOrder();
   readonly #buffer = recordBuffer();
   #isEnabled = true;
-  /** The offset in the text up to which all records are left to the parser. */
+  /** The offset in the text up to which all records are left to `JsonlParser`. */
   #generalUntil = 0;
   #maxRows = Infinity;
   #learnedRecords = 0;
@@ -64,8 +64,8 @@ export class RecordRunParser {
   }
 
   /**
-   * Appends a run of records that begins at `at`, on line `line`. Returns the number of its records; 0 if the record at `at` is left to the
-   * parser.
+   * Appends a run of records that begins at `at`, on line `line`. Returns the number of its records; 0 if the record at `at` is left to
+   * `JsonlParser`.
    */
   readRun(text: Uint8Array, at: number, line: number): number {
     if (!this.#isEnabled || at < this.#generalUntil || this.#order.fields.length === 0) return 0;

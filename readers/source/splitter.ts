@@ -4,9 +4,9 @@
  */
 export interface Splitter {
   /**
-   * Examines `bytes`, which must begin with a record. In the next call, the caller passes the bytes after `Split.end`; if `end` is 0, the
-   * same bytes followed by more. `isLast`: no bytes follow, so the last record ends with them. The boundaries found must not depend on the
-   * sizes of the pieces.
+   * Examines `bytes`, which must begin with a record. In the next call, the caller passes the bytes after `RecordBoundary.end`; if `end` is
+   * 0, the same bytes followed by more. `isLast`: no bytes follow, so the last record ends with them. The boundaries found must not depend
+   * on how the text is divided among the calls.
    */
   next(bytes: Uint8Array, isLast: boolean): RecordBoundary | SplitFault;
 }

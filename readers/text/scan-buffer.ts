@@ -53,7 +53,7 @@ interface ScanKernelExports {
 export class ScanBuffer<E = object> {
   protected readonly kernelExports: E &
     ScanKernelExports & { readonly memory: { readonly buffer: ArrayBuffer } };
-  /** The text in the first `length` bytes; the bytes after it are undefined. */
+  /** The text in the first `textLength` bytes; the bytes after it are undefined. */
   readonly bytes: Uint8Array;
   /** Positions of the bytes found by `search`, ascending. */
   readonly positions: Int32Array;

@@ -40,7 +40,7 @@ export function appendAnnotations(
           if (!report.tolerates(entry, codes.invalidValue, message))
             return { code: codes.invalidValue, message, isReported: true };
           extra = extraPartsList(entry);
-          // Empty parts before this one are stored as null, so that each part keeps its index in the list.
+          // Null stands for each empty surplus part before part `i`, so that each part keeps its index in the list.
           for (let k = parts.length; k < i; k++) extra.items.appendNull();
         }
         const fault =

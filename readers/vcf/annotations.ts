@@ -11,7 +11,7 @@ import type { VcfLine } from './line.js';
 export class LineAnnotations {
   /** Number of annotations on this line; 0 if the key is absent. */
   annotationCount = 0;
-  /** The start of the key's value in the line; `to` is its end. */
+  /** The start of the key's value in the line; `valueTo` is its end. */
   valueFrom = 0;
   valueTo = 0;
   annotationStarts = new Int32Array(64);

@@ -48,7 +48,7 @@ export interface InfoOptions {
   readonly report: Report;
   /** Dotted names of declared integers that are stored as doubles; after adding a name, the parser rejects the line. */
   readonly widened: Set<string>;
-  /** The interpretations of keys. */
+  /** The interpretations of INFO keys. */
   readonly meanings: readonly InfoInterpretation[];
   /** The annotations of the line and their key, if each annotation becomes a record; else null. */
   readonly annotations: LineAnnotations | null;
@@ -68,7 +68,7 @@ export class InfoParser implements InfoExtent, ValueReport {
   readonly #widened: Set<string>;
   readonly #meanings: ReadonlyMap<string, InfoInterpretation>;
   readonly #physicalNames: Set<string>;
-  /** Undeclared keys that so far occurred without a value only. */
+  /** Undeclared keys that have occurred only without a value so far. */
   readonly #flags = new Set<KeyBuilder>();
   readonly #decoder = new TextDecoder();
   /** The first key of the previous line. */
@@ -258,7 +258,7 @@ export class InfoParser implements InfoExtent, ValueReport {
     return this.#widened.has(`info.${name}`) && hasUndeclaredType(this.#known.get(name));
   }
 
-  /** Keeps the values of END and SVLEN for `symbolicAlleleStop`. */
+  /** Keeps the values of END and SVLEN, from which `symbolicAlleleStop` determines the stop position, and stores gene symbols. */
   #noteExtent(entry: KeyBuilder, from: number, to: number): void {
     if (entry.role === KeyRole.End) this.infoEnd = parseInteger(this.#bytes, from, to);
     else if (entry.role === KeyRole.Svlen) {

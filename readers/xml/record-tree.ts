@@ -15,7 +15,7 @@ export interface TextRange {
  */
 export class ElementTree {
   nodeCount = 0;
-  /** The bytes in which the text of a node is a range: `source`, or `scratch` for a copied text. */
+  /** The bytes of the source, in which the text of a node is a range; a copied text is a range of `#scratch` instead. */
   sourceBytes: Uint8Array = new Uint8Array(0);
   #scratch: Uint8Array = new Uint8Array(4096);
   #scratchEnd = 0;
@@ -25,9 +25,9 @@ export class ElementTree {
   #nexts = new Int32Array(256);
   #froms = new Int32Array(256);
   #tos = new Int32Array(256);
-  /** For each node, the end of the space in `scratch` that is reserved for its text. */
+  /** For each node, the end of the space in `#scratch` that is reserved for its text. */
   #rooms = new Int32Array(256);
-  /** For each node, 1 if its text is in `scratch`, 0 if it is in `source`. */
+  /** For each node, 1 if its text is in `#scratch`, 0 if it is in `sourceBytes`. */
   #isCopied = new Uint8Array(256);
 
   clear(source: Uint8Array): void {

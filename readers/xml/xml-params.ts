@@ -58,7 +58,7 @@ function readKeyText(input: JsonObject, name: string, fallback: string): string 
   const value = input[name];
   if (value === undefined || value === null) return fallback;
   const isKey = typeof value === 'string' && value.isWellFormed() && value.length <= 100;
-  // The key of texts may not be empty; the prefix of attributes may.
+  // `cdata_key`, the key of texts, may not be empty; `attr_prefix`, the prefix of attributes, may.
   if (isKey && (value !== '' || name === 'attr_prefix')) return value;
   throw invalidParamError(name, 'expected a string of at most 100 characters', value);
 }

@@ -193,7 +193,7 @@ export class XmlParser {
     const bytes = this.#bytes;
     const isRecord = this.#depth > this.#itemDepth;
     const node = isRecord ? this.#open[this.#depth - 1]! : -1;
-    // White space before a text is trimmed anyway.
+    // White space before a text is not part of the text, so it is not added.
     if (isBlank && (!isRecord || !tree.hasText(node))) return;
     if (!isPlain) {
       const { text, end } = this.#references.resolve(bytes, from, to, false);

@@ -48,7 +48,7 @@ export function recordJson(record: PyDict): string {
   return jsonOfValue(record, maxRecordBytes);
 }
 
-/** Annotates the records that `read` makes from the inputs. The calls of dataset functions in many records are answered together. */
+/** Annotates the records that `read` creates from the inputs. The calls of dataset functions in many records are answered together. */
 export function* annotatedRecords<T>(
   annotation: Annotation,
   inputs: readonly T[],

@@ -40,7 +40,7 @@ interface KnownCall {
 class NotedCall implements PendingCall {
   readonly text: string;
   answer: HostAnswer | null;
-  /** How many evaluations missed the answer and do not hold this object; the answer must be kept for them. */
+  /** Number of evaluations that need the answer and have no reference to this object; if there are any, the cache keeps the answer. */
   missesElsewhere = 0;
 
   readonly #answers: HostAnswerCache;
@@ -62,8 +62,8 @@ class NotedCall implements PendingCall {
 }
 
 /**
- * The answers to calls of a thread, and the errors. The same function with the same arguments has the same answer throughout a request or an
- * attempt at a job, until there are too many: then those that were not asked for lately are forgotten.
+ * The answers to the calls of a thread, and the errors. The same function with the same arguments has the same answer throughout a request
+ * or an attempt at a job, unless the cache has become too large and has forgotten the answer, because it was not used recently.
  */
 export class HostAnswerCache {
   #ask: AskHost = () => {
@@ -192,7 +192,10 @@ export class HostAnswerCache {
     this.#notedLength = 0;
   }
 
-  /** Returns the answers to a batch. If the batch fails, it returns none; each call is then made alone, which shows the error. */
+  /**
+   * Returns the answers to the calls of a batch. If the batch fails, all answers are missing; each call is then made alone, which shows the
+   * error.
+   */
   #batch(texts: readonly string[]): BatchAnswers {
     const answers = outcomeOf(() => this.#ask({ batch: packTexts(texts) }) as PackedAnswers);
     return answers instanceof AppError ? [] : unpackAnswers(answers);

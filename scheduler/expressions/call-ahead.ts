@@ -4,7 +4,7 @@ import type { CallPrefetcher, ExpressionHost } from '../../engine/expression/val
 /** Maximum number of records that are evaluated ahead at once. */
 export const maxRecordsAhead = 16_384;
 
-/** Maximum number of passes: a call may depend on the answer to another call, and that one on the answer to a third. */
+/** Maximum number of passes of evaluation ahead: a call may depend on the answer to another call, and that one on the answer to a third. */
 const maxPasses = 3;
 
 /**

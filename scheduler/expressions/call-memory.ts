@@ -1,16 +1,16 @@
 import { HostAnswerCache } from './answers.js';
 import { JobResults } from '../jobs/import/expressions/job-results.js';
 
-/** The memory of a thread for the calls of a request, or of an attempt at a job. */
+/** The answers and results that a thread caches for a request, or for an attempt at a job. */
 export interface ThreadCallCache {
   readonly answers: HostAnswerCache;
   readonly results: JobResults;
 }
 
-/** The memory of the latest job in this thread, for the next part of the same attempt. */
+/** The cache of the latest job in this thread, for the next part of the same attempt. */
 let latestCallCache: { readonly scope: string; readonly memory: ThreadCallCache } | undefined;
 
-/** The memory of a scope: consecutive parts of an attempt at a job in this thread share it. */
+/** Returns the cache of a scope: consecutive parts of an attempt at a job in this thread share it. */
 export function callCacheOf(scope: string | undefined): ThreadCallCache {
   dropCacheOfOtherScope(scope);
   if (latestCallCache !== undefined) return latestCallCache.memory;
@@ -19,7 +19,7 @@ export function callCacheOf(scope: string | undefined): ThreadCallCache {
   return memory;
 }
 
-/** Forgets the memory of the previous scope, unless the work that begins has the same scope. */
+/** Drops the cache of the previous scope, unless the work that begins has the same scope. */
 export function dropCacheOfOtherScope(scope: string | undefined): void {
   if (latestCallCache?.scope !== scope) latestCallCache = undefined;
 }

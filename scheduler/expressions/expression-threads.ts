@@ -13,7 +13,7 @@ const threadHeapMb = 512;
 export interface ExpressionTaskOptions {
   /** Answers calls of dataset functions; the signal aborts when the answer is no longer wanted. */
   readonly answer: (request: HostRequest, signal: AbortSignal) => Promise<HostReply>;
-  /** Aborts when the client leaves. */
+  /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
   /** The time limit in milliseconds, from the moment a thread is free. */
   readonly timeoutMs: number;

@@ -52,7 +52,7 @@ export class JobHostCalls {
     this.#send = send;
   }
 
-  /** Asks the host. Rejects with an `AppError` for users. */
+  /** Asks the host. Rejects with an `AppError` whose message users may see. */
   ask(request: HostRequest): Promise<HostReply> {
     return 'batch' in request ? this.#batch(request) : this.#call(request);
   }

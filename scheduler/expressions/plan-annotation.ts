@@ -242,7 +242,7 @@ function addReadFields(
       ...(stored && { fields: isEmpty ? ['_id'] : [...stored, ...added.map(({ name }) => name)] }),
     },
     dropped: [
-      // If nothing else of an object is requested, the whole object is dropped.
+      // If the query requests no other part of an object, the whole object is dropped.
       ...addedAlone.map(({ path }) => shortestDisjointPrefix(path, stored!.map(pathOf))),
       ...hidden.map(pathOf),
       ...(isEmpty ? [['_id']] : []),

@@ -153,7 +153,7 @@ export interface PageTableTask extends Omit<PageTask, 'separator'> {
   readonly file: string;
 }
 
-/** The tasks of a thread. */
+/** The tasks that a thread for expressions can run, by name. */
 export interface ExpressionTasks {
   readonly evaluate: EvaluateTask;
   readonly annotate: AnnotateTask;

@@ -68,7 +68,7 @@ function sendRequest(
         Host: url.host,
         'User-Agent': 'strandlake',
         Accept: '*/*',
-        // A host that encodes the file nevertheless is decoded once (`transfer.ts`).
+        // If the host encodes the file nevertheless, `transfer.ts` decodes it once.
         'Accept-Encoding': 'identity',
         Connection: 'close',
         ...headers,

@@ -87,7 +87,7 @@ export async function readJournal(scratch: string): Promise<readonly JournalEntr
 /** A file that every build writes, so that its modification time identifies the build. */
 const workerProcessModule = fileURLToPath(new URL('../worker/worker-process.js', import.meta.url));
 
-/** Returns a string that identifies the runtime and the build: work that other code has finished is done again. */
+/** Returns a string that identifies the runtime and the build: work that another version of the code has finished is done again. */
 export async function codeVersion(): Promise<string> {
   const builtAt = await modifiedAt(workerProcessModule);
   return `${process.version} ${builtAt}`;

@@ -58,7 +58,7 @@ async function newestVersionOf(
   const dataset = await catalog.datasets.get(datasetId);
   if (dataset === undefined) throw notFoundError();
   requireNotArchived(dataset);
-  // A commit may have come between the two reads.
+  // A commit may have been made between reading the log and reading the catalogue.
   if (newest.version < dataset.logVersion) newest = await store.snapshot(datasetId);
   if (newest.version < dataset.logVersion) {
     throw lostVersionsError(datasetId, newest.version, dataset.logVersion);

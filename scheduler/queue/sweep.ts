@@ -144,7 +144,7 @@ async function sweepScratch(context: SweepContext, jobs: Jobs): Promise<void> {
 
 /**
  * Removes the contents of files that no version refers to: the file or its version was deleted or replaced, or an upload or an export was
- * not finished. In the latter case, the content also still has its name in the scratch or export folder.
+ * not finished. The content of an unfinished upload or export also still has its name in the scratch or export folder.
  */
 async function sweepObjects({ catalog, data, remove }: SweepContext): Promise<void> {
   const origins = [
@@ -159,7 +159,8 @@ async function sweepObjects({ catalog, data, remove }: SweepContext): Promise<vo
     if (version?.availability === 'available') continue;
     const path = join(data.objects, name);
     const identity = entryIdentityOf(path) ?? '';
-    // Such a version was stored after the backup from which the catalogue was restored.
+    // If the catalogue has the file but not this content of it, the content may have been stored after the backup from which the catalogue
+    // was restored.
     const isNewer = row !== undefined && (version !== undefined || revision > row.lastRevision);
     if (origins.some((files) => files.has(identity))) await removeTree(path);
     else await remove(path, isNewer ? undefined : id);

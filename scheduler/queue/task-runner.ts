@@ -99,7 +99,7 @@ export class TaskRunner {
     this.#inBackground(this.#prepare(runningTask));
   }
 
-  /** Stops a task that is not being published yet; `running.over` resolves when it has stopped or has ended in another way. */
+  /** Stops a task that is not being published yet; `running.finished` resolves when it has stopped or has ended in another way. */
   stopTask(running: RunningTask, why: 'cancel' | 'requeue'): void {
     if (running.phase === 'publishing' || running.phase === 'ended') return;
     const isStopping = running.stopReason !== null;
@@ -124,7 +124,7 @@ export class TaskRunner {
     }
     await Promise.race([allOver(), pause(graceMs, undefined, { ref: false })]);
     for (const running of this.runningTasks) this.stopTask(running, 'requeue');
-    // The time includes killing a worker that has not stopped its tasks within `cancelMs`.
+    // The time limit includes killing a worker that has not stopped its tasks within `cancelMs`.
     const killMs = this.#options.cancelMs + 2_000;
     await Promise.race([allOver(), pause(killMs, undefined, { ref: false })]);
   }

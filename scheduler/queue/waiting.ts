@@ -8,7 +8,7 @@ export function isTerminal(status: TaskStatus): boolean {
 
 type NotifyWaiter = (row: TaskRow | undefined) => void;
 
-/** The callers that wait for the end of a task (`waitForEnd`) or for the result of a background task (`result`). */
+/** The callers that wait for the end of a task (`waitForEnd`) or for the result of a background task (`resultOfTask`). */
 export class TaskWaiters {
   readonly #waiters = new Map<number, Set<NotifyWaiter>>();
   readonly #results = new Map<number, PromiseWithResolvers<unknown>>();

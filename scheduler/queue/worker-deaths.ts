@@ -63,6 +63,6 @@ export class WorkerDeaths {
 interface DeathRecord {
   /** The number of consecutive deaths of the worker that only this task can have caused. */
   readonly count: number;
-  /** The furthest progress of the task so far (`RunningTask.reached`). */
+  /** The furthest progress of the task so far (`RunningTask.progressTotal`). */
   readonly reached: number;
 }

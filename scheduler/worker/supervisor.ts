@@ -39,8 +39,8 @@ const defaultSupervisorOptions: SupervisorOptions = {
 export const bufferHeavyNodeFlags = ['--external-memory-accounted-in-global-limit', '--initial-heap-size=64'] as const; // prettier-ignore
 
 /**
- * V8 flags of the process that `supervise` starts, whose cache is in buffers: a garbage collection is due when the buffers have grown by a
- * tenth.
+ * V8 flags of the process that `superviseProcess` starts, whose cache is in buffers: a garbage collection is due when the buffers have
+ * grown by a tenth.
  */
 const cacheProcessNodeFlags = [...bufferHeavyNodeFlags, '--external-memory-max-growing-factor=1.1'];
 

@@ -345,7 +345,7 @@ function placeholdersOf(file: string): Map<string, string> {
   return placeholderValues;
 }
 
-/** Returns an example with the values of this server in place of its own. */
+/** Returns an example in which the address, the token, the folder and the ids are those of the test's server. */
 function withServerValues(text: string, known: ReadonlyMap<string, string>): string {
   return text
     .replaceAll('http://127.0.0.1:3000', server.url)

@@ -109,8 +109,8 @@ const keywordChecks: Readonly<Record<string, CheckKeyword>> = {
 };
 
 /**
- * Returns the places where a value does not satisfy a schema; none if it does. References are resolved in the OpenAPI document, unless
- * `resolve` is given.
+ * Returns an error for each part of a value that does not satisfy a schema, with the path of the part; an empty list if all do. References
+ * are resolved in the OpenAPI document, unless `resolve` is given.
  */
 export function schemaErrors(
   schema: Schema,

@@ -33,7 +33,7 @@ export const datasetKeys =
   vault_object_id vault_object_filename vault_object_path vault_parent_object_id capacity storage_class availability status
   health replicas entity_types is_genomic genome_builds metadata tags created_at updated_at data_url fields_url commits_url
   imports_url exports_url template_url beacon_url changelog_url account_id user user_id`);
-/** The keys of a field, exactly these (contract 9). */
+/** All keys of a field (contract 9). */
 export const fieldKeys =
   sortedWords(`class_name id dataset_id vault_id name title description data_type entity_type expression
   is_hidden is_list is_read_only is_valid ordering depends_on url_template facets_url url created_at updated_at`);

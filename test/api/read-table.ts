@@ -77,7 +77,7 @@ export async function recordDifferences(
   return found;
 }
 
-/** Returns the names of the fields of records, in the order of their first occurrence; the field for errors is the last. */
+/** Returns the names of the fields of records, in the order of their first occurrence, except that `_errors` is last. */
 function fieldsOf(records: readonly Row[]): readonly string[] {
   const names = new Set(records.flatMap((record) => Object.keys(record)));
   const hasErrors = names.delete('_errors');

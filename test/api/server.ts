@@ -109,7 +109,7 @@ async function startServerOn(
     spillMb: 256,
   });
   const config = { threads: 1, workerMemoryMb: 512 };
-  // Infinite, so that no merge starts because a dataset is quiet: tests count segments.
+  // Infinite, so that a quiet dataset never causes a merge; tests count segments.
   const quietMs = Infinity;
   const scheduler = createScheduler({
     catalog,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { writeFile } from 'node:fs/promises';
-import { fieldsRead } from '../../engine/query/predicate/kinds.js';
+import { fieldsRead, predicateText } from '../../engine/query/predicate/kinds.js';
 import { HotColumns } from '../../engine/query/memory/hot-columns.js';
 import { openMemoryExecutor } from '../../engine/query/memory/memory-executor.js';
 import { openQueryEngine, type QueryEngine } from '../../engine/query/plan/query-engine.js';
@@ -18,6 +18,8 @@ const loadedColumns: (readonly [dataset: number, fields: readonly string[]])[] =
 const openedDatasetIds: number[] = [];
 /** The ids of the queried datasets, each with the fields of the query's conditions. */
 const requestedColumns: [dataset: number, fields: readonly string[]][] = [];
+/** The conditions of these queries as text. */
+const searchedPredicates: string[] = [];
 const reportedMessages: string[] = [];
 /** The requests that the server has sent to itself: their paths, and the first lines of the answers. */
 const ownRequests: [path: string, status: string][] = [];
@@ -43,8 +45,10 @@ beforeAll(async () => {
       },
     },
     hot: usedColumns,
-    trace: (_, { datasetId }, predicate) =>
-      void requestedColumns.push([datasetId, fieldsRead(predicate).map(({ name }) => name)]),
+    trace(_, { datasetId }, predicate) {
+      requestedColumns.push([datasetId, fieldsRead(predicate).map(({ name }) => name)]);
+      searchedPredicates.push(predicateText(predicate));
+    },
     dataFolder: server.data.root,
     memoryMb: 64,
     threads: 1,
@@ -88,7 +92,8 @@ test('the datasets used last are warmed, with the small columns first; what is g
   expect(ownRequests.length).toBeGreaterThan(20);
   expect(new Set(ownRequests.map(String))).toEqual(new Set([`/v2/datasets/${second}/data,HTTP/1.1 200 OK`])); // prettier-ignore
   expect(reportedMessages).toEqual([]);
-  // The first queries read pages, later ones the values of a record; none of them counts as use of the columns.
+  // Some queries read the first page of a dataset, others look up a value of its first record in one field; none of them counts as use of
+  // the columns.
   expect(requestedColumns).toEqual([
     [second, []],
     [first, []],
@@ -108,6 +113,20 @@ test('without any, the newest dataset is', async () => {
     [datasetIds[1], []],
     [datasetIds[1], []],
   ]);
+});
+
+test('words of the text fields of the first page are searched for, those of most records first', async () => {
+  const fields = [{ name: 'note', data_type: 'text' }];
+  const body = { vault_id: vaultId, name: 'texts', fields };
+  const id = idOf(await ann.post('/v2/datasets', body));
+  const data_records = ['breast cancer', 'no cancer', 'a rare syndrome'].map((note) => ({ note }));
+  await ann.post('/v2/dataset_imports', { dataset_id: id, data_records });
+  searchedPredicates.length = 0;
+  await warmCachesWith([{ dataset: id, fields: [] }]);
+  const [first, ...others] = searchedPredicates.filter((text) => text.includes('note'));
+  expect(first).toContain('cancer');
+  expect(others.some((text) => text.includes('breast'))).toBe(true);
+  expect(usedColumns.recentDatasets).toEqual([]);
 });
 
 test('warming ends with the server', async () => {

@@ -99,7 +99,7 @@ const restrictedModules: readonly {
   { modules: /^(node:)?(vm|module|inspector|repl|wasi)$/, through: [] },
 ];
 
-/** Words that give access to the outside without an import. */
+/** Global names and expressions by which a module could load code or reach other hosts without an import. */
 const restrictedGlobals: readonly {
   readonly word: RegExp;
   readonly name: string;
@@ -116,7 +116,7 @@ const restrictedGlobals: readonly {
   {
     word: /(?<![\w$.#])RegExp\s*\(/,
     name: 'RegExp() of text',
-    // These files build patterns from their own constants; a text from a user never becomes a pattern.
+    // The listed files build patterns from their own constants; a text from a user never becomes a pattern.
     through: ['engine/catalog/tokens.ts', 'engine/text/tokenizer.ts'],
   },
   {
@@ -125,7 +125,7 @@ const restrictedGlobals: readonly {
     through: [],
   },
   {
-    // A method may be named import, so only an import expression after one of these tokens counts.
+    // A method may be named `import`, so only an import expression after one of these keywords or punctuators counts.
     word: /(\b(await|return|void|yield)|[=(,?:>[])\s*import\s*\(\s*(?!""\s*\))/,
     name: 'import() of what is not a literal',
     through: [],
@@ -197,14 +197,14 @@ function* restrictedGlobalViolations(source: ParsedSource): Generator<string> {
   }
 }
 
-/** Finds SQL statements that are built from strings: values must be bound, and only the tag `sqlViolations` may join pieces of SQL. */
+/** Finds SQL statements that are built from strings: values must be bound, and only the template tag `sql` may join parts of SQL. */
 function* sqlViolations(source: ParsedSource): Generator<string> {
   if (!source.path.startsWith('engine/catalog/')) return;
   const call = /\.\s*(prepare|exec)\s*\(\s*([^)]*)/g;
   for (const [, name, argument = ''] of source.code.matchAll(call)) {
     if (/`|\+/.test(argument)) yield `passes put-together text to ${name}()`;
   }
-  // The schema consists only of constants in this file, which imports nothing.
+  // The statements of `schema.ts` consist only of constants of the file itself, because the file imports nothing.
   if (source.path === 'engine/catalog/schema.ts' && source.imports.length === 0) return;
   const statement = /\b(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|PRAGMA|WHERE|ORDER BY)\b/;
   for (const { tag, text } of source.templates) {

@@ -68,7 +68,7 @@ const faultName = ({ code, operations }: Omit<FileFault, 'nth'>): string =>
 const faultMessagePattern =
   /no space left on the disk|cannot \w+ .*: (EIO|EMFILE)|the disk failed to/;
 
-/** Repeats an operation, with the fault at a later step each time, until the operation has fewer steps. */
+/** Repeats an operation with an injected fault, at a later step each time, until the operation has fewer steps. */
 async function failAtEveryStep(
   fault: Omit<FileFault, 'nth'>,
   operation: (where: string) => Promise<'done' | 'failed'>,

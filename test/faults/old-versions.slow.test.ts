@@ -17,7 +17,7 @@ const upkeepFixture = await startServerFixture({
   store: { keepVersionsMs, now: shiftedNow },
 });
 
-// A lab without merges that depend on time, so that the files of each version are predictable.
+// A server without merges that depend on time, so that the files of each version are predictable.
 const quietFixture = await startServerFixture({
   scheduler: { quietMs: Infinity },
   store: { keepVersionsMs, now: shiftedNow },
@@ -34,9 +34,16 @@ test.each(historyRanges)(
 );
 
 test('C6: everything that may happen to old versions has happened', () => {
-  console.log(`old versions: ${JSON.stringify({ ...historyEventCounts, ...upkeepCounts, ...fastClock })}`);
+  console.log(
+    `old versions: ${JSON.stringify({ ...historyEventCounts, ...upkeepCounts, ...fastClock })}`,
+  );
   const { vacuums, gone } = fastClock;
-  const counts = [...Object.values(historyEventCounts), ...Object.values(upkeepCounts), vacuums, gone];
+  const counts = [
+    ...Object.values(historyEventCounts),
+    ...Object.values(upkeepCounts),
+    vacuums,
+    gone,
+  ];
   expect(Math.min(...counts)).toBeGreaterThan(0);
 });
 
@@ -94,7 +101,7 @@ test('a version past the window is a 400 that says since when versions can be re
   const verified = await ann.post(`/v2/datasets/${id}/verify`);
   expect(verified.json).toMatchObject({ is_whole: true, records: 18 });
   await expectDiskUse(id);
-  // The rollback of the first commit needs none of the removed files.
+  // Rolling back the first commit needs none of the files that the vacuum removed.
   expect((await ann.post(`/v2/dataset_commits/${first}/rollback`, {})).status).toBe(201);
   expect(await quietFixture.total(id)).toBe(17);
   const tasks = await server.catalog.tasks.list({ viewer: null, classes: ['background'], kinds: ['vacuum'], targetObjectId: id }, { limit: 5, offset: 0 }); // prettier-ignore

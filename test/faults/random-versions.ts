@@ -231,7 +231,7 @@ class RandomHistory {
     const check = await server.ann.get(path);
     const inTheWay = this.#model.blockingCommits(number);
     const isRefused = commit.mode === 'rollback' || commit.isRolledBack;
-    // A merge may have dropped records that were deleted before the window; the commits that deleted them then no longer prevent the
+    // A merge may have dropped records that were deleted before the window; the commits that deleted these records no longer prevent the
     // rollback.
     const blockersBeforeWindow = [...inTheWay].filter((one) =>
       this.#model.isBeforeWindow(commits[one]!),
@@ -248,15 +248,15 @@ class RandomHistory {
       if (id !== undefined) this.#rolledBack(number, id);
       return;
     }
-    // A merge after the check may have dropped records that the rollback would restore.
+    // A merge between the check of the rollback and the rollback may have dropped records that the rollback would restore.
     if (isLost(check) || isLost(done)) {
       expect([commit.mode === 'append', this.#model.isBeforeWindow(commit)]).toEqual([false, true]);
       expect([done.status, isLost(done)]).toEqual([400, true]);
       clock!.lost++;
       return;
     }
-    // A merge after the check may have dropped the records that prevent the rollback, or may have changed their order and thus the example
-    // in the message.
+    // A merge between the check of the rollback and the rollback may have dropped the records that prevent it, or may have changed their
+    // order and thus the example in the message.
     const isFreed = mayBeFree && done.status === 201;
     expect(done.status).toBe(isBlocked && !isFreed ? 400 : 201);
     if (isBlocked && !isFreed) {

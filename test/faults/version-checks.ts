@@ -79,7 +79,7 @@ export class VersionChecks {
   }
 
   /**
-   * Reads the rest of the pages that began in the previous version, which must not have changed, and begins to read this version with a
+   * Reads the remaining pages of a cursor into the previous version, which must be unchanged, and begins to read the current version with a
    * cursor.
    */
   async #goOn(where: string, live: readonly ModelRecord[]): Promise<void> {
@@ -228,7 +228,7 @@ export class VersionChecks {
   ): Promise<void> {
     const { commits } = this.#model;
     for (const number of new Set([commits.length - 1, this.#below(commits.length)])) {
-      // Before the first record is stored, the table does not have the columns.
+      // Before the first record is stored, the Delta table does not have the columns that the reader selects.
       const hasColumns = this.#model.records.some(({ addedBy }) => addedBy <= number);
       if (this.#model.hasLeftWindow(number) || !hasColumns) continue;
       const { id, after } = commits[number]!;

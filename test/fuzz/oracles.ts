@@ -50,8 +50,8 @@ function compareJsonLines(
   { rows, error, findings, columns }: SourceImport,
   text: string,
 ): void {
-  // These texts are not compared: the reader accepts NaN and infinities, which JSON.parse rejects, and JSON.parse treats `__proto__`
-  // specially.
+  // Texts with NaN, Infinity or `__proto__` are not compared: the reader accepts NaN and infinities, which JSON.parse rejects, and
+  // JSON.parse treats `__proto__` specially.
   if (/NaN|Infinity|"__proto__"/.test(text)) return;
   const lines = text.split(/\r\n|\n|\r/).filter((line) => /[^ \t]/.test(line));
   if (lines.some((line) => line.length > 30_000 || line.replace(/[^[{]/g, '').length > 60)) return;
@@ -168,7 +168,8 @@ function compareTable(
   // The detection of the delimiter and of names in a comment is not compared here; the tests of the reader cover it.
   const { delimiter } = rest.header as CsvHeader;
   if (rest.warnings.some((warning) => warning.includes('those of the comment'))) return;
-  // Such texts are not compared: next to a comment or a quote, csv-parse and the reader differ in whether a carriage return ends a line.
+  // Texts that are not well-formed tables are not compared: next to a comment or a quote, csv-parse and the reader differ in whether a
+  // carriage return ends a line.
   if (!isWellFormedTable(bytes, delimiter) || text.includes('\ufffd') || text.includes('\u0000'))
     return;
   const all = rowsByCsvParse(bytes, delimiter);

@@ -100,8 +100,8 @@ async function compareNormalizedRecords(tables: InteropFixtures, random: Random)
       assert.equal(engineDifference, null, caseText);
       const request = parseOrUndefined(wholeRequest.body, dataset);
       if (!request) continue;
-      // Only records are compared with DuckDB: sums of doubles depend on the order of addition, so facets are compared with the naive model
-      // only.
+      // DuckDB is compared by records only: sums of doubles depend on the order of addition, so facets are compared only with the naive
+      // model.
       assert.equal(results, (await askDuckdb({ ...wholeRequest, cursor: null })).results, caseText);
       if (i % 4 === 0) await compareCells(tables, dataset, request, caseText);
     }
@@ -132,7 +132,7 @@ async function compareArbitraryRecords(tables: InteropFixtures, random: Random):
   console.log(`    ${casesLeft} left out: refused, or a condition on an object as a whole`);
 }
 
-/** Compares the page as lines of cells in both dialects. */
+/** Compares a page of records, as lines of cells, in both dialects. */
 async function compareCells(
   { duckdb, clickhouse }: InteropFixtures,
   { snapshot, fields }: TestDataset,
@@ -189,7 +189,7 @@ const allFieldsRequest = { fields: null, excludeFields: [] };
 
 function hasObjectCondition(predicate: Predicate): boolean {
   if (predicate.kind === 'missing') return predicate.field.type === 'object';
-  // ClickHouse finds no element in a list that is null, so such conditions are left out.
+  // ClickHouse finds no element in a null list, so conditions of the kind `any` are left out.
   if (predicate.kind === 'any') return true;
   if (predicate.kind === 'not') return hasObjectCondition(predicate.item);
   return 'items' in predicate && predicate.items.some(hasObjectCondition);

@@ -9,13 +9,13 @@ import {
 } from '../engine/query/dataset.js';
 import { openChdb, type BoundQuery } from './chdb-engine.js';
 
-/** The two engines on one data folder; the store has committed its datasets as Delta tables. */
+/** DuckDB and ClickHouse on one data folder; the store has committed its datasets as Delta tables. */
 export interface InteropFixtures {
   readonly duckdb: EngineFixture;
   readonly clickhouse: EngineFixture;
 }
 
-/** Opens both engines on an empty folder; closing either of them removes the folder. */
+/** Opens DuckDB and ClickHouse on an empty folder; closing either of them removes the folder. */
 export async function openInteropFixtures(queryBind: BoundQuery): Promise<InteropFixtures> {
   const bench = await openEngineFixture();
   const folder = await openDataFolder(bench.folder);
@@ -24,7 +24,7 @@ export async function openInteropFixtures(queryBind: BoundQuery): Promise<Intero
     ...bench,
     dataset: async (columns, segments, more): Promise<TestDataset> => {
       const { snapshot, fields } = await bench.dataset(columns, segments, more);
-      // The table needs its own id, because the files that the bench has written keep their place under the other id.
+      // The committed copy of the dataset has an id of its own, because the original files remain under the original id.
       const id = snapshot.datasetId + 1_000_000;
       const scratch = folder.taskScratch(id, 1);
       await makeFolder(scratch);

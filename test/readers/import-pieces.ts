@@ -15,8 +15,8 @@ import type { ChunkStart } from '../../readers/source/splitter.js';
 import { rowsOf } from './rows.js';
 
 /*
- * Does what the import task does with the chunks of a source, without files, threads or a scheduler: every chunk is read, the columns are
- * unified, and chunks whose types change by that are read again. All tests of readers use this module.
+ * Does what the import task does with the chunks of a source, without files, threads or a scheduler: it reads every chunk, unifies the
+ * columns, and reads those chunks again whose column types have changed by the unification. All tests of readers use this module.
  */
 
 export const lenientParams: ValidationParams = {
@@ -74,7 +74,7 @@ export interface ImportedChunks {
   readonly hasErrors: boolean;
   /** The results of the first pass, up to the chunk in which the records end. */
   readonly firsts: readonly ReadChunk[];
-  /** The batches of records as they would be stored. */
+  /** The record batches as an import would store them. */
   readonly batches: readonly Batch[];
 }
 

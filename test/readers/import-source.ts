@@ -50,7 +50,7 @@ export interface FileOptions extends Pick<
   readonly targetBytes?: number;
   /** A generator for a random order in which chunks are read, as threads may; by default their own order. */
   readonly shuffle?: Random;
-  /** Called with each batch as it would be stored, and with the index of its chunk in the source. */
+  /** Called with each batch as an import would store it, and with the index of its chunk in the source. */
   readonly onBatch?: (batch: Batch, index: number) => void;
   /** Called with the result of reading all chunks. */
   readonly onRead?: (imported: ImportedChunks, bodyLine: number) => void;

@@ -96,7 +96,7 @@ export function refusalsIn(code: string): readonly SyntaxNode[] {
     .sort((a, b) => a.start - b.start);
 }
 
-/** Returns the rest of the line after a position. */
+/** Returns the text from a position to the end of its line, at most 200 characters. */
 function restOfLine(code: string, from: number): string {
   return /.*/.exec(code.slice(from, from + 200))![0];
 }
@@ -132,7 +132,7 @@ function isSentenceText({ type, value, quasis }: SyntaxNode): boolean {
 /** Whether an expression creates the error of a refused request, or notes a mistake in a form. */
 function isRefusalExpression({ type, callee, arguments: args, properties }: SyntaxNode): boolean {
   if (type === 'ObjectExpression') {
-    // An object with these two properties is an error of OAuth2.
+    // An object with the properties `error` and `reason` is an error of OAuth2.
     const names = (properties as readonly SyntaxNode[]).map(({ key }) => (key as SyntaxNode | undefined)?.['name']); // prettier-ignore
     return names.includes('error') && names.includes('reason');
   }

@@ -65,7 +65,8 @@ const pairVariants: PairRecords = ({ rows }, second) => {
   return rows.map((row, i) => {
     const { chromosome, start } = row['genomic_coordinates'] as Row;
     const { row_id: id, reference_allele: ref, allele, qual, filter } = row;
-    // bcftools stores QUAL as a 32-bit float and prints it with six digits, so the expected value is rounded in the same way.
+    // bcftools stores QUAL as a 32-bit float and prints it with six digits, so the expected value is rounded to six digits of a 32-bit
+    // float too.
     const printedQuality = qual === null ? null : Number(Math.fround(Number(qual)).toPrecision(6));
     return [[chromosome, start, id, ref, allele, printedQuality, filter], expectedRecords[i]];
   });

@@ -2,9 +2,9 @@
 export interface Expectation {
   readonly reader?: string;
   readonly params?: Readonly<Record<string, unknown>>;
-  /** Number of records, if it differs from the count in the table; or the error message of the import. */
+  /** Number of records, if it differs from the count in the table that lists the samples; or the error message of the import. */
   readonly records?: number | string;
-  /** The reason why the other tool reads other records. */
+  /** The reason why the second tool (test/samples/second-reading.py) reads other records than Strandlake. */
   readonly differs?: string;
 }
 
@@ -14,7 +14,7 @@ const noHeader = { params: { header: null } };
 
 /**
  * Expectations by path in the folder of samples. Files that are not listed are imported without parameters and have the number of records
- * in the table.
+ * that the table of samples says.
  */
 export const expectations: Readonly<Record<string, Expectation>> = {
   'csv/smallpop_colon.csv': { params: { delimiter: ':' } },

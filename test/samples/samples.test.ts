@@ -81,7 +81,7 @@ testEachSample('$path', async (sample) => {
   expect(firstRecordDifference(sample.kind, read, second, hasHeader)).toBeNull();
 });
 
-/** Returns the expected number of records of a file, according to the counts in the table. */
+/** Returns the expected number of records of a file, according to the counts in its row of the table of samples. */
 function expectedRecords({ path, kind, counts }: Sample): number {
   const [count = 0, second = 0] = counts;
   switch (kind) {
@@ -96,7 +96,7 @@ function expectedRecords({ path, kind, counts }: Sample): number {
   }
 }
 
-/** Returns the number of alternate alleles in a VCF file, each of which is a record; the table counts lines. */
+/** Returns the number of alternate alleles in a VCF file, each of which is a record; the table of samples counts lines. */
 function countAlternateAlleles(path: string, lines: number): number {
   const rows = readByOtherTool({ path, kind: 'vcf', counts: [] }, {}) as string[][] | undefined;
   if (rows === undefined) {
@@ -109,7 +109,7 @@ function countAlternateAlleles(path: string, lines: number): number {
   return rows.reduce((sum, [, , , , alternates]) => sum + alternates!.split(',').length, 0);
 }
 
-/** Returns the records that the other tool reads; undefined if it rejects the file. */
+/** Returns the records that test/samples/second-reading.py reads from a file; undefined if it rejects the file. */
 function readByOtherTool(
   { path, kind }: Sample,
   params: Readonly<Record<string, unknown>>,

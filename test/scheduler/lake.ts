@@ -67,7 +67,7 @@ export class Lake {
     return this.#opened.store;
   }
 
-  /** Starts a scheduler on this folder. No merge starts because a dataset is quiet: tests count segments. */
+  /** Starts a scheduler on this folder. A quiet dataset does not cause a merge, because tests count segments. */
   async startScheduler(options: Partial<SchedulerOptions> = {}): Promise<Scheduler> {
     const config = { threads: 2, workerMemoryMb: 1024 };
     const scheduler = createScheduler({

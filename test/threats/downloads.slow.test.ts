@@ -155,7 +155,7 @@ test('D7, D8: addresses end by time, by deletion, with the revision, and with th
   expect(await status('PUT', sign(randomBytes(32), 'PUT', write, 60_000))).toBe(403);
   expect((await sendRequest('', 'GET', oldDownload)).text).toBe('x');
   expect(await status('PUT', sign(server.key, 'PUT', write, 60_000))).toBe(200);
-  // The old address must never serve the bytes of another file.
+  // The download address of the replaced content must never serve the new bytes.
   expect(await status('GET', oldDownload)).toBe(404);
   const now = await downloadUrlOf(id);
   expect((await sendRequest('', 'GET', now)).text).toBe('y');

@@ -26,7 +26,7 @@ afterEach(async () => {
   for (const close of cleanups.splice(0).toReversed()) await close();
 });
 
-/** Starts a host with a script, and returns a fetch from it that is allowed. */
+/** Starts a scripted host; returns it with a fetch function that may connect to it, and the URL of a file. */
 async function openHostAndFetcher(
   script: RespondToRequest,
   limits: Parameters<typeof createTestFetcher>[1] = {},
@@ -510,7 +510,8 @@ describe('N10: a host is not flooded', () => {
     const host = await startScriptedHost((socket) => {
       waitingSocketList.push(socket);
       mostSockets = Math.max(mostSockets, waitingSocketList.length);
-      // Four requests are held until a fifth could have arrived; the last requests are held in the same way.
+      // Four requests are held until a fifth could have arrived; after the 196th connection, each request is held only for one turn of the
+      // event loop.
       if (waitingSocketList.length >= 4 || host.connections > 196)
         setImmediate(() =>
           waitingSocketList.splice(0).forEach((one) => one.end(httpResponse('x'))),

@@ -111,7 +111,8 @@ test('Q8, D11: every page and every export shows exactly one version while impor
   for (const one of found) {
     const shownVersion = JSON.stringify({ ...one, commits: [...one.commits] }).slice(0, 300);
     expect([shownVersion, one.total % recordsPerCommit, one.lacking]).toEqual([shownVersion, 0, 0]);
-    // The version with this total: no record on the page may be newer, and a page of the whole version must have all of its records.
+    // `newest` is the version whose number of records equals the page's total: no record on the page may be from a later version, and a
+    // page of the whole version must have all of its records.
     const newest = versions[one.total / recordsPerCommit - 1] ?? -1;
     for (const [id, count] of one.commits) {
       expect([shownVersion, (order.get(id) ?? Infinity) <= newest]).toEqual([shownVersion, true]);

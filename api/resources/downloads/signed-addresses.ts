@@ -61,7 +61,8 @@ export function exportTarget(signer: UrlSigner, userId: number, row: ExportRow):
 }
 
 /**
- * Returns the file of an export. Throws `not-found` if the export has not completed or its file has expired; the message then says when.
+ * Returns the file of an export. Throws `not-found` if the export has not completed or its file has expired; for an expired file, the
+ * message says when it expired.
  */
 export function requireExportFile({ status, filename, expiresAt, updatedAt }: ExportRow): {
   readonly filename: string;

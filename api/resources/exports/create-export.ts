@@ -111,7 +111,7 @@ async function readParams(
       fields,
     );
     if (computedConditions) await querySeparations(computedConditions);
-    // The key `commit_id` marks exports of commits (commit-file.ts); a client's value for it has no effect.
+    // The key `commit_id` marks exports of commits (commit-file.ts); a value that a client sends for it is ignored.
     const isKept = ([key, value]: [string, unknown]): boolean => value !== null && key !== 'commit_id'; // prettier-ignore
     return { params: Object.fromEntries(Object.entries(rawParams).filter(isKept)), isComputed: computedConditions !== undefined }; // prettier-ignore
   } catch (error) {

@@ -9,7 +9,7 @@ export class JsonValueLists {
   readonly #last: number[] = [0];
   readonly #counts: number[] = [0];
   readonly #sources: Uint8Array[] = [];
-  /** The index of the bytes to which `add` refers. */
+  /** The index of the bytes to which `addSlice` refers. */
   #current = 0;
   /** For each value: the index of its bytes, the positions of its first byte and of its end in them, and the next value of its list. */
   readonly #source: number[] = [0];
@@ -27,7 +27,7 @@ export class JsonValueLists {
     return this.#next.length - 1;
   }
 
-  /** Sets the bytes to which later calls of `add` refer. */
+  /** Sets the bytes to which later calls of `addSlice` refer. */
   addBytes(bytes: Uint8Array): void {
     this.#current = this.#sources.push(bytes) - 1;
   }

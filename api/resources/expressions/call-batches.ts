@@ -35,9 +35,9 @@ const maxCallsPerQuery = 16_384;
 const callsParsedAtOnce = 256;
 
 /**
- * Answers a batch of calls of dataset functions, given as texts. Calls that differ only in the values of equalities become one query; each
- * call gets the records that have its values. The answer is null for a call that must be made alone: because no other call is like it,
- * because its records cannot be recognised by these values, or because it fails.
+ * Answers a batch of calls of dataset functions, given as texts. Calls that differ only in the values of equalities are answered by one
+ * query; each call gets the records that have its values. The answer is null for a call that has to be answered separately: because no
+ * other call is like it, because its records cannot be recognised by these values, or because it fails.
  */
 export async function answerHostBatch(
   scope: FunctionScope,
@@ -132,8 +132,8 @@ async function groupsByQuery(
       continue;
     }
     const request = await nullOnAppError(() => known.request(opened, args));
-    // Scores of different queries are not comparable, and the records of a joint query have one order, so calls that sort by relevance are
-    // made alone.
+    // Scores of different queries are not comparable, and the records of a joint query have one order, so each call that sorts by relevance
+    // is answered by a query of its own.
     if (request === null || request.scores.length > 0) continue;
     const selection = callSelection(request.predicate);
     if (selection.keys.length === 0) continue;
@@ -165,7 +165,7 @@ async function answerGroup(
   await answerGroup(known, made, group.slice(halfLength), answers);
 }
 
-/** Returns the result of `work`, or null if it throws an `AppError`: the call is then made alone and reports the error. */
+/** Returns the result of `work`, or null if it throws an `AppError`: the call is then answered separately, which reports the error. */
 export async function nullOnAppError<T>(work: () => Promise<T>): Promise<T | null> {
   try {
     return await work();

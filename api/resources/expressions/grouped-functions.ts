@@ -19,7 +19,7 @@ export interface GroupedFunction {
   readonly selects: readonly number[];
   /** Returns the query of a call. Throws an `AppError` if the call fails or cannot be grouped. */
   readonly request: (opened: OpenedDataset, args: readonly unknown[]) => Promise<QueryRequest>;
-  /** Returns the answers to the calls with these selections, in the same order; the calls are otherwise like `made`. */
+  /** Returns the answers to the calls with these selections, in the same order; in everything else, the calls equal `made`. */
   readonly answers: (
     made: CallWithQuery,
     selections: readonly CallSelection[],
@@ -28,7 +28,7 @@ export interface GroupedFunction {
 
 type GroupAnswers = GroupResults<HostAnswer | null>;
 
-/** One result for each selection; null if each call has to be made alone, `tooLarge` if a smaller group may succeed. */
+/** One result for each selection; null if each call has to be answered separately, `tooLarge` if a smaller group may succeed. */
 type GroupResults<T> = T[] | 'tooLarge' | null;
 
 /**
@@ -102,7 +102,7 @@ export const groupedFunctions: Readonly<Record<BatchFunction, GroupedFunction>> 
   },
 };
 
-/** Returns the answer to a call; null if it is too large, so that the call is made alone and fails. */
+/** Returns the answer to a call; null if it is too large: the call is then answered separately and fails with the reason. */
 function hostAnswerOf(json: string, floats: HostAnswer['floats']): HostAnswer | null {
   return json.length > maxAnswerLength ? null : { json, floats };
 }
@@ -122,7 +122,7 @@ async function recordsByCall(
 
 /** A record that at least one of the grouped calls selects. */
 interface KeyedRecord {
-  /** The record with the key fields, which decide which calls select it, and the fields that the request names. */
+  /** The record with the key fields, by which the calls that select it are found, and the fields that the request names. */
   readonly record: unknown;
   /** The record as text, with the fields of the request; undefined if the request names no field. */
   readonly text: string | undefined;

@@ -55,7 +55,7 @@ export class CachedLookup {
       this.#table = table;
       table.then(
         (found) => (this.#bytes = found?.bytes ?? 0),
-        () => (this.#table = undefined), // the callers of `table` get the error
+        () => (this.#table = undefined), // callers that await `table` get the error
       );
     }
     return this.#table;

@@ -44,7 +44,7 @@ export class StringPairReader {
   }
 }
 
-/** The text before the value of a member, as the first and as the second member of an object. */
+/** The two texts that may precede the value of a member: one if it is the first member of the object, the other if it is the second. */
 interface MemberText {
   readonly asFirst: Uint8Array;
   readonly asSecond: Uint8Array;

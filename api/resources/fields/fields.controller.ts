@@ -192,7 +192,7 @@ function readNestedFacets(texts: readonly string[]): unknown {
   try {
     return parseJson(first);
   } catch {
-    // Not JSON after all: the name of a field may begin with a bracket.
+    // The text is not JSON but the name of a field, which may begin with a bracket.
     return first;
   }
 }

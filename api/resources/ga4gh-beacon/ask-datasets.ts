@@ -18,7 +18,7 @@ import { variantConditions } from './variant-conditions.js';
 /** The matches of a dataset for the variants that a request asks for. */
 export interface DatasetMatches {
   readonly dataset: BeaconDataset;
-  /** Number of records. */
+  /** Number of matching records. */
   readonly total: number;
   /** Returns a page of genomic variations, and the number of its records that were left out because they have no position. */
   page(offset: number, limit: number): Promise<{ readonly results: readonly object[]; readonly left: number }>; // prettier-ignore

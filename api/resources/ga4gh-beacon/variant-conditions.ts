@@ -62,7 +62,7 @@ function orOfFields(names: readonly string[], condition: (name: string) => unkno
   return { or: names.map(condition) };
 }
 
-/** The parts of a variant id as fields of the entity type `variant` have it; null admits any value. */
+/** The parts of a variant id, in the form in which fields of the entity type `variant` store it; null admits any value. */
 interface VariantText {
   readonly builds: readonly string[] | null;
   readonly names: readonly string[] | null;
@@ -175,7 +175,7 @@ function bracketConditions(
   ];
 }
 
-/** The types of variants that are determined by the alleles; `alleleTypes` has conditions for some of them. */
+/** The types of variants that follow from the alleles alone; for some of them, `alleleTypes` has conditions on the alleles. */
 const sequenceTypes = ['SNP', 'SNV', 'INS', 'DEL', 'MNP', 'MNV', 'INDEL', 'DELINS'];
 
 /**

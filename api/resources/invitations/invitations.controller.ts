@@ -197,7 +197,8 @@ export class InvitationsController {
   }
 
   /**
-   * Notes the groups that the account does not have, the vaults that the caller does not administer, and an email address that is taken.
+   * Adds a mistake to the form for each group that does not belong to the account, for each vault that the caller does not administer, and
+   * for an email address that another user has.
    */
   async #check(
     caller: Caller,

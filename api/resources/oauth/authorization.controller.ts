@@ -143,7 +143,7 @@ export class AuthorizationController {
     return { request, reply, visitor, asked: askedAuthorization };
   }
 
-  /** Returns the page for a browser: the sign-in page, or the consent page once the user has signed in. */
+  /** Returns the page that a browser gets: the sign-in page, or the consent page once the user has signed in. */
   async #pageOf({ request, visitor, asked }: AuthorizationPageRequest): Promise<AuthorizationPage> {
     const { principal, csrfToken } = visitor;
     if (principal === undefined) return signInPage(csrfToken);

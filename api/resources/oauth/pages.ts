@@ -43,7 +43,7 @@ export interface AuthorizationPage {
   readonly formTarget?: string;
 }
 
-/** Returns a hidden form field whose value proves that the form comes from a page that this browser got. */
+/** Returns a hidden form field whose value proves that the form comes from a page that the server sent to the same browser. */
 const csrfField = (token: string): Markup =>
   htmlMarkup`<input type="hidden" name="csrf_token" value="${token}" />`;
 
@@ -97,7 +97,10 @@ export function consentPage(
   };
 }
 
-/** The page behind a sign-in link. Only its button uses the link up, because programs that preview links load the page. */
+/**
+ * The page to which a sign-in link leads. The link is used up only when the user presses the button, because programs that preview links
+ * load the page.
+ */
 export function linkPage(csrfToken: string, email: string): AuthorizationPage {
   return {
     title: 'Sign in',

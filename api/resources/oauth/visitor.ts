@@ -13,7 +13,7 @@ export interface BrowserSession {
   readonly csrfToken: string;
 }
 
-/** Returns the visitor for a request, recognised by the cookie; a browser without a cookie gets a new one. */
+/** Returns the session of the browser that sends a request, recognised by its cookie; a browser without a cookie gets a new one. */
 export async function browserSessionOf(
   { catalog, signingKey }: AppContext,
   request: ApiRequest,
@@ -78,7 +78,7 @@ function sessionCookieOf(request: ApiRequest): string | undefined {
   return /^[A-Za-z0-9]{40}$/.test(value) ? value : undefined;
 }
 
-/** The cookie is `SameSite=Lax`, because users come from the pages of applications; a token protects the forms as well. */
+/** The cookie is `SameSite=Lax`, because users come from the pages of applications; a CSRF token protects the forms as well. */
 function setCookie(request: ApiRequest, reply: ApiReply, value: string): void {
   const secure = request.origin.startsWith('https:') ? '; Secure' : '';
   reply.header(

@@ -89,7 +89,7 @@ export async function createObject(
 }
 
 /**
- * Choice: clients copy the fields of a new dataset from a template. Transient fields among them are checked like the others, but not
+ * Choice: clients copy the fields of a new dataset from a template. Transient fields of the template are checked like all others, but not
  * created.
  */
 function isTransient(field: JsonObject): boolean {

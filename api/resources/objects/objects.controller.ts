@@ -210,8 +210,8 @@ async function createdView(
 }
 
 /**
- * Returns a version that an earlier, equal request has created and whose content is still expected. Any version of the user with the same
- * announced size and MD5 will do.
+ * Returns a version that an earlier, equal request has created and whose content is still expected: any version that the user created with
+ * the same announced size and MD5.
  */
 async function pendingVersionOf(
   { catalog }: AppContext,

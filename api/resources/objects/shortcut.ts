@@ -31,7 +31,7 @@ export const shortcutTarget: ValueType = {
   },
 };
 
-/** The keys of a target in answers; only for an address is its `url` among them. */
+/** Returns the keys that a shortcut's target has in answers; only a web address has the key `url`. */
 function targetKeys(target: ShortcutTarget): object {
   return target.objectType === 'url'
     ? { object_type: 'url', id: null, url: target.url }

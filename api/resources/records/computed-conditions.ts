@@ -122,7 +122,8 @@ async function explainComputed(
 
 /** Returns the JSON of an explanation of one part of a query, with the positions changed to those in the whole query. */
 function explanationAt(text: string, positions: readonly string[]): object {
-  // Positions are the members `path` and the elements of the `values` of a cause.
+  // The positions of conditions in an explanation are the values of the members `path`, and the elements of the lists `values` of its
+  // causes.
   const revive = (key: string, value: unknown): unknown =>
     typeof value === 'string' && (key === 'path' || /^\d+$/.test(key))
       ? positionInQuery(value, positions)

@@ -124,7 +124,8 @@ export async function answerDiff(
       for await (const piece of pieces) results += piece;
       return new JsonText(head + results + tail);
     }
-    // The first piece is produced before the answer begins, so that its errors still get an answer with their status.
+    // The first part of the results is read before the answer begins, so that an error while reading it still gets an answer with its
+    // status.
     const first = await pieces.next();
     signal.addEventListener('abort', () => void pieces.return(undefined), { once: true });
     return new ByteStream(

@@ -80,7 +80,7 @@ async function searchEntity(
     const terms = Object.values(parseJson(answer.facets ?? '{}') as Readonly<Record<string, [unknown, number][]>>); // prettier-ignore
     return { total: answer.total, subjects: terms.flat().map(([term]) => String(term)) };
   } catch (error) {
-    // For an error about the entity type, the dataset has no match for this entity; it may still have one for the next entity.
+    // If the error is about the entity type, the dataset has no match for this entity; it may still have a match for the next entity.
     if (!signal.aborted && errorAnswerOf(error).status === 400) return { total: 0, subjects: [] };
     throw error;
   }

@@ -91,7 +91,7 @@ export function jobListController<K extends DatasetJobKind>(
       const { taskId, id } = row;
       const hasWaited =
         taskId !== null && (await waitAsPreferred(this.context, taskId, request, reply));
-      // The caller's permissions may have changed during the wait.
+      // The caller's permissions may have changed while the request waited for the end of the task.
       const shown = hasWaited
         ? await requireResource(this.context.catalog, caller, job.kind, id, 'read')
         : row;
@@ -170,7 +170,7 @@ export function jobController<K extends DatasetJobKind>(
       return this.view(changedRow, request);
     }
 
-    /** Notes a mistake for every key that is fixed when the job is created and to which the request gives another value. */
+    /** Notes a mistake for every key that cannot change after the job is created and to which the request gives another value. */
     async #refuseChanges(form: Form, row: Row, request: ApiRequest): Promise<void> {
       const givenFixedKeys = fixedKeys.filter((key) => form.raw(key) !== undefined);
       if (givenFixedKeys.length === 0) return;

@@ -42,12 +42,12 @@ const timestampsType: ValueType = {
   },
 };
 
-/** The key of a request that cancels. */
+/** The key by which a request cancels a job or task. */
 export const cancelProperty = {
   status: { type: enumOf('canceled'), description: 'canceled: cancels it.', example: 'canceled' },
 };
 
-/** The body of a request that cancels. */
+/** The body of a request that cancels a job or task. */
 export const cancelBody = bodySchema('Cancel', 'Cancels the work.', {
   status: { ...cancelProperty.status, required: true },
 });

@@ -24,7 +24,7 @@ export async function waitAsPreferred(
   const isOver = AbortSignal.timeout(1000 * seconds);
   const signal = AbortSignal.any([isOver, abortOnDisconnect(request, reply)]);
   await scheduler.wait(taskId, signal).catch((error: unknown) => {
-    // The caller reads the row again afterwards, and finds out whether it was deleted.
+    // A `not-found` error is ignored: the caller reads the row again afterwards, and then finds out whether it was deleted.
     if (!signal.aborted && (error as { code?: unknown }).code !== 'not-found') throw error;
   });
   return true;

@@ -53,7 +53,7 @@ export class TasksController {
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
     const hasWaited = await waitAsPreferred(this.context, task.id, request, reply);
-    // The caller's permissions may have changed during the wait.
+    // The caller's permissions may have changed while the request waited for the end of the task.
     const shown = hasWaited
       ? await requireResource(this.context.catalog, caller, 'task', task.id, 'read')
       : task;

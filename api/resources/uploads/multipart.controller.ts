@@ -104,8 +104,8 @@ export const multipartOperations = declareOperations('multipart', 'Objects', {
  * Uploads in parts (contract 6.5).
  * Choice: files of 5 GiB and more, or of `--multipart-mb` and more, are uploaded in parts of at most 64 MiB, or of larger parts if there
  * would otherwise be more than 10,000. The `ETag` of a part is its MD5. An upload to which nothing has been sent for seven days is aborted.
- * If joining the parts takes more than 20 seconds, the answer begins with status 200 and sends blanks from time to time, because one client
- * waits at most 80 seconds; if the parts then prove wrong, the connection is closed before the answer is complete.
+ * If joining the parts takes more than 20 seconds, the answer begins with status 200 and continues with a space from time to time, because
+ * one client waits at most 80 seconds; if the parts then prove wrong, the connection is closed before the answer is complete.
  */
 @Controller()
 export class MultipartController {
@@ -170,7 +170,7 @@ export class MultipartController {
   }
 }
 
-/** Yields the text of an answer, preceded by a blank for every `everyMs` that passes before `done` resolves. Throws the error of `done`. */
+/** Yields the text of an answer, preceded by a space for every `everyMs` that passes before `done` resolves. Throws the error of `done`. */
 async function* streamKeepAliveAnswer(
   done: Promise<object>,
   everyMs: number,

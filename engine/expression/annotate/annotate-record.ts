@@ -114,7 +114,7 @@ export class Annotation {
     }
   }
 
-  /** Computes the fields of a record. Errors are noted in `errors`, or ignored if that is null. */
+  /** Computes the fields of a record. Errors are added to `errors`, or ignored if `errors` is null. */
   #runFields(
     record: PyDict,
     errors: Map<string, string> | null,
@@ -142,7 +142,7 @@ export class Annotation {
       }
       setItem(record, name, result);
     }
-    // Fields of the dataset that the input lacks and no expression computes are removed again.
+    // Fields of the dataset that were added because the input lacks them, and that no expression has computed, are removed again.
     for (const name of missing)
       if (!this.#request.fields.some((field) => field.name === name)) deleteItem(record, name);
   }

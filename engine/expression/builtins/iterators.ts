@@ -13,7 +13,7 @@ import type { Keywords, PyValue, Runtime } from '../values/values.js';
 import { add } from '../operators/arithmetic.js';
 import { sortItems } from '../methods/sorting.js';
 
-/** `any` or `all`: returns `stopsAt` as soon as the truth of an item equals it. */
+/** `any` or `all`: returns `stopsAt` as soon as the truth value of an item equals `stopsAt`. */
 function quantifierFunction(stopsAt: boolean): NativeDeclaration {
   return exactArguments(1, (runtime, values: PyValue) => {
     const iterator = iterate(runtime, values);
@@ -91,7 +91,7 @@ function zip(
   const iterators = args.map((one) => iterate(runtime, one));
   return new PyIterator('zip', () => {
     if (iterators.length === 0) return undefined;
-    // A tuple costs as much as one item per iterator, however many items it has.
+    // Each tuple is charged one step per iterator, even if an iterator ends before the tuple is complete.
     runtime.budget.charge(iterators.length);
     const items: PyValue[] = [];
     for (const [i, iterator] of iterators.entries()) {

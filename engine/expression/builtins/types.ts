@@ -66,7 +66,7 @@ const makeSlice: NativeDeclaration = argumentRange(
       : new PySlice(first, second, third ?? null),
 );
 
-/** A type: how its values are made, and which values it includes. */
+/** A type: how its values are created, and which values it includes. */
 interface TypeDeclaration {
   readonly construct: NativeDeclaration;
   readonly includes: (value: PyValue) => boolean;

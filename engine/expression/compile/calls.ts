@@ -21,7 +21,7 @@ import { PyRange, PySet, PyTuple } from '../values/values.js';
 import type { CompiledNode, ActivationFrame, Keywords, PyValue } from '../values/values.js';
 import type { EvaluationState, NodeCompiler, NameScope } from './scope.js';
 
-/** Compiles a call. Calls of built-in functions and methods with plain arguments make no array of arguments. */
+/** Compiles a call. Calls of built-in functions and methods with plain arguments create no array of arguments. */
 export function compileCall(
   compiler: NodeCompiler,
   node: SyntaxNode & { readonly kind: 'call' },

@@ -12,7 +12,7 @@ import { valuesToUnpack } from './calls.js';
 import { NameScope } from './scope.js';
 import type { NodeCompiler } from './scope.js';
 
-/** Compiles a list, tuple or set display. A tuple of constants is made once. */
+/** Compiles a list, tuple or set display. A tuple of constants is created only once, when it is compiled. */
 export function compileDisplay(
   compiler: NodeCompiler,
   node: SyntaxNode & { readonly kind: 'list' | 'tuple' | 'set' },
@@ -83,7 +83,7 @@ export function compileDict(
   }));
   return (frame) => {
     const dict = new PyDict();
-    // Adjacent pairs are all evaluated before the first of them becomes an item.
+    // All adjacent key-value pairs are evaluated before the first of them is added to the dict.
     const pairs: PyValue[] = [];
     const flush = () => {
       for (let i = 0; i < pairs.length; i += 2) setItem(dict, pairs[i]!, pairs[i + 1]!);

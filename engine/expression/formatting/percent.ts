@@ -58,7 +58,7 @@ class PercentFormatter {
   }
 
   #conversion(): string {
-    // Most conversions are a single letter, so this case is tested first.
+    // Most conversions, such as `%s`, consist of a single letter, so this case is tested first.
     const letter = this.#text[this.#position];
     if (letter === 's' || letter === 'd') {
       const value = this.#args[this.#next];

@@ -20,7 +20,7 @@ export interface LibraryFunction {
   readonly native: Native;
 }
 
-/** The library functions that are implemented here. The other functions of `declarations` are implemented by the host. */
+/** The library functions that are implemented here. The other functions of `libraryDeclarations` are implemented by the host. */
 const functionImplementations: Readonly<Record<string, NativeCode>> = {
   get: (runtime, object: PyValue, path: PyValue, missing) => {
     const value = valueAt(runtime, object, path);

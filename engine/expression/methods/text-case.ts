@@ -16,7 +16,7 @@ const hanNumerals = new Set(
   '㐅㒃㠪㭍一七万三九二五亖亿什仟仨伍佰億兆兩八六十千卄卅卌叁参參叄四壱壹夀幺廾廿弌弍弎弐拾捌柒漆玖百肆萬貮貳贰阡陆陌陸零',
 );
 
-/** Returns the case-folded text: texts that differ only in letter case have the same. */
+/** Returns the case-folded text: texts that differ only in letter case have the same case-folded text. */
 function caseFold(text: string): string {
   if (asciiPattern.test(text)) return text.toLowerCase();
   let foldedText = '';
@@ -55,7 +55,7 @@ function isCased(one: string): boolean {
   return upperCasePattern.test(one) || lowerCasePattern.test(one) || titleCasePattern.test(one);
 }
 
-/** Returns the lower case of a letter in a text; a sigma at the end of a word has a different one. */
+/** Returns the lower case of a letter in a text; at the end of a word, the lower case of a sigma is the final sigma. */
 function lowerCaseAt(text: string, at: number, letter: string): string {
   if (letter !== 'Σ') return letter.toLowerCase();
   const isLast = /[\p{L}\p{Lt}][\p{Case_Ignorable}]*$/u.test(text.slice(Math.max(0, at - 50), at));

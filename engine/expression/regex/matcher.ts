@@ -50,7 +50,8 @@ export class RegexMatcher {
       }
       const found = this.#matchAt(start, mustAdvance && start === from, -1);
       if (found !== undefined) {
-        // States after the end of the match have failed and are kept; states at its end may belong to the match and are forgotten.
+        // Visited pairs at positions after the end of the match have failed, and are not visited again by the next search. Those at the end
+        // itself may belong to the match, so they are marked as not visited.
         this.#forget(found[1]!);
         return found;
       }

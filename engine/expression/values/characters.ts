@@ -51,7 +51,7 @@ export function asciiDigits(text: string): string {
 export function digitValue(code: number): number {
   let zero = code;
   while (code - zero < 9 && isDecimalDigit(zero - 1)) zero -= 1;
-  // The mathematical digits are five adjacent blocks.
+  // The mathematical digits (U+1D7CE to U+1D7FF) are five adjacent blocks of ten.
   if (code >= 0x1d7ce && code <= 0x1d7ff) return (code - 0x1d7ce) % 10;
   return code - zero;
 }

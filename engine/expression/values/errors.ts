@@ -33,7 +33,7 @@ export class ExpressionError extends Error {
   readonly exception: ExceptionName;
   /** The position of the innermost part of the expression that failed; undefined if it is not known. */
   position: SyntaxPosition | undefined;
-  /** The text for users: `Expression.failure` composes it of the message, the position and the suggestions. */
+  /** The text for users, which `errorText` composes of the message, the position and the suggestions. */
   text: string;
   readonly #suggest: () => readonly string[];
 

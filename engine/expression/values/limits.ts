@@ -169,7 +169,7 @@ export class Budget {
       throw limitExceeded(`more than ${this.limits.datasetCalls} dataset calls`);
   }
 
-  /** Runs a function whose time does not count as evaluation time; a limit of its own is checked before. */
+  /** Runs a function whose time does not count as evaluation time. Throws if such functions have already taken more than `outsideMs`. */
   runOutsideTimeLimit<T>(run: () => T): T {
     if (this.#outside > this.limits.outsideMs)
       throw limitExceeded(`more than ${this.limits.outsideMs / 1000} s in dataset functions`);

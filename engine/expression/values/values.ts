@@ -273,8 +273,8 @@ export interface CallPrefetcher {
   /** Answers the noted calls, together as far as possible; returns false if there were none. */
   answer(): boolean;
   /**
-   * Returns the calls that have other texts in place of `placeholder`, which occurs in the only call that was noted; the noted call is
-   * forgotten. Returns undefined if not exactly one call was noted, or if the placeholder does not occur in it exactly once.
+   * Returns the calls that result if the placeholder in the only noted call is replaced by other texts; the noted call is forgotten.
+   * Returns undefined if not exactly one call was noted, or if `placeholder` does not occur in it exactly once.
    */
   uniformCalls(placeholder: string): SameTemplateCalls | undefined;
 }
@@ -289,7 +289,7 @@ export interface SameTemplateCalls {
 
 /** The answers to `SameTemplateCalls`. */
 export interface SameTemplateAnswers {
-  /** The JSON text of each answer; empty for a call that has to be made alone. */
+  /** The JSON text of each answer; empty for a call that has to be answered separately. */
   readonly texts: PackedTexts;
   /** Returns the answer at an index, in the form of an answered `PendingCall`. */
   call(at: number): PendingCall;
@@ -297,9 +297,12 @@ export interface SameTemplateAnswers {
 
 /** A call that was noted instead of answered. */
 export interface PendingCall {
-  /** Returns the value of the call; undefined if it is not known yet, or too long to be stored here: the caller then makes the call. */
+  /**
+   * Returns the value of the call. Undefined if it is not known yet, or is too long to be stored in the `PendingCall`: the evaluation then
+   * has to execute the call.
+   */
   value(runtime: Runtime): PyValue | undefined;
-  /** Keeps the answer for when the call is made, because `value` is not used. */
+  /** Stores the answer, so that a later evaluation that executes the call gets it; needed if `value` is not used. */
   keep(): void;
 }
 

@@ -50,7 +50,8 @@ type EntityTest = (
 const variantPattern = /^(?:GRCH3[78]|T2T-CHM13)-\S+-\d+-\d+-\S+$/i;
 const regionPattern = /^(?:GRCH3[78]|T2T-CHM13)-\S+-\d+-\d+$/i;
 
-// Choice: the thresholds were set on sample files of every format; test/engine/ingest/entities/decisions.txt lists the results.
+// Choice: the thresholds of the tests for entity types were set on sample files of every format; test/engine/ingest/entities/decisions.txt
+// lists the results.
 const testByEntityType: Readonly<Record<EntityType, EntityTest>> = {
   // Samples of values truncate long alleles, so the allele is not checked. rs ids and HGVS do not count, because queries do not accept them
   // as variants.

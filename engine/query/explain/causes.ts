@@ -80,7 +80,7 @@ async function searchCauses(
     (one, i) => !candidates.some((other, j) => i !== j && isSuperseding(other, one, j < i)),
   );
   for (const { guess, matches, left } of confirmed) {
-    // Several corrected conditions need not be joined by AND, so only the count of the whole request is meaningful for them.
+    // If a guess corrects several conditions, these need not be joined by AND, so only the count of the whole request is meaningful for it.
     const isOne = guess.changes.size === 1;
     const cause = await causeOfGuess(scope, guess, isOne ? matches : left);
     found.push({ ...cause, ...(isOne && { matches }), left });
@@ -99,7 +99,7 @@ async function searchCauses(
   for (const clash of verified.clashes) found.push(...(await causesTogether(scope, root, clash)));
 }
 
-/** For each cause, the causes that it implies; these are omitted when it is reported. */
+/** For each cause, the causes that it implies; an implied cause of the same condition is not reported. */
 const impliedCauses: Readonly<Record<string, readonly string[]>> = {
   letter_case: ['spaces', 'separators', 'part_of_value'],
   spaces: ['separators', 'part_of_value'],

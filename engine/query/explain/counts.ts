@@ -19,8 +19,8 @@ export type CountRecordsOfEach = (
 ) => Promise<readonly number[] | Unsupported>;
 
 /**
- * Trees with more nodes are counted by SQL, which evaluates each condition once. Counting by predicates evaluates a condition of an AND
- * many times, because many predicates contain it.
+ * The maximum number of nodes of a condition tree that are counted by predicates, which evaluates a condition of an AND many times. Larger
+ * trees are counted by SQL, which evaluates each condition once.
  */
 const maxCountedNodes = 64;
 
@@ -100,8 +100,8 @@ export async function countNodes(
 }
 
 /**
- * Builds a counting statement of three nested SELECTs, so that a condition is evaluated once per record, no matter how many counts
- * use it: the innermost evaluates the conditions (`b0`…), the next derives values from them (`f0`…), and the outermost counts.
+ * Builds a counting statement of three nested SELECTs, so that each condition is evaluated once per record, no matter in how many counts it
+ * is used: the innermost SELECT evaluates the conditions (`b0`…), the next derives values from them (`f0`…), and the outermost counts.
  */
 export class CountStatement {
   readonly #conditions: string[] = [];

@@ -46,7 +46,8 @@ export async function hintsAbout(
   const countStatement = new CountStatement(begin(), leavesOf(root));
   const countedGroups = found.flatMap(({ leaves, predicate }) => {
     const countTogether = countStatement.addCondition(predicate);
-    // One of the conditions is replaced by the joined condition on an element, and the other ones are removed.
+    // To count the records that the request would match with the hint, the first of the conditions is replaced by the condition on one
+    // element, and the other conditions by true.
     const otherCounts = new Map(
       leaves.map((leaf, i) => [leaf, i === 0 ? countTogether : 'true'] as const),
     );

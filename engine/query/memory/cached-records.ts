@@ -24,7 +24,7 @@ interface RecordsRequest {
 /**
  * Returns the records of a page of results, through the cache. A scattered record needs one Parquet page of each leaf, hundreds of
  * kilobytes in memory for less than one kilobyte of text. So the cache keeps the text of scattered records, and a Parquet page only when a
- * second query asks for it. Their values come from columns in memory, or are decoded from the page one by one.
+ * second query asks for it. The values of scattered records come from columns in memory, or are decoded from their pages one by one.
  */
 export function cachedRecords(
   cache: AdmissionCache,

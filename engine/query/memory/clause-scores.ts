@@ -8,7 +8,7 @@ import { andInto, orInto } from './selection-bytes.js';
 export interface LeafHits {
   readonly texts: Uint32Array | Int32Array;
   readonly scores: Float64Array;
-  /** The greatest of the scores. */
+  /** The greatest score of the texts. */
   readonly most: number;
   /** For each row, the number of its text plus one; undefined if row i has text i. */
   readonly textOf: Uint16Array | Uint32Array | undefined;
@@ -76,8 +76,8 @@ export function competitiveRows(
     ranking.wants(clausesScore(clauses, tier, found, (condition) => scores.get(condition) ?? 0));
   const most = new Map([...found].filter(([, hits]) => hits.most > 0).map(([condition, hits]) => [condition, hits.most])); // prettier-ignore
   const selected = new Uint8Array(rows);
-  // Conditions whose greatest scores together are too low. A row that satisfies no other condition is not wanted, so only the rows of the
-  // other conditions are candidates (MaxScore; Turtle and Flood 1995).
+  // Conditions whose greatest scores together are too low for the requested page. A row that satisfies no other condition cannot be on the
+  // page, so only the rows of the other conditions are candidates (MaxScore; Turtle and Flood 1995).
   const insufficient = new Map<Predicate, number>();
   const ascending = [...most].sort((a, b) => soloScore(a) - soloScore(b));
   for (const [condition, greatest] of ascending) {
@@ -95,7 +95,10 @@ export function competitiveRows(
   }
 }
 
-/** Returns approximately the greatest score that is not wanted, never more than it. `greatest` is a wanted score. */
+/**
+ * Returns a score that is too low for the requested page (`isWanted` is false), close to the greatest such score. `greatest` is a score
+ * that is high enough.
+ */
 function greatestUncompetitiveScore(
   greatest: number,
   isWanted: (score: number) => boolean,

@@ -15,11 +15,14 @@ export function runToEnd<T>(work: Generator<void, T>): T {
 }
 
 /**
- * The threads that have idle tasks, in memory that all of them share, and how many of them may carry these out at the same time: once a server
- * listens, a processor stays free, so that a request does not wait for a time slice of the system.
+ * The threads that have idle tasks, and how many of these threads may run their idle tasks at the same time, in memory that all threads
+ * share. Once a server listens, one processor is kept free of idle tasks, so that a request does not wait for a time slice of the operating
+ * system.
  */
 export interface IdleThreads {
-  /** 1 for each thread that has an idle task, by its index; the last element is the limit. */
+  /**
+   * 1 for each thread that has an idle task, by the index of the thread; the last element is the number of threads that may run idle tasks.
+   */
   readonly shared: Int32Array;
   readonly index: number;
 }
@@ -55,7 +58,7 @@ export class CooperativeScheduler {
   readonly #open = new Map<number, CooperativeTask<unknown>>();
   readonly #idle: IdleThreads | undefined;
   #isRunning = false;
-  /** While there are idle tasks alone, and other threads carry out theirs. */
+  /** The timer that is set while this thread has only idle tasks, and may not run them because other threads run theirs. */
   #waiting: NodeJS.Timeout | undefined;
 
   constructor(idle?: IdleThreads) {
@@ -70,7 +73,7 @@ export class CooperativeScheduler {
     this.#run();
   }
 
-  /** Removes a task, which then fails with this error. Does nothing if the task has ended. */
+  /** Removes a task, which then fails with `error`. Does nothing if the task has ended. */
   cancel(id: number, error: Error): void {
     const task = this.#open.get(id);
     this.#open.delete(id);

@@ -44,7 +44,7 @@ export async function textFrequencies(
   return whole;
 }
 
-/** The most recent results of `frequencies`. Snapshots never change, so results stay valid. */
+/** The most recent results of `textFrequencies`. Snapshots never change, so results stay valid. */
 const cachedFrequencies = new LruCache<string, TextFrequencies>(1_000);
 
 /** Selects the page of a query that has a `oneFieldQuery` and no facets. Its scores need no weights. */

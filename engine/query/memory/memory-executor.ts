@@ -242,8 +242,8 @@ function shardPageOf(
 }
 
 /**
- * Selects the page in order of relevance; the scores have their weights. If all remaining conditions are on one text field, its text index
- * is searched.
+ * Selects the page in order of relevance; the scores of the selection must have their weights. If all conditions that records can satisfy
+ * are on one text field, its text index is searched.
  */
 async function selectRanked(
   shards: Shards,

@@ -46,7 +46,7 @@ export class PageMatcher {
     const { areVariantsPlaced: arePlaced } = segment;
     const isInMemory = query.names.every(pages.hasColumn);
     const hashes = isInMemory ? query.lookedUp.map(pages.hashes) : [];
-    // An existing hash table finds the rows at once.
+    // An existing hash table finds the rows without testing single pages.
     if (hashes.includes('made')) return undefined;
     // Building a hash table takes as long as a hundred lookups, so the bloom filters decide in which segments one is needed.
     const isFiltered = !isInMemory || hashes.includes('unmade');
@@ -74,7 +74,7 @@ export class PageMatcher {
     areHashesUnmade: boolean,
     arePlaced: boolean,
   ): SelectionVector | undefined {
-    // Looking up values in whole columns would require building hash tables first, so their cost is added.
+    // Evaluating the whole column would require building its hash tables first, so the cost of building them is added.
     const hashing = areHashesUnmade ? nsPerRow.hashing : 0;
     const costly = { ...this.#query, perRow: this.#query.perRow + hashing };
     const spans = spansToRead(file, costly, arePlaced);

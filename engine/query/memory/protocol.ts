@@ -120,7 +120,7 @@ export interface ShardAnswer {
   readonly listed: readonly SegmentRows[];
   /** The rows up to the end of the page, in order of relevance. Present only for queries with `relevance`. */
   readonly ranked: readonly RankedRow[];
-  /** The records. `ShardPage.isOnly` says of which rows; absent if the projection has been forgotten. */
+  /** The records of the page, or of all rows of the answer (see `ShardPage.isOnly`); absent if the shard no longer knows the projection. */
   readonly records?: PageRecords;
   readonly access: SegmentAccess;
 }

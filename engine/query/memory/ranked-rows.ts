@@ -83,7 +83,7 @@ export class RankedRows {
       if (text.mayCrossValues(phrase)) return unsupportedAcrossValues(leaf.field);
       found.set(leaf, phraseHits(text, phrase, weight));
     }
-    // Once the page is full, segments whose best score is too low are skipped; these are most segments.
+    // Once the page is full, a segment whose best score is too low is skipped, as most segments are.
     if (!ranking.wants(maxScore(clauses, tier, found))) return undefined;
     const rows = competitiveRows(matching, view.rows, clauses, tier, found, ranking) ?? rowNumbers(matching, view.rows); // prettier-ignore
     const scores = scoresByRow(clauses, tier, found, rows);

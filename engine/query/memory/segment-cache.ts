@@ -32,7 +32,7 @@ export const maxFiles = 512;
 /** Estimated size of a cache entry beyond its value, in bytes. */
 const entryOverheadBytes = 256;
 
-/** Maximum number of fields whose keys are kept for a segment. */
+/** Maximum number of fields whose cache keys are stored for a segment. */
 const maxFieldsWithKeys = 32;
 
 /** Functions that read single pages of a segment through the cache. */
@@ -56,12 +56,15 @@ export interface SegmentPages {
  * footers of files.
  */
 export class SegmentCache {
-  /** The cached values by key: a member of `FieldKeys`, or one that begins with another word. `absent` marks what a segment does not have. */
+  /**
+   * The cached values by key: a member of `FieldKeys`, or a key that begins with the kind of the value, such as `filter`. `absent` stands
+   * for something that the segment does not have, such as a column.
+   */
   readonly admissionCache: AdmissionCache;
   readonly #bytes: number;
   readonly #dictionaries = new Map<string, GrowingDictionary>();
   readonly #files = new LruCache<string, SegmentFile>(maxFiles, (file) => file.close());
-  /** The state of the segments that have been requested. */
+  /** The accessors of the segments that have been requested. */
   readonly #known = new WeakMap<ShardSegment, SegmentAccessors>();
   readonly #filterKeys = new WeakMap<SegmentChunk, string>();
   /** The files that may be open. */
@@ -374,8 +377,8 @@ interface OpenedText {
 type FieldKeys = Readonly<Record<'column' | 'distinct' | 'hashes' | 'elements', string>>;
 
 /**
- * Returns the cache keys of a field, given by its `fieldCacheKey`. The path of the scope's list is a prefix of the field's path. The keys are
- * kept, because queries use the same few fields in every segment, and a kept string is hashed only once.
+ * Returns the cache keys of a field, given by its `fieldCacheKey`. The path of the scope's list is a prefix of the field's path. The key
+ * strings are stored and reused, because queries use the same few fields in every segment, and a reused string is hashed only once.
  */
 function fieldKeysOf({ segment, depth, keys }: RowScope, name: string): FieldKeys {
   const known = keys.get(name);

@@ -228,7 +228,7 @@ export class Shard {
 
   /**
    * Opens the files of segments, at most as many as the cache holds, and reads their footers. Returns, for each field, the number of bytes
-   * of these files that `load` would read.
+   * of these files that `loadColumns` would read.
    */
   *openSegmentFiles({
     snapshot: key,
@@ -341,7 +341,10 @@ function textIndexOf(view: SegmentView, field: FieldRef): ColumnMatcher | undefi
   return text === 'absent' || isUnsupported(text) ? undefined : text;
 }
 
-/** Returned after a thread was replaced, or if many newer snapshots have been used since. */
+/**
+ * The answer of a shard that does not know a snapshot or projection, because its thread was replaced or many newer ones have been used
+ * since.
+ */
 const forgottenSnapshot: Unsupported = {
   unsupported: 'a snapshot or projection that its worker thread has forgotten',
 };

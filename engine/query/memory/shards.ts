@@ -210,7 +210,7 @@ export class Shards {
     const projections = this.#projections.values();
     this.#known.clear();
     this.#projections.clear();
-    // The new thread can be used only after this event, because the pool replaces the thread after it.
+    // The messages are sent after this event has been handled, because the pool replaces the thread only then.
     queueMicrotask(() => {
       for (const key of snapshots) this.#tellAll({ kind: 'forget', snapshot: key });
       for (const key of projections) this.#tellAll({ kind: 'forget-projection', key });

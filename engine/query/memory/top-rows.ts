@@ -20,7 +20,9 @@ export interface TopRow {
 }
 
 /** Returns a comparator that sorts by the keys, then by segment and row. Rows without a value come last in both directions. */
-export function candidateComparator(ordering: readonly OrderKey[]): (a: TopRow, b: TopRow) => number {
+export function candidateComparator(
+  ordering: readonly OrderKey[],
+): (a: TopRow, b: TopRow) => number {
   const signs = ordering.map(({ descending }) => (descending ? -1 : 1));
   return (a, b) => {
     for (let i = 0; i < signs.length; i++) {
@@ -101,7 +103,7 @@ export class TopRows {
     this.#worst = this.#kept.at(-1)!.values[0]!;
   }
 
-  /** Adds rows whose row ids ascend; stops at the first row id that is too great. */
+  /** Adds rows whose row ids ascend; stops at the first row id that is too great for the first `count` rows. */
   #addInOrder(
     rows: number,
     get: (row: number) => SortValue,
@@ -133,7 +135,7 @@ export class TopRows {
     // With a single sort key, a row whose key equals that of a kept row sorts after it.
     const isLast = this.#ordering.length === 1;
     const before = this.#worst;
-    // Many segments have no number that sorts before the numbers of the kept rows, so their distinct numbers are tested first.
+    // Many segments have no number that sorts before the numbers of the rows found so far, so their distinct numbers are tested first.
     if (isDictionary && typeof before === 'number') {
       const mayBeKept = (number: number): boolean => {
         const distance = (number - before) * sign;

@@ -74,7 +74,7 @@ function entryOutOfRange(entries: number): RangeError {
   return new RangeError(`a value is not among the ${entries} entries of the dictionary`);
 }
 
-/** Implements `ValueSink.spread` for an Int32Array. Runs backwards, so that no value is overwritten before it is moved. */
+/** Implements `ValueSink.insertNulls` for an Int32Array. Runs backwards, so that no value is overwritten before it is moved. */
 export function insertNullGaps(
   values: Int32Array,
   from: number,

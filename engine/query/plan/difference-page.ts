@@ -98,7 +98,7 @@ export async function* differencePage(
   const earlierTexts = read(from, before.slice(first, end))[Symbol.asyncIterator]();
   try {
     for await (const piece of read(to, after.slice(first, end))) {
-      // Both sides are read in pieces with the same numbers of records.
+      // The earlier and the later records are read in parts of equal numbers of records.
       const { value: befores } = (await earlierTexts.next()) as {
         readonly value: readonly string[];
       };

@@ -23,7 +23,7 @@ import type { StepTimes } from './steps.js';
 
 /** The outcome of a plan. */
 export interface ExecutedPlan extends SelectedRows {
-  /** The plan that was carried out in the end. Its reasons say which executors refused a step before. */
+  /** The plan that was carried out in the end. If executors refused a step of an earlier plan, the reasons of its steps say so. */
   readonly plan: Plan;
 }
 
@@ -32,7 +32,7 @@ interface PlanState {
   /** False if, by the statistics of the log, no record can match. */
   readonly mayMatch: boolean;
   scores: readonly ScoreClause[];
-  /** True if columns in memory rank the rows, because the scores have their weights or need none. */
+  /** True if columns in memory rank the rows: the weights of the scores are known or not needed. */
   isRankedInMemory?: boolean;
   selected?: SelectedRows;
   facets?: readonly string[];
@@ -59,7 +59,7 @@ export async function executePlan(
   const { engine, snapshot, request } = execution;
   const available: PlannerContext = {
     memory: engine.memory !== undefined,
-    // Computed on demand, because few plans need it.
+    // A getter, because few plans need this value.
     get rowNumbers() {
       return engine.sql.hasRowNumbers(snapshot);
     },
@@ -87,7 +87,7 @@ export async function executePlan(
 
 type StepRunner = (execution: PlanExecution, state: PlanState) => Promise<Unsupported | undefined>;
 
-/** The function that carries out each step with each executor. */
+/** For each pair of a step and an executor, the function that carries the step out. */
 const stepRunners: Readonly<Record<string, StepRunner>> = {
   'select log': async ({ snapshot, request }, state) => {
     const { facets, offset, limit, cursor } = request;

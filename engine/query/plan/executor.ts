@@ -55,7 +55,7 @@ export type RowBatch = SegmentRows | { readonly refs: readonly RowRef[] };
  * everything that both support. Errors are `AppError`s: `canceled`, `budget`, `damaged`, and `invalid` for a pattern.
  */
 export interface Executor {
-  /** Returns the total, the page's rows and the facets. `selection.scores` must be empty or have its weights. */
+  /** Returns the total, the page's rows and the facets. `selection.scores` must be empty or have their weights. */
   select(
     snapshot: Snapshot,
     selection: Selection,

@@ -18,7 +18,7 @@ export type StepExecutor = 'log' | 'index' | 'memory' | 'sql' | 'reader';
  * - `select` finds the total, the page's rows and (except with `index`) the facets;
  * - `weigh` finds how rare the ranked terms are, for a later `select` step that ranks;
  * - `facets` finds only the facets;
- * - `planReadStep` turns the page's rows into records.
+ * - `read` turns the page's rows into records.
  */
 export type StepKind = 'select' | 'weigh' | 'facets' | 'read';
 
@@ -66,7 +66,7 @@ export function stepText({ step, executor, columns, cost, reason }: PlanStep): s
   return `${step} by ${executor} (${columns.join(', ')}; ${cost} ms): ${reason}`;
 }
 
-/** Returns the key of a step in `Available.refused`. */
+/** Returns the key of a step in `PlannerContext.refused`. */
 export function refusalKey({ step, executor }: Pick<PlanStep, 'step' | 'executor'>): string {
   return `${step} ${executor}`;
 }
@@ -78,7 +78,7 @@ export const maxRankedDepthRows = 200_000;
 
 /**
  * Plans a query. The function is pure: the same arguments give the same plan. It reads only the schema and the statistics of the snapshot.
- * A restriction that only the stored data reveal appears when a step is carried out, which is then refused (`Available.refused`).
+ * A restriction that only the stored data reveal appears when a step is carried out, which is then refused (`PlannerContext.refused`).
  */
 export function planQuery(
   request: PlanRequest,

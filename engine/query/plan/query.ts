@@ -97,7 +97,7 @@ export async function streamQuery(
 
 /**
  * Runs a query. Returns the number of matching records, and functions that return the records of the page as JSON, as strings or as bytes.
- * They take the fields to include, by default those of the request, and produce the records piece by piece as they are consumed.
+ * These functions take the fields to include, by default those of the request, and produce the records in parts as they are consumed.
  */
 export async function streamTexts(
   engine: QueryEngine,
@@ -283,7 +283,8 @@ async function explainQuery(
   if (!explain) return undefined;
   const options = { ...runOptions(query), isHeavy: plan.isHeavy };
   let openedSession: Promise<SqlSession> | undefined;
-  // Before the first SQL statement, all files are compared with their checksums; an answer without SQL does not wait for that.
+  // Before the first SQL statement of a query, all files are compared with their checksums; an explanation that needs no SQL does not wait
+  // for the comparison.
   const session = (): Promise<SqlSession> =>
     (openedSession ??= engine.sql.session(snapshot, predicate, options));
   const isInMemory = plan.steps.some((step) => step.executor === 'memory' && step.step !== 'read');
@@ -320,7 +321,10 @@ function recordIdOf(record: string): string {
   return match ? (JSON.parse(match[1]!) as string) : '';
 }
 
-/** Returns the page as an Arrow IPC stream, as lines of JSON, or as CSV with the fields' titles as header; as bytes if it is one piece. */
+/**
+ * Returns the page as an Arrow IPC stream, as lines of JSON, or as CSV with the fields' titles as header; a page of at most
+ * `recordsPerRead` records as one byte array.
+ */
 export async function runPage(
   engine: QueryEngine,
   snapshot: Snapshot,

@@ -13,7 +13,7 @@ interface SegmentRun {
 /** Rows of a snapshot. Any part of the sequence can be read without the rows before it. */
 export class RowSequence {
   readonly #parts: readonly SegmentRun[];
-  /** The index of each row among the rows of the parts; undefined if the orders are the same. */
+  /** For each row of the sequence, its index among the rows of `#parts`; undefined if both have the same order. */
   readonly #order: Int32Array | undefined;
 
   private constructor(parts: readonly SegmentRun[], order?: Int32Array) {

@@ -65,7 +65,7 @@ export function stringBoundsTest(
   );
 }
 
-/** Returns true if `a` is less than `b`, or equal to it and the end is excluded. */
+/** Returns true if `a` is less than `b`; also if both are equal, unless `isIncluded`. */
 function isBefore<T>(order: BoundOrder<T>, a: T, b: T, isIncluded: boolean): boolean {
   const sign = order.compare(a, b);
   return sign < 0 || (sign === 0 && !isIncluded);
@@ -119,7 +119,7 @@ export const stringOrder: BoundOrder<Buffer> = {
     const text = statistic.slice(0, -aboveAllStrings.length);
     const bytes = Buffer.allocUnsafe(Buffer.byteLength(text) + 1);
     bytes.write(text);
-    // This byte sorts after every byte that occurs in UTF-8.
+    // The byte 0xff sorts after every byte that occurs in UTF-8.
     bytes[bytes.length - 1] = 0xff;
     return bytes;
   },

@@ -34,8 +34,8 @@ const regexpDescription =
   'matches the regular expression (RE2 syntax) from its first to its last character';
 
 /**
- * The filter actions (query language 2.2). A new one needs an entry here, a case in `test/engine/query/naive-filter.ts` and one in
- * `actionsOf` of `random-filter.ts` there.
+ * The filter actions (query language 2.2). A new action needs an entry in this map, a case in `test/engine/query/naive-filter.ts`, and one
+ * in `actionsOf` of `random-filter.ts` in the same folder.
  */
 const actionsByName: ReadonlyMap<string, FilterAction> = new Map<string, FilterAction>([
   ['', declareAction(() => true, equalsValue, 'equals the value in any letter case, or contains all its words if the field is a `text`; `null`: records without a value')],

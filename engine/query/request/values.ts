@@ -60,7 +60,7 @@ function parseDecimal(
   const scale = fraction.length - Number(exponent ?? 0);
   if (size === 0n) return { digits: 0n, scale: 0 };
   if (scale <= 0) return { digits: size * 10n ** BigInt(-scale), scale: 0 };
-  // The value is smaller than every positive double, and remains so if `scale` is limited.
+  // A value with a greater scale is smaller than every positive double, and still is with the scale 2,000.
   return scale > 2_000 ? { digits: size, scale: 2_000 } : { digits: size, scale };
 }
 

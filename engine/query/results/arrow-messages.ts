@@ -111,7 +111,7 @@ function gatherColumns(columns: readonly Data[], order: RowSourceOrder): Data {
     default: {
       const { constructor } = columns[0]!.values as Float64Array;
       const data = new (constructor as Float64ArrayConstructor)(length);
-      // The values are numbers or bigints, the same in all columns.
+      // The values are either numbers in all columns, or bigints in all columns.
       for (let i = 0; i < length; i++)
         data[i] = (columns[part[i]!]!.values as Float64Array)[index[i]!]!;
       return makeData({ ...base, data } as never);

@@ -44,7 +44,8 @@ function delimitedForm(layout: DelimitedLayout): CellForm {
     areTexts: ({ byteValues, int32s, gapBytes, count }) => {
       if (layout.isFormulaSafe) return false;
       for (let i = 0; i < count; i++) if (int32s[i + 1]! - gapBytes === int32s[i]!) return false;
-      // The length stored before each string may also contain a special byte; the strings then count as not writable unchanged.
+      // The length stored before each string may by chance contain the byte of a special character; the strings are then not written
+      // unchanged.
       const bytes = Buffer.from(byteValues.buffer, byteValues.byteOffset, byteValues.length);
       return !specialBytes.some((byte) => bytes.includes(byte));
     },

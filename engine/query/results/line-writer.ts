@@ -51,7 +51,7 @@ interface TextLocation {
   bytes: number;
 }
 
-/** Buffers with texts of blocks that are not in pages; each has texts up to `end`. */
+/** Buffers with texts of cells that are not in pages; each contains texts up to its `endOffset`. */
 export interface BlockTexts {
   /** The texts of the current block. */
   readonly block: ByteSink;
@@ -158,7 +158,7 @@ export class LineWriter {
     return false;
   }
 
-  /** Takes over the kernel's memory, and fills it with the fixed texts only. */
+  /** Begins to use the kernel's memory for this writer, with only the fixed texts in it. */
   #begin(): void {
     textsInKernelMemory = this.#placed;
     this.#placed.clear();

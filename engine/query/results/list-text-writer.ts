@@ -10,7 +10,7 @@ import { jsonWriters, batchWriterOf, type CellForm, type WriteValues } from './s
 const maxCachedLists = 1 << 14;
 /** Minimum number of records for which texts of lists are cached: among fewer records, most lists occur once. */
 const minRecordsToCache = 512;
-/** With more bytes of texts that are kept, lists are written for each record again. */
+/** Maximum size in bytes of the cached texts of lists; when it is reached, lists are written anew for each record. */
 const maxCachedTextBytes = 4 << 20;
 /** Stands for the offset of a text that has not been written yet. */
 const unwrittenOffset = -2;
@@ -21,19 +21,22 @@ const unwrittenOffset = -2;
  */
 export class ListTextWriter {
   readonly #mostLists: number;
-  /** The texts of lists by their number (`listOfIndicesNumber`), of each dictionary: in `#kept`. */
+  /**
+   * For each dictionary, the texts of lists of its entries, by the number of the list (`listOfIndicesNumber`). The bytes of the texts are
+   * in `#kept`.
+   */
   readonly #lists = new Map<LeafValues, CellTexts>();
   readonly #kept: ByteSink;
   /** The texts of the numbers of a block. */
   readonly #numbers = new ByteSink(4 << 10);
 
-  /** `records` is the number of records in all blocks together; `kept` takes the texts that are written once. */
+  /** `records` is the number of records in all blocks together; cached texts are written to `kept`. */
   constructor(records: number, kept: ByteSink) {
     this.#mostLists = records < minRecordsToCache ? 0 : Math.min(maxCachedLists, records);
     this.#kept = kept;
   }
 
-  /** Writes the texts of a column of a block to `out`, or to the texts that are kept. Returns where they are. */
+  /** Writes the texts of a column of a block to `out`, or to `#kept` if they are cached. Returns the sink that contains them. */
   write(
     node: ListNode,
     form: CellForm,
@@ -71,7 +74,9 @@ export class ListTextWriter {
     this.#numbers.release();
   }
 
-  /** Fills in the numbers of the lists of a block; false if more than an eighth of the lists have none. */
+  /**
+   * Determines the numbers of the lists of a block (`listOfIndicesNumber`); returns false if more than an eighth of the lists have none.
+   */
   #haveNumbers(node: ListNode, { rows, length }: RowBlock, numbers: Int32Array): boolean {
     const { cursor } = node;
     const most = this.#mostLists;
@@ -86,7 +91,7 @@ export class ListTextWriter {
     return missing * 8 <= length;
   }
 
-  /** Replaces the numbers of lists by the offsets of their texts, which are written unless they are known. */
+  /** Replaces the numbers of lists by the offsets of their cached texts, and writes texts that are not cached yet. */
   #writeKept(node: ListNode, form: CellForm, { rows, length }: RowBlock, texts: CellTexts): void {
     const { cursor } = node;
     const { begins, ends } = texts;

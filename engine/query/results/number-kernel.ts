@@ -26,7 +26,8 @@ const minPowerOfTen = -292;
 const maxPowerOfTen = 324;
 
 /**
- * Initialises `numberMemoryAddresses` with the powers of ten as high and low halves, scaled to 128 bits and rounded up, and with zeros for `digits`.
+ * Initialises the memory of the kernels: with the powers of ten as high and low halves, scaled to 128 bits and rounded up, and with zeros
+ * in `digits`.
  */
 export function initialiseNumberMemory(memory: ArrayBuffer): void {
   const halves = new BigUint64Array(

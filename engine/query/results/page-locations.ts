@@ -15,8 +15,8 @@ const locationsByOffsetIndex = new WeakMap<OffsetIndex, PageLocations>();
 const scannedLocationsByRowGroup = new WeakMap<RowGroup, Map<number, PageLocations>>();
 
 /**
- * Returns the pages of a leaf: from the chunk's OffsetIndex or, if the file has none, from the page headers of the chunk, which are read
- * once.
+ * Returns the positions of the pages of a leaf: from the chunk's OffsetIndex or, if the file has none, from the headers of the chunk's
+ * pages. The headers are read once, then the positions are cached.
  */
 export function pageLocations(
   file: SegmentFile,

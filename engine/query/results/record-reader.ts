@@ -68,7 +68,7 @@ export class RecordReader {
     try {
       if (!isLoaded) this.#load(file, group, inGroup);
     } catch (error) {
-      // The group is forgotten, so that rows that failed to load are not mistaken for loaded ones.
+      // No row group counts as current, so that rows that failed to load are not mistaken for loaded ones.
       this.#group = undefined;
       throw unreadableRecordsError(file, error);
     }
@@ -132,8 +132,8 @@ export class RecordReader {
   }
 
   /**
-   * Returns whether the current pages are worth decoding as a whole, because the cache keeps them or this reader has read another row of
-   * them. The first page that is not loaded decides for all.
+   * Returns whether the current pages are worth decoding as a whole, because they are requested often enough to be cached, or because this
+   * reader has read another row of them. The decision about the first page that is not loaded is applied to all pages.
    */
   #areWorthReading(file: SegmentFile, group: RowGroup, rows: SingleRowSource): boolean {
     const cursor = this.#cursors.find(({ isLoaded }) => !isLoaded)!;
@@ -261,8 +261,8 @@ interface PageCacheKeys {
 }
 
 /**
- * The keys of each chunk's pages. They are kept because a page of results uses a thousand keys, mostly the same ones, and a kept string is
- * hashed only once.
+ * The cache keys of each chunk's pages. They are stored and reused, because a page of results uses a thousand keys, mostly the same ones,
+ * and a reused string is hashed only once.
  */
 const cacheKeysByChunk = new WeakMap<SegmentChunk, PageCacheKeys>();
 

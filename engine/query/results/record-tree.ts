@@ -173,8 +173,8 @@ class TreeBuilder<N, S> {
     const members = (column.children ?? []).map((child, i) =>
       this.#build(child, factory.memberTarget(item, i), inside, own),
     );
-    // The levels of any leaf in an object show whether the object is null. If no requested member is stored, those of the first leaf are
-    // read.
+    // The levels of any leaf in an object show whether the object is null. If none of the requested members is stored, the levels of the
+    // object's first leaf are read.
     if (!own.some((one) => this.#cursors.has(one))) this.#cursor(leaf, undefined);
     if (!isList) return factory.object(column, target, this.#firstOf(own), depth, members);
     const below = own.flatMap((one) => this.#cursors.get(one) ?? []);

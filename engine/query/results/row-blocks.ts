@@ -40,12 +40,12 @@ export function openSegments(files: readonly CheckedFile[]): SegmentSource & { c
     file(segment) {
       const file = open.get(segment) ?? new SegmentFile(files[segment]!);
       open.set(segment, file);
-      // Only one file stays open at a time.
+      // Only one file descriptor is open at a time.
       if (file !== last) last?.closeDescriptor();
       last = file;
       return file;
     },
-    // A reader remembers the pages of one call; the cache is only for dictionaries, which pages share.
+    // The reader itself remembers pages during one call, so only dictionaries, which several pages share, are cached here.
     cache: {
       get: (key) => entries.get(key),
       set: (key, value) => {

@@ -84,7 +84,7 @@ export class CaseVariantFinder {
       if (this.#letters.size > maxCachedResults) this.#letters.clear();
       for (const file of snapshot.files) this.#letters.set(fileKey(file, field), letters);
     } catch {
-      // A failure only loses the speed-up: the query itself reads the same files and reports the error.
+      // If the column cannot be examined, queries are only slower: a query reads the same files and reports the error.
     }
   }
 

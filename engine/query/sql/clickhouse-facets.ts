@@ -70,7 +70,7 @@ export function aggregatingFunctions(each: Dialect['each']): AggregatingDialect 
     truncate: (date, unit) => {
       const length = fixedUnits[unit];
       if (length) return floorDateSql(date, ...length);
-      // The seconds are counted from midnight, because dateTrunc assigns the last second before 1970 to the year 1970.
+      // The date is first rounded down to midnight, because dateTrunc assigns the last second before 1970 to the year 1970.
       return `toDateTime64(dateTrunc('${unit}', ${floorDateSql(date, ...dayUnit)}), 6, 'UTC')`;
     },
     floorDivide: (value, factor, divisor) => {

@@ -53,9 +53,9 @@ export function clickhouseDialect(folderOf: (datasetId: number) => string): Dial
         const folder = params.add('string', folderOf(datasetId));
         return `(SELECT * FROM deltaLakeLocal(${folder}) SETTINGS ${statementSettings}, delta_lake_snapshot_version = ${version}) AS ${relation}`;
       },
-      // Files are read in parallel, so their order is not kept.
+      // Files are read in parallel, so records do not come in the order of the files.
       keepsOrder: false,
-      // Ids are in insertion order, so they serve as the order.
+      // `_id`s ascend in insertion order, so the records are ordered by them.
       insertionOrder: () => `${relation}."_id"`,
       rowRef: () => ({ file: '0', row: `${relation}."_id"`, type: 'string' }),
 

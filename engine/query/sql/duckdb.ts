@@ -25,7 +25,7 @@ export function duckdbDialect(columns: Columns): Dialect {
     const element = `${prefix}${variables}`;
     return `${call}(${list}, lambda ${element}: ${body(element)})`;
   };
-  // A stored column of this name hides DuckDB's virtual column of row numbers.
+  // A stored column with the name of one of DuckDB's virtual columns, `file_index` or `file_row_number`, hides that column.
   const hidesRowNumbers = columns.some(({ physical }) =>
     /^file_(index|row_number)$/i.test(physical),
   );
@@ -58,7 +58,7 @@ export function duckdbDialect(columns: Columns): Dialect {
       return isInterleaved ? `r."${rowIdColumn.physical}~"` : undefined;
     },
     insertionOrder: () => (hidesRowNumbers ? 'r."_id"' : 'r.file_index, r.file_row_number'),
-    // Ids are in insertion order, so they can replace row numbers.
+    // `_id`s ascend in insertion order, so they can replace row numbers.
     rowRef: () =>
       hidesRowNumbers
         ? { file: '0', row: 'r."_id"', type: 'string' }

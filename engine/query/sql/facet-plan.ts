@@ -80,7 +80,8 @@ class FacetPlanner {
       readonly start: number;
     }[] = [];
     let start = parents.length === 0 ? 1 : 0;
-    // The shared branch is numbered before the branches of the facets, because it comes first in the result.
+    // The branch that facets without buckets share is numbered before the branches of the other facets, because it comes first in the
+    // result.
     const shared = facets.some((facet) => this.#isShared(facet)) ? this.#nextBranch() : undefined;
     const nodes = facets.map((facet): FacetNode => {
       const column = this.#column(facet.field);
@@ -247,7 +248,7 @@ class FacetPlanner {
     count: string,
     from: string,
   ): string {
-    // These aliases must differ from the columns of `from`, which ClickHouse would use instead.
+    // The aliases of the result must differ from the columns of `from`, which ClickHouse would use in their place.
     const paddedKeys = Array.from(
       { length: this.#depth },
       (_, i) => `${keys[i] ?? 'NULL'} AS k${i}`,

@@ -54,7 +54,8 @@ export function facetValuesRelation(
     const columns = all.map(({ name, sql }) => (name === sql ? name : `${sql} AS ${name}`));
     from = `(SELECT ${columns.join(', ')} FROM matching) AS found`;
   }
-  // Each list has its own SELECT: several unnested in one SELECT would be zipped instead of combined.
+  // Each list is unnested in a SELECT of its own: several lists in one SELECT would be unnested side by side instead of in all
+  // combinations.
   for (const { name, isMany, isEvery } of all) {
     if (!isMany) continue;
     const spreadValues = isEvery ? dialect.spreadAll(name) : dialect.spread(name);

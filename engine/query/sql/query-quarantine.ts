@@ -56,7 +56,8 @@ export class QueryQuarantine {
       else crashes.set(hash, recentTimes);
     }
     await replaceFile(file, Buffer.from(JSON.stringify([...crashes])));
-    // The slots are opened after the crashes have been stored, because a crash in between must not lose them.
+    // The file of slots is opened after the crashes of the previous process have been stored, because a crash between the two must not lose
+    // them.
     return new QueryQuarantine(
       crashes,
       await openSlotFile(runningFile, count, hashDigits),
@@ -98,7 +99,7 @@ async function readCrashes(file: string): Promise<CrashTimesByQuery> {
       JSON.parse((await readTextIfExists(file)) || '[]') as [string, readonly number[]][],
     );
   } catch {
-    return new Map(); // a lost record allows at most one more crash
+    return new Map(); // if the file cannot be read, at most one more crash happens
   }
 }
 

@@ -33,7 +33,8 @@ export function withoutUnsatisfiedConditions<S extends Pick<Selection, 'predicat
       case 'or':
         return or(item.items.map((each) => rest(each, ranks)).filter(({ kind }) => kind !== 'none')); // prettier-ignore
       case 'and': {
-        // Each condition in a ranking clause ranks, even if not all of them are satisfied, so none is removed.
+        // Inside a ranking clause, every condition contributes to the score even if the AND as a whole is not satisfied, so none is
+        // removed.
         if (ranks) return item;
         const items = item.items.map((each) => rest(each, false));
         return items.includes(none) ? none : and(items);

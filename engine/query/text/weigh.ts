@@ -132,7 +132,10 @@ async function scanWeights(
   return weights;
 }
 
-/** Returns the weight of a condition on a field that is not a text: only its document frequency counts. */
+/**
+ * Returns the weight of a condition on a field that is not a text. It depends only on the number `found` of records that satisfy the
+ * condition.
+ */
 export function documentFrequencyWeight({ records }: FieldStatistics, found: number): Bm25Weight {
   if (found === 0) return noWeight;
   return { most: inverseDocumentFrequency(records, found), base: 0, slope: 0 };

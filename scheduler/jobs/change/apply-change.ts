@@ -79,8 +79,8 @@ function summarizeChange(
 }
 
 /**
- * Returns the segments of the given records that replace stored ones, and of those that replace none; the latter keep the order of the
- * given records.
+ * Returns the segments of the given records that replace stored ones, and of those that replace none, which keep the order of the given
+ * records.
  */
 async function writeReplacingSegments(
   { mode, idFields }: RecordChange,

@@ -56,7 +56,8 @@ export async function findChangedRows(
   }));
   const keys = idFields === null ? [storedIdKey] : idFields.map((name) => keyColumn(name, columns));
   const searchedSegments = searchedFiles(snapshot, idFields === null ? undefined : keys);
-  // A segment with `idRuns` is searched for `_id`s without reading it, so it counts as no work.
+  // A segment with `idRuns` is searched for `_id`s without reading it, so its rows do not count when the segments are divided among the
+  // threads.
   const shares = segmentSharesPerThread(searchedSegments.map(({ idRuns, rows }) => (idRuns ? 0 : rows)), pool.threads); // prettier-ignore
   const found = await Promise.all(
     open.length === 0

@@ -13,8 +13,8 @@ import { schemaFileName, type TableResult } from '../table/run-table.js';
 import type { ComputedParams } from './computed-types.js';
 
 /**
- * Finds the records and writes their stored and computed columns as segments, with the chunks of migrations, to a folder that nothing uses
- * before the task has ended. Throws `budget` for a table that takes too much time or space.
+ * Finds the records and writes their stored and computed columns as segments, chunk by chunk as a migration does, to a folder that nothing
+ * uses before the task has ended. Throws `budget` for a table that takes too much time or space.
  */
 export async function runComputedTable(
   params: ComputedParams,
@@ -64,7 +64,7 @@ export async function writeComputedTable(
   const columns = [...outcome.columns, sourceRows!];
   const segments = writer.segments();
   await writeStream(join(folder, schemaFileName), [encodeSchemaFile(columns)]);
-  // The first files of chunks that were written again are still in the folder.
+  // If a chunk was written a second time, its first file is still in the folder.
   const files = new Set([schemaFileName, ...segments.map(({ path }) => path)]);
   await sweepFolder(folder, (name) => files.has(name));
   return { columns, segments, folder };

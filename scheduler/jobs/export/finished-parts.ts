@@ -95,7 +95,7 @@ export class ResumableParts {
     return this.#resumed;
   }
 
-  /** Returns the encoded part of a job, from an earlier attempt if possible, otherwise made by `encode`. */
+  /** Returns the encoded part of a job, from an earlier attempt if possible, otherwise the result of `encode`. */
   async restoreOrEncode(job: PartJob, encode: () => Promise<unknown>): Promise<unknown> {
     const key = this.#keyOf(job);
     const earlier = this.#earlier.get(key);

@@ -20,7 +20,9 @@ export interface ChunkJob {
   readonly reader: string;
   readonly header: unknown;
   readonly params: unknown;
-  /** Columns with given types; the types of other columns are inferred. In the second pass: all columns, with their final types. */
+  /**
+   * The columns whose types are known; the types of other columns are inferred. In the second pass: all columns, with their final types.
+   */
   readonly columns: Columns;
   /** Whether the chunk is read in the second pass of the import. */
   readonly isFinal: boolean;

@@ -51,7 +51,8 @@ export async function importResult(
     bytesTotal: bytes,
     errors: findings.records,
   });
-  // If several describe a field, the last one wins: formats precede detected entities, and the first source precedes the others.
+  // If a field has several descriptions, the last one takes precedence: that of a format over that of a detected entity, and that of the
+  // first source over those of later sources.
   const formats = runs.toReversed().flatMap(({ layout }) => layout.header.fields);
   const describedFields = [...detected.fields, ...formats];
   return {
@@ -111,7 +112,7 @@ export async function failureWithReport(
   if (hasReport || error.code === 'canceled' || context.signal.aborted) return error;
   const outcome = { is_whole: false, is_committed: false };
   const metadata = await reportMetadata(context, runs, findingsOf(params, runs, []), outcome).catch(
-    () => undefined, // without a report, the error itself still counts
+    () => undefined, // if the report cannot be created, the error is returned without it
   );
   return metadata === undefined ? error : new TaskFailure(error, metadata);
 }

@@ -77,7 +77,7 @@ async function deletionParams(
     expressions: null,
     fixedEntities: [],
     isUrgent: row.source === 'data_records',
-    // A dry run finds the records to delete in the same way; only the commit is left out.
+    // A dry run of a deletion also finds the records to delete; it only omits the commit.
     dryRun: null,
   };
 }

@@ -109,7 +109,7 @@ async function readAllSources(
     fixedEntities: params.fixedEntities,
     commitId,
     isUrgent,
-    // A dry run that changes records determines the changes in the same way; only the commit is left out.
+    // A dry run with a change of stored records also determines which records change; it only omits the commit.
     isDryRun: params.dryRun !== null && params.change === null,
     // Records that name stored records by their `_id` are written a second time, with the ids that they keep or get.
     isIntermediate: params.change?.idFields === null,

@@ -109,7 +109,8 @@ export class SourceRun {
       reader: layout.reader.name,
       header: layout.header.header,
       params: layout.params,
-      // The columns that the header declares are left out: the reader has the header, and their types give way to the values.
+      // The columns that the header declares are not included: the reader takes them from the header, and their types may change according
+      // to the values.
       columns: known,
       isFinal: false,
       validation: source.validation,

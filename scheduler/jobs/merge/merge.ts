@@ -16,7 +16,9 @@ interface MergeResult {
   /** The new segments, of which there are none if no rows remain; `segments` are those that they replace. */
   readonly merged: readonly Segment[];
   readonly segments: readonly Segment[];
-  /** For each new segment, which row of which replaced one each of its rows was (origins.ts); absent if the rows were not sorted. */
+  /**
+   * For each new segment, the replaced segment and row from which each of its rows comes (origins.ts); absent if the rows were not sorted.
+   */
   readonly origins?: readonly string[];
 }
 

@@ -6,7 +6,7 @@ import { rowsOfBitmap } from '../../../engine/text/bitmap.js';
 
 /** A segment of the source, and which of its rows are in a chunk: all rows, or ascending row numbers. */
 export interface ChunkSegment {
-  /** The number of the segment in the snapshot, or among the files that `gatherOrdered` has made. */
+  /** The number of the segment in the snapshot, or among the files that `gatherOrdered` has written. */
   readonly number: number;
   /** The absolute path of the segment file. */
   readonly file: string;

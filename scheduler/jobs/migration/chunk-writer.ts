@@ -21,7 +21,7 @@ import { withFinalTypes } from './column-plan.js';
 import type { MigratedChunk, MigrationExpressions } from './migrate-chunk.js';
 import type { MigrationParams } from './migration-types.js';
 
-/** Numbers of records; the records read and made always equal the sum of those stored and rejected. */
+/** Numbers of records; the records that were read or made by expressions always equal the sum of those stored and rejected. */
 export interface MigratedCounts {
   readonly read: number;
   /** The number of records that expressions have added to those that were read. */
@@ -145,7 +145,7 @@ export class ChunkWriter {
   async #writeAgain(): Promise<void> {
     const { stored, columns, expressions } = this.#params;
     if (!this.#mayChange) return;
-    // The column with the ids of the records keeps its declaration.
+    // The column `givenIdColumn`, if there is one, keeps its declaration when the types of all chunks are unified.
     const planned = [...columns.map(({ to }) => to), ...(expressions?.columns ?? [])];
     const givenColumns = planned.flatMap(({ physical }) => (physical === givenIdColumn.physical ? [givenIdColumn] : [])); // prettier-ignore
     const seenColumns = this.#results.map((chunk) => chunk.columns);

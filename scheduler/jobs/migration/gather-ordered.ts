@@ -24,18 +24,18 @@ export interface GatherOptions {
   /** The columns of the source to read, without the reserved ones. */
   readonly columns: Columns;
   readonly context: Pick<RunContext, 'pool' | 'scratch' | 'signal'>;
-  /** Overrides the constant `directChunks`, for tests. */
+  /** Overrides the constant `maxDirectChunks`, for tests. */
   readonly directChunks?: number;
   readonly fanOut?: number;
 }
 
 /**
- * Yields the same chunks, with their rows gathered into files where this is faster. If many chunks have an order of their own, their rows
- * are spread over all segments, and reading all segments for each chunk would take quadratic time. Therefore the rows are first divided by
- * chunk, as in an external distribution sort: each segment is read once, and its rows are written, in the order of the chunks, to one file
- * for each of at most `fanOut` ranges of chunks; then the files of each range are divided in the same way, until a range is one chunk.
- * Every round reads and writes each row once, a chunk's worth of rows at a time, and the number of rounds is logarithmic in the number of
- * chunks. The files are intermediate segments: uncompressed, and never flushed or committed.
+ * Yields the chunks of `chunks`, with their rows gathered into files where this is faster. If many chunks have an order of their own, their
+ * rows are spread over all segments, and reading all segments for each chunk would take quadratic time. Therefore the rows are first
+ * divided by chunk, as in an external distribution sort: each segment is read once, and its rows are written, in the order of the chunks,
+ * to one file for each of at most `fanOut` ranges of chunks; then the files of each range are divided in the same way, until a range is one
+ * chunk. Every round reads and writes each row once, a chunk's worth of rows at a time, and the number of rounds is logarithmic in the
+ * number of chunks. The files are intermediate segments: uncompressed, and never flushed or committed.
  */
 export async function* gatherOrdered(
   chunks: AsyncIterable<ChunkRows>,

@@ -16,7 +16,7 @@ export interface FileTable {
   readonly snapshot: Snapshot;
   /** A field for each column and each member of an object, in the order of the file. */
   readonly fields: readonly DatasetField[];
-  /** Returns the fields of a table's columns; members of objects have dotted names. */
+  /** Whether all values are strings, as in `TableFormat`. */
   readonly isAllText: boolean;
 }
 

@@ -192,11 +192,11 @@ describe('a token that may only read', () => {
           .replace(':version', '1');
         const body = ['POST', 'PUT', 'PATCH'].includes(row.method) ? '{}' : undefined;
         const { status } = await sendRequest(server.url, row.method, target, body, headers);
-        // These operations read, but require more than read access: checking a rollback needs the permission to roll back, and reading
+        // Some operations only read, but require more than read access: checking a rollback needs the permission to roll back, and reading
         // permissions needs the permission to change them.
         const isForWriters = ['commits.checkRollback', 'vaultPermissions.list'].includes(id);
         const reads = (['GET', 'HEAD'].includes(row.method) || readOnlyPostOperations.has(id)) && !isForWriters; // prettier-ignore
-        // A missing resource gives another error, but not one about the scope.
+        // If the resource is missing, the answer is another error, but not one about the scope.
         const isThere = !path.includes(':id') || ids[kind] !== undefined;
         const isEmpty = ['datasets.batch', 'datasets.beacon', 'datasets.changelogVersion', 'expressions.annotate', 'expressions.evaluate', 'imports.rejected', 'migrations.rejected'].includes(id); // prettier-ignore
         const refusedStatus = isThere ? 403 : 404;

@@ -27,7 +27,7 @@ interface RawAnswer {
   readonly body: Buffer;
 }
 
-/** Returns the answer without decoding it. */
+/** Sends a request; returns the answer without decompressing its body. */
 function askRaw(path: string, headers: Record<string, string>, body?: object): Promise<RawAnswer> {
   const method = body === undefined ? 'GET' : 'POST';
   const ownHeaders = body === undefined ? {} : { 'Content-Type': 'application/json' };

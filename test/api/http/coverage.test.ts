@@ -8,7 +8,7 @@ import { expectCurrentPage } from '../../written-page.js';
 const interfaceFile = 'test/api/interface.txt';
 const coveragePage = 'docs/coverage.md';
 
-/** A line of the table of the interface's operations. */
+/** A line of test/api/interface.txt: one operation of the interface. */
 interface InterfaceLine {
   readonly section: string;
   readonly origin: string;

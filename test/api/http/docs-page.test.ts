@@ -17,7 +17,7 @@ interface FakeElement {
   append(...kids: (FakeElement | string)[]): void;
 }
 
-/** The documentation page, as shown in the simulated browser. */
+/** The documentation page of an operation, as shown in the simulated browser. */
 interface ShownOperation {
   readonly name: string;
   readonly all: readonly FakeElement[];

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { startServerFixture } from '../lab.js';
 import { sendRequest } from '../server.js';
 
-// The first three requests of a user in a minute are answered, and the lab sends one of them.
+// The rate limit allows three requests of a user in a minute, one of which `startServerFixture` sends itself.
 const lab = await startServerFixture({ rateLimit: 3 });
 
 test('the server asks itself what a user may read, and counts and records nothing of it', async () => {

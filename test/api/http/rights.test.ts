@@ -75,7 +75,7 @@ test('an export to a vault that is no longer theirs to write leaves no file ther
   expect(job.status).toBe(201);
   await server.catalog.vaultPermissions.grant(target, { userId: ben.user.id }, null);
   const endedExport = await waitForJob(ben, `/v2/dataset_exports/${idOf(job)}`);
-  // The export may have completed before the permission was revoked; then the file exists rightly.
+  // The export may have completed before the permission was revoked; in that case its file may exist.
   const { total } = (await ann.get(`/v2/objects?vault_id=${target}`)).json;
   expect(total).toBe(endedExport.json['status'] === 'completed' ? 1 : 0);
 });

@@ -45,7 +45,7 @@ let holdsMessages = false;
 let heldMessages: MessageToWorker[] = [];
 
 beforeAll(async () => {
-  const foxes = 'The quick brown fox jumps over the lazy dog'; // the examples use its MD5 as an ETag
+  const foxes = 'The quick brown fox jumps over the lazy dog'; // the OpenAPI examples use the MD5 of this text as an ETag
   server = await startServer({
     limits: { multipartBytes: foxes.length },
     scheduler: {

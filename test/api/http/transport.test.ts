@@ -364,7 +364,8 @@ describe('the server', () => {
       expect(JSON.parse(text)).toEqual({
         detail: expect.stringMatching(/ 2 are open from this address.*--connections-per-address/),
       });
-      // Idle connections are answered with 503 as long as few enough are open; further ones are closed without an answer.
+      // Connections beyond the limit are answered with 503 as long as fewer of them are open than the limit; further ones are closed
+      // without an answer.
       const silent = Array.from({ length: 5 }, () => connect({ port: otherServer.port, host: '127.0.0.1', allowHalfOpen: true })); // prettier-ignore
       sockets.push(...silent);
       const answers = await Promise.all(silent.map(receiveToEnd));

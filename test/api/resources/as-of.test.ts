@@ -358,7 +358,7 @@ describe('an export as of', () => {
     expect(createdExport.json['as_of']).toEqual(done.json['as_of']);
     expect(await contentOf(done)).toEqual(importedRecords[0]);
     expect(await total(id)).toBe(4);
-    // The task is run again, as after a restart.
+    // The task of the export is prepared a second time, as after a restart.
     const task = await server.catalog.tasks.get(Number(done.json['task_id']));
     const { catalog, store } = server;
     const context = { catalog, store, now: Date.now } as unknown as PublishContext;

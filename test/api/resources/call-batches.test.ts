@@ -166,7 +166,7 @@ describe(`answers to calls together are those to the calls alone (seed ${seed})`
   });
 });
 
-/** Each function returns a selection that contains a text in a certain place. */
+/** Each function returns a selection that contains a text, at a different position. */
 const selectionFormsWithText: readonly ((text: string) => { entities?: unknown; filters?: unknown })[] = [
   (text) => ({ filters: [['word__exact', text]] }),
   (text) => ({ filters: [['word__exact', [text]]] }),

@@ -4,8 +4,8 @@ import { createHoldableWorker } from '../held-worker.js';
 import { startServerFixture } from '../lab.js';
 
 /*
- * Tests changes of records while another commit changes the dataset between the time when they read its columns and the time when they find
- * its records.
+ * Tests changes of records while another commit changes the dataset: after a change has read the columns of the dataset, and before it
+ * finds the records to change.
  */
 
 const holdableWorker = createHoldableWorker();

@@ -22,7 +22,7 @@ async function addRecords(id: number, from: number, count: number): Promise<void
 const dataOf = async (id: number, body: object): Promise<Record<string, unknown>> =>
   (await ann.post(`/v2/datasets/${id}/data`, body)).json;
 
-/** Returns all records of the log's newest version, as another engine reads them. */
+/** Returns all records of a version of a dataset, by default the newest, as DuckDB reads them. */
 async function rowsOf(id: number, version?: number): Promise<readonly unknown[]> {
   const { files } = await server.store.snapshot(id, version);
   const { columns } = await readWithDuckdb(files, '_id, _commit, n, even, list, o.p');
@@ -36,7 +36,8 @@ test('small commits become one segment; records, their order, ids and commits st
   const after = await server.store.snapshot(id);
   expect(after.segments.length).toBeLessThan(20);
   expect(after.version).toBeGreaterThan(39);
-  // The merged version has the same rows as the commits of each import, and every earlier version can still be read.
+  // The newest version has exactly the records that were found in the earlier versions, in the order in which they were added; every
+  // earlier version can still be read.
   const commits: unknown[][] = [[], [], [], [], [], []];
   const seenPaths = new Set<string>();
   for (let version = 0; version <= after.version; version++) {
@@ -126,7 +127,7 @@ test('administrators see merges with class=background; members see none of them,
   const url = '/v2/tasks?class=background&limit=100';
   const found = (await adminClient.get(url)).json['data'] as { id: number; task_type: string }[];
   expect(found.map((task) => task.task_type)).toContain('datasets.SegmentMerge');
-  // Only the last merge of each dataset is listed.
+  // The list has only the last merge of each dataset.
   expect(found.length).toBeLessThan(10);
   const taskPath = `/v2/tasks/${found[0]!.id}`;
   expect((await adminClient.get(taskPath)).json).toMatchObject({

@@ -8,7 +8,7 @@ import { idOf, startServer, waitForJob, type Client, type TestServer } from '../
 const vcfPath = 'test/fixtures/vcf/hail_100_samples.vcf.gz';
 const vcfLines = gunzipSync(readFileSync(vcfPath)).toString().split('\n').filter((line) => line !== ''); // prettier-ignore
 const sampleName = vcfLines.find((line) => line.startsWith('#CHROM'))!.split('\t')[9 + 49]!;
-/** The positions at which the sample has the genotype 1/1 and a depth of at least 40, as bcftools found them. */
+/** The positions at which the sample `sampleName` has the genotype 1/1 and a depth of at least 40, as bcftools found them. */
 const expectedStarts = readFileSync('test/fixtures/vcf/genotypes.bcftools.tsv', 'utf8')
   .split('\n')
   .find((line) => line.startsWith('GT[49]="1/1" & FMT/DP[49]>=40\t'))!

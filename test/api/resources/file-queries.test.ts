@@ -37,7 +37,7 @@ const queryFile = (id: number, body: object = {}): Promise<Answer> =>
 const fieldsOfFile = async (id: number): Promise<unknown> =>
   (await ann.get(`/v2/objects/${id}/fields`)).json['fields'];
 
-/** Returns the files of the tables that the server keeps for an object, with the times of their last change. */
+/** Returns the paths of the files in which the server caches the table of a file object, each with its modification time. */
 function tableFilesOf(id: number): readonly string[] {
   const folder = server.data.fileTables;
   return readdirSync(folder)

@@ -47,7 +47,7 @@ function withoutNulls(record: Record<string, unknown>): object {
   return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null));
 }
 
-/** Returns the records in a page of a query with the same expressions. */
+/** Returns the records in a page of a query, with the fields that the expressions in `body` compute. */
 async function resultsOf(body: object): Promise<readonly unknown[]> {
   const { json } = await ann.post(`/v2/datasets/${sourceId}/data`, { limit: 10_000, ...body });
   return (json['results'] as readonly Record<string, unknown>[]).map((record) => {

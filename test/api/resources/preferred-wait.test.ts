@@ -44,7 +44,7 @@ test('a request for a job or its task is answered when the job has ended', async
   const requests = [path, taskPath].map((one) =>
     getWithPreference(one, 'handling=strict, wait=3600').finally(() => answers++),
   );
-  // Meanwhile, requests without a valid wait are answered immediately with the current state.
+  // Until the job has ended, requests without a valid wait are answered immediately with its current state.
   for (const prefer of ['wait=0', 'wait', 'wait=x', 'wait=-1', 'respond-async']) {
     const { json, headers } = await getWithPreference(path, prefer);
     const expected = prefer === 'wait=0' ? 'wait=0' : null;
@@ -70,7 +70,7 @@ test('a job that is deleted, or whose dataset is, ends the wait', async () => {
   heldMessages.pop();
   const deleted = await ann.delete(path);
   expect(deleted.status).toBe(200);
-  // The request may have been handled after the deletion.
+  // The server may have handled the waiting request only after the deletion, and answers 404 in that case.
   expect([200, 404]).toContain((await request).status);
 });
 

@@ -104,7 +104,7 @@ describe('POST /v2/datasets/:id/verify', () => {
     const last = await addRecords(id, 9_000, 3);
     await rollBack(last);
     await expectWhole(49 + 24 * 5);
-    // The log entry of a commit may be missing; an older commit is compared with its own version.
+    // A commit without an entry in the list of commits is verified too; an older commit is compared with its own version.
     const { json } = await ann.get(`/v2/datasets/${id}/commits`);
     const [newest] = json['data'] as { id: number }[];
     expect((await ann.delete(`/v2/dataset_commits/${newest!.id}`)).status).toBe(200);
@@ -157,7 +157,7 @@ describe('POST /v2/datasets/:id/verify', () => {
     const cancel = { status: 'canceled' };
     expect([(await other.get(path)).status, (await other.patch(path, cancel)).status]).toEqual([200, 403]); // prettier-ignore
     expect((await outsider.get(path)).status).toBe(404);
-    // The task may have ended already, which gives a 400.
+    // If the task has already ended, canceling it gives a 400.
     expect([200, 400]).toContain((await reader.patch(path, cancel)).status);
   });
 

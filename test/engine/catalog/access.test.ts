@@ -226,7 +226,7 @@ test('A3: every list shows exactly what single checks allow', async () => {
     expect(rowIds(exports.filter((row) => row.id !== otherOwnersExport))).toEqual(ids('export'));
     expect((await catalog.fields.list({ viewer }, allRowsPage)).total).toBe(2 * shownKinds.length);
     const tasks = await catalog.tasks.list({ viewer }, allRowsPage);
-    const isElsewhere = person.startsWith('other'); // tasks are listed within the account
+    const isElsewhere = person.startsWith('other'); // a user sees only the tasks of their own account
     const hasPublic = shownKinds.includes('public');
     expect(tasks.total).toBe(isElsewhere ? 0 : 3 * shownKinds.length + (hasPublic ? 1 : 0));
     for (const permission of permissionLevels) {

@@ -22,7 +22,7 @@ async function queueArchiveTask(table: ArchiveTable, storageClass: string): Prom
   return (await table.create({ dataset, storageClass, ...owner })).task;
 }
 
-/** Returns the availability, which must be the same for the object and the dataset, and the storage class. */
+/** Returns the availability of the dataset, which must be the same in the object and the dataset, and its storage class. */
 async function archiveStateOf(): Promise<string> {
   const dataset = (await catalogFixture.catalog.datasets.get(datasetId))!;
   const object = (await catalogFixture.catalog.objects.get(datasetId))!;
@@ -44,11 +44,11 @@ test('a snapshot begins when every earlier task of the dataset has ended and no 
   expect((await tasks.claim())?.id).toBe(before.id);
   expect(await tasks.claim(onlySnapshot)).toBeUndefined();
   await tasks.complete(before.id);
-  expect((await tasks.claim())?.id).toBe(after.id); // an import precedes the snapshot
+  expect((await tasks.claim())?.id).toBe(after.id); // imports have priority over the snapshot
   expect(await tasks.claim(onlySnapshot)).toBeUndefined();
   await tasks.requeue(after.id);
   expect((await tasks.claim(onlySnapshot))?.id).toBe(snapshot.id);
-  // The remaining import of the dataset waits for the snapshot; imports of other datasets do not.
+  // While the snapshot runs, the second import of the dataset waits; imports of other datasets do not.
   expect((await tasks.claim())?.id).toBe(otherImport.id);
   expect(await tasks.claim()).toBeUndefined();
 });

@@ -123,8 +123,8 @@ test('what another process commits is seen by the next event, however much the e
       await nextTick();
       await look();
     }
-    // The first commit and the reads before it are in one turn of the event loop; this commit follows in another turn, so it is a new
-    // version.
+    // `setImmediate` begins another turn of the event loop, in which the server must see the update of the other process, however many
+    // reads came before it.
     void commandCatalog.users.update(member.user.id, { firstName: `after ${rounds}` });
     await setImmediate();
     await look();

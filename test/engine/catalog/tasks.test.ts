@@ -243,7 +243,7 @@ test('C7: either a task is canceled or it publishes, never both', async () => {
   expect(await tasks.startPublishing(task.id, 2)).toBe(false); // the running attempt has another number
   expect(await tasks.startPublishing(task.id, 1)).toBe(true);
   await expect(tasks.cancel(task.id)).rejects.toThrow('is being published');
-  await tasks.requeue(task.id); // after a crash in between, the task can be canceled again
+  await tasks.requeue(task.id); // as after a crash during publication; the task can be canceled again
   await tasks.claim();
   await tasks.cancel(task.id);
   expect(await tasks.startPublishing(task.id, 2)).toBe(false);

@@ -20,7 +20,7 @@ const givenIdColumn: Column = { name: '_id', physical: 'given_id', type: 'string
 const keyColumns = [{ given: ['given_id'], stored: ['_id'] }];
 let fileCount = 0;
 
-/** Writes a segment with the records of a commit, or with the given strings in the column of given ids. */
+/** Writes a segment with the records of a commit; with `strings`, the column `givenIdColumn` has these values. */
 async function writeRecords(rows: number, commit: number, strings?: readonly (string | null)[]) {
   const path = join(folder, `${fileCount++}.parquet`);
   const givenColumns = strings === undefined ? [] : [givenIdColumn];
@@ -137,7 +137,7 @@ test(`records of a batch are placed as a loop over the segments places them (STR
       const goneRows = Int32Array.from(ids.keys()).filter(() => next() < 0.2);
       const deletion = deletionVector(goneRows);
       const half = rows >> 1;
-      // The first rows of the chunk are the last rows of the segment.
+      // The chunk consists of the second half of the segment's rows, followed by the first half.
       const idRuns = [
         { firstId: ids[half]!, rows: rows - half },
         { firstId: ids[0]!, rows: half },

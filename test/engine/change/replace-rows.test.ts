@@ -58,8 +58,8 @@ test(`random rows are replaced as a loop over the records does it (STRANDLAKE_SE
     const news: WrittenSegment[] = [];
     const givenIds: (string | null)[][] = [];
     /**
-     * For each chosen record, the given record that replaces it. Unless records are found by their ids, one given record may replace
-     * several.
+     * For each chosen record, the file and row of the given record that replaces it. Unless records are found by their ids, one given
+     * record may replace several.
      */
     const places: { readonly file: number; readonly row: number }[] = [];
     const numbers = (count: number): number[] => Array.from({ length: count }, (_, i) => i);

@@ -27,7 +27,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 let fileCount = 0;
 const newFile = (): string => join(folder, `${fileCount++}.parquet`);
 
-/** A row of a source, as the model stores it. */
+/** A row of a source segment, as the test's model represents it. */
 interface ModelRow {
   readonly rowId: number;
   readonly isDeleted: boolean;

@@ -17,7 +17,7 @@ const knownNames = [
 ];
 const alphabet = [...'abcdefgilmnoprstuvwxy_- ÉèΩ1'];
 
-/** Whether at most `most` mistakes make one word of the other, found by trying all mistakes. */
+/** Whether at most `most` typing mistakes turn one word into the other, found by trying all mistakes. */
 function isWithinMistakes(most: number, a: string, b: string): boolean {
   if (most < 0) return false;
   if (a === b) return true;

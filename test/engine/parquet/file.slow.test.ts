@@ -74,7 +74,7 @@ test('a file that is abandoned halfway leaves no buffers acquired', () => {
   const before = outstandingBuffers();
   const pieces = new ParquetEncoder(parquetColumns([list]), 'test').encodeBatches([batch]);
   pieces.next();
-  // The buffers of the file, of two scratch sinks, and of the list that is being written.
+  // While the list is being written, the encoder holds the buffers of the file, of two scratch sinks and of the list.
   expect(outstandingBuffers()).toBeGreaterThan(before + 3);
   pieces.return(undefined);
   expect(outstandingBuffers()).toBe(before);
@@ -104,7 +104,7 @@ describe('a Parquet file of random columns', () => {
   });
 });
 
-/** Expects that schema, counts and bounds equal those that the Rust crate writes. */
+/** Expects that schema, counts and bounds in two footers are equal: in Strandlake's, and in that of parquet-wasm (the Rust crate). */
 function expectSameFooter(ours: Uint8Array, theirs: Uint8Array): void {
   const a = footerOf(ours);
   const b = footerOf(theirs);

@@ -18,7 +18,7 @@ export function encodeFile(columns: Columns, batches: readonly RecordBatch[]): U
   return Buffer.concat(Array.from(pieces, (piece) => piece.slice()));
 }
 
-/** Returns the file that parquet-wasm writes for the same batch. */
+/** Returns the file that parquet-wasm writes for a batch. */
 export function encodeByWasm(columns: Columns, batch: RecordBatch): Uint8Array {
   const named = new RecordBatch(arrowSchema(columns), batch.data);
   const ipc = RecordBatchStreamWriter.writeAll([named]).toUint8Array(true);
@@ -45,7 +45,7 @@ export async function readByHyparquet(file: Uint8Array, all: Columns): Promise<V
   return all.map((column) => rows.map((row) => normalizedValue(column, row[column.physical])));
 }
 
-/** Returns all columns of a file, read by the Rust crate. */
+/** Returns all columns of a file, read by parquet-wasm (the Rust crate). */
 export function readByWasm(file: Uint8Array, all: Columns): Value[][] {
   const table = tableFromIPC(readParquet(file).intoIPCStream());
   return all.map((column, i) => {

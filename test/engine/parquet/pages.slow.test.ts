@@ -136,7 +136,7 @@ function leafSlotsOf(value: Value, path: readonly string[], item: Column): reado
   return leafSlotsOf((value as Record<string, Value>)[path[0]!] ?? null, path.slice(1), child);
 }
 
-/** Returns a value and a bound of its page in a form that `compare` orders. */
+/** Returns a value and a bound of its page in a form that `compareValues` orders. */
 function comparableBoundPair(
   value: unknown,
   bound: Buffer,

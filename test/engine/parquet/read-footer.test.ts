@@ -8,7 +8,7 @@ import { seed } from '../../seed.js';
 import { batchOf, randomColumns, randomDistribution, randomValue } from '../store/random.js';
 import { encodeFile, encodeByWasm, footerOf } from './oracles.js';
 
-/** Returns two files with the same random records, written by Strandlake and by the Rust crate. */
+/** Returns two files with the same random records, one written by Strandlake and one by parquet-wasm. */
 function randomFiles(seedOfFile: number, rows: number): readonly Uint8Array[] {
   const next = seededRandom(seedOfFile);
   const columns: Columns = randomColumns(next, 6, 3);

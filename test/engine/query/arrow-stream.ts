@@ -39,8 +39,8 @@ function usePhysicalName(column: Column): Column {
 }
 
 /**
- * Returns the Arrow data of a column, made from the values that the engine returns. The builders of apache-arrow are not used, because they
- * take dates in milliseconds and Strandlake's dates have microseconds.
+ * Returns the Arrow data of a column, built from the values that the engine returns. The builders of apache-arrow are not used, because
+ * they expect dates in milliseconds and Strandlake's dates have microseconds.
  */
 function encodeColumn(type: DataType, column: Column, values: readonly unknown[]): Data {
   const length = values.length;

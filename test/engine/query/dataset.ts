@@ -31,7 +31,7 @@ export interface EngineFixture {
   close(): Promise<void>;
 }
 
-/** Further properties of a dataset. */
+/** Optional properties of a dataset that a test writes. */
 export interface DatasetOptions {
   /** The columns that each segment stores, if not all segments store all columns. */
   readonly stored?: readonly Columns[];

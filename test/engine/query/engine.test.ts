@@ -132,7 +132,7 @@ describe('the engine (Q1b)', () => {
       }),
     );
     const allEnded = Promise.allSettled(heavy);
-    // If all queries shared one queue, these would wait for the heavy ones, which take minutes.
+    // If all queries shared one queue, these light queries would wait for the heavy ones, which take minutes.
     for (let round = 0; round < 20; round += 1)
       expect(await engineFixture.engine.sql.engine.run('SELECT 1', [])).toEqual([[1]]);
     leaving.abort();

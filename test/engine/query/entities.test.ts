@@ -135,7 +135,7 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
       ['variant', 'M-100-T-C', 'd'],
       ['variant', 'GRCH38-13-32316461-32316461-G', 'a'],
       ['genomic_region', '13-32890598-AT-A', 'b'],
-      // The name of this build contains a hyphen.
+      // The genome build of record e has a name with a hyphen.
       ['variant', '21-50-A-T', 'e'],
       ['variant', 'chm13:21-50-A-T', 'e'],
       ['variant', 'HS1-21-50-A-T', 'e'],

@@ -31,7 +31,7 @@ const hostileRequests: Readonly<Record<string, (text: string) => object>> = {
 
 test.each(Object.keys(hostileRequests))('hostile text as %s is explained as text (Q1)', async (part) => {
   const body = hostileRequests[part]!;
-  // Only a quarter of the texts is used in each part: explaining an empty answer takes a dozen statements.
+  // Only a quarter of the hostile texts is used in each part of a request: explaining an empty answer takes a dozen statements.
   const number = Object.keys(hostileRequests).indexOf(part);
   const waitingTexts = hostileTexts.filter((_, i) => (i + number) % 4 === 0);
   await Promise.all(
@@ -50,7 +50,7 @@ async function explainHostileText(text: string, body: object): Promise<void> {
       statements.push(sql);
       return [];
     });
-    // A short text may occur in the statement anyway.
+    // A short hostile text may occur in a statement by coincidence, so only long ones are checked.
     if (text.length > 18) expect(statements.join('')).not.toContain(text);
     const { explain } = await runQuery(
       engineFixture.engine,

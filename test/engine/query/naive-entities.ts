@@ -4,8 +4,8 @@ import { resolveField, isTextType, naiveFields, valuesOf, type GeneratedDataset,
 import { lowerCase, numberOrRefuse, RefusedRequest, textOrRefuse } from './naive-values.js';
 
 /**
- * Returns the test that `entities` mean (query language 5), without a table of genes: a record matches if, for each type, it has any of the
- * entities of that type.
+ * Returns the predicate that the key `entities` of a request means (query language 5), without a table of genes: a record matches if, for
+ * each type, it has any of the entities of that type.
  */
 export function entitiesPredicate(
   input: unknown,
@@ -72,7 +72,10 @@ interface Region {
   readonly stop: bigint;
 }
 
-/** Returns whether the coordinates of a record, or a region or variant that the record names, shares a base with a region. */
+/**
+ * Returns a predicate that is true if the coordinates of a record, or a region or variant that the record names, share a base with a
+ * region.
+ */
 function overlapPredicate(
   value: unknown,
   columns: Columns,

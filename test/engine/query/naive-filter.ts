@@ -16,7 +16,10 @@ import {
 /** A function that says whether a record satisfies a condition. */
 export type RowPredicate = (row: TestRow) => boolean;
 
-/** Returns the test that `filters` mean (query language 2); throws Refused if the request must be answered with a 400. */
+/**
+ * Returns the predicate that the key `filters` of a request means (query language 2); throws `RefusedRequest` if the request must be
+ * answered with a 400.
+ */
 export function filterPredicate(input: unknown, columns: Columns): RowPredicate {
   if (input === null || input === undefined) return () => true;
   return everyItemPredicate(input, { columns, isElement: false });
@@ -63,7 +66,7 @@ function itemPredicate(item: unknown, scope: FieldScope): RowPredicate {
   }
 }
 
-/** Returns the test of an `any` filter: at least one element of the list that is not null satisfies all its filters. */
+/** Returns the predicate of an `any` filter: at least one element of the list that is not null satisfies all filters of the operand. */
 function elementPredicate(operand: object, { columns, isElement }: FieldScope): RowPredicate {
   const { path, filters, ...more } = operand as Readonly<Record<string, unknown>>;
   if (typeof path !== 'string' || typeof filters !== 'object' || filters === null) throw new RefusedRequest('no any'); // prettier-ignore
@@ -108,7 +111,7 @@ function lengthFilter(
   return field && action && more.length === 0 ? [field, action] : undefined;
 }
 
-/** Returns the test of the number of a field's values, without nulls, as if it were an integer field. */
+/** Returns the predicate of a condition on the number of a field's values, without nulls, as if that number were an integer field. */
 function lengthPredicate(
   [{ name, path }, action]: readonly [NaiveField, string],
   wanted: unknown,
@@ -121,7 +124,7 @@ function lengthPredicate(
   return (row) => test(valuesOf(row, path).length);
 }
 
-/** Returns the test of a single value that an action means (query language 2.2). */
+/** Returns the predicate on a single value that an action means (query language 2.2). */
 function valuePredicate(
   { column, path }: NaiveField,
   action: string,
@@ -205,7 +208,10 @@ function wholeMatchExpression(pattern: string): RegExp {
   }
 }
 
-/** Returns the test whether every word of `wanted` occurs, in any order and letter case; a text without words matches nothing. */
+/**
+ * Returns a predicate that is true if every word of `wanted` occurs in a value, in any order and letter case; if `wanted` has no words, it
+ * is always false.
+ */
 function containsWordsPredicate(wanted: string): (value: Value) => boolean {
   const words = wordsOf(wanted);
   return (value) => {

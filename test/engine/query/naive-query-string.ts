@@ -11,8 +11,8 @@ import {
 } from './naive-values.js';
 
 /**
- * The meaning of a query string as a tree; `field` null means every string and text field. `written` in random-query-string.ts writes the
- * tree in the grammar of query strings.
+ * The meaning of a query string as a tree; `field` null means every string and text field. `queryTreeText` in random-query-string.ts writes
+ * the tree in the grammar of query strings.
  */
 export type QueryTree =
   | { readonly and: readonly QueryTree[] }
@@ -71,7 +71,7 @@ export function matchesQueryTree(
 
 type QueryTreeLeaf = Extract<QueryTree, { field: string | null }>;
 
-/** Returns the test of a leaf. A term that cannot be parsed as the field's type matches nothing. */
+/** Returns the predicate of a leaf. A term that cannot be parsed as the field's type matches nothing. */
 function leafPredicate(asked: QueryTreeLeaf, field: NaiveField): (value: Value) => boolean {
   const { type } = field.column;
   if ('like' in asked)

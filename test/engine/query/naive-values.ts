@@ -85,7 +85,7 @@ export function textOrRefuse(value: unknown): string {
   throw new RefusedRequest('no text');
 }
 
-/** Returns a boolean, given as `true` or `false` or as a text with this spelling. */
+/** Returns the boolean that a request contains as `true` or `false`, or as a text with this spelling. */
 export function booleanOrRefuse(value: unknown): boolean {
   const word = typeof value === 'string' ? value.toLowerCase() : value;
   if (word === true || word === 'true') return true;
@@ -125,7 +125,7 @@ export function wordsOf(text: string): string[] {
     .filter((word) => word !== '');
 }
 
-/** Returns the test whether a stored value equals a wanted one; strings and texts ignore letter case if `fold`. */
+/** Returns a predicate that is true for stored values equal to the wanted one; strings and texts ignore letter case if `fold`. */
 export function equalityPredicate(
   column: Column,
   wanted: unknown,
@@ -156,8 +156,8 @@ export function equalityPredicate(
 }
 
 /**
- * Returns the test whether a stored value is above a wanted one, or below it; `inclusive` bounds match too, and a date stands for its whole
- * day.
+ * Returns a predicate that compares stored values with a bound: `gt` and `lt` exclude the bound, `gte` and `lte` include it, and a date
+ * without a time stands for its whole day.
  */
 export function boundPredicate(
   column: Column,

@@ -130,7 +130,7 @@ function isNonEmpty(value: unknown): boolean {
   return value !== undefined && value !== null && Object.keys(value).length > 0;
 }
 
-/** Returns the test for `build`. It restricts neither records without a build nor datasets without builds. */
+/** Returns the predicate of the key `build` of a request. It restricts neither records without a build nor datasets without builds. */
 function genomeBuildPredicate(build: unknown, columns: Columns): RowPredicate {
   if (build === undefined || build === null || build === '') return () => true;
   const wantedBuild = lowerCase(build as string);

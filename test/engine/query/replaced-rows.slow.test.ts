@@ -4,7 +4,7 @@ import { deletedOrReplacedRowsFlag } from './dataset.js';
 import { fastTierSeeds } from './property-run.js';
 import { declareSeedTests } from './property-tests.js';
 
-// Repeats the tests with the same random queries, orders and pages, over segments some of whose records have been replaced by rows of later
-// segments.
+// Repeats the imported tests, and the random cases of property.slow.test.ts, over segments some of whose records have been replaced by rows
+// of later segments.
 process.env[deletedOrReplacedRowsFlag] = 'replaced';
 declareSeedTests(fastTierSeeds());

@@ -195,7 +195,7 @@ function canPhraseCrossValues({ scores }: QueryRequest): boolean {
     .some((leaf) => leaf.kind === 'phrase' && leaf.terms.length > 1 && listFieldNames.includes(leaf.field.name)); // prettier-ignore
 }
 
-/** Returns the answer to a request and the answer of the SQL engine, and whether the former needed no statement. */
+/** Returns the answer to a request and the answer of the SQL engine, and whether the former needed no SQL statement. */
 async function answerByBothEngines(asked: QueryRequest) {
   statementCount = 0;
   const { took: _, ...answer } = await runQuery(
@@ -256,7 +256,7 @@ describe(`terms of texts with other conditions (STRANDLAKE_SEED=${seed})`, () =>
     const seenCounts = { ranked: 0, found: 0 };
     const requests = byTier(25, 300);
     const leastRanked = Math.ceil(requests / 80);
-    // A small number of random requests may contain too few ranked ones; then more requests are made.
+    // If a small number of random requests contains too few ranked ones, further requests are generated.
     for (let i = 0; i < requests || (seenCounts.ranked < leastRanked && i < 500); i++) {
       const body = randomRequestBody(random);
       const parsedRequest = parseQueryOrUndefined(body);

@@ -113,7 +113,7 @@ test(`a damaged checkpoint is ignored with a warning, and verification names it 
     if ((await store.verify(id)).length > 0) noticed++;
   }
   // Damage of statistics and indexes, which nothing reads and which make up about half of the file, goes unnoticed; the limit is seven
-  // standard deviations below the expected number.
+  // standard deviations below the expected number of noticed damages.
   expect(noticed).toBeGreaterThan(40);
   // The checkpoint is replaced by one of another version, then by one of another dataset.
   await writeFile(path, await readFile(folder.checkpoint(id, 4)));

@@ -48,7 +48,7 @@ describe('a deletion vector', () => {
     for (let i = 0; i < 10; i++) {
       const rows = randomRows(next);
       const { encoded, bytes, rows: count } = deletionVector(rows);
-      // A copy of the vector is passed, so that the rows are decoded from its text and not taken from a cache.
+      // A copy of the vector is passed, so that the function decodes the rows from its text instead of returning cached ones.
       expect(deletedRows({ encoded, bytes, rows: count })).toEqual(rows);
       const goneRows = new Set(rows);
       const liveRowList = Array.from({ length: 262_144 }, (_, row) => row).filter(

@@ -24,7 +24,7 @@ test('letters fold, and words end, where they do for the regular expressions of 
     if (code >= 0xd800 && code <= 0xdfff) continue;
     if (isSeparator(code)) separate.push(code);
     const fold = foldCode(code);
-    // Characters without cases are not grouped; that neither side folds them is checked separately.
+    // Characters without cases are not grouped; another check covers that neither Strandlake nor the SQL engine folds them.
     const isCased =
       fold !== code || /\p{Cased}|\p{CWCF}|\p{CWCM}/u.test(String.fromCodePoint(code));
     if (isCased || groups.has(fold)) groups.set(fold, [...(groups.get(fold) ?? []), code]);

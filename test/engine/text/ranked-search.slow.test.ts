@@ -25,7 +25,7 @@ const columns = [
 
 let engineFixture: EngineFixture;
 let indexedDataset: TestDataset;
-/** The same records in files of another Parquet writer, which writes no text index. */
+/** The test's records, in files of another Parquet writer, which writes no text index. */
 let scannedDataset: TestDataset;
 let records: readonly TestRow[];
 

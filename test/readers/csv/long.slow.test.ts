@@ -19,7 +19,10 @@ function writeCsvFile(text: string): string {
   return path;
 }
 
-/** Returns a table several windows long: runs of plain rows with prose, with line ends in quotes and long cells between them. */
+/**
+ * Returns a table several times as long as the window of the fast row scanner: runs of plain rows with prose, with line ends in quotes and
+ * long cells between them.
+ */
 function randomLongTable(next: Random, bytes: number): string {
   const end = next() < 0.5 ? '\n' : '\r\n';
   let text = `a,b,c,"d ""e""",f${end}`;

@@ -95,7 +95,7 @@ describe('real files', () => {
       key,
       lists.has(key) ? values : values![0],
     ]);
-    // The oracle leaves out attributes without a value, for which the reader stores the empty text.
+    // The oracle (@gmod/gff) leaves out attributes without a value, for which the reader stores the empty text.
     const empty = line
       .split('\t')[8]!
       .split(';')

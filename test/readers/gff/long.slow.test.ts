@@ -55,7 +55,7 @@ const gff3Dialect: FeatureDialect = {
   end: ';',
 };
 const gtfDialect: FeatureDialect = {
-  // The reader distinguishes GTF from GFF3 by the first feature, so this one is ordinary.
+  // The reader distinguishes GTF from GFF3 by the first feature, so the first feature is always an ordinary one.
   head: '#!genome-build GRCh38\nchr1\ttest\texon\t1\t2\t.\t+\t.\tgene_id "g";\n',
   attribute: (next, isOdd) =>
     isOdd

@@ -82,8 +82,8 @@ describe('chunks', () => {
     }
   });
 
-  // Up to 64 kB after the end of a chunk are read together with the chunk. The chunk's last line may end before, at or after the end of
-  // these bytes, or with the file.
+  // A chunk is read together with up to 64 kB that follow it. The chunk's last line may end before, at or after the end of these bytes, or
+  // with the file.
   test.each([65_534, 65_535, 65_536, 65_537, 300_000])(
     'a line that goes on for %i bytes behind its piece is whole',
     async (tail) => {

@@ -35,7 +35,7 @@ function nextDouble(value: number): number {
 /** Returns the decimal text of the exact middle between a double from 2^20 to 2^21 and the next one. */
 function halfwayText(value: number): string {
   const scaledValue = BigInt(value * 2 ** 40) * 2n + BigInt((nextDouble(value) - value) * 2 ** 40);
-  const digits = String(scaledValue * 5n ** 41n); // to be divided by 10^41
+  const digits = String(scaledValue * 5n ** 41n); // the decimal number times 10^41
   return `${digits.slice(0, -41)}.${digits.slice(-41)}`.replace(/0+$/, '');
 }
 

@@ -48,7 +48,7 @@ function alleleNamesOf(allele: string, all: readonly string[]): string[] {
     : [allele];
 }
 
-/** Returns the expected rows of an import that explodes annotations, made from rows with lists of annotations, one by one. */
+/** Returns the expected rows of an import that explodes annotations: each row with a list of annotations becomes one row per annotation. */
 function explodeRows(rows: readonly ImportedRow[], key: string): ImportedRow[] {
   return rows.flatMap((row) => {
     const list = infoOf(row)[key];
@@ -219,7 +219,8 @@ describe('explode_annotations makes one record per annotation (F10)', () => {
     expect(notes).toMatchObject([warning, warning]);
     const explodedRead = await importExploded('parts.vcf', 'ANN', path);
     expect(explodedRead.rows.map((row) => infoOf(row).ANN)).toEqual([firstAnnotation, firstAnnotation, ...expectedAnnotations]);
-    // The earlier lines lack the key; the records are the same if these lines are in chunks of their own.
+    // The lines before the last have no further parts (the key `extra`); the records are the same if these lines are in chunks of their
+    // own.
     const text = declaredText + lines.join('');
     const wholeRead = await importSource(text, 'vcf');
     const cutRead = await importSource(text, 'vcf', { targetBytes: 20, isReadTwice: true });

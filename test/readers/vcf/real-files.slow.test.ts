@@ -192,7 +192,7 @@ describe('real files', () => {
       (await readWholeFile(`${fixtureFolder}/${name}`, 'vcf', { params })).genomeBuild;
     expect(await build('clinvar_grch38.vcf.gz')).toBe('GRCh38');
     expect(await build('exac_csq.vcf.gz')).toBe('GRCh37');
-    expect(await build('vep_grch38_sites.vcf')).toBe('GRCh37'); // the default, because the file does not show its build
+    expect(await build('vep_grch38_sites.vcf')).toBe('GRCh37'); // GRCh37 is the default, because the file does not show its build
     expect(await build('vep_grch38_sites.vcf', { genome_build: 'grch38' })).toBe('GRCh38');
   });
 });

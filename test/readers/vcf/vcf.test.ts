@@ -289,7 +289,7 @@ describe('lines (F9)', () => {
       all.map((one) => ({ ...one, ...(one.children ? { children: declaredColumns(one.children) } : { isDeclared: true }) }));
     const declaredRead = await importSource(text, 'vcf', { known: declaredColumns(columns) });
     expect(declaredRead.findings).toMatchObject({ errors: 2, records: 2, counts: { [code]: 2 } });
-    // Stored fields whose types nobody declared still allow such values.
+    // In stored fields whose types nobody declared, numbers that are not finite still cause only warnings.
     const laterRead = await importSource(text, 'vcf', { known: columns });
     expect(laterRead.findings).toMatchObject({ errors: 0, counts: { [code]: 2 } });
     const uncheckedRead = await importSource(text, 'vcf', { validation: { ...lenientParams, disable: true } });

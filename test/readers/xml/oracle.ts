@@ -59,7 +59,7 @@ function valueOfNode(node: ParsedNode): Value {
   return object;
 }
 
-/** Returns the expected records as a dataset with the given columns shows them. */
+/** Returns the records of the oracle as a dataset with the given columns shows them. */
 export function castToColumns(records: readonly Row[], columns: Columns): Row[] {
   return records.map((record) => castRecord(record, columns));
 }

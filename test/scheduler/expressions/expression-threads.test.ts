@@ -154,7 +154,7 @@ describe('a thread is ended and replaced', () => {
     await expect(spun).rejects.toMatchObject({ code: 'canceled' });
     expect(waitingEvaluation.isReleased()).toBe(true);
     expect(await queued).toBe('{"result":1}');
-    // After the threads were terminated, both accept tasks again.
+    // After both threads were terminated, they accept tasks again.
     const evaluations = ['1', '2', '3', '4'].map((expression) => evaluate(expression));
     expect(await Promise.all(evaluations)).toHaveLength(4);
   });

@@ -94,7 +94,7 @@ test('a call is kept once, whether it comes with a form or as a text', async () 
     hostAnswerOf('4'),
     hostAnswerOf('5'),
   ]);
-  // Some calls of this form also match the form of the earlier calls.
+  // The calls of `otherForm` were already answered as calls of other forms: one as `quotedForm`, one without a form.
   const otherForm = { before: 'dataset_count[5,"b",', after: ']' };
   const second = calls.ask({ batch: packTexts(['null', '"c",null']), form: otherForm });
   for (let i = 0; i < 20 && sent.length < 4; i++) await Promise.resolve();

@@ -11,7 +11,7 @@ import { seed } from '../../seed.js';
 import { valuesOf } from '../../engine/change/random-segments.js';
 import { Lake } from '../lake.js';
 
-/* Tests the segments that an upsert commits; the dataset has this many rows. */
+/* Tests the segments that an upsert commits to a dataset of `rowCount` rows. */
 
 const rowCount = 40_000;
 let lake: Lake;
@@ -101,7 +101,7 @@ test(`an upsert of one field in any order is divided among the threads (STRANDLA
   ]);
 });
 
-/** Length of a text in each record, so long that `rows` records need more than one chunk for each thread. */
+/** Length of a text in each record, so long that `rowCount` records need more than one chunk for each thread. */
 const textFieldLength = 640;
 
 /** Returns records for four chunks that name stored records by the given `_id`s; the record with number `partial` lacks a field. */

@@ -195,7 +195,7 @@ test('what a running task may read stays until it has ended', async () => {
   await recoverAndExpectVacuumed(root);
 });
 
-/** Closes the folder, runs a server until no work is due, and checks the folder. */
+/** Closes the data folder, runs a server until no work is due, and checks the folder. */
 async function recoverAndExpectVacuumed(root: string): Promise<void> {
   await lake.close();
   await recoverServer(root);

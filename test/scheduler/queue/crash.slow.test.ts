@@ -10,7 +10,7 @@ import { seed } from '../../seed.js';
 
 /*
  * Kills the server at every named crash point and at random moments, and then starts it again until it is idle. Afterwards, every task must
- * have ended, and `Lake.damage` must find nothing lost, duplicated or left behind.
+ * have ended, and `Lake.folderDamage` must find nothing lost, duplicated or left behind.
  */
 
 /** Number of kills at random moments; set by STRANDLAKE_KILLS. */
@@ -24,7 +24,7 @@ let datasetId: number;
 let objectId: number;
 /** Number of imports whose records the dataset must contain. */
 let expectedImportCount = 0;
-/** Time in milliseconds from the start of a server until it has imported the file once. */
+/** Time in milliseconds from the start of a server until it has imported the test's file once. */
 let importDurationMs: number;
 
 beforeAll(async () => {
@@ -156,7 +156,7 @@ describe('C1: killed at random', () => {
       let started = 0;
       /** The approximate time that a server needs at present, which other work on the machine influences. */
       let usualMs = importDurationMs;
-      // Each run has its own data folder, and two lanes run at the same time.
+      // Each run has its own data folder; two of these loops work at the same time, each with one run after another.
       const lane = async (): Promise<void> => {
         while (started < count) {
           const ownSeed = first + started++;

@@ -218,7 +218,7 @@ test('C2: a dataset that was deleted right before a kill is dropped by the next 
 test('a dataset that is not in the catalogue is reported and left unchanged', async () => {
   const datasetId = await newDatasetWithCommits('a');
   await lake.catalog.objects.delete(datasetId);
-  // The catalogue is then as in a backup from before the dataset was created.
+  // After this call, the catalogue is as in a backup from before the dataset was created.
   await lake.catalog.datasets.forget(datasetId);
   await reopenLake();
   await runTasks();

@@ -5,7 +5,10 @@ import type { WorkerHostEvents } from '../../../scheduler/worker/host.js';
 import { Lake } from '../lake.js';
 import { pollUntil } from '../../until.js';
 
-/* Tests a worker that keeps the tasks that it receives until the test decides how they end (R2, and taskAttempts of T0). */
+/*
+ * Tests a worker that keeps the tasks that it receives until the test decides how they end (threat R2, and for threat T0 the budget
+ * `taskAttempts`).
+ */
 
 let lake: Lake;
 let scheduler: Scheduler;
@@ -144,12 +147,12 @@ test('R2: after a death of several tasks they are tried one at a time, and only 
   await startScheduler();
   await waitUntilWorkerHas(one, poison, two);
   killWorker();
-  // A suspect runs alone, even if other tasks are queued, until it makes more progress than before.
+  // A task that may have ended the worker runs alone, even if other tasks are queued, until it makes more progress than before.
   await waitUntilWorkerHas(one);
   reportProgressOf(one, 5);
   await waitUntilWorkerHas(one, poison);
   killWorker();
-  // The first suspect has made more progress, so the other suspect is tried next, alone.
+  // The task `one` has made more progress, so the task `poison`, which may also have ended the worker, runs next, alone.
   for (const death of [1, 2, 3]) {
     await waitUntilWorkerHas(poison);
     expect([death, (await lake.readTaskRow(poison))?.status]).toEqual([death, 'running']);

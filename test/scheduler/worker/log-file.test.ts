@@ -56,7 +56,7 @@ test('rotates before the size is exceeded, keeps four earlier files and loses no
   expect(await numbersInFiles(...names)).toEqual(numbersBelow(300));
   for (const name of names) expect((await stat(join(folder, name))).size).toBeLessThanOrEqual(4096);
 
-  const next = await LogFile.open(logPath, 4096, addReport); // the new process continues the same file
+  const next = await LogFile.open(logPath, 4096, addReport); // a restarted process continues the same file
   for (let n = 300; n < 2000; n++) next.write(logLineOf(n));
   await next.close();
   const keptNumbers = await numbersInFiles(...names);
@@ -129,7 +129,7 @@ describe('a full disk', () => {
       await pollUntil(() => reportedMessages.length === 1);
       log.write(logLineOf(4));
       armFault(undefined);
-      await pollUntil(async () => (await numbersInFiles('lake.log')).length === 5); // written without a further line
+      await pollUntil(async () => (await numbersInFiles('lake.log')).length === 5); // the log writes its waiting lines although no further line follows
       log.write(logLineOf(5));
       await log.close();
       expect(await numbersInFiles('lake.log')).toEqual(numbersBelow(6));

@@ -26,7 +26,7 @@ export function selectedValues(
   return present ? intersectSelections(selection, present) : selection;
 }
 
-/** Returns the length of a column's array of values, which includes meaningless values of rows without a value. */
+/** Returns the length of a column's array of values, in which rows without a value have meaningless elements, too. */
 export function valueCount({ rows, offsets }: MemoryColumn): number {
   return offsets ? offsets[rows]! : rows;
 }

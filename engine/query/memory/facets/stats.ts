@@ -303,7 +303,7 @@ function twoSum(a: number, b: number): number {
   return sum;
 }
 
-/** Adds each value to the sum of its group, and the rounding error to the group's rest (`twoSum` inlined). */
+/** Adds each value to the sum of its group in `sums`, and the rounding error of the addition to `rests` (`twoSum` inlined). */
 function addCompensated(
   sums: Float64Array,
   rests: Float64Array,

@@ -91,7 +91,7 @@ const emptyPartialBuckets = {
   nested: [],
 } as const;
 
-/** The concatenated entries of dictionaries, and the number of entries at that time. */
+/** For each dictionary, its concatenated entries, and the number of entries when they were concatenated. */
 const joinedKeysByDictionary = new WeakMap<
   Dictionary,
   { readonly size: number; readonly keys: PartialKeys }

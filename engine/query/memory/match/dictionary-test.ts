@@ -108,7 +108,7 @@ function matchesOfTable(
     : selectWordsInTable(indices, count, table);
 }
 
-/** Tests the entries that were added to the dictionary since the last call. */
+/** Tests the entries that were added to the dictionary since the previous call with this match table. */
 function extendMatchTable(
   matches: MatchTable,
   dictionary: Dictionary,
@@ -148,7 +148,7 @@ function selectEqualBytes(indices: Uint8Array, count: number, index: number): Ui
   return bytes;
 }
 
-/** Compares two two-byte indices at once, in the same way as `selectEqualBytes`. */
+/** Compares two two-byte indices at once; otherwise like `selectEqualBytes`. */
 function selectEqualShorts(indices: Uint16Array, count: number, index: number): Uint8Array {
   const bytes = acquireBytes(count);
   const words = wordsOf(bytes);

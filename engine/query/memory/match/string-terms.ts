@@ -67,7 +67,7 @@ function asciiBuffers(parts: readonly string[]): readonly Buffer[] | undefined {
   return parts.every((part) => /^[\u0000-\u007f]*$/.test(part)) ? parts.map((part) => Buffer.from(part)) : undefined; // prettier-ignore
 }
 
-/** A test of candidates: strings that contain the longest part of a condition. */
+/** How to test candidates, which are the strings that contain the longest literal part of a condition. */
 interface CandidateTest extends Pick<FoldedSearch, 'isTerm'> {
   /** Tests the bytes of a value; absent if the bytes alone never decide. */
   readonly verify: FoldedSearch['verify'] | undefined;

@@ -26,7 +26,7 @@ export const length: PredicateKind<Length> = {
       if (column === 'unknown') return true;
       if (column === 'absent') return isEmptyIn;
       const { nulls } = column.stats;
-      // The statistics of a list count null lists, but not empty ones.
+      // The number of nulls in the statistics of a list counts null lists, but not empty ones.
       if (nulls >= segment.rows) return isEmptyIn;
       if (column.isList) return isLongIn || isEmptyIn;
       return isOneIn || (isEmptyIn && nulls > 0);

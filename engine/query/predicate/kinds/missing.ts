@@ -33,7 +33,7 @@ export const missing: PredicateKind<OfKind<'missing'>> = {
     };
   },
   sql: ({ field }, context) => missingSql(field, context, false),
-  // This condition is never null, and the statistics of row groups can answer it.
+  // The SQL of this condition is never null, and the statistics of row groups can answer it.
   negatedSql: ({ field }, context) => missingSql(field, context, true),
   memory: ({ field }) => missingTest(field),
   document: ({ field }, { valueCount }) => valueCount(field, (count) => count === 0),

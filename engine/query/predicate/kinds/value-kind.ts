@@ -81,7 +81,10 @@ export function valueKind<C extends ValueCondition>(parts: ValueKind<C>): Predic
       const { field } = condition;
       const mayLie = isVariantField(field) ? parts.place?.(condition, mayHold) : undefined;
       const find = columnFinder(field);
-      /** The test of the bounds; null if bounds decide nothing, undefined until it is first needed. It is not used if `mayLie` is used. */
+      /**
+       * The test of a column's bounds; null if bounds decide nothing, undefined until the test is first needed. If `mayLie` is used, this
+       * test is not.
+       */
       let insideBounds: ((min: BoundStatistic, max: BoundStatistic) => boolean) | null | undefined;
       const isInside = (min: BoundStatistic, max: BoundStatistic): boolean => {
         if (insideBounds === undefined && !field.isNumberInText)

@@ -29,8 +29,8 @@ export interface ComputationStep {
   readonly mayChange: boolean;
   readonly arguments: (PyValue | undefined)[];
   /**
-   * The results in the job, by the values of whole columns; null if the step reads anything else, or if an expression may change these
-   * values.
+   * The results of the step that are kept for the job, by the values of whole columns; null if the step reads anything but whole columns,
+   * or if an expression may change these values.
    */
   readonly results: RowResults | null;
   /** The column for the results; null for a field that is not stored. */

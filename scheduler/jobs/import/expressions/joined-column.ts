@@ -188,7 +188,7 @@ function keepIfText({ codedResults: keyed }: RowResults, code: number, result: P
   return true;
 }
 
-/** Appends the result of each record, null for those without one. */
+/** Appends the result of each record, or null for a record without a result. */
 function appendStepResults(
   { step: { column, compiled }, results: { codes, codedResults: keyed } }: BatchedCallStep,
   rows: readonly number[],

@@ -36,7 +36,7 @@ export class RowResults {
     this.#tried.clear();
   }
 
-  /** Removes the noted calls, and calls `use` with each of them and the record whose result it is. */
+  /** Removes the noted calls, and calls `use` with each of them and with the record whose result is the answer to the call. */
   takePendingCalls(use: (call: PendingCall, row: number) => void): void {
     const [calls, rows] = [this.#calls, this.#rowsOfCalls];
     this.#calls = [];

@@ -116,8 +116,8 @@ export class StepEvaluation {
   }
 
   /**
-   * Evaluates steps for the records from `from` on, so that their calls of dataset functions are answered together. Stops after a number of
-   * records that had to be evaluated; returns the record after the last one.
+   * Evaluates steps for the records from `from` on, so that their calls of dataset functions are answered together. Stops after a fixed
+   * number of records for which an evaluation was needed; returns the record after the last one.
    */
   evaluateRowsAhead(from: number): number {
     const [steps, host] = [this.#ahead, this.#host];

@@ -25,7 +25,7 @@ export class TextResults implements TextDictionary {
     return code < this.nulls.length && this.nulls[code] === isElsewhere;
   }
 
-  /** Marks a code whose result is not stored here and is found by an evaluation. */
+  /** Marks a code whose result is not stored here, so that it must be found by an evaluation. */
   markElsewhere(code: number): void {
     this.reserve(code);
     this.nulls[code] = isElsewhere;

@@ -77,7 +77,7 @@ describe('a beacon has', () => {
       expect([namedAnswer.status, namedAnswer.json['responseSummary']]).toEqual([200, { exists: false }]);
       expect(maskNumbers(namedAnswer)).toEqual(maskNumbers(await queryVariants(client, `requestedGranularity=record&datasetIds=${missing}`)));
     }
-    // For this caller, the answer is the same whether or not the dataset is a beacon.
+    // For a client that may not read a dataset, the answer is the same whether or not the dataset is a beacon.
     const all = `includeResultsetResponses=ALL&requestedGranularity=record`;
     const before = await queryVariants(client, all);
     await setGranularity(privateBeaconId, 'none');

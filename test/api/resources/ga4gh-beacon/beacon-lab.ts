@@ -65,7 +65,7 @@ export const variantCalls: readonly VariantCall[] = beaconVcf
     };
   });
 
-/** A lab whose tests use beacons. */
+/** A server fixture for tests of beacons. */
 export interface BeaconServerFixture extends ServerFixture {
   /** A client for a user of another account. */
   readonly stranger: Client;

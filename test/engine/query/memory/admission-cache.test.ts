@@ -75,7 +75,7 @@ describe('the cache of columns', () => {
     const cache = new AdmissionCache(1_000);
     const keys = numberedKeys('column', 200);
     for (let i = 0; i < 5; i++) countCacheHits(cache, keys);
-    // If the query is repeated, a least-recently-used cache would have evicted all keys.
+    // A least-recently-used cache would evict every key before the repeated query requests it again.
     expect(countCacheHits(cache, keys)).toBeGreaterThanOrEqual(80);
   });
 

@@ -154,7 +154,7 @@ test('no more threads carry out idle tasks at the same time than may', async () 
   limitIdleThreads(shared, 1);
   steps.length = 0;
   const idle = idlers();
-  // Whoever waits for another thread still answers at once.
+  // While the second thread's idle work waits for the first thread, the second thread still answers queries at once.
   await add(second, 'query', false);
   expect(steps).not.toContain('second');
   await idle;

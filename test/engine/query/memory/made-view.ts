@@ -11,7 +11,7 @@ import { dateRangeMicros } from '../naive-values.js';
 import { TestDictionary, utf8StringsOf } from './made-dictionary.js';
 import type { Random } from '../random.js';
 
-/** Returns the columns of a segment, made from its records, each in one of its possible forms in memory. */
+/** Returns the records of a segment as columns, each column in one of its possible forms in memory. */
 export function randomSegmentView(
   random: Random,
   columns: Columns,

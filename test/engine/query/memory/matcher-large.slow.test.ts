@@ -290,7 +290,7 @@ test('a pattern that many strings may match is left to the SQL engine, which has
   expect(runToEnd(matcher(regexp('.*x.*y'))({ rows, column: () => long }))).toEqual(tooMany);
   const opposite = not(or([prefix, regexp('.*[0-9]')]));
   expect(runToEnd(matcher(opposite)(view))).toEqual(tooMany);
-  // The pattern is matched only against the rows that the cheaper prefix has selected.
+  // The pattern is matched only against the rows that satisfy the prefix condition, which is cheaper.
   const few = selectionByPredicate(and([regexp('.*[1]'), prefix]))(view);
   expect(firstRows(few, rows, 10)).toEqual([99_991]);
   expect(firstRows(selectionByPredicate(regexp('rs777.?'))(view), rows, 20)).toEqual([777, 7770, 7771, 7772, 7773, 7774, 7775, 7776, 7777, 7778, 7779]); // prettier-ignore

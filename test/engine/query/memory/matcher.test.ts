@@ -139,7 +139,7 @@ test('what the memory executor does not support is said with its reason, before 
   const ofText = { ...terms, field: { ...field, type: 'text' } } as const;
   expect(memorySupport(ofText, columns)).toEqual(unsupported('s has no index of terms in every segment')); // prettier-ignore
   expect(memorySupport(ofText, columns, new Set([fieldKey(field)])).supported).toBe(true);
-  // The column has become one of numbers after the request was parsed.
+  // After the request was parsed, an import has changed the type of the column to long.
   const since = [{ ...columns[0]!, type: 'long' } as const];
   const equality = { kind: 'in', field, values: ['1'], ignoreCase: true } as const;
   expect(memorySupport(equality, columns).supported).toBe(true);

@@ -210,7 +210,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
       const inMemory = matchSpans(spans, view, matcher(asked.predicate))!;
       expect([...rowNumbers(inMemory, rowCount)]).toEqual(expected);
     });
-    // Runs the complete query, with its columns in no cache.
+    // Runs the whole query while no cache has its columns.
     const answer = await runQuery(bench.engine, dataset.snapshot, dataset.fields, asked);
     expect(answer.total).toBe(expected.length);
   });
@@ -259,7 +259,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
     expect(evaluated).toBeGreaterThan(50);
   });
 
-  /** Returns the number of Bloom filters that were read for a query, and the groups of rows that they leave to be read. */
+  /** Returns the number of Bloom filters that were read for a query, and the number of row groups that remain to be read. */
   const lookedUp = async (filters: unknown) => {
     const asked = parseQuery({ filters, limit: 10_000 }, dataset.fields);
     const paged = pageQuery(asked.predicate, columns)!;
@@ -286,7 +286,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
       const ids = Array.from({ length: 6 }, (_, i) => `rs5${i}z`);
       const found = await Promise.all(ids.map((id) => lookedUp([['id', id]])));
       const missing = ids.find((_, i) => found[i]!.groups === 0);
-      // The first query searches the pages; the second makes the column worth loading.
+      // The first query searches the pages; for the second, the column is loaded.
       expect(await access([['id__contains', 'x']])).toEqual({ filters: 0, pages: 1, columns: 0 });
       expect(await access([['id__contains', 'y']])).toEqual({ filters: 0, pages: 0, columns: 1 });
       // Bloom filters are also used for a column in memory, until it has a hash table; the counts of the explanation have created one.
@@ -319,7 +319,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
     );
     expect(missing.filter((one) => one.groups === 0).length).toBeGreaterThan(4);
     expect(missing.find((one) => one.groups === 0)).toEqual(none);
-    // Conditions that do not look up values (OR, NOT, a regular expression) skip no segment.
+    // Conditions that do not look up values (OR, NOT, a prefix) rule out no row group.
     expect(
       await lookedUp([
         {

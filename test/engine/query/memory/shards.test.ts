@@ -107,7 +107,7 @@ describe('shards in threads', () => {
       const values = records.map((text) => (JSON.parse(text) as { readonly depth: number }).depth);
       expect(Math.min(...values, 202)).toBe(202);
     }
-    // Two segments that each have more rows than the load of the shards can differ by belong to different shards.
+    // Each of the two segments has more rows than the shards' loads may differ by, so the segments belong to different shards.
     const half = Array.from({ length: 500 }, (_, depth) => ({ depth }));
     const split = await threadsFixture.dataset(columns, [half, half]);
     const whole = { ...parseQuery({}, split.fields), layout };

@@ -168,7 +168,7 @@ describe(`variants are looked up by their coordinates (seed ${seed})`, () => {
       await countMatches(equal, test);
     }
     const { snapshot } = dataset;
-    // A list of variants opens the same segments as its variants one by one.
+    // A condition on a list of variants leaves the same segments after pruning as the conditions on each of its variants together.
     for (let i = 0; i < 20; i++) {
       const list = random.list(1 + random.integerBelow(300), () => random.pick(all));
       const touchedBy = (values: readonly string[]): readonly number[] =>

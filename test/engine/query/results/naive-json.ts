@@ -15,7 +15,7 @@ export function naiveFloat(value: number): string {
     const reads = [whole, whole - 1n, whole + 1n]
       .map((each) => [each, Number(`${each}e${power}`)] as const)
       .filter(([, each]) => Math.fround(each) === value);
-    // Of the candidates, the nearest is chosen; if two are equally near, the even one.
+    // Of the decimal numbers that read back as the float, the nearest is chosen; if two are equally near, the one with an even last digit.
     const far = (each: bigint): bigint => {
       const unit = 10n ** BigInt(Math.abs(power));
       const [a, b] =

@@ -112,7 +112,7 @@ test(`many numbers are written as single ones (STRANDLAKE_SEED=${seed})`, () => 
       expect(found).toEqual(numbers.map((number) => (number < 0 ? null : texts[type](number))));
       out.release();
     }
-    // After the first array of numbers, single numbers are also written by the kernel.
+    // After the first array of numbers has been written, the WebAssembly kernel also writes single numbers.
     for (const value of doubles.filter(Number.isFinite)) {
       const alone = textWrittenBy((out) => writeDouble(out, Float64Array.of(value), 0));
       if (alone !== String(value)) expect(alone).toBe(String(value));

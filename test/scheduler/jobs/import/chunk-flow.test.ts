@@ -76,7 +76,10 @@ test('throws the first failure in the order of the source', async () => {
 });
 
 describe('several sources', () => {
-  /** Returns a flow, and a function that feeds it a source of `count` chunks. Held chunks wait until `held` releases them by name. */
+  /**
+   * Returns a `ChunkFlow`, and a function that feeds it a source of `count` chunks. With `isHeld`, each chunk waits until the test releases
+   * it by its name in `held`.
+   */
   function sources(outcomes: Readonly<Record<string, ChunkOutcome | Error>> = {}) {
     const chunks = new ChunkFlow(3, new AbortController().signal);
     const begun: string[] = [];

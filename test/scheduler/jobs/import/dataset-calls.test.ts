@@ -23,7 +23,7 @@ import { seededRandom } from '../../../random.js';
 import { seed } from '../../../seed.js';
 import { parseChunk, computeTestChunk, evaluationOrigin } from './computed-chunk.js';
 
-/* Tests that results of expressions that call dataset functions are kept by the values that the expressions read (contract 19). */
+/* Tests that the results of expressions that call dataset functions are cached by the values that the expressions read (contract 19). */
 
 /** Returns the answer of a simulated dataset: some keys are unknown, some have a long value, and some calls fail. */
 function answerTo({ name, args }: HostCall): HostAnswer {
@@ -40,7 +40,7 @@ function answerTo({ name, args }: HostCall): HostAnswer {
 /** Matches the calls that a batch does not answer: all calls that fail, and some others. */
 const unansweredCalls = /[37]"\]\]/;
 
-/** Returns the memory of a thread for a job, and the list of the calls that it has made. */
+/** Returns a cache of the answers for one job in one thread, and the list of the calls that it has made to the host. */
 function newJobCache() {
   const askedCalls: string[] = [];
   const answers = new HostAnswerCache();

@@ -21,7 +21,7 @@ beforeAll(async () => {
   const lines = Array.from({ length: rowCount }, (_, i) =>
     JSON.stringify({ i, n: i === last ? 'x' : i, ...(i === last && { rare: 'r' }), pad: 'x'.repeat(100) }),
   ); // prettier-ignore
-  // As a compressed file, it is divided into more chunks than there are threads.
+  // The file is compressed, so that it is divided into more chunks than there are threads.
   fileId = await lake.file('a.json.gz', gzipSync(`${lines.join('\n')}\n`, { level: 1 }));
 });
 afterAll(() => lake.remove());

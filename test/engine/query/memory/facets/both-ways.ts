@@ -17,7 +17,10 @@ import type { GeneratedDataset } from '../../naive-fields.js';
 import type { Random } from '../../random.js';
 import { randomSegmentView, type Dictionaries } from './made-view.js';
 
-/** A selection of records, as marks for columns in memory, as a condition for the SQL engine, and as the records themselves. */
+/**
+ * A selection of records in three forms: as selection vectors for columns in memory, as a condition for the SQL engine, and as the records
+ * themselves.
+ */
 export interface RandomSelection {
   readonly selections: readonly SelectionBytes[];
   readonly predicate: Predicate;
