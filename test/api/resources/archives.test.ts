@@ -369,6 +369,19 @@ describe('a dataset that is created with the class Archive', () => {
     expect((await ann.get(`/v2/datasets/${id}`)).json).toMatchObject({ availability: 'archived', documents_count: 2 }); // prettier-ignore
   });
 
+  test('has it from its vault if the request has null, which changes no class', async () => {
+    const vault = idOf(await ann.post('/v2/vaults', { name: `Cold ${nameCount++}`, default_storage_class: 'Archive' })); // prettier-ignore
+    const created = await ann.post('/v2/datasets', { vault_id: vault, name: 'cold', storage_class: null }); // prettier-ignore
+    const path = `/v2/datasets/${idOf(created)}`;
+    for (const answer of [
+      created,
+      await ann.patch(path, { storage_class: null }),
+      await ann.get(path),
+    ])
+      expect(answer.json).toMatchObject({ storage_class: 'Archive', availability: 'available' });
+    expect(await tasksOf(idOf(created))).toEqual([]);
+  });
+
   test('gets the class Standard if its snapshot is canceled', async () => {
     const id = await newColdDataset();
     heldTaskKinds.add('snapshot');
