@@ -15,8 +15,8 @@ export interface ReaddingCommit {
   readonly exampleId: string;
 }
 
-/** Number of ids in one query. Each query goes through the ids of the dataset, so there are few queries of many ids. */
-const idsPerQuery = 100_000;
+/** Number of ids in one query. */
+const idsPerQuery = 5_000;
 
 /**
  * Returns the commits that last wrote records with the `_id` of a record that a rollback would restore, in ascending order. Records of
