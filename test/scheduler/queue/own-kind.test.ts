@@ -185,7 +185,7 @@ test.each(['deleted', 'ended'])(
   },
 );
 
-test('a task whose results are always outdated fails after some of them', async () => {
+test('T0: a task whose results are always outdated fails after twenty (outdatedResults)', async () => {
   const change = scheduler.enqueueAndWait('count', countTaskOf({ text: 'outdated' }));
   await expect(change).rejects.toMatchObject({
     code: 'conflict',
