@@ -22,7 +22,7 @@ import { createAdapter, installCompression } from './http/server.js';
 
 /** The only Nest module: all controllers, the guard and the error filter. */
 @Module({})
-export class AppModule {
+class AppModule {
   static forContext(context: AppContext, authenticator: Authenticator): DynamicModule {
     return {
       module: AppModule,

@@ -8,7 +8,7 @@ import { readerNamed } from '../readers/index.js';
 import { chunkStartOf } from '../readers/source/chunks.js';
 import { loadChunk } from '../readers/source/load-chunk.js';
 import { openSource } from '../readers/source/open.js';
-import { computeFields } from '../scheduler/jobs/import/expressions/compute-fields.js';
+import { computeFields } from '../scheduler/expressions/columns/compute-fields.js';
 import { joinLine } from './expressions-join.js';
 import { cacheFolder, generateFile } from './generate.js';
 import { type BenchServer, startServer } from './server.js';

@@ -13,6 +13,8 @@ export interface Command {
   readonly name: string;
   readonly usage: string;
   readonly help: string;
+  /** Returns a text that follows `help` when a user asks for the help of this command. */
+  readonly details?: () => string | Promise<string>;
   /** Returns the exit code. */
   run(run: CommandContext): Promise<number>;
 }

@@ -21,13 +21,13 @@ export interface FileImport {
 }
 
 /** A folder of a vault; the id of the root is null. */
-export interface Folder {
+interface Folder {
   readonly path: string;
   readonly id: number | null;
 }
 
 /** The vault, folder and name of an uploaded file. */
-export interface UploadTarget {
+interface UploadTarget {
   readonly vaultId: number;
   readonly folder: Folder;
   readonly filename: string;
@@ -36,7 +36,7 @@ export interface UploadTarget {
 const rootFolder: Folder = { path: '/', id: null };
 
 /** The result of an import. */
-export interface ImportedFile {
+interface ImportedFile {
   readonly datasetId: number;
   readonly fullPath: string;
   readonly records: number;

@@ -23,7 +23,7 @@ export async function main(
   }
   const { command, args } = found;
   if (args.includes('--help') || args.includes('-h')) {
-    terminal.out(helpText(command));
+    terminal.out(await helpText(command));
     return 0;
   }
   try {
@@ -71,14 +71,13 @@ function overviewText(): string {
   return `Usage: strandlake <command> [--help]\n\n${list}\n\nSettings of serve, each by flag or environment:\n${settingsHelp()}`;
 }
 
-function helpText(command: Command): string {
-  const settings =
-    command.name === 'serve' ? `\n\nSettings, by flag or environment:\n${settingsHelp()}` : '';
-  return `Usage: strandlake ${command.usage}\n\n${command.help}${settings}`;
+async function helpText({ usage, help, details }: Command): Promise<string> {
+  const texts = [`Usage: strandlake ${usage}`, help, ...(details ? [await details()] : [])];
+  return texts.join('\n\n');
 }
 
 /** The known word with the smallest edit distance to a mistyped one; undefined if none is close. */
-export function suggestWord(word: string, known: readonly string[]): string | undefined {
+function suggestWord(word: string, known: readonly string[]): string | undefined {
   const [best] = known
     .map((name) => ({ name, steps: editDistance(word, name) }))
     .sort((a, b) => a.steps - b.steps);

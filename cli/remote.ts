@@ -95,7 +95,7 @@ async function savedLogin(env: Environment): Promise<Login | undefined> {
 }
 
 /** A location in a vault. */
-export interface VaultLocation {
+interface VaultLocation {
   readonly vaultId: number;
   /** `/runs/a`, without a slash at the end; the root is `/`. */
   readonly path: string;

@@ -24,7 +24,7 @@ export interface Terminal {
 }
 
 /** The part of a writable stream that a terminal needs. */
-export interface TerminalStream {
+interface TerminalStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
   write(text: string): unknown;
@@ -89,7 +89,7 @@ function printableText(text: string): string {
 }
 
 /** The values of a progress line. `percent` is null if the total is unknown. */
-export interface ProgressValues {
+interface ProgressValues {
   readonly title: string;
   readonly percent: number | null;
   readonly records: number;

@@ -65,16 +65,16 @@ export class CoordinatesBuilder {
   ): void {
     const [build, chromosome, first, last] = (this.#builders ??= this.#runBuilders()!);
     for (const builder of [build, chromosome, first, last]) builder.padTo(row);
+    this.column.padTo(row);
     for (let i = 0; i < count; i++) {
-      this.column.padTo(row + i);
       this.column.beginObject();
       this.column.endObject();
       build.appendBytes(this.#build, 0, this.#build.length);
       if (hasChrPrefix(window.bytes, window.rangeStarts[i]!, window.rangeEnds[i]!))
         window.rangeStarts[i]! += 3;
-      first.append(starts[i]!);
-      last.append(stops[i]!);
     }
+    first.appendNumbers(starts.subarray(0, count));
+    last.appendNumbers(stops.subarray(0, count));
     const size = window.gather(0, count);
     chromosome.appendRun(window.gatheredBytes, size, window.gatheredEnds, count);
     for (const member of this.#members) member?.padTo(row + count);

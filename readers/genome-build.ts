@@ -61,7 +61,7 @@ export interface BuildEvidence {
 }
 
 /** The build of a file, and a warning for every piece of evidence that contradicts it. */
-export interface JudgedBuild<B = GenomeBuild | undefined> {
+interface JudgedBuild<B = GenomeBuild | undefined> {
   readonly build: B;
   readonly warnings: readonly string[];
 }

@@ -96,7 +96,7 @@ export async function readerForContent(named: Reader, source: HeaderSource): Pro
 }
 
 /** How an uploaded file is read as a table, for queries without an import. */
-export interface TableFormat {
+interface TableFormat {
   readonly reader: string;
   readonly readerParams: JsonObject;
   /** Whether all values are strings and the columns are those of the header row. */

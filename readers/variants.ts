@@ -11,7 +11,7 @@ export const variantColumn: Column = {
 };
 
 /** A variant in a reader's bytes. A reader fills the same object for each record. */
-export interface VariantSource {
+interface VariantSource {
   build: GenomeBuild;
   bytes: Uint8Array;
   /** The chromosome name is `bytes[from..to)`. */

@@ -1,20 +1,44 @@
 import { describe, expect, test } from '@jest/globals';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { maxSmallFileLines, smallFiles } from './architecture/exceptions.js';
-import { importCycles, smallFilesWithOneImporter } from './architecture/graph.js';
+import {
+  formatNameFiles,
+  maxSmallFileLines,
+  registries,
+  smallFiles,
+  unimportedExports,
+} from './architecture/exceptions.js';
+import {
+  importCycles,
+  smallFilesWithOneImporter,
+  unusedExports,
+  type ImportedFile,
+} from './architecture/graph.js';
 import {
   allowedEngineImports,
   filesLoadedBy,
   allowedFolderImports,
+  allowedSchedulerImports,
+  roomOf,
   rooms,
+  roomsInCircle,
   violations,
 } from './architecture/rules.js';
 import { readSource } from './architecture/source.js';
 import { readSourceFiles } from './architecture/sources.js';
+import { writers } from '../writers/index.js';
 
-const sourceTexts = readSourceFiles();
-const parsedSources = sourceTexts.map(({ path, text }) => readSource(path, text));
+const allTexts = readSourceFiles();
+const allSources = allTexts.map(({ path, text }) => readSource(path, text));
+const sourceTexts = allTexts.filter(({ isProduct }) => isProduct);
+const parsedSources = allSources.slice(0, sourceTexts.length);
+/** The limits on the README of a room. */
+const maxReadmeLines = 15;
+const maxReadmeWords = 240;
+/** The READMEs that hold a table of rooms. */
+const tablesOfRooms = ['engine/README.md', 'scheduler/README.md'];
+/** The limit on ARCHITECTURE.md: one page. */
+const maxArchitectureWords = 700;
 
 describe('the sources', () => {
   test('keep the import directions, the doors and the ban on code from text (Q1)', () => {
@@ -41,8 +65,20 @@ describe('the sources', () => {
     expect(native.map(({ path }) => path)).toEqual([]);
   });
 
-  test('import each other in no circle, type imports included', () => {
-    expect(importCycles(parsedSources)).toEqual([]);
+  test('import each other in no circle, tests and benchmarks and type imports included', () => {
+    expect(allSources.length).toBeGreaterThan(parsedSources.length);
+    expect(importCycles(allSources)).toEqual([]);
+  });
+
+  test('import each other in no circle of rooms but that of queries', () => {
+    expect(importCycles(parsedSources, roomOf)).toEqual([roomsInCircle]);
+  });
+
+  test('export no name that no other file imports, but for those in architecture/exceptions.ts', () => {
+    const found = unusedExports(parsedSources, allSources);
+    expect(found.filter(({ path }) => !(path in unimportedExports))).toEqual([]);
+    const paths = found.map(({ path }) => path);
+    expect(Object.keys(unimportedExports).filter((path) => !paths.includes(path))).toEqual([]);
   });
 
   test('give each name of a type to one type', () => {
@@ -57,9 +93,20 @@ describe('the sources', () => {
   });
 
   test('are no small parts of a single other file: join such a file to it, or name the reason in architecture/exceptions.ts', () => {
-    const found = smallFilesWithOneImporter(sourceTexts, parsedSources, maxSmallFileLines).filter(
-      (path) => !smallFiles.some((exception) => exception.path.test(path)),
-    );
+    const found = smallFilesWithOneImporter(sourceTexts, parsedSources, maxSmallFileLines);
+    const isException = ({ path, importer }: ImportedFile): boolean =>
+      registries.includes(importer) || path in smallFiles;
+    expect(found.filter((one) => !isException(one))).toEqual([]);
+    const known = found.map(({ path }) => path);
+    expect(Object.keys(smallFiles).filter((path) => !known.includes(path))).toEqual([]);
+  });
+
+  test('name no export format outside `writers`', () => {
+    const found = sourceTexts
+      .filter(({ path }) => !path.startsWith('writers/'))
+      .filter(({ path }) => !formatNameFiles.some((exception) => exception.path.test(path)))
+      .filter(({ path, text }) => namesFormat(path, text))
+      .map(({ path }) => path);
     expect(found).toEqual([]);
   });
 
@@ -72,22 +119,79 @@ describe('the sources', () => {
     expect(rooms.filter((room) => !existsSync(`${room}/README.md`))).toEqual([]);
   });
 
-  test('ARCHITECTURE.md holds the same table of imports', () => {
-    const page = readFileSync('ARCHITECTURE.md', 'utf8').replaceAll(/ +/g, ' ');
+  test('are described by short READMEs', () => {
+    const pages = Object.keys(allowedFolderImports)
+      .flatMap((folder) =>
+        readdirSync(folder, { recursive: true, encoding: 'utf8' }).map(
+          (name) => `${folder}/${name}`,
+        ),
+      )
+      .filter((path) => path.endsWith('/README.md') && !tablesOfRooms.includes(path));
+    expect(pages.length).toBeGreaterThanOrEqual(rooms.length);
+    const isShort = (path: string): boolean => {
+      const text = readFileSync(path, 'utf8').trim();
+      return text.split('\n').length <= maxReadmeLines && wordsOf(text) <= maxReadmeWords;
+    };
+    expect(pages.filter((path) => !isShort(path))).toEqual([]);
+  });
+
+  test('docs/layout.md holds the same table of imports', () => {
+    const page = readFileSync('docs/layout.md', 'utf8').replaceAll(/ +/g, ' ');
     for (const [folder, others] of Object.entries(allowedFolderImports)) {
       const otherFolders = others.filter((name) => name !== folder).map((name) => `\`${name}\``);
       expect(page).toContain(`| \`${folder}\` | ${otherFolders.join(', ') || 'nothing else'} |`);
     }
   });
 
-  test('engine/README.md holds the same table of imports', () => {
-    const page = readFileSync('engine/README.md', 'utf8').replaceAll(/ +/g, ' ');
-    for (const [part, others] of Object.entries(allowedEngineImports)) {
-      if (!existsSync(`engine/${part}`)) continue;
+  test.each([
+    ['engine', allowedEngineImports],
+    ['scheduler', allowedSchedulerImports],
+  ])('%s/README.md holds the same table of imports', (folder, allowed) => {
+    const page = readFileSync(`${folder}/README.md`, 'utf8').replaceAll(/ +/g, ' ');
+    for (const [part, others] of Object.entries(allowed)) {
+      expect(rooms).toContain(`${folder}/${part}`);
       const cell = others.map((name) => `\`${name}\``).join(', ') || 'nothing';
       expect(page).toMatch(new RegExp(`\\| \`${part}\` \\|[^|]*\\| ${cell} \\|`));
     }
   });
+});
+
+describe('the documents', () => {
+  test('ARCHITECTURE.md is one page', () => {
+    const words = wordsOf(readFileSync('ARCHITECTURE.md', 'utf8'));
+    expect(words).toBeLessThanOrEqual(maxArchitectureWords);
+  });
+
+  test('the picture has every label of its source', () => {
+    const source = readFileSync('docs/architecture.dot', 'utf8');
+    const picture = readFileSync('docs/architecture.svg', 'utf8');
+    const labels = [...source.matchAll(/label="([^"]+)"/g)].flatMap(([, text]) =>
+      text!.split('\\n'),
+    );
+    expect(labels.length).toBeGreaterThan(20);
+    const drawn = [...picture.matchAll(/<text [^>]*>([^<]*)<\/text>/g)].map(([, text]) => text);
+    expect(drawn.toSorted()).toEqual(labels.toSorted());
+  });
+});
+
+/**
+ * Returns whether a source names an export format in a string. `json` counts only as the value of something named format, because it also
+ * names a type of fields.
+ */
+function namesFormat(path: string, text: string): boolean {
+  const names = new Set(writers.map(({ format }) => format).filter((format) => format !== 'json'));
+  const isNamed = readSource(path, text).strings.some((string) => names.has(string));
+  return isNamed || /format\w*\W{1,40}?['"`]json['"`]/i.test(text);
+}
+
+test.each([
+  [`const format = 'csv-gz';`, true],
+  [`create({ format: 'json' })`, true],
+  [`if (row.format === 'json') stop();`, true],
+  [`const type = 'json';`, false],
+  [`const text = 'csv, tsv';`, false],
+])('%s: names an export format: %j', (text, expected) => {
+  expect(namesFormat('api/a.ts', text)).toBe(expected);
 });
 
 describe('the import graph', () => {
@@ -110,8 +214,37 @@ describe('the import graph', () => {
       { path: 'engine/c.ts', text: 'export const c = 1;\n' },
     ];
     const graph = texts.map(({ path, text }) => readSource(path, text));
-    expect(smallFilesWithOneImporter(texts, graph, 40)).toEqual(['engine/b.ts']);
+    const found = [{ path: 'engine/b.ts', importer: 'engine/a.ts' }];
+    expect(smallFilesWithOneImporter(texts, graph, 40)).toEqual(found);
     expect(smallFilesWithOneImporter(texts, graph, 2)).toEqual([]);
+  });
+
+  test('finds circles of rooms whose files import each other in none', () => {
+    const graph = [
+      readSource('cli/a.ts', `import { b } from '../readers/b.js';`),
+      readSource('readers/b.ts', ''),
+      readSource('readers/c.ts', `import type { D } from '../cli/d.js';`),
+      readSource('cli/d.ts', ''),
+    ];
+    expect(importCycles(graph)).toEqual([]);
+    expect(importCycles(graph, roomOf)).toEqual([['cli', 'readers']]);
+  });
+
+  test('finds exports that no other file imports', () => {
+    const declaring = readSource(
+      'engine/a.ts',
+      `export const a = 1;\nexport async function* b() { return a; }\nexport interface C {}\nexport type D = C;\nconst e = 2;`,
+    );
+    const users = [
+      readSource('test/b.ts', `import { b as other, type C } from '../engine/a.js';`),
+      readSource('test/d.ts', `const x = await import('../engine/a.js'); x.D;`),
+    ];
+    expect(unusedExports([declaring], [declaring, ...users])).toEqual([
+      { path: 'engine/a.ts', name: 'a' },
+    ]);
+    expect(
+      unusedExports([declaring], [readSource('test/c.ts', `export * from '../engine/a.js';`)]),
+    ).toEqual([]);
   });
 });
 
@@ -136,6 +269,21 @@ describe('the checker', () => {
       'engine/core/types.ts',
       `export { x } from '../query/plan/query.js';`,
       'engine/core may not import engine/query',
+    ],
+    [
+      'engine/query/memory/shard.ts',
+      `import type { RunSelect } from '../sql/statement.js';`,
+      'engine/query/memory may not import engine/query/sql',
+    ],
+    [
+      'engine/query/sql/facet-plan.ts',
+      `import { rowTest } from '../memory/match/row-test.js';`,
+      'engine/query/sql may not import engine/query/memory',
+    ],
+    [
+      'engine/query/text/relevance.ts',
+      `import { planQuery } from '../plan/plan.js';`,
+      'engine/query/text may not import engine/query/plan',
     ],
     [
       'engine/parquet/values.ts',
@@ -189,6 +337,8 @@ describe('the checker', () => {
     ['engine/store/log.ts', `import { readFile } from '../core/files.js';`],
     ['engine/parquet/values.ts', `import { acquire } from '../core/buffers.js';`],
     ['engine/core/files.ts', `import { open } from 'node:fs/promises';`],
+    ['engine/query/predicate/kinds/any.ts', `import { x } from '../../memory/match/row-test.js';`],
+    ['engine/query/sql/rows.ts', `import { isUnsupported } from '../unsupported.js';`],
     ['api/a.ts', `import type { IncomingMessage } from 'node:http';`],
     ['engine/a.ts', `// fetch(url), eval(x) and import fs from 'node:fs' are words of a comment`],
     ['engine/a.ts', `throw new Error("do not eval(x) or import x from 'node:fs'");`],
@@ -220,3 +370,8 @@ describe('the checker', () => {
     ]);
   });
 });
+
+/** Returns the number of words of a text; marks of Markdown are none. */
+function wordsOf(text: string): number {
+  return text.match(/\S*\w\S*/g)?.length ?? 0;
+}

@@ -1,11 +1,11 @@
+import { csvLayout } from '../engine/query/results/delimited.js';
 import { delimitedWriter } from './delimited-writer.js';
 import { gzipWriter } from './gzipped.js';
 
 const csvProperties = {
   extension: 'csv',
   mediaType: 'text/csv',
-  delimiter: ',',
-  lineEnd: '\r\n',
+  layout: csvLayout,
 } as const;
 
 /**

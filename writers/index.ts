@@ -20,6 +20,12 @@ export const writers: readonly Writer[] = [
   arrowWriter,
 ] as readonly Writer[];
 
+/** The format of an export whose user names none. */
+export const defaultFormat = csvWriter.format;
+
+/** The format whose files an import reads back without loss. */
+export const losslessFormat = jsonWriter.format;
+
 /**
  * Returns the writer of a format; undefined if there is none. The name may be in any letter case, and `.gz` at its end stands for `-gz`.
  */

@@ -20,7 +20,7 @@ import type { FileCell } from './writer.js';
 export const cellStyles = { general: 0, header: 1, date: 2, seconds: 3, milliseconds: 4 } as const;
 
 /** Records of a sheet as XML, one row per record (ECMA-376, part 1, section 18.3.1.73). */
-export interface SheetRowFormat extends CellRecordFormat {
+interface SheetRowFormat extends CellRecordFormat {
   /** For each cell of a record, the number of truncated texts in this cell, over all records that were written. */
   readonly cut: Uint32Array;
   /** For each sheet that ends with one of these records, the offset in the XML at which its rows end. */

@@ -10,8 +10,7 @@ export const tsvWriter = delimitedWriter({
   extension: 'tsv',
   mediaType: 'text/tab-separated-values',
   description: 'Like CSV, with TAB between cells and lines that end with LF.',
-  delimiter: '\t',
-  lineEnd: '\n',
+  layout: { delimiter: '\t', lineEnd: '\n', isFormulaSafe: false },
 });
 
 /** TSV compressed with gzip. */

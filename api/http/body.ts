@@ -64,7 +64,7 @@ const recordBodyLimit: BodyLimit = {
 const contentTypeByRequest = new WeakMap<object, string>();
 
 /** The content type as the client sent it. */
-export function contentTypeOf(request: FastifyRequest): string | undefined {
+function contentTypeOf(request: FastifyRequest): string | undefined {
   return contentTypeByRequest.get(request.raw);
 }
 

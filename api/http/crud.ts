@@ -15,14 +15,14 @@ import { requireResource } from './require-resource.js';
 import type { Resource as DeclaredResource } from './resource.js';
 
 /** The part of a catalogue table that `crudController` uses. `create` is needed only if the resource has no `create` hook of its own. */
-export interface CrudTable<Row, Filter> {
+interface CrudTable<Row, Filter> {
   list(filter: Filter, page: Page): Promise<ListedRows<Row>>;
   create?(row: never): Promise<unknown>;
   update(id: number, patch: never): Promise<Row | undefined>;
 }
 
 /** A create or update request whose body has been read as the resource declares it. */
-export interface CrudRequest<Values> {
+interface CrudRequest<Values> {
   readonly caller: Caller;
   /** Collects the mistakes of the body; the `create` or `update` hook calls `form.throwIfInvalid()` before it changes anything. */
   readonly form: Form;

@@ -1,4 +1,4 @@
-import { contentSecurityPolicy } from './page-policy.js';
+import { contentSecurityPolicy, pageHead } from './page-policy.js';
 
 const style = `
 :root{color-scheme:light dark;font:15px/1.5 system-ui,sans-serif}
@@ -49,7 +49,7 @@ function show(doc,path,method,op){
   const address=file?el('input',{placeholder:'the upload_url of a file object, instead of the parameters'}):null;
   const schema=deref(doc,content&&content.schema);
   const success=Object.entries(op.responses).find(([status])=>status!=='default')[1];
-  const answer=success.content&&success.content['application/json'];
+  const examples=Object.entries(success.content||{}).map(([type,{example}])=>type==='application/json'?JSON.stringify(example,null,2):example);
   const keys=schema&&schema.properties?Object.entries(schema.properties).map(([k,v])=>marked(k,(schema.required||[]).includes(k))+(v.description?': '+v.description:'')).join('\\n'):'';
   const body=schema?el('textarea',{rows:8,value:JSON.stringify(content.example,null,2)}):null;
   const out=el('pre',{hidden:true});
@@ -75,14 +75,12 @@ function show(doc,path,method,op){
     ...inputs.map(x=>x.row),
     ...(body?[body,el('pre',{textContent:keys})]:[]),
     ...(file?[el('label',{},el('code',{textContent:'upload_url '}),address),el('label',{},el('code',{textContent:'file (required) '}),file)]:[]),send,out,
-    ...(answer?[el('p',{},el('small',{textContent:'Example of the answer'})),el('pre',{textContent:JSON.stringify(answer.example,null,2)})]:[]));
+    ...(examples.length>0?[el('p',{},el('small',{textContent:'Example of the answer'})),...examples.map(textContent=>el('pre',{textContent}))]:[]));
 }
 `;
 
 /** The page that documents every operation and can send requests. It loads nothing but openapi.json. */
-export const docsPage = `<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>Strandlake API</title><style>${style}</style>
+export const docsPage = `${pageHead('Strandlake API')}<style>${style}</style>
 <h1>Strandlake API</h1>
 <p>Every operation, with examples that can be sent. The machine-readable form is <a href="openapi.json">openapi.json</a>.</p>
 <label>Token <input id="token" type="password" autocomplete="off" placeholder="30 characters"> <small>kept in this browser until it is cleared here</small></label>

@@ -5,7 +5,7 @@ import { logLine, withoutSecrets, type LogSink } from './log.js';
 import type { ApiReply, ApiRequest } from './request.js';
 
 /** The HTTP status of every error code. Never 502 to 504, because clients repeat those requests (contract 2.3). */
-export const httpStatusByCode: Readonly<Record<ErrorCode, number>> = {
+const httpStatusByCode: Readonly<Record<ErrorCode, number>> = {
   invalid: 400,
   input: 400,
   budget: 400,

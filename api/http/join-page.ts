@@ -1,4 +1,4 @@
-import { contentSecurityPolicy } from './page-policy.js';
+import { contentSecurityPolicy, pageHead } from './page-policy.js';
 
 const style = `
 :root{color-scheme:light dark;font:16px/1.6 system-ui,sans-serif}
@@ -33,9 +33,7 @@ form.onsubmit=async event=>{
 `;
 
 /** The page that the link of an invitation leads to: it accepts the invitation and shows the token. */
-export const joinPage = `<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>Join Strandlake</title><style>${style}</style>
+export const joinPage = `${pageHead('Join Strandlake')}<style>${style}</style>
 <h1>Accept the invitation</h1>
 <form>
 <label>First name <input name="first_name" autocomplete="given-name"></label>

@@ -51,7 +51,7 @@ export class KnownKeys {
     check.checkValue(request.query, parameterRules(row), []);
     const { body, answeredApart } = row;
     if (body === undefined) check.checkValue(request.body, noKeyRules, []);
-    else if (body !== 'bytes')
+    else if (!('examples' in body))
       check.checkValue(request.body, this.#rulesOf(body, answeredApart), []);
     return check.ignoredOrThrow();
   }

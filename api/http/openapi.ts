@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { budgets } from '../../engine/core/budgets.js';
-import type { ListAnswer, OperationRow } from './operation-row.js';
+import type { ListAnswer, OperationRow, RawContent } from './operation-row.js';
 import type { NamedSchema, Schema } from './schema.js';
 
 /** The OpenAPI 3.1 description of the interface, made from its operations and schemas. */
@@ -73,11 +73,9 @@ function describeOperation(row: OperationRow, path: string, index: number): Sche
       })),
       ...(row.status === 201 ? [idempotencyKey] : []),
     ],
-    ...(row.body && {
-      requestBody: { required: needsBody(row.body), content: bodyContent(row.body) },
-    }),
+    ...(row.body && { requestBody: describeBody(row.body) }),
     responses: {
-      [row.status]: { description: 'Success', ...answerContent(row.answer) },
+      [row.status]: describeAnswer(row.answer),
       default: {
         description: 'An error',
         content: { 'application/json': { schema: schemaReference('Error') } },
@@ -86,24 +84,34 @@ function describeOperation(row: OperationRow, path: string, index: number): Sche
   };
 }
 
-const binaryContent = { '*/*': { schema: { type: 'string', format: 'binary' } } };
-
-/** Whether a request without a body is refused. */
-function needsBody(body: NamedSchema | 'bytes'): boolean {
-  return body === 'bytes' || body.schema['required'] !== undefined;
+function describeBody(body: NamedSchema | RawContent): Schema {
+  if ('examples' in body) return { required: true, ...describeRawContent(body) };
+  const { name, example, schema } = body;
+  return {
+    required: schema['required'] !== undefined,
+    content: { 'application/json': { schema: schemaReference(name), example } },
+  };
 }
 
-function bodyContent(body: NamedSchema | 'bytes'): Schema {
-  if (body === 'bytes') return binaryContent;
-  return { 'application/json': { schema: schemaReference(body.name), example: body.example } };
-}
-
-function answerContent(answer: OperationRow['answer']): Schema {
-  if (answer === 'nothing' || answer === 'page') return {};
-  if (answer === 'bytes') return { content: binaryContent };
+function describeAnswer(answer: OperationRow['answer']): Schema {
+  if ('examples' in answer) return describeRawContent(answer);
   const schema = schemaOfAnswer(answer);
-  return { content: { 'application/json': { schema, example: exampleOfAnswer(answer) } } };
+  return {
+    description: 'Success',
+    content: { 'application/json': { schema, example: exampleOfAnswer(answer) } },
+  };
 }
+
+function describeRawContent({ description, examples }: RawContent): Schema {
+  const content = Object.entries(examples).map(([mediaType, example]) => {
+    const format = binaryMediaTypes.has(mediaType) ? { format: 'binary' } : {};
+    return [mediaType, { schema: { type: 'string', ...format }, example }];
+  });
+  return { description, ...(content.length > 0 && { content: Object.fromEntries(content) }) };
+}
+
+/** The media types of content that need not be text. */
+const binaryMediaTypes = new Set(['*/*', 'application/octet-stream']);
 
 /** The schema of an answer that is JSON. */
 export function schemaOfAnswer(answer: NamedSchema | ListAnswer): Schema {

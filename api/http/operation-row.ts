@@ -13,13 +13,25 @@ export interface OperationRow {
   readonly summary: string;
   /** The query parameters, each with its meaning. */
   readonly query?: Readonly<Record<string, string>>;
-  readonly body?: NamedSchema | 'bytes';
+  readonly body?: NamedSchema | RawContent;
   /**
    * The schema of those members of the body that the handler checks and answers one by one, so that a mistake in one member refuses only
    * that member.
    */
   readonly answeredApart?: NamedSchema;
-  readonly answer: NamedSchema | ListAnswer | 'bytes' | 'page' | 'nothing';
+  readonly answer: NamedSchema | ListAnswer | RawContent;
+}
+
+/** A body or an answer that is not JSON with a declared schema. */
+export interface RawContent {
+  readonly description: string;
+  /** An example for each media type that the content may have, or the beginning of one; none if the body is empty. */
+  readonly examples: Readonly<Record<string, string>>;
+}
+
+/** Declares an answer without a body. */
+export function emptyAnswer(description: string): RawContent {
+  return { description, examples: {} };
 }
 
 /** The envelope of a list (contract 3.1). */
@@ -56,11 +68,11 @@ export const pagingParams = {
 };
 
 /** The six usual operations on a resource. */
-export type CrudAction = 'create' | 'list' | 'get' | 'put' | 'patch' | 'delete';
+type CrudAction = 'create' | 'list' | 'get' | 'put' | 'patch' | 'delete';
 export type CrudOperations = Readonly<Record<CrudAction, OperationRow>>;
 
 /** The data from which the usual operations on a resource are described. */
-export interface CrudDescription {
+interface CrudDescription {
   readonly tag: string;
   /** The path of the list, for example `/v2/vaults`. */
   readonly path: string;

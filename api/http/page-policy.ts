@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { RawContent } from './operation-row.js';
 
 /** The sources of content that the Content-Security-Policy of a page allows. */
 interface PageContent {
@@ -24,6 +25,18 @@ export function contentSecurityPolicy({
     `form-action ${formAction}`,
     "frame-ancestors 'none'",
   ].join('; ');
+}
+
+/** Returns the markup of a page up to its style; `title` is markup, too. */
+export function pageHead(title: string): string {
+  return `<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>${title}</title>`;
+}
+
+/** Declares an answer that is a page with this title. */
+export function pageAnswer(description: string, title: string): RawContent {
+  return { description, examples: { 'text/html': pageHead(title) } };
 }
 
 function cspHash(text: string): string {

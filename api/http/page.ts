@@ -21,7 +21,7 @@ export function readPage(query: QueryParams, defaultLimit = 100): Page {
 }
 
 /** The functions that return the rows of a page of a list and their JSON. */
-export interface ListSource<Row> {
+interface ListSource<Row> {
   /** The page size of a request that names none; 100 when absent. */
   readonly defaultLimit?: number;
   rows(page: Page): Promise<ListedRows<Row>>;
@@ -50,7 +50,7 @@ export async function answerList<Row>(
 const maxListAttempts = 5;
 
 /** The answer of every list: envelope, links and this page's own address (contract 3.1). */
-export interface ListEnvelope<T> {
+interface ListEnvelope<T> {
   readonly class_name: 'list';
   readonly url: string;
   readonly total: number;

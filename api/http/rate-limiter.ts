@@ -1,8 +1,7 @@
 import { AppError } from '../../engine/core/errors.js';
 
 /** Allowed, or the seconds to wait, a whole number because `Retry-After` must be one (contract 2.3). */
-export type RateLimitResult =
-  { readonly ok: true } | { readonly ok: false; readonly retryAfter: number };
+type RateLimitResult = { readonly ok: true } | { readonly ok: false; readonly retryAfter: number };
 
 /** Counts events by key in fixed windows. */
 export interface RateLimiter {

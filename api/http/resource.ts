@@ -16,6 +16,8 @@ export interface ResourceField<Row, Context> {
   readonly create?: 'required' | 'optional';
   /** The type in create requests, if it differs from that of answers. */
   readonly createType?: ValueType;
+  /** The type in answers, if they repeat values as clients sent them, and requests are checked more closely elsewhere. */
+  readonly answerType?: ValueType;
   /** Whether an update request may change the field. */
   readonly update?: boolean;
   /**
@@ -34,7 +36,7 @@ export interface ResourceField<Row, Context> {
 }
 
 /** The declaration of a resource; from it come the parsing of requests, the answers and the OpenAPI description. */
-export interface ResourceDeclaration<Row, Context> {
+interface ResourceDeclaration<Row, Context> {
   /** The name of the schema; the schemas of requests are `<name>Create` and `<name>Update`. */
   readonly name: string;
   readonly description: string;
@@ -117,7 +119,11 @@ export function declareResource<Row extends object, Context = object, Values = P
     examples.update,
   );
   return {
-    schema: answerSchema(name, description, properties(shownFields)),
+    schema: answerSchema(
+      name,
+      description,
+      properties(shownFields, ({ answerType, type }) => ({ type: answerType ?? type })),
+    ),
     createSchema: { ...createSchema, readOnly: namesWithout(creatableFields) },
     updateSchema: { ...updateSchema, readOnly: namesWithout(updatableFields) },
     view: (row, context) => {

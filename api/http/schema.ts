@@ -146,10 +146,7 @@ export interface Property {
 type Properties = Readonly<Record<string, Property>>;
 
 /** The schema of a property with its description. */
-export function describedSchema({
-  type,
-  description,
-}: Pick<Property, 'type' | 'description'>): Schema {
+function describedSchema({ type, description }: Pick<Property, 'type' | 'description'>): Schema {
   return description === undefined ? type.schema : { ...type.schema, description };
 }
 

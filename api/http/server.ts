@@ -13,7 +13,7 @@ import { JsonAdapter } from './reply.js';
 import type { ApiRequest } from './request.js';
 
 /** Options of the HTTP server. */
-export interface ServerOptions extends AddressOptions {
+interface ServerOptions extends AddressOptions {
   readonly limits: ServerLimits;
   readonly log: LogSink;
   /**

@@ -43,7 +43,7 @@ export function dispositionParameter(name: string): string {
 }
 
 /** Percent-encodes every character that some client would encode: a URL that a client changes has no valid signature. */
-export function encodeFilename(name: string): string {
+function encodeFilename(name: string): string {
   return encodeURIComponent(name.toWellFormed()).replaceAll(
     /[!'()*]/g,
     (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`,

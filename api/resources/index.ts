@@ -172,7 +172,7 @@ import { vault, vaultSummary } from './vaults/vault.js';
 import { VaultsController, vaultOperations } from './vaults/vaults.controller.js';
 
 /** The parts of a resource that are registered with the server. */
-export interface ResourceEntry {
+interface ResourceEntry {
   readonly controller: Type;
   readonly operations: readonly Readonly<Record<string, OperationRow>>[];
   /** The declarations whose schemas are part of the OpenAPI description. */
@@ -187,7 +187,7 @@ export interface ResourceEntry {
 
 /** All resources of the interface. */
 // prettier-ignore
-export const resources: readonly ResourceEntry[] = [
+const resources: readonly ResourceEntry[] = [
   { controller: ServiceController, operations: [rootOperations, serviceOperations], schemas: serviceSchemas },
   { controller: MonitoringController, operations: [monitoringOperations], schemas: monitoringSchemas },
   { controller: UsersController, operations: [currentUserOperations, userOperations], declarations: [user, createdUser, userSummary] },

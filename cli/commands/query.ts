@@ -50,12 +50,20 @@ export const query: Command = {
 /** `strandlake export`: writes records to a local file. */
 export const exportCommand: Command = {
   name: 'export',
-  usage: `export <vault:/dataset> [--format csv] [--out <file>] ${conditionsUsage} [--url <url>] [--token <token>]`,
-  help: 'exports the records that meet the conditions to a local file: csv, csv-expand, csv-gz, tsv, tsv-gz, excel, excel-expand, json, parquet or arrow',
+  usage: `export <vault:/dataset> [--format <format>] [--out <file>] ${conditionsUsage} [--url <url>] [--token <token>]`,
+  help: 'exports the records that meet the conditions to a local file',
+  details: async () => {
+    const { defaultFormat, exportFormats } = await loadFormats();
+    const width = Math.max(...exportFormats.map(({ format }) => format.length));
+    const lines = exportFormats.map(
+      ({ format, description }) => `  ${format.padEnd(width)}  ${description}`,
+    );
+    return `Formats, ${defaultFormat} by default:\n${lines.join('\n')}`;
+  },
   async run({ args, env, terminal }) {
     const options = {
       ...queryOptions,
-      format: { type: 'string', default: 'csv' },
+      format: { type: 'string' },
       out: { type: 'string' },
     } as const;
     const { values, positionals } = readOptions(args, options, { min: 1, max: 1 });
@@ -66,7 +74,7 @@ export const exportCommand: Command = {
     const reporting = withJsonProgress(terminal);
     let job = await client.post('/v2/dataset_exports', {
       dataset_id: Number(dataset['id']),
-      format: values.format,
+      format: values.format ?? (await loadFormats()).defaultFormat,
       params,
     });
     const path = `/v2/dataset_exports/${String(job['id'])}`;
@@ -94,6 +102,9 @@ export const exportCommand: Command = {
 };
 
 const pollMs = 200;
+
+/** Loads the export formats, and with them all writers, which other commands and the server's supervisor do not need. */
+const loadFormats = () => import('../../scheduler/jobs/export/format.js');
 
 function progressOf(job: Answer): { percent: number | null; records: number; perSecond: number } {
   const { progress } = (job['metadata'] ?? {}) as { progress?: Record<string, unknown> };

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { parseArguments, type Config } from '../../engine/core/config.js';
+import { parseArguments, type Config, settingsHelp } from '../../engine/core/config.js';
 import { AppError } from '../../engine/core/errors.js';
 import { LogFile } from '../../scheduler/worker/log-file.js';
 import { superviseProcess } from '../../scheduler/worker/supervisor.js';
@@ -21,6 +21,7 @@ export const serve: Command = {
   name: 'serve',
   usage: 'serve [settings] [files to import …]',
   help: 'starts the server and imports the named files into your personal vault',
+  details: () => `Settings, by flag or environment:\n${settingsHelp()}`,
   async run({ args, env, terminal }) {
     const { config, positionals } = parseArguments(args, env);
     const runningAddress = await runningServerOrigin(config.data);

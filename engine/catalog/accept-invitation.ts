@@ -8,7 +8,7 @@ import { foldName } from './names.js';
 import { shareVault } from './share-vault.js';
 
 /** The data that a person sends to accept an invitation. */
-export interface InvitationAcceptance {
+interface InvitationAcceptance {
   readonly code: string;
   /** Required if the invitation is not for a particular address. */
   readonly email?: string;

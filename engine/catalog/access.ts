@@ -18,7 +18,7 @@ import type { ObjectRow } from './object-row.js';
 import { permissionLevels, type Viewer, type Permission } from './permission.js';
 import type { SavedQueryRow } from './saved-queries.js';
 import type { OwnedRow } from './saved-resource.js';
-import type { TaskRow } from './task-row.js';
+import { personalKinds, readerKinds, type TaskRow } from './task-row.js';
 import type { TemplateRow } from './templates.js';
 import type { TokenRow } from './tokens.js';
 import type { UserRow } from './users.js';
@@ -185,9 +185,7 @@ interface VaultResource<R> {
   readonly vaultId: number;
   /** Whether the resource does not exist for users other than administrators. */
   readonly isForAdministrators?: boolean;
-  /**
-   * The user who started the job; set only for what any reader of a dataset may start: exports, and the tasks of exports and verifications.
-   */
+  /** The user who started the job; set only for what any reader of a dataset may start (`readerKinds`). */
   readonly startedBy?: number;
 }
 
@@ -244,7 +242,7 @@ const finderByKind: { readonly [K in AccessKind]: Finder<AccessRows[K]> } = {
   },
   task: async (tables, id) => {
     const row = await tables.tasks.get(id);
-    if (row?.kind === 'copy') return ownedResource({ ...row, isShared: false });
+    if (row && personalKinds.includes(row.kind)) return ownedResource({ ...row, isShared: false });
     const objectId = row?.targetObjectId ?? row?.sourceObjectId ?? undefined;
     const found = await vaultResourceOfDataset(tables, objectId, row);
     if (found === undefined) return undefined;
@@ -252,7 +250,7 @@ const finderByKind: { readonly [K in AccessKind]: Finder<AccessRows[K]> } = {
     return {
       ...found,
       isForAdministrators: taskClass === 'background',
-      ...((kind === 'export' || kind === 'verify') && { startedBy: userId }),
+      ...(readerKinds.includes(kind) && { startedBy: userId }),
     };
   },
   copy: async (tables, id) => {

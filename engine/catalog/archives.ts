@@ -22,10 +22,10 @@ export interface ArchiveRow extends JobRow {
 }
 
 /** The properties of an archive that are known once it is written. */
-export type ArchivePatch = Pick<ArchiveRow, 'logVersion' | 'bytes' | 'checksum'>;
+type ArchivePatch = Pick<ArchiveRow, 'logVersion' | 'bytes' | 'checksum'>;
 
 /** A snapshot or restore to create. */
-export interface NewArchiveJob {
+interface NewArchiveJob {
   readonly dataset: DatasetRow;
   readonly storageClass: string;
   /** The class to which the dataset returns if the task fails or is canceled; the present one of the dataset by default. */

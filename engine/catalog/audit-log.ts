@@ -36,7 +36,7 @@ export const auditActions = [
   'application.delete',
   'beacon.change',
 ] as const;
-export type AuditAction = (typeof auditActions)[number];
+type AuditAction = (typeof auditActions)[number];
 
 /** The resource that was changed. Its name is stored as well, because the resource may be deleted later. */
 export interface AuditSubject {
@@ -47,7 +47,7 @@ export interface AuditSubject {
 }
 
 /** A change to record. */
-export interface AuditEntry {
+interface AuditEntry {
   /** The user who makes the change; null for a command on the data folder. */
   readonly actor: Pick<UserRow, 'id'> | null;
   readonly action: AuditAction;

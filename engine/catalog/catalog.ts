@@ -104,7 +104,7 @@ export interface Catalog extends Tables {
  * holds the lock and may migrate. SQLite's locks order its writes with those of the server. A `reader` changes nothing and requires the
  * lock, so that no server runs at the same time.
  */
-export type CatalogOpenMode = 'server' | 'command' | 'reader';
+type CatalogOpenMode = 'server' | 'command' | 'reader';
 
 const maxLockAttempts = 40;
 const lockPauseMs = 50;

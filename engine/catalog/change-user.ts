@@ -4,7 +4,7 @@ import type { Tables } from './catalog.js';
 import type { UserRow } from './users.js';
 
 /** The properties of a user that administrators may change. */
-export type UserPatch = Partial<Pick<UserRow, 'firstName' | 'lastName' | 'role' | 'isActive'>>;
+type UserPatch = Partial<Pick<UserRow, 'firstName' | 'lastName' | 'role' | 'isActive'>>;
 
 /** A user as the subject of an entry of the audit log. */
 export function userSubject({ id, email, accountId }: UserRow): AuditSubject {

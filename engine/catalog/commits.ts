@@ -1,7 +1,7 @@
 import type { Database } from './database.js';
 import { jobColumns, listJobs, type JobFilter, type JobRow } from './jobs.js';
 import type { ListedRows, Page } from './list-page.js';
-import { sql } from './sql.js';
+import { sql, type Sql } from './sql.js';
 import { tableCodec, type Millis } from './table.js';
 
 export type CommitMode = 'append' | 'overwrite' | 'upsert' | 'delete';
@@ -22,6 +22,21 @@ export interface CommitRow extends JobRow {
   readonly size: number;
   readonly logVersion: number;
   readonly genomeBuild: string | null;
+}
+
+/** The version of a dataset that a completed commit has made. It remains when the row of the commit is deleted. */
+export interface CommitVersion extends Pick<
+  CommitRow,
+  | 'id'
+  | 'datasetId'
+  | 'parentJobModel'
+  | 'parentJobId'
+  | 'mode'
+  | 'recordsTotal'
+  | 'recordsAdded'
+  | 'logVersion'
+> {
+  readonly completedAt: Millis;
 }
 
 /** The version of a dataset that `as_of` names, in the form of answers. */
@@ -54,6 +69,23 @@ export const commits = tableCodec<CommitRow>(
   {},
 );
 
+const versionColumns = {
+  id: 'plain',
+  datasetId: 'plain',
+  parentJobModel: 'plain',
+  parentJobId: 'plain',
+  mode: 'plain',
+  recordsTotal: 'plain',
+  recordsAdded: 'plain',
+  logVersion: 'plain',
+  completedAt: 'plain',
+} as const;
+
+/** The versions of all commits, also of those whose rows were deleted: a view of `commits` and `deleted_commits`. */
+const commitVersions = tableCodec<CommitVersion>('commitVersions', versionColumns, {});
+/** The commits whose rows were deleted. */
+const deletedCommits = tableCodec<CommitVersion>('deletedCommits', versionColumns, {});
+
 /** Commits. Only `publish` creates them. */
 export interface CommitTable {
   get(id: number): Promise<CommitRow | undefined>;
@@ -63,20 +95,30 @@ export interface CommitTable {
   ofImport(importId: number): Promise<readonly CommitRow[]>;
   /** The commits of one migration, oldest first. */
   ofMigration(migrationId: number): Promise<readonly CommitRow[]>;
+  /** The version that a completed commit has made, also if its row was deleted. */
+  version(id: number): Promise<CommitVersion | undefined>;
   /** The rollback of a commit; undefined if it has none. */
-  rollbackOf(id: number): Promise<CommitRow | undefined>;
+  rollbackOf(id: number): Promise<CommitVersion | undefined>;
   /** The commit of a dataset that made this version of its log; undefined if the commit was deleted or a compaction made the version. */
   atVersion(datasetId: number, logVersion: number): Promise<CommitRow | undefined>;
   /** The commits after a version of a dataset that changed or removed records and were not rolled back, oldest first. */
-  changesAfter(datasetId: number, logVersion: number): Promise<readonly CommitRow[]>;
+  changesAfter(datasetId: number, logVersion: number): Promise<readonly CommitVersion[]>;
   /** Returns the last commit of the dataset, in the order of its versions, that had completed at this time; undefined if there is none. */
-  lastAt(datasetId: number, time: Millis): Promise<CommitRow | undefined>;
+  lastAt(datasetId: number, time: Millis): Promise<CommitVersion | undefined>;
   /** The last completed commit before a version of the dataset; undefined if there is none. */
-  lastBefore(datasetId: number, logVersion: number): Promise<CommitRow | undefined>;
-  /** Deletes the row of a commit; its effect on the dataset remains. */
+  lastBefore(datasetId: number, logVersion: number): Promise<CommitVersion | undefined>;
+  /** Deletes the row of a commit; its effect on the dataset and its version remain. */
   delete(id: number): Promise<void>;
   /** The commits of a dataset whose rows in the catalogue were deleted. */
-  deleted(datasetId: number): Promise<readonly Pick<CommitRow, 'id' | 'parentJobId'>[]>;
+  deleted(datasetId: number): Promise<readonly DeletedCommit[]>;
+  /** Completes a deleted commit that has no `logVersion`. */
+  completeDeleted(commit: CommitVersion): Promise<void>;
+}
+
+/** A commit whose row was deleted. */
+interface DeletedCommit extends Pick<CommitVersion, 'id' | 'parentJobId'> {
+  /** Null if an earlier release has deleted the commit, until a start of the server completes it. */
+  readonly logVersion: number | null;
 }
 
 /** Statements over commits. */
@@ -86,6 +128,12 @@ export function commitTable(db: Database): CommitTable {
       WHERE parent_job_model = ${model} AND parent_job_id = ${id} ORDER BY id`);
     return rows.map((row) => commits.parse(row));
   };
+  const versionWhere = async (condition: Sql): Promise<CommitVersion | undefined> => {
+    const row = await db.get(
+      sql`SELECT ${commitVersions.columns} FROM commit_versions WHERE ${condition}`,
+    );
+    return row && commitVersions.parse(row);
+  };
   return {
     get: async (id) => {
       const row = await db.get(sql`SELECT ${commits.columns} FROM commits WHERE id = ${id}`);
@@ -94,59 +142,44 @@ export function commitTable(db: Database): CommitTable {
     list: (filter, page) => listJobs(db, commits, filter, page),
     ofImport: (id) => ofJob('datasets.DatasetImport', id),
     ofMigration: (id) => ofJob('datasets.DatasetMigration', id),
-    rollbackOf: async (id) => {
-      const row = await db.get(sql`SELECT ${commits.columns} FROM commits
-        WHERE parent_job_model = 'datasets.DatasetCommit' AND parent_job_id = ${id} AND status = 'completed'`);
-      return row && commits.parse(row);
-    },
+    version: (id) => versionWhere(sql`id = ${id}`),
+    rollbackOf: (id) =>
+      versionWhere(sql`parent_job_model = 'datasets.DatasetCommit' AND parent_job_id = ${id}`),
     atVersion: async (datasetId, logVersion) => {
       const row = await db.get(sql`SELECT ${commits.columns} FROM commits
         WHERE dataset_id = ${datasetId} AND log_version = ${logVersion}`);
       return row && commits.parse(row);
     },
     changesAfter: async (datasetId, logVersion) => {
-      const rows = await db.all(sql`SELECT ${commits.columns} FROM commits
+      const rows = await db.all(sql`SELECT ${commitVersions.columns} FROM commit_versions
         WHERE dataset_id = ${datasetId} AND log_version > ${logVersion} AND mode IN ('overwrite', 'upsert', 'delete')
-          AND id NOT IN (SELECT parent_job_id FROM commits
-            WHERE dataset_id = ${datasetId} AND parent_job_model = 'datasets.DatasetCommit' AND status = 'completed')
+          AND id NOT IN (SELECT parent_job_id FROM commit_versions
+            WHERE dataset_id = ${datasetId} AND parent_job_model = 'datasets.DatasetCommit')
         ORDER BY log_version`);
-      return rows.map((row) => commits.parse(row));
+      return rows.map((row) => commitVersions.parse(row));
     },
-    lastAt: async (datasetId, time) => {
-      let belowVersion = Number.MAX_SAFE_INTEGER;
-      for (;;) {
-        // A commit completes after its row is created, so only the commits created until `time` are read; those that completed later are
-        // skipped.
-        const rows = await db.all(sql`SELECT ${commits.columns} FROM commits
-          WHERE dataset_id = ${datasetId} AND status = 'completed' AND created_at <= ${time}
-            AND log_version < ${belowVersion} ORDER BY log_version DESC LIMIT 10`);
-        const page = rows.map((row) => commits.parse(row));
-        const found = page.find((row) => completionTime(row) <= time);
-        if (found !== undefined || page.length === 0) return found;
-        belowVersion = page.at(-1)!.logVersion;
-      }
-    },
-    deleted: async (datasetId) => {
-      const rows = await db.all(sql`SELECT id, parent_job_id FROM deleted_commits WHERE dataset_id = ${datasetId}`); // prettier-ignore
-      return rows.map((row) => ({ id: Number(row['id']), parentJobId: Number(row['parent_job_id']) })); // prettier-ignore
-    },
-    lastBefore: async (datasetId, logVersion) => {
-      const row = await db.get(sql`SELECT ${commits.columns} FROM commits
-        WHERE dataset_id = ${datasetId} AND status = 'completed' AND log_version < ${logVersion}
-        ORDER BY log_version DESC LIMIT 1`);
-      return row && commits.parse(row);
-    },
+    lastAt: (datasetId, time) =>
+      // A commit completes after its row is created, and to compare `created_at` costs less.
+      versionWhere(sql`dataset_id = ${datasetId} AND created_at <= ${time} AND completed_at <= ${time}
+        ORDER BY log_version DESC LIMIT 1`),
+    lastBefore: (datasetId, logVersion) =>
+      versionWhere(sql`dataset_id = ${datasetId} AND log_version < ${logVersion} ORDER BY log_version DESC LIMIT 1`), // prettier-ignore
     delete: async (id) => {
       await db.atomic(async (tx) => {
-        await tx.run(sql`INSERT INTO deleted_commits (id, dataset_id, parent_job_id)
-          SELECT id, dataset_id, parent_job_id FROM commits WHERE id = ${id}`);
+        const version = await commitTable(tx).version(id);
+        if (version !== undefined) await tx.run(deletedCommits.insert(version));
         await tx.run(sql`DELETE FROM commits WHERE id = ${id}`);
         await tx.run(sql`DELETE FROM tasks WHERE kind = 'commit' AND resource_id = ${id}`);
       });
     },
+    deleted: async (datasetId) => {
+      const rows =
+        await db.all(sql`SELECT id, parent_job_id AS "parentJobId", log_version AS "logVersion"
+        FROM deleted_commits WHERE dataset_id = ${datasetId}`);
+      return rows as unknown as readonly DeletedCommit[];
+    },
+    completeDeleted: async (commit) => {
+      await db.run(deletedCommits.update(commit.id, commit)!);
+    },
   };
-}
-
-function completionTime({ timestamps }: CommitRow): Millis {
-  return timestamps.findLast(([, to]) => to === 'completed')?.[2] ?? Infinity;
 }

@@ -8,7 +8,7 @@ import type { UserRow } from './users.js';
 import type { VaultRow } from './vaults.js';
 
 /** A user to create, in the account with this domain, which may not exist yet. */
-export interface NewUser {
+interface NewUser {
   readonly email: string;
   readonly domain: string;
   /** Choice: the first user of a new account becomes its primary owner, whatever role is requested. */

@@ -23,7 +23,7 @@ export interface Database {
  * A `flushed` commit survives a power failure. An `unflushed` commit survives the end of the process and does not block this thread until
  * the disk has written; the next flushed commit makes it survive a power failure as well.
  */
-export type Durability = 'flushed' | 'unflushed';
+type Durability = 'flushed' | 'unflushed';
 
 const maxCachedStatements = 500;
 /**

@@ -25,12 +25,12 @@ export interface DatasetRow {
 }
 
 /** A dataset to create, with its object in the vault. */
-export interface NewDataset extends Omit<NewObject, 'objectType' | 'size' | 'md5'> {
+interface NewDataset extends Omit<NewObject, 'objectType' | 'size' | 'md5'> {
   readonly capacity?: DatasetRow['capacity'];
   readonly storageClass: string;
 }
 
-export type DatasetPatch = Partial<Pick<DatasetRow, 'storageClass' | 'availability'>>;
+type DatasetPatch = Partial<Pick<DatasetRow, 'storageClass' | 'availability'>>;
 
 export interface DatasetFilter extends AccessFilter {
   readonly ids?: readonly number[];
@@ -44,7 +44,7 @@ export interface DatasetFilter extends AccessFilter {
 }
 
 /** Totals over all datasets. */
-export interface DatasetTotals {
+interface DatasetTotals {
   readonly datasets: number;
   readonly records: number;
   readonly bytes: number;

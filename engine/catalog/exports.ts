@@ -83,7 +83,7 @@ export interface NewExport {
 }
 
 /** The properties that are known once the file is written. */
-export type ExportPatch = Partial<
+type ExportPatch = Partial<
   Pick<
     ExportRow,
     | 'metadata'

@@ -25,10 +25,10 @@ export interface FileVersionRow {
 }
 
 /** A version to announce; its content follows. */
-export type NewFileVersion = Pick<FileVersionRow, 'userId' | 'mimetype' | 'size' | 'md5'>;
+type NewFileVersion = Pick<FileVersionRow, 'userId' | 'mimetype' | 'size' | 'md5'>;
 
 /** The stored content of a version. */
-export interface FileContent {
+interface FileContent {
   readonly revision: number;
   readonly userId: number;
   readonly size: number | null;
@@ -72,7 +72,7 @@ export interface FileVersionTable {
 }
 
 /** The filter of a list of versions. */
-export interface FileVersionFilter {
+interface FileVersionFilter {
   readonly objectId: number;
   readonly showDeleted: boolean;
 }

@@ -30,7 +30,7 @@ export interface ExchangeRefusal {
 }
 
 /** A request to exchange an authorization code. */
-export interface CodeExchange {
+interface CodeExchange {
   readonly code: string;
   readonly redirectUri: string;
   readonly codeVerifier: string | undefined;

@@ -23,7 +23,7 @@ export interface GrantRow {
   readonly expiresAt: Millis;
 }
 
-export type NewGrant = Pick<
+type NewGrant = Pick<
   GrantRow,
   'userId' | 'applicationId' | 'scope' | 'redirectUri' | 'codeChallenge'
 >;

@@ -19,7 +19,7 @@ export interface GroupRow {
 }
 
 export type NewGroup = Pick<GroupRow, 'accountId' | 'name'> & Partial<Pick<GroupRow, 'description'>>; // prettier-ignore
-export type GroupPatch = Partial<Pick<GroupRow, 'name' | 'description'>>;
+type GroupPatch = Partial<Pick<GroupRow, 'name' | 'description'>>;
 
 export interface GroupFilter {
   readonly accountId: number;

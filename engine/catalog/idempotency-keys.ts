@@ -4,7 +4,7 @@ import type { Database } from './database.js';
 import { sql } from './sql.js';
 
 /** A create request with an idempotency key: the same key from the same user identifies the same create. */
-export interface IdempotentRequest {
+interface IdempotentRequest {
   readonly userId: number;
   readonly key: string;
   readonly operation: string;
@@ -29,7 +29,7 @@ export const idempotencyKeySchema: readonly string[] = [
 ];
 
 /** The state of an idempotency key when a request with it arrives. */
-export type IdempotencyKeyState =
+type IdempotencyKeyState =
   /** The key is new: the create has to be carried out. */
   | { readonly kind: 'new' }
   /** A create with the key created the resource with this id, which is to be the answer. */

@@ -8,34 +8,17 @@ const maxLargeId = 10 ** 15 - 1;
 /** Gaps make ids unguessable (threat A14); with gaps of mean size there are 18 billion ids. */
 const maxIdGap = 100_000;
 
-/** Resources with consecutive ids. */
-export type SmallIdKind =
-  | 'account'
-  | 'user'
-  | 'token'
-  | 'application'
-  | 'grant'
-  | 'vault'
-  | 'field'
-  | 'saved query'
-  | 'template'
-  | 'beacon set'
-  | 'beacon'
-  | 'global beacon'
-  | 'group'
-  | 'permission'
-  | 'invitation'
-  | 'audit entry';
-
-/** Returns the next consecutive id of its kind. Ids are never reused, not even after a deletion. */
-export async function nextSmallId(db: Database, kind: SmallIdKind): Promise<number> {
-  const row = await db.atomic(async (tx) => {
-    await tx.run(sql`UPDATE counters SET value = value + 1 WHERE name = ${kind}`);
-    return tx.get(sql`SELECT value FROM counters WHERE name = ${kind}`);
+/**
+ * Returns the next consecutive id of a kind of resource; the first one is 1. Ids are never reused, not even after a deletion. The name of a
+ * kind never changes, because catalogues count by it.
+ */
+export async function nextSmallId(db: Database, kind: string): Promise<number> {
+  return db.atomic(async (tx) => {
+    await tx.run(sql`INSERT INTO counters (name, value) VALUES (${kind}, 1)
+      ON CONFLICT (name) DO UPDATE SET value = value + 1`);
+    const row = await tx.get(sql`SELECT value FROM counters WHERE name = ${kind}`);
+    return row!['value'] as number;
   });
-  if (row === undefined)
-    throw new Error(`no row '${kind}' in counters: a migration has to insert it`);
-  return row['value'] as number;
 }
 
 /** Whether an object, job or task has ever had this id. If it has no row, it was deleted, or its creation was rolled back. */

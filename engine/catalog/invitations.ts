@@ -12,7 +12,7 @@ import { tableCodec, type Millis } from './table.js';
 const codeLength = 30;
 
 /** A permission on a vault that the acceptance of an invitation grants. */
-export interface InvitedPermission {
+interface InvitedPermission {
   readonly vaultId: number;
   readonly permission: Permission;
 }
@@ -40,7 +40,7 @@ export type NewInvitation = Omit<
   'id' | 'createdAt' | 'acceptedAt' | 'acceptedBy' | 'revokedAt'
 >;
 
-export type InvitationStatus = 'open' | 'accepted' | 'revoked' | 'expired';
+type InvitationStatus = 'open' | 'accepted' | 'revoked' | 'expired';
 
 export interface InvitationFilter {
   readonly accountId: number;

@@ -11,6 +11,7 @@ import {
   archiveSchema,
   backgroundTaskSchema,
   commitCountSchema,
+  commitVersionSchema,
   declaredFieldSchema,
   deletedCommitSchema,
   datasetMigrationSchema,
@@ -18,14 +19,14 @@ import {
   firstSchema,
   savedResourceSchema,
   taskResultSchema,
-  templateSchema,
   importKeySchema,
 } from './schema.js';
 import { sharingSchema } from './sharing-schema.js';
 import { constantSql, sql } from './sql.js';
+import { templateSchema } from './templates.js';
 
 /** One step of the schema. A step never changes once it has been released. */
-export interface Migration {
+interface Migration {
   readonly version: number;
   readonly name: string;
   readonly statements: readonly string[];
@@ -56,6 +57,7 @@ export const migrations: readonly Migration[] = [
   { version: 19, name: 'granularity of beacons', statements: granularitySchema },
   { version: 20, name: 'versions of files, shortcuts', statements: fileVersionSchema, replacesTables: true },
   { version: 21, name: 'results of tasks', statements: taskResultSchema },
+  { version: 22, name: 'versions of deleted commits', statements: commitVersionSchema },
 ]; // prettier-ignore
 
 /**

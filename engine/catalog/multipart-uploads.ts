@@ -66,7 +66,7 @@ export interface MultipartUploadTable {
 }
 
 /** The identity of an upload. */
-export type UploadKey = Pick<MultipartUploadRow, 'id' | 'revision'>;
+type UploadKey = Pick<MultipartUploadRow, 'id' | 'revision'>;
 
 /** Statements over uploads in parts. */
 export function multipartUploadTable(db: Database): MultipartUploadTable {

@@ -60,7 +60,7 @@ export const objectCopySchema: readonly string[] = [
 ];
 
 /** The filter of the list of copies. */
-export interface ObjectCopyFilter {
+interface ObjectCopyFilter {
   readonly userId: number;
   readonly ids?: readonly number[];
   readonly statuses?: readonly TaskStatus[];

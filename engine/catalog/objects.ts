@@ -51,13 +51,13 @@ export type ObjectPatch = Partial<
 >;
 
 /** A file whose content is announced: a new file, or an existing file that gets another version. */
-export interface AnnouncedFile {
+interface AnnouncedFile {
   readonly object: ObjectRow;
   readonly version: FileVersionRow;
 }
 
 /** Numbers of objects below an object. */
-export interface DescendantCounts {
+interface DescendantCounts {
   readonly children: number;
   readonly folders: number;
   readonly descendants: number;

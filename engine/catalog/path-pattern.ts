@@ -18,7 +18,7 @@ export function compilePathRegex(field: string, pattern: string): (path: string)
 }
 
 /** A glob over full paths, in parts that are case-folded patterns. */
-export interface PathGlob {
+interface PathGlob {
   /** The pattern of the domain; null for any account, undefined for the caller's account. */
   readonly domain: string | null | undefined;
   /** The pattern of the vault; null for the caller's personal vault, undefined for the vault that the filter names. */

@@ -2,7 +2,7 @@ import { commitField, fieldsOfColumns, type NewField } from '../core/dataset-fie
 import { notFoundError } from '../core/errors.js';
 import type { Columns, GenomeBuild, JsonObject } from '../core/types.js';
 import { archiveTable } from './archives.js';
-import { commits, commitTable, type CommitRow } from './commits.js';
+import { commits, commitTable, type CommitRow, type CommitVersion } from './commits.js';
 import { datasetMigrationTable } from './dataset-migrations.js';
 import type { Database } from './database.js';
 import { datasets, datasetTable, type DatasetRow } from './datasets.js';
@@ -216,7 +216,7 @@ async function publishCommit(
 ): Promise<TaskRow> {
   const importTask = await taskTable(tx).get(publication.taskId);
   const job = await importTable(tx).get(publication.importId);
-  const { reverted, migration } = publication;
+  const { reverted } = publication;
   const userId =
     reverted?.userId ??
     importTask?.userId ??
@@ -240,9 +240,10 @@ async function publishCommit(
     'completed',
     publication.time,
   );
-  const time = publication.time;
+  const { completedAt: time, ...version } = commitVersionOf(publication);
   const row: CommitRow = {
     ...newJob(publication.commitId, task, publication.datasetId),
+    ...version,
     timestamps: [
       ['new', 'queued', time],
       ['queued', 'running', time],
@@ -250,16 +251,7 @@ async function publishCommit(
     ],
     title,
     description: job?.description ?? null,
-    mode: publication.mode,
-    parentJobModel: reverted
-      ? 'datasets.DatasetCommit'
-      : migration
-        ? 'datasets.DatasetMigration'
-        : 'datasets.DatasetImport',
-    parentJobId: reverted?.commitId ?? migration?.id ?? publication.importId,
-    recordsTotal: publication.recordsTotal,
     recordsModified: publication.recordsModified,
-    recordsAdded: publication.changes?.added ?? publication.recordsModified,
     recordsChanged: publication.changes?.changed ?? 0,
     recordsRemoved: publication.changes?.removed ?? 0,
     fields: fieldsOfColumns(publication.columns).map(({ name }) => ({
@@ -267,12 +259,31 @@ async function publishCommit(
       is_new: added.has(name),
     })),
     size: publication.size,
-    logVersion: publication.logVersion,
     genomeBuild: publication.genomeBuild,
   };
   await tx.run(commits.insert(row));
   if (reverted) await recordCreatedId(tx, row.id);
   return task;
+}
+
+/** Returns the version of a dataset that a publication makes. */
+export function commitVersionOf(publication: Publication): CommitVersion {
+  const { reverted, migration, importId, changes } = publication;
+  return {
+    id: publication.commitId,
+    datasetId: publication.datasetId,
+    parentJobModel: reverted
+      ? 'datasets.DatasetCommit'
+      : migration
+        ? 'datasets.DatasetMigration'
+        : 'datasets.DatasetImport',
+    parentJobId: reverted?.commitId ?? migration?.id ?? importId,
+    mode: publication.mode,
+    recordsTotal: publication.recordsTotal,
+    recordsAdded: changes?.added ?? publication.recordsModified,
+    logVersion: publication.logVersion,
+    completedAt: publication.time,
+  };
 }
 
 const verbByMode: Readonly<Record<Publication['mode'], string>> = {

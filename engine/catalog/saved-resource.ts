@@ -1,6 +1,6 @@
 import type { Database } from './database.js';
 import { recordCreatedId } from './idempotency-keys.js';
-import { nextSmallId, type SmallIdKind } from './ids.js';
+import { nextSmallId } from './ids.js';
 import { listPage, type AccessFilter, type ListedRows, type Page } from './list-page.js';
 import type { Viewer } from './permission.js';
 import { conjunctionOf, sql, type Sql } from './sql.js';
@@ -79,11 +79,11 @@ interface SharedTable {
   readonly conditions: (filter: SavedResourceFilter) => readonly Sql[];
 }
 
-/** Statements over one kind of saved resource. */
+/** Statements over one kind of saved resource; `kind` names the counter of its ids. */
 export function savedResourceTable<R extends SavedResourceRow>(
   db: Database,
   codec: TableCodec<R, object>,
-  kind: SmallIdKind,
+  kind: string,
   { from, owner, isPublic, conditions }: SharedTable,
 ): SavedResourceTable<R> {
   const get = async (id: number): Promise<R | undefined> => {

@@ -248,7 +248,7 @@ export const backgroundTaskSchema: readonly string[] = [
 /** Adds the results of tasks of kinds without a resource. */
 export const taskResultSchema: readonly string[] = [`ALTER TABLE tasks ADD COLUMN result TEXT`];
 
-/** The columns that saved queries, beacon sets and templates share. */
+/** The columns that the tables of saved resources share. */
 const ownedColumns = `
   id BIGINT NOT NULL PRIMARY KEY,
   user_id BIGINT NOT NULL REFERENCES users (id),
@@ -258,17 +258,29 @@ const ownedColumns = `
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL`;
 
+/** Returns the statements that add a table of saved resources; `columns` are the definitions of its further columns. */
+export function savedResourceTableSchema(name: string, columns: string): readonly string[] {
+  return [
+    `CREATE TABLE ${name} (${ownedColumns},${columns})`,
+    `CREATE INDEX ${name}_owner ON ${name} (account_id, user_id)`,
+  ];
+}
+
 /** Adds saved queries, beacon sets and beacons. Beacons remain when their dataset is deleted; queries of them then fail. */
 export const savedResourceSchema: readonly string[] = [
   `INSERT INTO counters (name, value) VALUES ('saved query', 0), ('beacon set', 0), ('beacon', 0)`,
-  `CREATE TABLE saved_queries (${ownedColumns},
+  ...savedResourceTableSchema(
+    'saved_queries',
+    `
     name TEXT NOT NULL,
     params TEXT NOT NULL,
-    dataset_id BIGINT)`,
-  `CREATE INDEX saved_queries_owner ON saved_queries (account_id, user_id)`,
-  `CREATE TABLE beacon_sets (${ownedColumns},
-    title TEXT NOT NULL)`,
-  `CREATE INDEX beacon_sets_owner ON beacon_sets (account_id, user_id)`,
+    dataset_id BIGINT`,
+  ),
+  ...savedResourceTableSchema(
+    'beacon_sets',
+    `
+    title TEXT NOT NULL`,
+  ),
   `CREATE TABLE beacons (
     id BIGINT NOT NULL PRIMARY KEY,
     beacon_set_id BIGINT NOT NULL REFERENCES beacon_sets (id) ON DELETE CASCADE,
@@ -300,6 +312,31 @@ export const deletedCommitSchema: readonly string[] = [
     dataset_id BIGINT NOT NULL REFERENCES datasets (id) ON DELETE CASCADE,
     parent_job_id BIGINT NOT NULL)`,
   `CREATE INDEX deleted_commits_dataset ON deleted_commits (dataset_id)`,
+];
+
+/**
+ * Keeps the versions of commits whose rows are deleted, and adds a view of the versions of all commits. A commit that was deleted earlier
+ * is in the view once a start of the server has found its version in the log. SQLite uses the indexes of both tables for the view only if
+ * their columns have the same types, hence the cast.
+ */
+export const commitVersionSchema: readonly string[] = [
+  `ALTER TABLE deleted_commits ADD COLUMN parent_job_model TEXT`,
+  `ALTER TABLE deleted_commits ADD COLUMN mode TEXT`,
+  `ALTER TABLE deleted_commits ADD COLUMN records_total BIGINT`,
+  `ALTER TABLE deleted_commits ADD COLUMN records_added BIGINT`,
+  `ALTER TABLE deleted_commits ADD COLUMN log_version BIGINT`,
+  `ALTER TABLE deleted_commits ADD COLUMN completed_at BIGINT`,
+  `DROP INDEX deleted_commits_dataset`,
+  `CREATE INDEX deleted_commits_version ON deleted_commits (dataset_id, log_version)`,
+  `CREATE INDEX deleted_commits_job ON deleted_commits (parent_job_id)`,
+  `CREATE VIEW commit_versions AS
+    SELECT id, dataset_id, parent_job_model, parent_job_id, mode, records_total, records_added, log_version, created_at,
+      CAST(json_extract(timestamps, '$[#-1][2]') AS BIGINT) AS completed_at
+    FROM commits WHERE status = 'completed'
+    UNION ALL
+    SELECT id, dataset_id, parent_job_model, parent_job_id, mode, records_total, records_added, log_version, completed_at,
+      completed_at
+    FROM deleted_commits WHERE log_version IS NOT NULL`,
 ];
 
 /** Adds whether the type of a field was declared or was found in data: only in the second case do values widen it. */
@@ -346,21 +383,4 @@ export const datasetMigrationSchema: readonly string[] = [
   `CREATE INDEX dataset_migrations_dataset ON dataset_migrations (dataset_id, id)`,
   `CREATE INDEX dataset_migrations_source ON dataset_migrations (source_id, id)`,
   `CREATE INDEX dataset_migrations_task ON dataset_migrations (task_id)`,
-];
-
-/** Adds templates of datasets and imports. */
-export const templateSchema: readonly string[] = [
-  `INSERT INTO counters (name, value) VALUES ('template', 0)`,
-  `CREATE TABLE dataset_templates (${ownedColumns},
-    name TEXT NOT NULL,
-    version TEXT NOT NULL,
-    template_type TEXT NOT NULL,
-    is_public SMALLINT NOT NULL,
-    tags TEXT NOT NULL,
-    fields TEXT NOT NULL,
-    entity_params TEXT NOT NULL,
-    reader_params TEXT NOT NULL,
-    validation_params TEXT NOT NULL,
-    annotator_params TEXT NOT NULL)`,
-  `CREATE INDEX dataset_templates_owner ON dataset_templates (account_id, user_id)`,
 ];

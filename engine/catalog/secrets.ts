@@ -9,7 +9,7 @@ import {
 const secretAlphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 
 /** The purpose of a secret. It is part of the hash, so that a secret serves one purpose only. */
-export type SecretPurpose =
+type SecretPurpose =
   | 'access token'
   | 'anti-forgery token'
   | 'authorization code'

@@ -10,6 +10,12 @@ export type JobResourceKind = 'import' | 'export' | 'migration' | 'commit' | 'co
 export const archiveKinds = ['snapshot', 'restore'] as const;
 export type ArchiveKind = (typeof archiveKinds)[number];
 
+/** The kinds of task that only the user who created them may use, because they belong to no single object. */
+export const personalKinds: readonly string[] = ['copy'];
+
+/** The kinds of task that any reader of a dataset may start. Whoever has started one may cancel it. */
+export const readerKinds: readonly string[] = ['export', 'verify'];
+
 /**
  * Which tasks a task competes with. `interactive`: a request waits for the answer. `standard`: any other task that a user requests.
  * `background`: work that the server starts for itself; no list of a user contains it.

@@ -108,7 +108,7 @@ export async function jobOfTask(
 }
 
 /** The task to insert with a new job. */
-export interface NewTask {
+interface NewTask {
   readonly kind: JobResourceKind;
   readonly class?: TaskClass;
   readonly resourceId: number;

@@ -12,6 +12,7 @@ import {
   activeStatuses,
   archiveKinds,
   isActiveStatus,
+  personalKinds,
   tasks,
   type TaskClass,
   type TaskRow,
@@ -87,14 +88,14 @@ export interface TaskTable {
 }
 
 /** The number of tasks of a kind (such as import) and class (`interactive`, `standard` or `background`) that have a status. */
-export interface TaskCount {
+interface TaskCount {
   readonly kind: string;
   readonly class: TaskClass;
   readonly status: TaskStatus;
   readonly count: number;
 }
 
-export interface ClaimOptions {
+interface ClaimOptions {
   /** The classes to list; interactive and standard by default. */
   readonly classes?: readonly TaskClass[];
   /** An account with this many running tasks, not counting background tasks, has to wait. */
@@ -123,7 +124,7 @@ export interface BackgroundTask {
   readonly isListed?: boolean;
 }
 
-export interface RequeueOptions {
+interface RequeueOptions {
   readonly isCounted?: boolean;
 }
 
@@ -321,11 +322,11 @@ function requeueTask(tx: Database, task: TaskRow, options: RequeueOptions): Prom
   return changeStatus(tx, task, 'queued', { attempts });
 }
 
-/** A user sees the tasks of their account whose objects they may read (contract 15.2); of copies, those that they created. */
+/** A user sees the tasks of their account whose objects they may read (contract 15.2), and those of `personalKinds` that they created. */
 function taskConditions(filter: TaskFilter): Sql[] {
   const { viewer } = filter;
   const clauses: Sql[] = [
-    sql`CASE WHEN tasks.kind = 'copy' THEN ${viewer === null ? sql`1 = 1` : sql`tasks.user_id = ${viewer.userId}`}
+    sql`CASE WHEN ${isOneOf(sql`tasks.kind`, personalKinds)} THEN ${viewer === null ? sql`1 = 1` : sql`tasks.user_id = ${viewer.userId}`}
       ELSE vaults.id IS NOT NULL AND ${mayAccess(viewer)} END`,
   ];
   if (filter.viewer !== null) clauses.push(sql`tasks.account_id = ${filter.viewer.accountId}`);

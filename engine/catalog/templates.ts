@@ -6,6 +6,7 @@ import {
   type SavedResourceRow,
   type SavedResourceTable,
 } from './saved-resource.js';
+import { savedResourceTableSchema } from './schema.js';
 import { sql } from './sql.js';
 import { tableCodec } from './table.js';
 
@@ -45,6 +46,25 @@ const templates = tableCodec<TemplateRow>(
   },
   {},
 );
+
+/** Adds templates of datasets and imports. */
+export const templateSchema: readonly string[] = [
+  `INSERT INTO counters (name, value) VALUES ('template', 0)`,
+  ...savedResourceTableSchema(
+    'dataset_templates',
+    `
+    name TEXT NOT NULL,
+    version TEXT NOT NULL,
+    template_type TEXT NOT NULL,
+    is_public SMALLINT NOT NULL,
+    tags TEXT NOT NULL,
+    fields TEXT NOT NULL,
+    entity_params TEXT NOT NULL,
+    reader_params TEXT NOT NULL,
+    validation_params TEXT NOT NULL,
+    annotator_params TEXT NOT NULL`,
+  ),
+];
 
 /** Statements over templates. */
 export function templateTable(db: Database): SavedResourceTable<TemplateRow> {

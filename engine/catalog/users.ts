@@ -21,7 +21,7 @@ export interface UserRow {
 }
 
 /** A user to insert; `create-user.ts` adds the account, the personal vault and a token. */
-export interface NewUserRow {
+interface NewUserRow {
   readonly accountId: number;
   readonly email: string;
   readonly role: Role;

@@ -49,7 +49,7 @@ export interface NewVault {
   readonly versioning?: VaultRow['versioning'];
 }
 
-export type VaultPatch = Partial<
+type VaultPatch = Partial<
   Pick<
     VaultRow,
     | 'name'
@@ -87,7 +87,7 @@ export interface VaultFilter extends AccessFilter {
 }
 
 /** Numbers of objects at the top level of a vault. */
-export interface ChildCounts {
+interface ChildCounts {
   readonly children: number;
   readonly folders: number;
 }

@@ -70,7 +70,7 @@ export interface SegmentMatches {
 }
 
 /** The records with the `_id`s that were passed to `locateRecordsById`. */
-export interface LocatedRecords {
+interface LocatedRecords {
   /** The index of the `_id` of each record among the `_id`s passed to `locateRecordsById`, in ascending order of the row ids. */
   readonly given: Int32Array;
   /** The row ids, ascending. */
@@ -80,7 +80,7 @@ export interface LocatedRecords {
 }
 
 /** The rows of one segment that have one of the searched `_id`s, ascending, and for each row the index of its `_id`. */
-export type LocatedRows = Pick<SegmentMatches, 'rows' | 'given'>;
+type LocatedRows = Pick<SegmentMatches, 'rows' | 'given'>;
 
 /** Maximum number of distinct keys. */
 const maxDistinctKeys = 100_000_000;

@@ -11,7 +11,7 @@ import {
 import { DataType as ArrowType } from 'apache-arrow';
 
 /** The origin of each row of a new column: row i is row `rows[i]` of the column `from[i]`, or null if `rows[i]` is -1. */
-export interface InterleaveIndices {
+interface InterleaveIndices {
   readonly from: Uint8Array;
   readonly rows: Int32Array;
 }

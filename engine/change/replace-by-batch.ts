@@ -19,7 +19,7 @@ export interface ReplaceableRows {
 }
 
 /** The result of a replacement: the segment of the new records, and the rows that they replace in each segment. */
-export interface BatchReplacement {
+interface BatchReplacement {
   readonly segment: Segment;
   readonly replaced: readonly ReplacedRows[];
 }

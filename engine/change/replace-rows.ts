@@ -42,7 +42,7 @@ export interface AddRowsInput {
 }
 
 /** A segment's file, and the columns that it stores. */
-export interface StoredSegment extends CheckedFile {
+interface StoredSegment extends CheckedFile {
   readonly columns: Columns;
 }
 

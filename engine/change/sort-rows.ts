@@ -23,7 +23,7 @@ export interface RowIdSpan {
 }
 
 /** Segments whose rows are to be divided into spans, or sorted within one span. */
-export interface SortSources {
+interface SortSources {
   readonly sources: readonly MergeSource[];
 }
 

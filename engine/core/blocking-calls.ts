@@ -10,7 +10,7 @@ export interface CallChannelEnd {
 }
 
 /** The serving end of a channel for blocking calls. */
-export interface ServedCallChannel {
+interface ServedCallChannel {
   readonly end: CallChannelEnd;
   /** Ends the channel; a thread that waits for an answer gets the error `canceled`. */
   close(): void;

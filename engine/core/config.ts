@@ -308,15 +308,6 @@ export function settingsHelp(): string {
     .join('\n');
 }
 
-/** The settings as a Markdown table. */
-export function settingsMarkdown(): string {
-  const rows = settingsTable().map(
-    ([, s]) =>
-      `| \`--${s.flag} ${s.hint.replaceAll('|', '\\|')}\` | \`${s.env}\` | ${s.help} | ${s.shown} |`,
-  );
-  return ['| Flag | Environment | Meaning | Default |', '|---|---|---|---|', ...rows].join('\n');
-}
-
 function settingsTable(): [string, Setting<unknown>][] {
   return Object.entries(settings);
 }

@@ -151,7 +151,7 @@ export class FileWriter {
 function ignoreError(): void {}
 
 /** Options for creating a file. */
-export interface CreateOptions {
+interface CreateOptions {
   readonly md5?: boolean;
   readonly sha256?: boolean;
   readonly mode?: number;

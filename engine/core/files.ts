@@ -239,7 +239,7 @@ export async function syncFolder(path: string): Promise<void> {
 }
 
 /** An entry of a folder. */
-export interface FolderEntry {
+interface FolderEntry {
   readonly name: string;
   readonly kind: 'file' | 'folder' | 'other';
 }

@@ -4,7 +4,7 @@ import { move, Piscina, transferableSymbol, valueSymbol } from 'piscina';
 import { fromErrorValue } from './errors.js';
 import type { Outcome } from './outcome.js';
 
-export interface ThreadsOptions {
+interface ThreadsOptions {
   /** URL of the module whose exported functions are the tasks. Each takes one argument and returns an `Outcome`. */
   readonly entry: string;
   readonly threads: number;

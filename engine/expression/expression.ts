@@ -307,7 +307,7 @@ export function compileExpression(text: string, options: ExpressionOptions = {})
 }
 
 /** Returns the error of an exceeded limit for a stack overflow; any other error, of the language or a bug, is returned unchanged. */
-export function asExpressionError(error: unknown): unknown {
+function asExpressionError(error: unknown): unknown {
   if (error instanceof ExpressionError) return error;
   const isOverflow = error instanceof RangeError || (error as Error)?.name === 'RangeError';
   return isOverflow ? limitExceeded('values or calls nested too deeply') : error;

@@ -13,7 +13,7 @@ import type { ValueColumn } from './value-column.js';
  */
 
 /** Creates the column of a field: values are cast to its declared type, or else the type is inferred from the values. */
-export const makeColumn: MakeColumn = (spec) =>
+const makeColumn: MakeColumn = (spec) =>
   hasOpenType(spec.declared)
     ? new InferredColumn(spec, makeColumn)
     : typedColumn(spec.declared, spec.path, spec.depth, spec.context);

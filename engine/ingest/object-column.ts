@@ -36,7 +36,7 @@ export interface ColumnSpec {
 export type MakeColumn = (spec: ColumnSpec) => ValueColumn;
 
 /** Options of `FieldColumns`. */
-export interface FieldOptions {
+interface FieldOptions {
   readonly declared: Columns;
   readonly context: RecordContext;
   /** The path of the object followed by a dot; empty for the fields of a record. */

@@ -15,7 +15,7 @@ export const chunkLength = commitDigits + chunkDigits;
 export const idLength = chunkLength + rowDigits;
 
 /** A batch with the columns `_id` and `_commit`, which have their own buffers. */
-export interface IdentifiedBatch extends Batch {
+interface IdentifiedBatch extends Batch {
   /** Releases the buffers of `_id` and `_commit`; the batch must not be used after this call. */
   release(): void;
 }
@@ -88,7 +88,7 @@ export function recordIdAfterRows(id: string, rows: number): string {
 }
 
 /** A string column with buffers of its own. */
-export interface PooledColumn {
+interface PooledColumn {
   readonly data: Data;
   readonly bytes: Uint8Array;
   readonly offsets: Int32Array;

@@ -15,7 +15,7 @@ interface Rejection {
 }
 
 /** The rejected records of one chunk: `records` JSON lines, in blocks of whole lines. */
-export interface RejectedBytes {
+interface RejectedBytes {
   readonly blocks: readonly Uint8Array[];
   readonly records: number;
 }

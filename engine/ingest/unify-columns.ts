@@ -14,7 +14,7 @@ export function unifyColumns(existing: Columns, seen: readonly Columns[]): Unifi
 }
 
 /** The result of `unifyColumns`. */
-export interface UnifiedColumns {
+interface UnifiedColumns {
   /** All columns of the dataset after the import, the existing columns first. */
   readonly columns: Columns;
   /** Existing columns for which a chunk stored values of another type; the chunk has to be read again. */
@@ -22,7 +22,7 @@ export interface UnifiedColumns {
 }
 
 /** A column whose type in a chunk, `from`, differs from that in the dataset, `to`. */
-export interface Conflict {
+interface Conflict {
   readonly path: string;
   readonly from: string;
   readonly to: string;
@@ -77,7 +77,7 @@ const upperBounds: Readonly<Record<StoredType, readonly StoredType[]>> = {
 };
 
 /** The smallest type that holds the values of both types. */
-export function joinTypes(a: StoredType, b: StoredType): StoredType {
+function joinTypes(a: StoredType, b: StoredType): StoredType {
   return upperBounds[a].find((type) => upperBounds[b].includes(type)) ?? 'json';
 }
 

@@ -24,18 +24,18 @@ const maxEntries = 1 << 16;
 /** Number of values before the size of the dictionary is estimated for the first time, and between two estimates. */
 const valuesBeforeFirstEstimate = 4096;
 const valuesBetweenEstimates = 16_384;
-/** The compressed size of the alternative encoding of each type, as a share of PLAIN. A dictionary is used only if it is smaller. */
-const alternativeSizeShare = { int32s: 0.8, int64s: 0.9, strings: 0.5 };
 
 /**
- * Builds the dictionary of a column's values; undefined if another encoding would be smaller. If the values are integers in a narrow range,
- * `near` contains them as small distances. Pass the result to `releaseDictionary` after use.
+ * Builds the dictionary of a column's values; undefined if another encoding would be smaller: `alternativeShare` is the compressed size of
+ * that encoding, as a share of PLAIN. If the values are integers in a narrow range, `near` contains them as small distances. Pass the result
+ * to `releaseDictionary` after use.
  */
 export function buildDictionary(
   values: Int32s | Int64s | Strings,
-  near: FrameOfReference | undefined,
+  alternativeShare: number,
+  near?: FrameOfReference,
 ): DictionaryEncoding | undefined {
-  const builder = new DictionaryBuilder(values);
+  const builder = new DictionaryBuilder(values, alternativeShare);
   if (near !== undefined && near.span < maxEntries) builder.addFrameOfReference(near);
   else if (near !== undefined) builder.addInt32s(near.distances, values.count);
   else if (values.kind === 'int32s') builder.addInt32s(values.int32s, values.count);
@@ -73,9 +73,11 @@ class DictionaryBuilder {
   readonly #values: Int32s | Int64s | Strings;
   /** The average number of bytes of a value in PLAIN. */
   readonly #bytes: number;
+  readonly #alternativeShare: number;
 
-  constructor(values: Int32s | Int64s | Strings) {
+  constructor(values: Int32s | Int64s | Strings, alternativeShare: number) {
     this.#values = values;
+    this.#alternativeShare = alternativeShare;
     this.#indices = acquireBuffer(Int32Array, values.count);
     this.#bytes = plainBytes(values) / Math.max(1, values.count);
   }
@@ -234,7 +236,7 @@ class DictionaryBuilder {
    */
   #size(seen: number): number {
     const indices = (seen * bitWidth(this.#entries - 1)) / 8;
-    const other = seen * this.#bytes * alternativeSizeShare[this.#values.kind];
+    const other = seen * this.#bytes * this.#alternativeShare;
     return (this.#entries * this.#bytes + indices) / other;
   }
 

@@ -2,7 +2,7 @@ import { valueCount, type DecodedValues } from './decode-values.js';
 import type { LeafPart } from './read-chunk.js';
 
 /** A part of a leaf without the dropped rows, and the range and size of the dropped values. */
-export interface ReducedPart {
+interface ReducedPart {
   readonly part: LeafPart;
   /** The number of dropped values. */
   readonly values: number;

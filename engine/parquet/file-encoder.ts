@@ -9,6 +9,7 @@ import {
   releaseFrame,
   releaseLevels,
   rowFrame,
+  type LeafLevels,
   type SlotFrame,
 } from './levels.js';
 import { rowsPerPage } from './page-rows.js';
@@ -247,7 +248,7 @@ export class ParquetEncoder {
   #leaf(output: ChunkOutput, index: number, data: Data, frame: SlotFrame): ChunkMeta {
     const leaf = this.#schema.leaves[index]!;
     const levels = parentLevels(frame, data);
-    if (leaf.maxDefinition === frame.depth) clampLevels(levels.definition, leaf.maxDefinition);
+    if (leaf.maxDefinition === frame.depth) clampLevels(levels, leaf.maxDefinition);
     const values = leafValues(leaf, data, levels);
     try {
       const chunk = writeChunk(output, leaf, levels, values, this.#rowPages);
@@ -261,8 +262,8 @@ export class ParquetEncoder {
 }
 
 /** Limits definition levels to those of a leaf that cannot be null, such as the key of a map. */
-function clampLevels(levels: Int32Array | undefined, most: number): void {
-  if (levels === undefined) return;
+function clampLevels({ definition: levels }: LeafLevels, most: number): void {
+  if (levels === undefined || 'bits' in levels) return;
   for (let slot = 0; slot < levels.length; slot++) if (levels[slot]! > most) levels[slot] = most;
 }
 

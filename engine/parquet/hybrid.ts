@@ -57,6 +57,83 @@ function writePacked(
   packBits(sink, values, from, to, width, groups * width);
 }
 
+/** Numbers of which each is `base` or one more: number i is `base` plus bit `firstBit + i` of a bitmap. */
+export interface BitNumbers {
+  readonly base: number;
+  readonly bits: Uint8Array;
+  readonly firstBit: number;
+}
+
+/** Returns eight bits of a bitmap, from bit `bit` on, as a number; the bits after the end of the bitmap are 0. */
+export function bitsAt(bits: Uint8Array, bit: number): number {
+  const at = bit >> 3;
+  const shift = bit & 7;
+  const eight = bits[at]! >> shift;
+  return shift > 0 && at + 1 < bits.length ? eight | ((bits[at + 1]! << (8 - shift)) & 255) : eight;
+}
+
+/** The largest `base` for `writeBitNumbers`, whose numbers have up to four bits: eight of them fit into a word. */
+export const maxBitNumberBase = 14;
+/** For each width in bits, the eight bits of each byte as numbers of that width. */
+const spreadBits = Array.from({ length: bitWidth(maxBitNumberBase + 1) + 1 }, (_, width) =>
+  Int32Array.from({ length: 256 }, (_, byte) => {
+    let word = 0;
+    for (let i = 0; i < 8; i++) word |= ((byte >> i) & 1) << (i * width);
+    return word;
+  }),
+);
+
+/** Does the same as `writeRleBitPacked` for numbers that follow from a bitmap, which it reads eight at a time. */
+export function writeBitNumbers(
+  sink: ByteSink,
+  { base, bits, firstBit }: BitNumbers,
+  from: number,
+  to: number,
+  width: number,
+): void {
+  const groups = (to - from + 7) >> 3;
+  const first = firstBit + from;
+  const count = to - from;
+  // As in `writeRleBitPacked`, a run of equal numbers has to be long enough.
+  const shortest = Math.ceil(6 / width);
+  let packed = 0;
+  for (let group = 0; group < groups;) {
+    const eight = paddedBitsAt(bits, first + 8 * group, count - 8 * group);
+    let end = group + 1;
+    if (eight === 0 || eight === 255) {
+      while (end < groups && paddedBitsAt(bits, first + 8 * end, count - 8 * end) === eight) end++;
+      if (end - group >= shortest) {
+        packGroups(packed, group);
+        writeRun(sink, base + (eight & 1), Math.min(count, 8 * end) - 8 * group, width);
+        packed = end;
+      }
+    }
+    group = end;
+  }
+  packGroups(packed, groups);
+
+  function packGroups(group: number, end: number): void {
+    if (group === end) return;
+    sink.writeVarint((end - group) * 2 + 1);
+    sink.reserve((end - group) * width + 4);
+    const { view } = sink;
+    const spread = spreadBits[width]!;
+    const bases = base * spread[255]!;
+    for (let i = group; i < end; i++, sink.endOffset += width) {
+      const eight = paddedBitsAt(bits, first + 8 * i, count - 8 * i);
+      view.setInt32(sink.endOffset, bases + spread[eight]!, true);
+    }
+  }
+}
+
+/** Does the same as `bitsAt`, but the bits after the first `count` are copies of the last of these. */
+function paddedBitsAt(bits: Uint8Array, bit: number, count: number): number {
+  const eight = bitsAt(bits, bit);
+  if (count >= 8) return eight;
+  const rest = 256 - (1 << count);
+  return (eight >> (count - 1)) & 1 ? eight | rest : eight & ~rest;
+}
+
 /** Packs `values[from..to)`, lowest bit first, and pads with zeros to `length` bytes. */
 export function packBits(
   sink: ByteSink,

@@ -1,5 +1,6 @@
 import type { Data } from 'apache-arrow';
 import { acquireBuffer, releaseBuffer } from '../core/buffers.js';
+import { bitsAt, maxBitNumberBase, type BitNumbers } from './hybrid.js';
 
 /*
  * Turns Arrow's offsets and validity bits into Parquet's repetition and definition levels (parquet-format README, "Nested Encoding",
@@ -202,7 +203,7 @@ export function releaseFrame(frame: SlotFrame, above: SlotFrame): void {
 export interface LeafLevels {
   readonly slots: number;
   /** Definition levels; undefined if every slot has a value. */
-  readonly definition: Int32Array | undefined;
+  readonly definition: Int32Array | BitNumbers | undefined;
   /** Repetition levels; undefined if every slot begins a row. */
   readonly repetition: Int32Array | undefined;
   /** The number of slots (level entries) that have a value. */
@@ -221,27 +222,20 @@ export function parentLevels(frame: SlotFrame, data: Data): LeafLevels {
     return { ...levels, definition: undefined };
   }
   const { nullBitmap: bits, offset } = data;
-  const definition = acquireBuffer(Int32Array, slots);
   const picks = acquireBuffer(Int32Array, slots);
   let values = 0;
-  if (ended === undefined && positions === undefined) {
-    // The same as the loop at the end of this function, for the most frequent case: all slots are open, and the items are consecutive. A
-    // byte of the bitmap without values is skipped at once, because many columns are mostly null.
-    definition.fill(depth, 0, slots);
-    for (let slot = 0; slot < slots;) {
-      const bit = offset + first + slot;
-      const byte = bits[bit >> 3]! >> (bit & 7);
-      const end = Math.min(slots, slot + 8 - (bit & 7));
-      if (byte === 0) slot = end;
-      for (let i = 0; slot < end; i++, slot++) {
-        const present = (byte >> i) & 1;
-        definition[slot] = depth + present;
-        picks[values] = first + slot;
-        values += present;
-      }
+  if (ended === undefined && positions === undefined && depth <= maxBitNumberBase) {
+    // In the most frequent case, the levels follow from the bitmap. Its bytes are read whole, because many columns are mostly null.
+    const definition = { base: depth, bits, firstBit: offset + first };
+    for (let slot = 0; slot < slots; slot += 8) {
+      let present = bitsAt(bits, offset + first + slot);
+      if (slots - slot < 8) present &= (1 << (slots - slot)) - 1;
+      for (; present !== 0; present &= present - 1)
+        picks[values++] = first + slot + 31 - Math.clz32(present & -present);
     }
     return { slots, definition, repetition, values, first, picks };
   }
+  const definition = acquireBuffer(Int32Array, slots);
   let item = 0;
   for (let slot = 0; slot < slots; slot++) {
     const level = ended === undefined ? openLevel : ended[slot]!;
@@ -268,6 +262,7 @@ export function parentLevels(frame: SlotFrame, data: Data): LeafLevels {
 
 /** Releases the buffers of a leaf's levels except those that belong to its frame. */
 export function releaseLevels(levels: LeafLevels, frame: SlotFrame): void {
-  if (levels.definition !== undefined) releaseBuffer(levels.definition);
+  if (levels.definition !== undefined && !('bits' in levels.definition))
+    releaseBuffer(levels.definition);
   if (levels.picks !== undefined && levels.picks !== frame.positions) releaseBuffer(levels.picks);
 }

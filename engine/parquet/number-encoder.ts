@@ -37,7 +37,11 @@ export function numberEncoder(
     : undefined;
   if (near !== undefined && isIncreasing(near.distances, values.count))
     return deltaEncoder(near, ranges);
-  const dictionary = buildDictionary(values, near);
+  const { bits, plainShare, maxDeltaBits } = numberSizes[values.kind];
+  const deltaBits = near === undefined ? bits : bitWidth(near.span) + 1;
+  const isNarrow = deltaBits <= maxDeltaBits;
+  const alternativeShare = isNarrow ? (deltaBits * packedDeltaFactor) / bits : plainShare;
+  const dictionary = buildDictionary(values, alternativeShare, near);
   if (dictionary !== undefined) {
     if (near !== undefined) releaseBuffer(near.distances);
     const { firsts, entries } = dictionary;
@@ -47,17 +51,22 @@ export function numberEncoder(
         : writePlainInt64sAt(sink, values.halves, firsts, entries),
     );
   }
-  if (near !== undefined && bitWidth(near.span) < maxDeltaBits[values.kind])
-    return deltaEncoder(near, ranges);
+  if (near !== undefined && isNarrow) return deltaEncoder(near, ranges);
   if (near !== undefined) releaseBuffer(near.distances);
   return plainEncoder(values, ranges);
 }
 
 /**
- * If the distances of all numbers from the smallest one have fewer bits than this, delta encoding, which takes one bit more per number, is
- * smaller than PLAIN; otherwise, compressed PLAIN is as small.
+ * The sizes of numbers: their bits; the size in PLAIN after compression, as a share of the size before; and up to how many bits of a difference
+ * delta encoding is smaller than PLAIN: with more bits, PLAIN compresses as well.
  */
-const maxDeltaBits = { int32s: 24, int64s: 48 };
+const numberSizes = {
+  int32s: { bits: 32, plainShare: 0.8, maxDeltaBits: 24 },
+  int64s: { bits: 64, plainShare: 0.9, maxDeltaBits: 48 },
+};
+
+/** The size of packed differences, compared with that of a dictionary, which compression makes smaller: differences hardly compress. */
+const packedDeltaFactor = 1.25;
 
 /** Up to this limit, a number and twice that number, which the zigzag encoding needs, are exact as JavaScript numbers. */
 const maxExactInteger = 2 ** 52;

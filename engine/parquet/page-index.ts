@@ -6,7 +6,7 @@ import { ThriftWriter, thriftType } from './thrift.js';
 import type { ChunkMeta, PageMeta } from './write-chunk.js';
 
 /** The position of an index in the file; `bytes` is 0 if the column chunk does not have the index. */
-export interface IndexLocation {
+interface IndexLocation {
   readonly offset: number;
   readonly bytes: number;
 }

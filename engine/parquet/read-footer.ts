@@ -34,7 +34,7 @@ export interface FooterElement {
 }
 
 /** The Thrift type `RowGroup`. */
-export interface FooterGroup {
+interface FooterGroup {
   readonly rows: number;
   readonly chunks: readonly FooterChunk[];
 }

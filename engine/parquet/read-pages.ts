@@ -41,7 +41,7 @@ function* splitChunkPages(
 }
 
 /** The position of a page in the bytes of its chunk, header included, and its number of slots or dictionary entries. */
-export interface PageExtent {
+interface PageExtent {
   readonly begin: number;
   readonly end: number;
   readonly isDictionary: boolean;

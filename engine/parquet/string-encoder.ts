@@ -28,7 +28,7 @@ export function stringEncoder(strings: Strings, pages: readonly PageValueRange[]
       write: (sink, from, to) => writeDeltaStrings(sink, strings, from, to),
     };
   }
-  const dictionary = buildDictionary(strings, undefined);
+  const dictionary = buildDictionary(strings, plainSizeShare);
   if (dictionary !== undefined) {
     const { firsts, entries } = dictionary;
     return dictionaryEncoder(dictionary, rangesBy(dictionaryRanges(strings, dictionary)), (sink) =>
@@ -47,6 +47,9 @@ export function unsharedEncoder(strings: Strings, ranges: readonly ExtremeValues
     write: (sink, from, to) => writeUnsharedStrings(sink, strings, from, to),
   };
 }
+
+/** The size of strings in PLAIN after compression, as a share of the size before. */
+const plainSizeShare = 0.5;
 
 type StringRangeOf = (from: number, to: number) => ExtremeValues;
 

@@ -7,7 +7,13 @@ import {
   type Encoder,
   type PageValueRange,
 } from './encoding.js';
-import { bitWidth, writeRleBitPacked, writeRun } from './hybrid.js';
+import {
+  bitWidth,
+  writeBitNumbers,
+  writeRleBitPacked,
+  writeRun,
+  type BitNumbers,
+} from './hybrid.js';
 import type { LeafLevels } from './levels.js';
 import {
   codecId,
@@ -282,17 +288,18 @@ function countValues(
   before: number,
 ): number {
   if (definition === undefined) return end - slot;
-  if (maxRepetition > 0 || picks === undefined) {
+  if (!('bits' in definition) && (maxRepetition > 0 || picks === undefined)) {
     let count = 0;
     for (let i = slot; i < end; i++) if (definition[i] === maxDefinition) count++;
     return count;
   }
-  // If the leaf is not inside a list, each slot is one Arrow item, so a binary search in `picks` finds the number of values.
+  // Outside lists, and where the levels follow from a bitmap, each slot is one Arrow item, so a binary search in `picks` finds the number of
+  // values.
   let low = before;
   let high = values;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (picks[middle]! < first + end) low = middle + 1;
+    if (picks![middle]! < first + end) low = middle + 1;
     else high = middle;
   }
   return low - before;
@@ -317,7 +324,7 @@ function writePageBody(
 /** Writes levels, preceded by their length in bytes; if no array is given, every level is `constant`. */
 function writeLevels(
   page: ByteSink,
-  levels: Int32Array | undefined,
+  levels: Int32Array | BitNumbers | undefined,
   constant: number,
   from: number,
   to: number,
@@ -325,6 +332,7 @@ function writeLevels(
 ): void {
   const start = page.reserveLengthPrefix();
   if (levels === undefined) writeRun(page, constant, to - from, bitWidth(most));
+  else if ('bits' in levels) writeBitNumbers(page, levels, from, to, bitWidth(most));
   else writeRleBitPacked(page, levels, from, to, bitWidth(most));
   page.writeLengthPrefix(start);
 }

@@ -1,7 +1,7 @@
 import type { SearchColumn, SearchObject, SearchVault } from './table.js';
 
 /** The kinds of documents: vaults, and each type of object. */
-export type DocumentType = 'vault' | SearchObject['objectType'];
+type DocumentType = 'vault' | SearchObject['objectType'];
 
 /** A vault, or an object with its vault: the unit that searches find. */
 export interface SearchDocument {
@@ -128,7 +128,7 @@ export function documentField(name: string): DocumentField {
 }
 
 /** Returns `vault`, or the type of the object. */
-export function documentTypeOf({ object }: SearchDocument): DocumentType {
+function documentTypeOf({ object }: SearchDocument): DocumentType {
   return object ? object.objectType : 'vault';
 }
 

@@ -1,16 +1,16 @@
-import { budgets } from '../core/budgets.js';
 import { binKey, type Bins, type DateUnit } from '../query/request/facet-bins.js';
 import type { BucketFacet, Facet } from '../query/request/facets.js';
-import { tooManyBucketsError } from '../query/results/facet-answer.js';
+import { BucketCount, bucketLimit, isOrderedByCount } from '../query/results/facet-answer.js';
 import { sortableText } from './top-documents.js';
 import { documentField, type DocumentField, type SearchDocument } from './document.js';
 
 type SingleValue = string | number;
 
 /** Accumulates one facet over the matching documents (query language 3.2). */
-export interface FacetCounter {
+interface FacetCounter {
   add(document: SearchDocument): void;
-  answer(): unknown;
+  /** Returns the answer, and adds its buckets to `count`. */
+  answer(count: BucketCount): unknown;
 }
 
 /** Creates the counter of a facet. */
@@ -64,11 +64,11 @@ class BucketCounter implements FacetCounter {
     }
   }
 
-  answer(): unknown {
+  answer(count: BucketCount): unknown {
     const facet = this.#facet;
-    const limit = facet.kind === 'terms' ? facet.limit : Infinity;
-    checkBucketBudget(this.#field, facet.kind, Math.min(limit, this.#buckets.size));
-    const isByCount = facet.kind === 'terms';
+    const limit = bucketLimit(facet);
+    count.add(facet, Math.min(limit, this.#buckets.size));
+    const isByCount = isOrderedByCount(facet);
     return [...this.#buckets]
       .map(([key, bucket]) => ({
         key,
@@ -77,31 +77,27 @@ class BucketCounter implements FacetCounter {
       }))
       .sort((a, b) => (isByCount && b.count - a.count) || (a.sortKey < b.sortKey ? -1 : 1))
       .slice(0, limit)
-      .map(({ key, count, nested }) => {
+      .map(({ key, count: documents, nested }) => {
         const shownKey =
           facet.kind === 'terms'
             ? valueInAnswer(this.#field, key)
             : binKeyInAnswer(facet.bins, Number(key));
         return nested.length === 0
-          ? [shownKey, count]
-          : [shownKey, count, facetResults(facet.nested, nested)];
+          ? [shownKey, documents]
+          : [shownKey, documents, facetResults(facet.nested, nested, count)];
       });
   }
 }
 
-function checkBucketBudget(
-  { name }: DocumentField,
-  kind: BucketFacet['kind'],
-  count: number,
-): void {
-  const budget = kind === 'terms' ? 'facetTerms' : 'facetBuckets';
-  if (count <= budgets[budget]) return;
-  throw tooManyBucketsError(name, budget);
-}
-
-/** Returns the results of several facets, by field name. */
-export function facetResults(facets: readonly Facet[], counters: readonly FacetCounter[]): object {
-  return Object.fromEntries(facets.map((facet, i) => [facet.field.name, counters[i]!.answer()]));
+/** Returns the results of several facets, by field name. Throws `budget` if the whole answer has too many buckets. */
+export function facetResults(
+  facets: readonly Facet[],
+  counters: readonly FacetCounter[],
+  count = new BucketCount(),
+): object {
+  return Object.fromEntries(
+    facets.map((facet, i) => [facet.field.name, counters[i]!.answer(count)]),
+  );
 }
 
 /** Counts the distinct values of a field. */

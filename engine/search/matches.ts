@@ -5,7 +5,7 @@ import type { Condition, Predicate } from '../query/predicate/predicate.js';
 import { documentField, type SearchDocument } from './document.js';
 
 /** Tests whether a document satisfies a predicate. */
-export type DocumentTest = (document: SearchDocument) => boolean;
+type DocumentTest = (document: SearchDocument) => boolean;
 
 /** Compiles a predicate to a test of documents, with the same meaning as for records. */
 export function compileDocumentTest(predicate: Predicate): DocumentTest {

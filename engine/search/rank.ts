@@ -3,6 +3,7 @@ import { foldText } from '../text/fold.js';
 import { wildcardPattern } from '../query/predicate/patterns.js';
 import { countPhrase } from '../query/predicate/plain-values.js';
 import type { Predicate, ScoreClause } from '../query/predicate/predicate.js';
+import { scoredConditionsOf, type ScoredCondition } from '../query/text/relevance.js';
 import { documentField, type SearchDocument } from './document.js';
 import { compileDocumentTest } from './matches.js';
 
@@ -26,7 +27,7 @@ export function compileRank(scores: readonly ScoreClause[]): RankFunction | unde
 }
 
 function clauseRank({ item, boost }: ScoreClause, clauses: number): RankFunction {
-  const closeness = textLeavesOf(item).map(saturatedFrequency);
+  const closeness = scoredConditionsOf(item).map(saturatedFrequency);
   const share = closeness.length === 0 ? 0 : 1 / (clauses * closeness.length);
   // A clause that consists only of terms is satisfied if any of its terms occurs, so it needs no matcher.
   const matches = hasOnlyTerms(item) ? undefined : compileDocumentTest(item);
@@ -43,16 +44,8 @@ function hasOnlyTerms(item: Predicate): boolean {
     : item.kind === 'phrase' || item.kind === 'wildcard';
 }
 
-type TextLeaf = Extract<Predicate, { kind: 'terms' | 'phrase' | 'wildcard' }>;
-
-/** Returns the text conditions of a clause. A clause without a field has one condition per searched field. */
-function textLeavesOf(item: Predicate): readonly TextLeaf[] {
-  if (item.kind === 'or' || item.kind === 'and') return item.items.flatMap(textLeavesOf);
-  return item.kind === 'terms' || item.kind === 'phrase' || item.kind === 'wildcard' ? [item] : [];
-}
-
 /** Returns the rank function of one text condition: its saturated term frequency, from 0 to 1. */
-function saturatedFrequency(leaf: TextLeaf): RankFunction {
+function saturatedFrequency(leaf: ScoredCondition): RankFunction {
   const { read } = documentField(leaf.field.name);
   const count = occurrenceCounter(leaf);
   return (document) => {
@@ -66,7 +59,7 @@ function saturatedFrequency(leaf: TextLeaf): RankFunction {
   };
 }
 
-function occurrenceCounter(leaf: TextLeaf): (text: string) => number {
+function occurrenceCounter(leaf: ScoredCondition): (text: string) => number {
   if (leaf.kind === 'wildcard') {
     const pattern = RE2JS.compile(wildcardPattern(leaf.parts));
     return (text) => (pattern.test(text) ? 1 : 0);

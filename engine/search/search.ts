@@ -1,9 +1,9 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { budgets } from '../core/budgets.js';
 import { AppError } from '../core/errors.js';
-import type { Facet } from '../query/request/facets.js';
+import { facetFields } from '../query/request/facets.js';
 import { LeasePool } from '../query/sql/lease-pool.js';
-import type { Predicate } from '../query/predicate/predicate.js';
+import { fieldsRead } from '../query/predicate/kinds.js';
 import { TopDocuments } from './top-documents.js';
 import { documentField, type SearchDocument } from './document.js';
 import { facetResults, createFacetCounter } from './facets.js';
@@ -28,7 +28,7 @@ export interface SearchAnswer {
 }
 
 /** Limits of one search. */
-export interface SearchOptions {
+interface SearchOptions {
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
 }
@@ -207,24 +207,13 @@ class SearchYieldTimer {
 
 /** Returns the columns of objects that the request uses. */
 function usedColumns({ predicate, ordering, facets, scores }: SearchRequest): Set<SearchColumn> {
-  const names = [
-    ...predicateFieldNames(predicate),
-    ...scores.flatMap(({ item }) => predicateFieldNames(item)),
-    ...ordering.map(({ field }) => field.name),
-    ...(facets ?? []).flatMap(facetFieldNames),
+  const fields = [
+    ...fieldsRead(predicate),
+    ...scores.flatMap(({ item }) => fieldsRead(item)),
+    ...ordering.map(({ field }) => field),
+    ...(facets ?? []).flatMap(facetFields),
   ];
-  return new Set(names.flatMap((name) => documentField(name).columns));
-}
-
-function predicateFieldNames(predicate: Predicate): readonly string[] {
-  if ('items' in predicate) return predicate.items.flatMap(predicateFieldNames);
-  if (predicate.kind === 'not') return predicateFieldNames(predicate.item);
-  return 'field' in predicate ? [predicate.field.name] : [];
-}
-
-function facetFieldNames(facet: Facet): readonly string[] {
-  const nested = 'nested' in facet ? facet.nested : [];
-  return [facet.field.name, ...nested.flatMap(facetFieldNames)];
+  return new Set(fields.flatMap(({ name }) => documentField(name).columns));
 }
 
 /** Returns the documents of a page with all their columns, without objects that were deleted since they were found. */

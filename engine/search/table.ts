@@ -56,7 +56,7 @@ export type SearchCondition =
     };
 
 /** A range of objects: ids greater than `after` and up to `upTo`. Of these, only the objects that meet the condition are read. */
-export interface SearchSlice {
+interface SearchSlice {
   readonly after: number;
   readonly upTo: number;
   readonly condition: SearchCondition;

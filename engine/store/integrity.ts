@@ -128,7 +128,7 @@ function fileSizeProblem(path: string, segment: Segment): string | undefined {
 }
 
 /** Returns the problem of a segment's file as the end of a message; undefined if there is none. Rejects if the file cannot be read. */
-export async function segmentFileProblem(
+async function segmentFileProblem(
   path: string,
   segment: Segment,
   withChecksum = true,

@@ -54,13 +54,13 @@ export interface LogEntry {
 }
 
 /** A segment that an entry removes. */
-export interface RemovedSegment {
+interface RemovedSegment {
   readonly path: string;
   readonly deletion?: DeletionVector | undefined;
 }
 
 /** A segment whose deleted rows an entry changes. */
-export interface UpdatedSegment {
+interface UpdatedSegment {
   readonly segment: Segment;
   readonly before: DeletionVector | undefined;
 }

@@ -20,7 +20,7 @@ import { consecutiveRowIds, rowIdColumn, storesRowIds } from './row-ids.js';
 import type { Segment } from './store.js';
 
 /** A segment to be read, and the absolute path of its file. */
-export interface SegmentToRead {
+interface SegmentToRead {
   readonly file: string;
   readonly segment: Segment;
   /** The numbers of the rows to leave out, ascending. */

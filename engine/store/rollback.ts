@@ -4,6 +4,7 @@ import { AppError } from '../core/errors.js';
 import { deletedRows, deletionVector } from './deletion-vector.js';
 import { readEntry, type LogEntry } from './log.js';
 import { deletedAndRestoredRows, rowNumbersOf, TracedRowSet } from './row-trace.js';
+import { storesRowIds } from './row-ids.js';
 import type { LogState } from './log-state.js';
 import { applyEntry, replayLog } from './snapshot.js';
 import type { Rollback, Segment } from './store.js';
@@ -24,34 +25,41 @@ export async function computeRollback(
     readEntry(folder, datasetId, number, state.columns);
   const before = await replayLog(folder, datasetId, version - 1);
   const undoneEntry = await read(version, before);
-  const added = new TracedRowSet(new Map(undoneEntry.add.map(({ path }) => [path, 'all'])));
+  const added = wholeSegments(undoneEntry.add);
+  // Only a segment of records that replace others stores row ids, those of the replaced ones.
+  const replacing = wholeSegments(undoneEntry.add.filter(storesRowIds));
   const deletedTrace = new TracedRowSet(deletedAndRestoredRows(undoneEntry).deleted);
   /** For each later version, those rows that it deleted among the rows that the version to be rolled back added. */
-  const deletedLater = new Map<number, TracedRowSet>();
+  const deletedLater = new Map<LogEntry, TracedRowSet>();
   let state = applyEntry(datasetId, before, undoneEntry);
   for (let number = version + 1; number <= last; number++) {
     const entry = await read(number, state);
     const { deleted: more, restored } = deletedAndRestoredRows(entry);
-    for (const trace of [added, deletedTrace, ...deletedLater.values()])
+    for (const trace of [added, replacing, deletedTrace, ...deletedLater.values()])
       trace.traceForward(entry, state.live);
     deletedTrace.remove(restored, state.live);
     for (const trace of deletedLater.values()) trace.remove(restored, state.live);
     const hit = added.intersectionWith(more);
-    if (hit.size > 0) deletedLater.set(number, new TracedRowSet(hit));
+    if (hit.size > 0) deletedLater.set(entry, new TracedRowSet(hit));
     state = applyEntry(datasetId, state, entry);
   }
-  const blockers = [...deletedLater].flatMap(([number, { rows }]) => {
+  const blockers = [...deletedLater].flatMap(([{ version: blockedBy, info }, { rows }]) => {
     const [first] = rows;
     if (first === undefined) return [];
     const example = { path: first[0], row: rowNumbersOf(first[1], state.live.get(first[0])!)[0]! };
-    return [{ version: number, records: tracedRowCount(rows, state), example }];
+    return [{ version: blockedBy, info, records: tracedRowCount(rows, state), example }];
   });
   return {
     base: last,
     ...rollbackChange(state, added, deletedTrace),
+    changed: tracedRowCount(replacing.rows, state),
     lost: deletedTrace.droppedCount,
     blockers,
   };
+}
+
+function wholeSegments(segments: readonly Segment[]): TracedRowSet {
+  return new TracedRowSet(new Map(segments.map(({ path }) => [path, 'all'])));
 }
 
 function tracedRowCount(rows: TracedRowSet['rows'], { live }: LogState): number {

@@ -127,9 +127,11 @@ export interface Rollback {
   readonly remove: readonly string[];
   /** Segments that have other deleted rows after the rollback. */
   readonly update: readonly Segment[];
-  /** Number of records that the rollback removes; `restored` is the number of those that it restores. */
+  /** Number of rows that the rollback deletes; `restored` is the number of those that it restores. */
   readonly removed: number;
   readonly restored: number;
+  /** Number of records that get their earlier values: one row of each is deleted and one is restored. */
+  readonly changed: number;
   /**
    * Number of records that cannot be restored, because they were deleted longer ago than rows are kept (`keepVersionsMs`) and a merge has
    * left them out.
@@ -140,8 +142,7 @@ export interface Rollback {
 }
 
 /** A later version that prevents a rollback. */
-export interface RollbackBlocker {
-  readonly version: number;
+interface RollbackBlocker extends HistoryEntry {
   /** Number of records that both versions changed. */
   readonly records: number;
   /** One of the records that both versions changed. */

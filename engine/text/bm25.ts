@@ -34,8 +34,16 @@ export function bm25Weight({ records, tokens }: FieldStatistics, found: number):
   };
 }
 
+/**
+ * Returns the weight of a condition on a field that is not a text. It depends only on the number `found` of records that satisfy the
+ * condition, and on the number of records that have a value.
+ */
+export function documentFrequencyWeight(records: number, found: number): Bm25Weight {
+  return found === 0 ? noWeight : { ...noWeight, most: inverseDocumentFrequency(records, found) };
+}
+
 /** Returns the inverse document frequency, in the variant that is never negative (as in Lucene). */
-export function inverseDocumentFrequency(records: number, found: number): number {
+function inverseDocumentFrequency(records: number, found: number): number {
   return Math.log(1 + (Math.max(records, found) - found + 0.5) / (found + 0.5));
 }
 

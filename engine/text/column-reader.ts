@@ -36,7 +36,7 @@ interface TermBlocks {
 }
 
 /** Caches what readers have decoded; keys begin with `text`, and `bytes` is the size of a value. */
-export interface TextCache {
+interface TextCache {
   get(key: string): unknown;
   set(key: string, value: unknown, bytes: number): void;
 }

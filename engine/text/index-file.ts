@@ -4,7 +4,7 @@ import { partNames, type ColumnSummary, type IndexPartName } from './column-writ
 import { indexMagic, indexTailBytes, indexVersion, type IndexSummary } from './index-writer.js';
 
 /** A segment's file. The bytes that `read` returns have been compared with the file's checksums. */
-export interface IndexedFile {
+interface IndexedFile {
   readonly path: string;
   /** Offset of the footer; the index is directly before it. */
   readonly footerOffset: number;

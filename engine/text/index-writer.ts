@@ -48,7 +48,7 @@ export function indexedName(path: readonly string[]): string {
 }
 
 /** Returns the index of a segment, in pieces; `fileBytes` is the size of the segment's file without the index. */
-export type IndexForFileSize = (fileBytes: number) => readonly Uint8Array[];
+type IndexForFileSize = (fileBytes: number) => readonly Uint8Array[];
 
 /**
  * Returns the index of the text columns of a segment; undefined without text columns. The index is stored before the footer of the

@@ -22,7 +22,7 @@ export interface RankedPage {
 }
 
 /** Returns the rows of some texts of a segment, ascending. */
-export type RowsOfTexts = (segment: number, texts: Uint32Array) => Uint32Array;
+type RowsOfTexts = (segment: number, texts: Uint32Array) => Uint32Array;
 
 /** When the number of candidates exceeds twice the number needed for the page by this, those that cannot be on the page are removed. */
 const surplusRows = 512;

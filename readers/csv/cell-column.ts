@@ -10,7 +10,7 @@ import type { Report } from '../reader.js';
 import { nullStoredWarning, NonNumberKind } from './null-texts.js';
 
 /** The properties of a column of cells; with `isText`, all cells are text. */
-export interface CellColumnOptions {
+interface CellColumnOptions {
   readonly name: string;
   readonly physical: string;
   readonly isText: boolean;

@@ -2,7 +2,6 @@ import { Field, List, makeData, Utf8, type Data } from 'apache-arrow';
 import { budgets } from '../../engine/core/budgets.js';
 import { acquireBuffer, growBuffer, releaseBuffer } from '../../engine/core/buffers.js';
 import { becomesTextWarning } from '../../engine/ingest/cast.js';
-import { wordBytes } from '../../engine/ingest/text-dictionary.js';
 import type { ColumnSpec } from '../../engine/ingest/object-column.js';
 import { ValueColumn } from '../../engine/ingest/value-column.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
@@ -13,6 +12,9 @@ import type { Column } from '../../engine/core/types.js';
  * decides between text and list when the chunk is finished, so that no part of a chunk has to be read again.
  */
 export class AttributeColumn extends ValueColumn {
+  /** The number of values that the current run of lines has for this column, and where the next of them is noted (`FastAttributeParser`). */
+  runCount = 0;
+  runEnd = 0;
   readonly #physical: string;
   readonly #maxBytes: number;
   #isList: boolean;
@@ -23,7 +25,6 @@ export class AttributeColumn extends ValueColumn {
    * few rows.
    */
   #bytes = acquireBuffer(Uint8Array, 8192);
-  #words = dataViewOf(this.#bytes);
   #ends = acquireBuffer(Int32Array, 1024);
   #rows = acquireBuffer(Int32Array, 1024);
   #count = 0;
@@ -51,34 +52,42 @@ export class AttributeColumn extends ValueColumn {
       this.context.warn(codes.stringLength, this.path, becomesTextWarning(size));
       this.#isText = true;
     }
-    const at = this.#reserve(row, size);
+    const i = this.#count;
+    const at = this.#reserve(1, size);
+    if (i > 0 && this.#rows[i - 1] === row) this.#isList = true;
+    this.#rows[i] = row;
+    this.#ends[i + 1] = at + size;
+    this.length = row + 1;
     if (size <= 40) for (let i = 0; i < size; i++) this.#bytes[at + i] = source[from + i]!;
     else this.#bytes.set(source.subarray(from, to), at);
   }
 
-  /** Does the same as `appendValue` for a value that does not exceed the length of a string and is followed by at least three bytes in `source`. */
-  appendValueByWords(row: number, source: DataView, from: number, to: number): void {
-    const size = to - from;
-    const at = this.#reserve(row, size);
-    const words = this.#words;
-    for (let i = 0; i < size; i += wordBytes)
-      words.setInt32(at + i, source.getInt32(from + i, true), true);
+  /**
+   * Appends adjacent values, none of which exceeds the length of a string: the first `size` bytes of `source`. Value k belongs to the row
+   * `rows[k]` and ends at `ends[k]`.
+   */
+  appendRun(rows: Int32Array, source: Uint8Array, size: number, ends: Int32Array): void {
+    const first = this.#count;
+    const at = this.#reserve(rows.length, size);
+    this.#bytes.set(source.subarray(0, size), at);
+    let before = first > 0 ? this.#rows[first - 1]! : -1;
+    for (let k = 0; k < rows.length; k++) {
+      const row = rows[k]!;
+      if (row === before) this.#isList = true;
+      before = row;
+      this.#rows[first + k] = row;
+      this.#ends[first + k + 1] = at + ends[k]!;
+    }
+    this.length = before + 1;
   }
 
-  /** Reserves space for a value of `size` bytes and a word after it; returns the position of the value in `#bytes`. */
-  #reserve(row: number, size: number): number {
-    const i = this.#count++;
-    if (i + 1 >= this.#ends.length) this.#ends = growBuffer(this.#ends, i + 2);
-    if (i >= this.#rows.length) this.#rows = growBuffer(this.#rows, i + 1);
-    const at = this.#ends[i]!;
-    if (at + size + wordBytes > this.#bytes.length) {
-      this.#bytes = growBuffer(this.#bytes, at + size + wordBytes);
-      this.#words = dataViewOf(this.#bytes);
-    }
-    if (i > 0 && this.#rows[i - 1] === row) this.#isList = true;
-    this.#rows[i] = row;
-    this.#ends[i + 1] = at + size;
-    if (this.length <= row) this.length = row + 1;
+  /** Reserves space for more values, of `size` bytes in total, and counts them; returns the position of the first of them in `#bytes`. */
+  #reserve(values: number, size: number): number {
+    const at = this.#ends[this.#count]!;
+    this.#count += values;
+    if (this.#count >= this.#ends.length) this.#ends = growBuffer(this.#ends, this.#count + 1);
+    if (this.#count > this.#rows.length) this.#rows = growBuffer(this.#rows, this.#count);
+    if (at + size > this.#bytes.length) this.#bytes = growBuffer(this.#bytes, at + size);
     return at;
   }
 
@@ -160,9 +169,4 @@ export class AttributeColumn extends ValueColumn {
 
 function rejectNonText(): never {
   throw new Error('attributes are texts');
-}
-
-/** Returns a `DataView` of the bytes of an array. */
-export function dataViewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
-  return new DataView(buffer, byteOffset, byteLength);
 }

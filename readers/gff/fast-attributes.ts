@@ -9,9 +9,12 @@ export const needsGeneralPath = -1;
 
 /** Maximum number of values of a line; with more, the budget `recordKeysWarning` may be exceeded, which the general path checks. */
 const maxValuesPerLine = 100;
+/** Maximum number of values of a run of lines. */
+const maxRunValues = 16 << 10;
 
 /**
- * The fast path for the attributes of one line in the scan buffer. Nothing is stored until the whole line is known to be valid.
+ * The fast path for the attributes of the lines in the scan buffer. It collects the ranges of the values of a run of lines, and copies the
+ * values column by column at the end of the run. Nothing of a line is kept until the whole line is known to be valid.
  * `read` starts at offset `at`; `position` is the index of the next found position. It returns the index of the position of the line end,
  * `needsGeneralPath`, or `positionCount` if the buffer ends before the line does.
  */
@@ -20,11 +23,17 @@ export abstract class FastAttributeParser {
   hasDecodedEscapes = false;
   /** The bytes to search for, in addition to tabs and line ends. */
   abstract readonly searched: readonly number[];
-  /** The number of values of the line. Value i is `bytes[from[i]..to[i])` and belongs to the column `columns[i]`. */
+  /** The number of values of the line that `read` has read. */
   valueCount = 0;
-  readonly columns: AttributeColumn[] = [];
-  readonly valueStarts = new Int32Array(maxValuesPerLine);
-  readonly valueEnds = new Int32Array(maxValuesPerLine);
+  /** The number of values of the kept lines. The values of the line follow them. */
+  #runCount = 0;
+  /** Value i is `bytes[starts[i]..ends[i])` and belongs to the column `columns[i]` and the row `rows[i]`. */
+  readonly #columns: AttributeColumn[] = [];
+  readonly #starts = new Int32Array(maxRunValues);
+  readonly #ends = new Int32Array(maxRunValues);
+  readonly #rows = new Int32Array(maxRunValues);
+  /** The rows of the values of the run, sorted by column. */
+  readonly #sortedRows = new Int32Array(maxRunValues);
 
   abstract read(
     window: ScanBuffer,
@@ -34,13 +43,52 @@ export abstract class FastAttributeParser {
     position: number,
   ): number;
 
+  /** Whether the run has no room for the values of another line. */
+  get isRunFull(): boolean {
+    return this.#runCount + maxValuesPerLine > maxRunValues;
+  }
+
+  /** Keeps the values of the line that `read` has read as those of a row. */
+  keepLine(row: number): void {
+    for (let end = this.#runCount + this.valueCount; this.#runCount < end; this.#runCount++)
+      this.#rows[this.#runCount] = row;
+  }
+
+  /** Appends the values of the run to their columns, and begins the next run. */
+  appendRun(window: ScanBuffer): void {
+    const { rangeStarts, rangeEnds, gatheredBytes, gatheredEnds } = window;
+    const columns = this.#columns;
+    const used: AttributeColumn[] = [];
+    for (let i = 0; i < this.#runCount; i++)
+      if (columns[i]!.runCount++ === 0) used.push(columns[i]!);
+    let end = 0;
+    for (const column of used) {
+      column.runEnd = end;
+      end += column.runCount;
+    }
+    for (let i = 0; i < this.#runCount; i++) {
+      const at = columns[i]!.runEnd++;
+      rangeStarts[at] = this.#starts[i]!;
+      rangeEnds[at] = this.#ends[i]!;
+      this.#sortedRows[at] = this.#rows[i]!;
+    }
+    for (const column of used) {
+      const first = column.runEnd - column.runCount;
+      const size = window.gather(first, column.runCount);
+      const rows = this.#sortedRows.subarray(first, column.runEnd);
+      column.appendRun(rows, gatheredBytes, size, gatheredEnds);
+      column.runCount = 0;
+    }
+    this.#runCount = 0;
+  }
+
   /** Adds a value; returns false if the value needs the general path. */
   protected add(column: AttributeColumn, from: number, to: number): boolean {
-    const i = this.valueCount++;
-    if (i >= maxValuesPerLine || to - from > budgets.stringBytes) return false;
-    this.columns[i] = column;
-    this.valueStarts[i] = from;
-    this.valueEnds[i] = to;
+    if (this.valueCount >= maxValuesPerLine || to - from > budgets.stringBytes) return false;
+    const i = this.#runCount + this.valueCount++;
+    this.#columns[i] = column;
+    this.#starts[i] = from;
+    this.#ends[i] = to;
     return true;
   }
 }
@@ -49,7 +97,6 @@ export abstract class FastAttributeParser {
 export class FastGff3Attributes extends FastAttributeParser {
   readonly searched: readonly number[] = [percent, comma, semicolon, equalsByte];
   readonly #unescaped: UnescapeResult = { end: 0, isDamaged: false };
-  #scratch = new Uint8Array(4096);
 
   read(
     { bytes, positions }: ScanBuffer,
@@ -75,20 +122,21 @@ export class FastGff3Attributes extends FastAttributeParser {
       const column = keys.find(bytes, start, keyEnd);
       if (column === undefined) return needsGeneralPath;
       start = keyEnd + 1;
-      let isEscaped = false;
+      /** The position of the first percent sign of the value; -1 if there is none. */
+      let escape = -1;
       for (;;) {
         if (++next >= positionCount) return positionCount;
         const end = positions[next]!;
         const c = bytes[end]!;
         if (c === equalsByte) continue;
         if (c === percent) {
-          isEscaped = true;
+          if (escape < 0) escape = end;
           continue;
         }
         if (c === tab || hasOuterSpaces(bytes, start, end)) return needsGeneralPath;
-        const to = isEscaped ? this.#unescape(bytes, start, end) : end;
+        const to = escape < 0 ? end : this.#unescape(bytes, escape, end);
         if (to < 0 || !this.add(column, start, to)) return needsGeneralPath;
-        isEscaped = false;
+        escape = -1;
         start = end + 1;
         if (c === comma) continue;
         if (c !== semicolon) return next;
@@ -98,15 +146,11 @@ export class FastGff3Attributes extends FastAttributeParser {
     }
   }
 
-  /** Decodes percent escapes in place; returns the new end of the value, or `needsGeneralPath`. */
+  /** Decodes the percent escapes of a value from the first one on, in place; returns the new end of the value, or `needsGeneralPath`. */
   #unescape(bytes: Uint8Array, from: number, to: number): number {
-    if (this.#scratch.length < to - from) this.#scratch = new Uint8Array(2 * (to - from));
-    unescapeBytes(bytes, from, to, this.#scratch, 0, this.#unescaped);
-    const { end, isDamaged } = this.#unescaped;
-    if (isDamaged) return needsGeneralPath;
     this.hasDecodedEscapes = true;
-    bytes.set(this.#scratch.subarray(0, end), from);
-    return from + end;
+    unescapeBytes(bytes, from, to, bytes, from, this.#unescaped);
+    return this.#unescaped.isDamaged ? needsGeneralPath : this.#unescaped.end;
   }
 }
 

@@ -6,12 +6,11 @@ import type { ValueColumn } from '../../engine/ingest/value-column.js';
 import type { CoordinatesBuilder } from '../coordinates.js';
 import { parseFloatBytes, parseInteger } from '../text/numbers.js';
 import { ByteSet, type ScanBuffer, scanBuffer } from '../text/scan-buffer.js';
-import { dataViewOf } from './attribute-column.js';
 import type { AttributesBuilder } from './attributes.js';
 import { needsGeneralPath, type FastAttributeParser } from './fast-attributes.js';
 
 /** The columns to fill, and the properties of the format. */
-export interface FastFeatureOptions {
+interface FastFeatureOptions {
   readonly comment: Uint8Array;
   readonly hasFasta: boolean;
   /** The columns of the first eight fields. */
@@ -25,30 +24,33 @@ export interface FastFeatureOptions {
 const maxRunLines = 4096;
 
 /**
- * The fast path for features: parses runs of lines with nine valid columns whose attribute keys have occurred before. Numbers are appended
- * line by line; the ranges of texts are collected, and the texts are copied column by column at the end of a run. All other lines are left
- * to `FeatureParser`; so are all lines if the dataset's columns need casts.
+ * The fast path for features: parses runs of lines with nine valid columns whose attribute keys have occurred before. The numbers and the
+ * ranges of texts are collected, and appended column by column at the end of a run. All other lines are left to `FeatureParser`; so are all
+ * lines if the dataset's columns need casts.
  */
 export class FastFeatureParser {
   /** Offset of the line after the run; `lineCount` is the number of lines in the run, including comments. */
   nextLineOffset = 0;
   lineCount = 0;
   readonly #window: ScanBuffer = scanBuffer();
-  readonly #words = dataViewOf(this.#window.bytes);
   readonly #text: Uint8Array;
   readonly #options: FastFeatureOptions;
   readonly #builders: FeatureBuilders;
   readonly #searched: ByteSet;
+  /** The numbers of the lines of the run; NaN stands for null. */
   readonly #starts = new Float64Array(maxRunLines);
   readonly #ends = new Float64Array(maxRunLines);
+  readonly #scores = new Float64Array(maxRunLines);
+  readonly #phases = new Float64Array(maxRunLines);
   /** Offset in the text of the window, that is, of the part of the text that is in the scan buffer. */
   #base = 0;
   /** Number of searched bytes that were found in the window; `#position` is the index in `positions` of the first one in the next line. */
   #positionCount = 0;
   #position = 0;
-  /** The first genomic position of the feature that `#check` has read; `#last` is its last position. */
+  /** The first position of the feature that `#check` has read; `#last` is its last position, `#score` its score. */
   #first = 0;
   #last = 0;
+  #score = 0;
   /** Offset of the line that the fast path left to the general path after decoding some of its escapes in place; -1 if there is none. */
   #partlyDecoded = -1;
   /** Whether the window ends within a line. */
@@ -82,7 +84,7 @@ export class FastFeatureParser {
       rowCount = this.#run(at, rows);
     }
     if (rowCount > 0) {
-      this.#appendTexts(rows, rowCount);
+      this.#appendRun(rows, rowCount);
       out.endRecords(rowCount);
     }
     return this.lineCount > 0;
@@ -106,13 +108,13 @@ export class FastFeatureParser {
     let rows = 0;
     this.lineCount = 0;
     this.#isCut = false;
-    this.#begin(row);
-    while (start < textLength && rows < maxRunLines) {
+    const { fastAttributes } = this.#options;
+    while (start < textLength && rows < maxRunLines && !fastAttributes.isRunFull) {
       const isComment = this.#isComment(start);
       if (isComment && this.#options.hasFasta && mayBeFastaDirective(bytes, start)) break;
-      this.#options.fastAttributes.hasDecodedEscapes = false;
+      fastAttributes.hasDecodedEscapes = false;
       const end = isComment ? this.#lineEnd(position) : this.#check(start, position);
-      if (this.#options.fastAttributes.hasDecodedEscapes) this.#partlyDecoded = this.#base + start;
+      if (fastAttributes.hasDecodedEscapes) this.#partlyDecoded = this.#base + start;
       if (end === needsGeneralPath) break;
       // The carriage return at the end of the window may be followed by a line feed outside it.
       const isOpen =
@@ -181,11 +183,11 @@ export class FastFeatureParser {
     this.#last = last;
     const score = positions[position + 4]! + 1;
     const scoreEnd = positions[position + 5]!;
-    if (
-      !isMissingField(bytes, score, scoreEnd) &&
-      !Number.isFinite(parseFloatBytes(bytes, score, scoreEnd))
-    )
-      return needsGeneralPath;
+    if (isMissingField(bytes, score, scoreEnd)) this.#score = NaN;
+    else {
+      this.#score = parseFloatBytes(bytes, score, scoreEnd);
+      if (!Number.isFinite(this.#score)) return needsGeneralPath;
+    }
     if (!isEmptyOrOneOf(strandBytes, bytes, scoreEnd + 1, positions[position + 6]!))
       return needsGeneralPath;
     if (!isEmptyOrOneOf(phaseBytes, bytes, positions[position + 6]! + 1, positions[position + 7]!))
@@ -199,16 +201,10 @@ export class FastFeatureParser {
     );
   }
 
-  #begin(row: number): void {
-    const { start, end, score, phase } = this.#builders;
-    for (const builder of [start, end, score, phase]) builder.padTo(row);
-  }
-
   /** Stores the line that `#check` has read as row `row + i`. */
   #store(start: number, position: number, row: number, i: number): void {
     const { bytes, positions, rangeStarts, rangeEnds } = this.#window;
     const { fastAttributes, attributes } = this.#options;
-    const builders = this.#builders;
     let at = start;
     for (let k = 0; k < 3; k++) {
       const end = positions[position + k]!;
@@ -216,36 +212,39 @@ export class FastFeatureParser {
       rangeEnds[k * maxRunLines + i] = isMissingField(bytes, at, end) ? at : end;
       at = end + 1;
     }
-    builders.start.append((this.#starts[i] = this.#first));
-    builders.end.append((this.#ends[i] = this.#last));
-    const score = positions[position + 4]! + 1;
-    if (isMissingField(bytes, score, positions[position + 5]!)) builders.score.appendNull();
-    else builders.score.append(parseFloatBytes(bytes, score, positions[position + 5]!));
+    this.#starts[i] = this.#first;
+    this.#ends[i] = this.#last;
+    this.#scores[i] = this.#score;
     const strand = positions[position + 5]! + 1;
     rangeStarts[3 * maxRunLines + i] = strand;
     rangeEnds[3 * maxRunLines + i] = isMissingField(bytes, strand, positions[position + 6]!)
       ? strand
       : strand + 1;
     const phase = positions[position + 6]! + 1;
-    if (isMissingField(bytes, phase, positions[position + 7]!)) builders.phase.appendNull();
-    else builders.phase.append(bytes[phase]! - 48);
+    const hasPhase = !isMissingField(bytes, phase, positions[position + 7]!);
+    this.#phases[i] = hasPhase ? bytes[phase]! - 48 : NaN;
     if (fastAttributes.valueCount === 0) return;
     attributes.column.padTo(row + i);
     attributes.column.beginObject();
     attributes.column.endObject();
-    for (let v = 0; v < fastAttributes.valueCount; v++)
-      fastAttributes.columns[v]!.appendValueByWords(
-        row + i,
-        this.#words,
-        fastAttributes.valueStarts[v]!,
-        fastAttributes.valueEnds[v]!,
-      );
+    fastAttributes.keepLine(row + i);
   }
 
-  /** Appends the texts of all lines of the run. */
-  #appendTexts(row: number, rows: number): void {
+  /** Appends the values of all lines of the run. */
+  #appendRun(row: number, rows: number): void {
     const window = this.#window;
     const { columns, coordinates } = this.#options;
+    const { start, end, score, phase } = this.#builders;
+    const numbers: readonly (readonly [LongBuilder | DoubleBuilder, Float64Array])[] = [
+      [start, this.#starts],
+      [end, this.#ends],
+      [score, this.#scores],
+      [phase, this.#phases],
+    ];
+    for (const [builder, values] of numbers) {
+      builder.padTo(row);
+      builder.appendNumbers(values.subarray(0, rows));
+    }
     for (const [k, builder] of this.#builders.texts.entries()) {
       builder.padTo(row);
       const size = window.gather(k * maxRunLines, rows);
@@ -253,6 +252,7 @@ export class FastFeatureParser {
     }
     for (const column of columns) column.padTo(row + rows);
     coordinates?.addRun(row, rows, window, this.#starts, this.#ends);
+    this.#options.fastAttributes.appendRun(window);
   }
 }
 

@@ -20,7 +20,7 @@ import type { FeatureHeader, FeatureParams } from './gff-header.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 
 /** The properties in which GFF3 and GTF differ. */
-export interface FeatureDialect {
+interface FeatureDialect {
   /** Parses the attributes in `bytes[from..to)` into `into`. Returns the problem of malformed attributes, otherwise null. */
   readonly attributes: (
     bytes: Uint8Array,
@@ -121,7 +121,17 @@ export class FeatureParser {
       }
     }
     if (this.#hasEnded) this.#report.end();
+    this.#releaseUnusedColumns();
     return context.line;
+  }
+
+  /** Releases the columns that the batch does not have, because there is no feature or no attribute. */
+  #releaseUnusedColumns(): void {
+    if (!this.#isBegun) {
+      const columns = [...this.#columns, this.#coordinates?.column, this.#variants?.column];
+      for (const column of columns) column?.release();
+    }
+    if (!this.#hasAttributes) this.#attributes.column.release();
   }
 
   #fastFeatures(chunk: Uint8Array): FastFeatureParser | null {

@@ -9,7 +9,8 @@ export interface UnescapeResult {
 
 /**
  * Copies `bytes[from..to)` and decodes its percent escapes (GFF3 specification, "Description of the Format"), which stand for bytes of
- * UTF-8. A `%` that is not followed by two hexadecimal digits stays as it is. The copy is never longer than the text.
+ * UTF-8. A `%` that is not followed by two hexadecimal digits stays as it is. The copy is never longer than the text, so it may take the
+ * place of the text.
  */
 export function unescapeBytes(
   bytes: Uint8Array,

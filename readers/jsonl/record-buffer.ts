@@ -13,7 +13,7 @@ import {
  * A part of a text in which runs of records with the same order of keys are found. The cells of field `i` begin at index `i * maxRows`;
  * fields are numbered depth-first, including members. A cell has the range of a value in the text, and its number (`recordsKernel`).
  */
-export class RecordBuffer extends ScanBuffer<{ records(...of: readonly number[]): number }> {
+class RecordBuffer extends ScanBuffer<{ records(...of: readonly number[]): number }> {
   readonly cellNumbers: Float64Array;
   /** Maximum number of records in a run. */
   maxRunRecords = 0;

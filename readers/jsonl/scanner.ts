@@ -4,7 +4,7 @@ import { budgets } from '../../engine/core/budgets.js';
 export class MalformedLine extends Error {}
 
 /** A scanned string, `bytes[from..to)`; valid until the next string is scanned. */
-export interface ScannedString {
+interface ScannedString {
   bytes: Uint8Array;
   from: number;
   to: number;

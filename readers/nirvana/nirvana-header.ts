@@ -6,7 +6,7 @@ import { nextLineStart } from '../text/lines.js';
 import { rejectOtherFormats } from '../text/other-formats.js';
 
 /** The first line of a Nirvana file: the header object, and where the positions (records) begin. */
-export interface NirvanaHeader {
+interface NirvanaHeader {
   /** The header object; empty for an empty file. */
   readonly header: JsonObject;
   readonly isEmpty: boolean;

@@ -5,7 +5,7 @@ import { readNirvanaHeader } from './nirvana-header.js';
 import { NirvanaParser } from './nirvana-parser.js';
 
 /** Reader parameters: `genome_build`, for files whose header does not name the build. */
-export interface NirvanaParams {
+interface NirvanaParams {
   readonly build: GenomeBuild | undefined;
 }
 

@@ -27,7 +27,7 @@ export async function loadChunk(ref: ChunkRef): Promise<Uint8Array> {
 
 /** Releases the memory of a loaded chunk, so that the next one can use it; the bytes must not be used afterwards. */
 export function releaseChunk(ref: ChunkRef, bytes: Uint8Array): void {
-  if (ref.kind !== 'bytes') releaseBuffer(new Uint8Array(bytes.buffer));
+  if (ref.kind !== 'bytes') releaseChunkBuffer(bytes);
 }
 
 /** Number of bytes after a range that are read with it; most last lines end within them. */
@@ -39,19 +39,23 @@ async function loadRange(
   { name, from, to, isFirst, skip }: Extract<ChunkRef, { kind: 'range' | 'bgzf' }>,
 ): Promise<Uint8Array> {
   const all = acquireChunkBuffer(to - from + readAheadBytes);
-  const read = all.subarray(0, await file.readInto(all, from));
-  const ownBytes = read.subarray(0, to - from);
-  const start = isFirst ? skip : ownBytes.indexOf(10) + 1;
-  if (start === 0 && !isFirst) return ownBytes.subarray(0, 0);
-  const maxBytes = lineBytesLeft(ownBytes, start);
-  const end = read.indexOf(10, ownBytes.length);
-  const isWhole = end >= 0 ? end - ownBytes.length <= maxBytes : from + read.length >= file.bytes;
-  if (isWhole && read.length - ownBytes.length <= maxBytes + 1) {
-    return read.subarray(start, end < 0 ? read.length : end + 1);
+  let isReturned = false;
+  try {
+    const read = all.subarray(0, await file.readInto(all, from));
+    const ownBytes = read.subarray(0, to - from);
+    const start = isFirst ? skip : ownBytes.indexOf(10) + 1;
+    if (start === 0 && !isFirst) return acquireChunkBuffer(0);
+    const maxBytes = lineBytesLeft(ownBytes, start);
+    const end = read.indexOf(10, ownBytes.length);
+    const isWhole = end >= 0 ? end - ownBytes.length <= maxBytes : from + read.length >= file.bytes;
+    if (isWhole && read.length - ownBytes.length <= maxBytes + 1) {
+      isReturned = true;
+      return read.subarray(start, end < 0 ? read.length : end + 1);
+    }
+    return joinBytes(ownBytes.subarray(start), await readRestOfLine(file, to, name, maxBytes));
+  } finally {
+    if (!isReturned) releaseChunkBuffer(all);
   }
-  const lines = joinBytes(ownBytes.subarray(start), await readRestOfLine(file, to, name, maxBytes));
-  releaseBuffer(new Uint8Array(all.buffer));
-  return lines;
 }
 
 /** Returns how many bytes the last line may extend beyond this chunk, within the budget for lines. */
@@ -74,13 +78,22 @@ function acquireChunkBuffer(bytes: number): Uint8Array<ArrayBuffer> {
   return all.subarray(0, bytes) as Uint8Array<ArrayBuffer>;
 }
 
+function releaseChunkBuffer({ buffer }: Uint8Array): void {
+  if (buffer.byteLength <= maxReusedBytes) releaseBuffer(new Uint8Array(buffer));
+}
+
 async function loadRecords(
   file: FileReader,
   { name, from, to, dropped }: Extract<ChunkRef, { kind: 'records' }>,
 ): Promise<Uint8Array> {
   const bytes = acquireChunkBuffer(to - from);
-  if ((await file.readInto(bytes, from)) < bytes.length)
-    throw new InputError({ file: name, byte: from }, 'the file ends early');
+  try {
+    if ((await file.readInto(bytes, from)) < bytes.length)
+      throw new InputError({ file: name, byte: from }, 'the file ends early');
+  } catch (error) {
+    releaseChunkBuffer(bytes);
+    throw error;
+  }
   return removeDroppedRanges(bytes, dropped);
 }
 

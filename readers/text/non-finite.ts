@@ -3,7 +3,7 @@ import { codes } from '../../engine/ingest/validation-codes.js';
 import { isInfinite, isNotANumber, latin1Text } from './numbers.js';
 
 /** The code of a number that cannot be stored, and the message about it. */
-export interface NonFiniteFault {
+interface NonFiniteFault {
   readonly code: number;
   readonly message: string;
   readonly isNonFinite: true;

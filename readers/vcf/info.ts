@@ -37,7 +37,7 @@ const severalValuesWarning = 'several values where the header promises one';
 const repeatedKeyWarning = 'the key occurs twice: the first value holds';
 
 /** Options of `InfoParser`. */
-export interface InfoOptions {
+interface InfoOptions {
   /** The column `info` that the header declares. */
   readonly column: Column | undefined;
   /** The column `info` that the dataset already has. */

@@ -16,7 +16,7 @@ import { appendValue } from './values.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 
 /** Options of `SampleParser`. */
-export interface SampleOptions {
+interface SampleOptions {
   /** The column of the samples, a list of objects, and its name. */
   readonly column: ColumnBuilder;
   readonly key: string;

@@ -42,7 +42,7 @@ export interface VcfHeader {
 }
 
 /** The header, and the offset and line number of its end. */
-export interface ParsedHeader {
+interface ParsedHeader {
   readonly header: VcfHeader;
   readonly bodyOffset: number;
   readonly bodyLine: number;

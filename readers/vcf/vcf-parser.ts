@@ -29,7 +29,7 @@ import { nonFiniteFaultOf } from '../text/non-finite.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 
 /** The options of a parser of one chunk. */
-export interface VcfParserOptions {
+interface VcfParserOptions {
   readonly header: VcfHeader;
   readonly params: VcfParams;
   readonly out: BatchBuilder;

@@ -1,7 +1,7 @@
 import { asciiCodes, isXmlCharacter, shortenedNameAt, hasTextAt, XmlFault } from './characters.js';
 
 /** Characters of a resolved text; valid until the next call of `ReferenceResolver`. */
-export interface ResolvedText {
+interface ResolvedText {
   text: Uint8Array;
   end: number;
 }

@@ -27,7 +27,7 @@ export interface XmlHeader {
 }
 
 /** The encodings that are read; US-ASCII is UTF-8 too. */
-export type XmlEncoding = 'utf-8' | 'iso-8859-1';
+type XmlEncoding = 'utf-8' | 'iso-8859-1';
 
 /** Maximum number of bytes that are read to complete the header; a document type usually takes a few kilobytes. */
 const maxHeaderBytes = 16 << 20;
@@ -145,7 +145,7 @@ function documentTypeEnd(bytes: Uint8Array, start: number): number {
 }
 
 /** A chunk as UTF-8. The bytes before `validBytes` are as in the chunk; it is the length of `bytes` if the whole chunk is valid. */
-export interface Utf8Chunk {
+interface Utf8Chunk {
   readonly bytes: Uint8Array;
   readonly validBytes: number;
 }

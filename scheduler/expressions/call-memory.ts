@@ -1,8 +1,8 @@
 import { HostAnswerCache } from './answers.js';
-import { JobResults } from '../jobs/import/expressions/job-results.js';
+import { JobResults } from './columns/job-results.js';
 
 /** The answers and results that a thread caches for a request, or for an attempt at a job. */
-export interface ThreadCallCache {
+interface ThreadCallCache {
   readonly answers: HostAnswerCache;
   readonly results: JobResults;
 }

@@ -8,10 +8,10 @@ import { openSegments } from '../../engine/query/results/row-blocks.js';
 import { writeSegmentUnflushed } from '../../engine/store/segment.js';
 import {
   annotatedBatch,
+  annotatedProjection,
   fieldNamesOfBatches,
   type AnnotatedBatch,
-} from '../jobs/export/annotated-batch.js';
-import { annotatedProjection } from '../jobs/export/annotated-columns.js';
+} from './columns/annotated-batch.js';
 import type { AnnotatedColumns, PageTableTask } from './protocol.js';
 
 /** Encodes annotated records in a columnar format, with the columns that an export of them has. */

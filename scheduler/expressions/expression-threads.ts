@@ -1,7 +1,7 @@
 import { serveCalls } from '../../engine/core/blocking-calls.js';
 import { AppError, canceledError } from '../../engine/core/errors.js';
 import { Threads } from '../../engine/core/threads.js';
-import { PrioritySemaphore } from '../worker/slots.js';
+import { PrioritySemaphore } from '../../engine/core/priority-semaphore.js';
 import type { ExpressionResult, ExpressionTasks, HostReply, HostRequest } from './protocol.js';
 
 /** Number of threads of a server. With two, two expressions that never end leave a processor to the server. */

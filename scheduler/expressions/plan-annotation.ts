@@ -32,7 +32,7 @@ export type AnnotationTask = Omit<
 >;
 
 /** The query that finds the records and fields that the expressions read, and the task that evaluates the expressions. */
-export interface AnnotationPlan {
+interface AnnotationPlan {
   readonly query: JsonObject;
   readonly task: AnnotationTask;
 }
@@ -170,7 +170,7 @@ function annotationFields(fields: readonly RequestedField[]): readonly Annotatio
 }
 
 /** The fields of an annotation that must be computed to obtain the requested ones, including those that their expressions read. */
-export interface RequiredFields {
+interface RequiredFields {
   readonly names: ReadonlySet<string>;
   /** Whether the values depend on the record alone, and not on the user or the time. */
   readonly isRepeatable: boolean;

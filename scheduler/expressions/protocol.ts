@@ -97,7 +97,7 @@ interface ExpressionTask extends EvaluationOrigin {
 }
 
 /** Evaluates one expression, whose variables are in `data` or `fields` of the body. */
-export interface EvaluateTask extends ExpressionTask {
+interface EvaluateTask extends ExpressionTask {
   readonly expression: string;
   readonly dataType: CastType;
   readonly isList: boolean | null;

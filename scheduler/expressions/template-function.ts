@@ -4,7 +4,7 @@ import { functionError, typeError } from '../../engine/expression/values/errors.
 import { asInt } from '../../engine/expression/values/integers.js';
 import { typeName } from '../../engine/expression/values/type-name.js';
 import { PyDict, type HostFunction } from '../../engine/expression/values/values.js';
-import { annotationField } from '../jobs/import/expressions/field-expressions.js';
+import { annotationField } from './columns/field-expressions.js';
 import { parseJson } from '../../engine/core/json.js';
 import type { JsonObject } from '../../engine/core/types.js';
 import type { HostAnswer, HostCall } from './protocol.js';

@@ -3,7 +3,7 @@ import type { ExportRow } from '../../engine/catalog/exports.js';
 import type { Config } from '../../engine/core/config.js';
 
 /** Dependencies of an `ExportMailer`. */
-export interface ExportMailerOptions {
+interface ExportMailerOptions {
   readonly catalog: Catalog;
   readonly config: Partial<Pick<Config, 'smtpUrl' | 'mailFrom' | 'publicUrl'>>;
   /** Reports to the operator that an e-mail was not sent. */

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { PrioritySemaphore } from '../worker/slots.js';
+import { PrioritySemaphore } from '../../engine/core/priority-semaphore.js';
 
 const minuteMs = 60_000;
 

@@ -5,7 +5,7 @@ import type { Columns } from '../../engine/core/types.js';
 import { needsRewrite } from '../../engine/ingest/unify-columns.js';
 import { rowIdColumn, storesRowIds } from '../../engine/store/row-ids.js';
 import type { DatasetChange, Segment, Snapshot } from '../../engine/store/store.js';
-import { withDatasetLock } from '../queue/dataset-lock.js';
+import { withDatasetLock } from './dataset-lock.js';
 import type { AppliedChange } from './change/record-change.js';
 import type { PublishContext, PublicationOutcome } from './job.js';
 import { appendableSnapshot } from './visible-data.js';

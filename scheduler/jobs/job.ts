@@ -1,11 +1,12 @@
 import type { Catalog } from '../../engine/catalog/catalog.js';
-import type { TaskRow } from '../../engine/catalog/task-row.js';
+import type { TaskRow, TaskStatus } from '../../engine/catalog/task-row.js';
+import type { BackgroundTask } from '../../engine/catalog/tasks.js';
 import type { DataFolder } from '../../engine/core/data-folder.js';
 import { AppError } from '../../engine/core/errors.js';
 import type { JsonObject } from '../../engine/core/types.js';
 import type { QueryEngine } from '../../engine/query/plan/query-engine.js';
 import type { Snapshot, Store } from '../../engine/store/store.js';
-import type { HostCallHandler, ThreadPool } from '../worker/pool.js';
+import type { HostCallHandler, ThreadPool } from './thread-jobs.js';
 import type { FetchSource } from './import/import-source.js';
 
 /**
@@ -64,6 +65,8 @@ export interface Job<K extends string = string, P = unknown, R = unknown> {
 
   /** Whether an entry of the scratch folder whose name has no task id belongs to an open task of this kind. */
   ownsScratch?(name: string, catalog: Catalog): Promise<boolean>;
+  /** Whether the file of rejected records with a resource's id belongs to an ended task of this kind. */
+  ownsRejected?(resourceId: number, catalog: Catalog): Promise<boolean>;
   /** Removes files that no row of the catalogue refers to; called at start, before any task runs. */
   sweepAtStart?(context: SweepContext): Promise<void>;
   /** Removes expired files; called at start and once an hour. */
@@ -73,7 +76,7 @@ export interface Job<K extends string = string, P = unknown, R = unknown> {
 }
 
 /** How the queue runs background tasks of a kind. */
-export interface BackgroundOptions {
+interface BackgroundOptions {
   /** Priority among background tasks; lower values run first. */
   readonly priority: number;
   /** Maximum number of tasks that run at the same time, for a pool of `threads` threads. */
@@ -86,8 +89,21 @@ export interface BackgroundOptions {
   readonly isTransient?: boolean;
 }
 
+/** A background task to add. By default, its user is the owner of the object that it changes or reads. */
+export type NewBackgroundTask = Pick<BackgroundTask, 'description' | 'params' | 'userId'> &
+  (
+    | { readonly targetObjectId: number; readonly sourceObjectId?: number }
+    | { readonly targetObjectId?: number; readonly sourceObjectId: number }
+  );
+
+/** A background task that has completed, with the result of its `run`. */
+export interface CompletedTask<R> {
+  readonly task: TaskRow;
+  readonly result: R;
+}
+
 /** The entries that a kind of job writes to the log of a dataset. */
-export interface LogEntryKind {
+interface LogEntryKind {
   /** The key in the `info` of the log entry. */
   readonly key: string;
   /** Applies a log entry to a catalogue that lacks its effect; `info` is the value under `key`. */
@@ -166,6 +182,11 @@ export interface SweepContext {
    * older backup or the file is not from this server, the file is moved to the quarantine and reported.
    */
   remove(path: string, ownerId: number | undefined): Promise<void>;
+}
+
+/** Whether a task with this status has ended. The status of such a task never changes again. */
+export function isTerminal(status: TaskStatus): boolean {
+  return status === 'completed' || status === 'failed' || status === 'canceled';
 }
 
 /** The outcome of publishing a result. `run again` means that the result is outdated and the task has been queued again. */

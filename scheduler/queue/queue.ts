@@ -1,33 +1,21 @@
 import type { BackgroundTask } from '../../engine/catalog/tasks.js';
 import type { TaskRow } from '../../engine/catalog/task-row.js';
 import { canceledError, notFoundError, toErrorValue } from '../../engine/core/errors.js';
-import { jobOfKind, type JobKind, type ResultOf } from '../jobs/index.js';
+import { jobOfKind, type JobKind, type ResultOf, type TaskQueue } from '../jobs/index.js';
+import { isTerminal, type CompletedTask, type NewBackgroundTask } from '../jobs/job.js';
 import type { MessageFromWorker } from '../worker/messages.js';
 import type { SlotKind } from './running-task.js';
 import { TaskRunner, type TaskRunnerOptions } from './task-runner.js';
-import { isTerminal, TaskWaiters } from './waiting.js';
+import { TaskWaiters } from './waiting.js';
 
 /** Options of a `JobQueue`. */
-export interface QueueOptions extends TaskRunnerOptions {
+interface QueueOptions extends TaskRunnerOptions {
   /** Number of standard slots, and also of slots for interactive tasks. */
   readonly threads: number;
 }
 
-/** A background task to add. By default, its user is the owner of the object that it changes or reads. */
-export type NewBackgroundTask = Pick<BackgroundTask, 'description' | 'params' | 'userId'> &
-  (
-    | { readonly targetObjectId: number; readonly sourceObjectId?: number }
-    | { readonly targetObjectId?: number; readonly sourceObjectId: number }
-  );
-
-/** A background task that has completed, with the result of its `run`. */
-export interface CompletedTask<R> {
-  readonly task: TaskRow;
-  readonly result: R;
-}
-
 /** The durable queue: claims tasks of the catalogue whenever a slot is free, and passes them to the `TaskRunner`. */
-export class JobQueue {
+export class JobQueue implements TaskQueue {
   readonly #options: QueueOptions;
   readonly #runner: TaskRunner;
   readonly #waiters = new TaskWaiters();
@@ -54,6 +42,11 @@ export class JobQueue {
     if (!this.#isClaiming) void this.#claimAll();
   }
 
+  /** Repeats work until it succeeds; for work that must follow a commit to a log. */
+  persist(work: () => Promise<void>): Promise<void> {
+    return this.#runner.persist(work);
+  }
+
   /** Returns the ids of the running tasks, and of those running tasks that are in the worker process. */
   status(): { readonly running: readonly number[]; readonly working: readonly number[] } {
     const { runningTasks } = this.#runner;
@@ -76,10 +69,6 @@ export class JobQueue {
     return end;
   }
 
-  /**
-   * Queues a background task, or joins the open one if the kind is shared, waits for it, and resolves with its published result.
-   * Rejects with the error of the task, or with `canceled` if the signal aborts, which also cancels the task.
-   */
   async enqueueAndWait<K extends JobKind>(
     kind: K,
     order: NewBackgroundTask,

@@ -54,7 +54,7 @@ export interface SchedulerOptions {
 }
 
 /** The current state of the scheduler. */
-export interface SchedulerStatus {
+interface SchedulerStatus {
   readonly workerPid: number | null;
   /** Ids of the tasks that are neither queued nor ended. */
   readonly running: readonly number[];
@@ -65,7 +65,7 @@ export interface SchedulerStatus {
 /** Runs the tasks of the catalogue. A data folder has one scheduler. */
 export interface Scheduler extends Pick<
   JobQueue,
-  'wake' | 'wait' | 'cancel' | 'enqueueAndWait' | 'enqueue'
+  'wake' | 'wait' | 'cancel' | 'enqueueAndWait' | 'enqueue' | 'persist'
 > {
   /** Makes the catalogue, the logs and the folders agree after any kind of shutdown, then starts the worker and the queue. */
   start(): Promise<void>;
@@ -202,6 +202,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     cancel: (taskId) => queue.cancel(taskId),
     enqueueAndWait: queue.enqueueAndWait.bind(queue),
     enqueue: (kind, order) => queue.enqueue(kind, order),
+    persist: (work) => queue.persist(work),
     status: () => ({ workerPid: host?.pid ?? null, ...queue.status() }),
     async compacted() {
       await upkeep.whenIdle();

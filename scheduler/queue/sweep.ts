@@ -1,6 +1,5 @@
 import { basename, join, relative } from 'node:path';
 import type { Catalog } from '../../engine/catalog/catalog.js';
-import type { JobRow } from '../../engine/catalog/jobs.js';
 import type { TaskRow } from '../../engine/catalog/task-row.js';
 import { budgets } from '../../engine/core/budgets.js';
 import { settings } from '../../engine/core/config.js';
@@ -17,10 +16,9 @@ import {
 } from '../../engine/core/files.js';
 import type { Store } from '../../engine/store/store.js';
 import { jobs as declaredJobs, type Jobs } from '../jobs/index.js';
-import type { SweepContext } from '../jobs/job.js';
-import { spillFolder } from '../worker/messages.js';
+import { isTerminal, type SweepContext } from '../jobs/job.js';
 import { isInArchive } from '../jobs/visible-data.js';
-import { isTerminal } from './waiting.js';
+import { spillFolder } from '../worker/messages.js';
 
 /** Removes the scratch folders of all attempts of a task; none of the attempts may be running. */
 export async function sweepAttempts(data: DataFolder, task: TaskRow): Promise<void> {
@@ -28,7 +26,7 @@ export async function sweepAttempts(data: DataFolder, task: TaskRow): Promise<vo
 }
 
 /** Settings of the sweeps. */
-export interface SweepOptions {
+interface SweepOptions {
   readonly now: number;
   /** Reports to the operator which files were moved to the quarantine. */
   report(message: string): void;
@@ -67,7 +65,7 @@ export async function sweepAll(
   const context = sweepContextOf(catalog, data, options);
   await sweepObjects(context);
   await sweepUploadParts(context);
-  await sweepRejected(context);
+  await sweepRejected(context, jobs);
   await sweepScratch(context, jobs);
   for (const job of jobs) await job.sweepAtStart?.(context);
 }
@@ -177,22 +175,14 @@ async function sweepUploadParts({ catalog, data, remove }: SweepContext): Promis
   }
 }
 
-/** Removes the rejected records of imports and migrations that were deleted or canceled, or have not ended. */
-async function sweepRejected({ catalog, data, remove }: SweepContext): Promise<void> {
+/** Removes the files of rejected records that no job keeps. */
+async function sweepRejected({ catalog, data, remove }: SweepContext, jobs: Jobs): Promise<void> {
   for (const { name } of await listFolder(data.rejected)) {
     const id = ownerIdInName(/^(\d+)\.jsonl\.gz$/, name);
-    const row = id === undefined ? undefined : await jobWithRejectedFile(catalog, id);
-    if (row?.status === 'failed' || row?.status === 'completed') continue;
+    const owners = jobs.map((job) => id !== undefined && job.ownsRejected?.(id, catalog));
+    if ((await Promise.all(owners)).includes(true)) continue;
     await remove(join(data.rejected, name), id);
   }
-}
-
-/** Returns the import or the migration with an id. */
-async function jobWithRejectedFile(
-  { imports, datasetMigrations }: Catalog,
-  id: number,
-): Promise<JobRow | undefined> {
-  return (await imports.get(id)) ?? datasetMigrations.get(id);
 }
 
 /** Returns the id in a file's name; undefined if the name does not match the pattern. */

@@ -19,11 +19,11 @@ import {
   type HostCallMessage,
 } from '../expressions/job-calls.js';
 import { jobOfKind, type Jobs } from '../jobs/index.js';
-import type { Job, PublishContext } from '../jobs/job.js';
+import { isTerminal, type Job, type PublishContext } from '../jobs/job.js';
 import type { MessageFromWorker, MessageToWorker } from '../worker/messages.js';
 import { RunningTask, type SlotKind } from './running-task.js';
 import { sweepAttempts } from './sweep.js';
-import { isTerminal, type TaskWaiters } from './waiting.js';
+import type { TaskWaiters } from './waiting.js';
 import { WorkerDeaths } from './worker-deaths.js';
 
 /** Dependencies and time limits of a `TaskRunner`. */
@@ -177,6 +177,20 @@ export class TaskRunner {
     await this.#jobIfAny(task)?.discard?.(task, this.#options.data);
   }
 
+  /** Repeats work until it succeeds, so that what it writes is not lost; only a full or failing disk can make the work fail. */
+  async persist(work: () => Promise<void>): Promise<void> {
+    for (;;) {
+      try {
+        return await work();
+      } catch (error) {
+        if (isTaskGone(error)) throw error;
+        this.#options.report(`will be tried again: ${toErrorValue(error).message}`);
+        if (this.#isClosing) return;
+        await pause(this.#options.retryMs);
+      }
+    }
+  }
+
   /** Answers a call of a running job, unless it has left the worker meanwhile. */
   async #answer(running: RunningTask, call: HostCallMessage): Promise<void> {
     const { task, attempt, leftWorker } = running;
@@ -250,10 +264,10 @@ export class TaskRunner {
   /** Writes how a task ended. If the task was canceled or deleted meanwhile, only removes its files. */
   async #settle(task: TaskRow, work: () => Promise<void>): Promise<void> {
     try {
-      await this.#persist(work);
+      await this.persist(work);
     } catch (error) {
       if (!isTaskGone(error)) throw error;
-      await this.#persist(() => this.discardTaskFiles(task));
+      await this.persist(() => this.discardTaskFiles(task));
     }
   }
 
@@ -261,7 +275,7 @@ export class TaskRunner {
   async #stopped(running: RunningTask): Promise<void> {
     if (running.stopReason === 'requeue') return this.#requeue(running, false);
     await running.leaveWork('ended');
-    await this.#persist(() => this.discardTaskFiles(running.task));
+    await this.persist(() => this.discardTaskFiles(running.task));
     await this.#end(running);
   }
 
@@ -323,9 +337,9 @@ export class TaskRunner {
       () => true,
       () => false,
     );
-    if (!isSwept) this.#inBackground(this.#persist(() => this.#sweep(task)));
+    if (!isSwept) this.#inBackground(this.persist(() => this.#sweep(task)));
     let row: TaskRow | undefined;
-    await this.#persist(async () => {
+    await this.persist(async () => {
       row = await this.#options.catalog.tasks.get(task.id);
     });
     this.#release(running);
@@ -352,20 +366,6 @@ export class TaskRunner {
     return this.#options.jobs.find(({ kind }) => kind === task.kind);
   }
 
-  /** Repeats work until it succeeds, so that the end of a task is not lost; only a full or failing disk can make the work fail. */
-  async #persist(work: () => Promise<void>): Promise<void> {
-    for (;;) {
-      try {
-        return await work();
-      } catch (error) {
-        if (isTaskGone(error)) throw error;
-        this.#options.report(`will be tried again: ${toErrorValue(error).message}`);
-        if (this.#isClosing) return;
-        await pause(this.#options.retryMs);
-      }
-    }
-  }
-
   /** Runs work in the background, and reports its failure. */
   #inBackground(work: Promise<void>): void {
     work.catch((error: unknown) => this.#options.report(toErrorValue(error).message));
@@ -374,7 +374,7 @@ export class TaskRunner {
   #context(running: RunningTask): PublishContext {
     const { catalog, store, data, now, committed, mailDue } = this.#options;
     const { attempt, progress } = running;
-    const persist = (work: () => Promise<void>): Promise<void> => this.#persist(work);
+    const persist = (work: () => Promise<void>): Promise<void> => this.persist(work);
     return { catalog, store, data, attempt, progress, persist, committed, mailDue, now };
   }
 }

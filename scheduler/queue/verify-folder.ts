@@ -17,13 +17,13 @@ import { isScratchOfOpenTask } from './sweep.js';
 import { verifyArchive, reportUnknownArchives, type ReportProblem } from './verify-archives.js';
 
 /** An inconsistency of a data folder. `where` is a path in the data folder, or a resource and its id. */
-export interface FolderInconsistency {
+interface FolderInconsistency {
   readonly where: string;
   readonly problem: string;
 }
 
 /** Options of `verifyFolder`. */
-export interface VerifyOptions {
+interface VerifyOptions {
   readonly data: DataFolder;
   readonly catalog: Catalog;
   readonly store: Store;

@@ -1,10 +1,5 @@
-import type { TaskRow, TaskStatus } from '../../engine/catalog/task-row.js';
+import type { TaskRow } from '../../engine/catalog/task-row.js';
 import { canceledError, notFoundError } from '../../engine/core/errors.js';
-
-/** Whether a task with this status has ended. The status of such a task never changes again. */
-export function isTerminal(status: TaskStatus): boolean {
-  return status === 'completed' || status === 'failed' || status === 'canceled';
-}
 
 type NotifyWaiter = (row: TaskRow | undefined) => void;
 

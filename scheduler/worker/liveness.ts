@@ -9,7 +9,7 @@ export interface ThreadState {
 }
 
 /** Timeouts of the liveness check. */
-export interface LivenessTimeouts {
+interface LivenessTimeouts {
   /** Heartbeat timeout in milliseconds: a worker without a heartbeat for longer is checked. */
   readonly heartbeatTimeoutMs: number;
   /** Timeout of the first heartbeat in milliseconds; before it, a worker loads its code. */

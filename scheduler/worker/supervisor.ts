@@ -4,7 +4,7 @@ import { forEachLine, type LogFile } from './log-file.js';
 /** Exit code of a process that must not be started again, because its configuration or its data folder is wrong. */
 export const refusedExitCode = 78;
 
-export interface SupervisorOptions {
+interface SupervisorOptions {
   readonly say: (text: string) => void;
   /**
    * Receives the standard error of the child process; SIGHUP reopens the file. If null, the child shares the standard error of this

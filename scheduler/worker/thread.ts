@@ -36,7 +36,7 @@ import {
   type MigrationChunk,
 } from '../jobs/migration/migrate-chunk.js';
 import { partitionRows, type PartitionJobInput } from '../jobs/migration/partition-rows.js';
-import type { MergeJobInput, VerifyJobInput } from './pool.js';
+import type { MergeJobInput, VerifyJobInput } from '../jobs/thread-jobs.js';
 
 /** Compared with gzip's default level, this level takes two thirds of the time for an eighth more bytes (VCF text, blocks of 1 MB). */
 const gzipLevel = 4;

@@ -7,12 +7,12 @@ import { JobHostCalls } from '../expressions/job-calls.js';
 import type { HostRequest } from '../expressions/protocol.js';
 import type { FetchFile } from '../fetch/fetcher.js';
 import type { MessageFromWorker, MessageToWorker } from './messages.js';
-import type { ThreadPool } from './pool.js';
+import type { ThreadPool } from '../jobs/thread-jobs.js';
 import { jobOfKind, jobs as declaredJobs, type Jobs } from '../jobs/index.js';
 import { TaskFailure, type RunContext } from '../jobs/job.js';
 
 /** Dependencies of a worker. */
-export interface WorkerDependencies {
+interface WorkerDependencies {
   readonly data: DataFolder;
   readonly pool: ThreadPool;
   readonly withQueryEngine: RunContext['withQueryEngine'];

@@ -15,13 +15,14 @@ const resolveInterfaceSchema: ResolveReference = (ref) => ({
   resolve: resolveInterfaceSchema,
 });
 
-type CheckKeyword = (
-  expected: never,
-  value: unknown,
-  path: string,
-  schema: Schema,
-  resolve: ResolveReference,
-) => readonly string[];
+/** Returns the places where a value, which stands at `path`, does not satisfy a schema. */
+type CheckValue = (value: unknown, path: string) => readonly string[];
+
+/** Compiles a keyword of a schema. */
+type CompileKeyword = (expected: never, schema: Schema, resolve: ResolveReference) => CheckValue;
+
+const noErrors: readonly string[] = [];
+const acceptAnything: CheckValue = () => noErrors;
 
 /** Keywords that do not constrain values. */
 const annotationKeywords = ['description', 'example', 'examples', 'title', 'default', 'deprecated', 'discriminator', 'maxLength', 'maturity', 'version', '$schema', '$comment', '$comments', '$defs', 'definitions']; // prettier-ignore
@@ -35,82 +36,185 @@ const formatChecks: Readonly<Record<string, (value: unknown) => boolean>> = {
   int64: Number.isSafeInteger,
 };
 
-/** The checks of the JSON Schema keywords that the interface and the standards behind its answers use; an unknown keyword throws. */
-const keywordChecks: Readonly<Record<string, CheckKeyword>> = {
-  ...Object.fromEntries(annotationKeywords.map((keyword) => [keyword, () => []])),
-  $ref: (ref: string, value, path, _, resolve) => {
-    const found = resolve(ref);
-    return schemaErrors(found.schema, value, path, found.resolve);
+/** Returns a check of a condition; `message` follows the path of a value that does not meet it. */
+function requirement(
+  isMet: (value: unknown) => boolean,
+  message: (value: unknown) => string,
+): CheckValue {
+  return (value, path) => (isMet(value) ? noErrors : [`${path} ${message(value)}`]);
+}
+
+/** Returns a check of a condition that only lists have to meet. */
+function listRequirement(
+  isMet: (list: readonly unknown[]) => boolean,
+  message: string,
+): CheckValue {
+  return requirement((value) => !Array.isArray(value) || isMet(value), () => message); // prettier-ignore
+}
+
+/** Returns a check of a condition that only objects have to meet. */
+function objectRequirement(
+  isMet: (keys: readonly string[]) => boolean,
+  message: string,
+): CheckValue {
+  return requirement((value) => !isObject(value) || isMet(Object.keys(value)), () => message); // prettier-ignore
+}
+
+/** The JSON Schema keywords that the interface and the standards behind its answers use; an unknown keyword throws. */
+const keywordCompilers: Readonly<Record<string, CompileKeyword>> = {
+  ...Object.fromEntries(annotationKeywords.map((keyword) => [keyword, () => acceptAnything])),
+  $ref: (ref: string, _, resolve) => {
+    // Schemas may be recursive, so the reference is resolved when it is needed.
+    let check: CheckValue | undefined;
+    return (value, path) => {
+      if (check === undefined) {
+        const found = resolve(ref);
+        check = checkOf(found.schema, found.resolve);
+      }
+      return check(value, path);
+    };
   },
-  type: (expected: string | readonly string[], value, path) =>
-    [expected].flat().includes(jsonTypeOf(value)) ||
-    ([expected].flat().includes('number') && jsonTypeOf(value) === 'integer')
-      ? []
-      : [`${path} is ${JSON.stringify(value)}, not ${String(expected)}`],
-  enum: (values: readonly unknown[], value, path) =>
-    values.includes(value)
-      ? []
-      : [`${path} is ${JSON.stringify(value)}, not one of ${values.join(', ')}`],
-  const: (expected: unknown, value, path) =>
-    value === expected ? [] : [`${path} is ${JSON.stringify(value)}, not ${String(expected)}`],
-  format: (format: string, value, path) =>
-    value === null || (formatChecks[format] ?? throwUnknownSchema(`format ${format}`))(value)
-      ? []
-      : [`${path} is no ${format}`],
-  pattern: (pattern: string, value, path) =>
-    typeof value !== 'string' || new RegExp(pattern).test(value)
-      ? []
-      : [`${path} is ${JSON.stringify(value)}, which does not match ${pattern}`],
-  minimum: (least: number, value, path) =>
-    value === null || Number(value) >= least ? [] : [`${path} is below ${least}`],
-  minItems: (least: number, value, path) =>
-    (value as unknown[]).length >= least ? [] : [`${path} has fewer than ${least} items`],
-  maxItems: (most: number, value, path) =>
-    (value as unknown[]).length <= most ? [] : [`${path} has more than ${most} items`],
-  uniqueItems: (_: true, value, path) =>
-    new Set((value as unknown[]).map((one) => JSON.stringify(one))).size ===
-    (value as unknown[]).length
-      ? []
-      : [`${path} has an item twice`],
-  minProperties: (least: number, value, path) =>
-    Object.keys(value as object).length >= least ? [] : [`${path} has fewer than ${least} keys`],
-  maxProperties: (most: number, value, path) =>
-    Object.keys(value as object).length <= most ? [] : [`${path} has more than ${most} keys`],
-  items: (items: Schema, value, path, _, resolve) =>
-    Array.isArray(value)
-      ? value.flatMap((item, i) => schemaErrors(items, item, `${path}[${i}]`, resolve))
-      : [],
-  properties: (properties: Readonly<Record<string, Schema>>, value, path, _, resolve) =>
-    Object.entries(properties).flatMap(([key, schema]) =>
-      hasKey(value, key)
-        ? schemaErrors(schema, (value as never)[key], `${path}.${key}`, resolve)
-        : [],
+  type: (expected: string | readonly string[]) => {
+    const types = new Set([expected].flat());
+    if (types.has('number')) types.add('integer');
+    return requirement(
+      (value) => types.has(jsonTypeOf(value)),
+      (value) => `is ${shown(value)}, not ${String(expected)}`,
+    );
+  },
+  enum: (values: readonly unknown[]) =>
+    requirement(
+      (value) => values.includes(value),
+      (value) => `is ${shown(value)}, not one of ${values.join(', ')}`,
     ),
-  required: (keys: readonly string[], value, path) =>
-    keys.flatMap((key) => (hasKey(value, key) ? [] : [`${path}.${key} is missing`])),
-  additionalProperties: (others: boolean | Schema, value, path, { properties }, resolve) =>
-    Object.entries(value as object).flatMap(([key, member]) => {
-      if (others === true || hasKey(properties, key)) return [];
-      if (others === false) return [`${path}.${key} is not declared`];
-      return schemaErrors(others, member, `${path}.${key}`, resolve);
-    }),
-  anyOf: (choices: readonly Schema[], value, path, _, resolve) => {
-    const found = choices.map((schema) => schemaErrors(schema, value, path, resolve));
-    return found.some((list) => list.length === 0) ? [] : found[0]!;
+  const: (expected: unknown) =>
+    requirement(
+      (value) => value === expected,
+      (value) => `is ${shown(value)}, not ${String(expected)}`,
+    ),
+  format: (format: string) => {
+    const hasFormat = formatChecks[format] ?? throwUnknownSchema(`format ${format}`);
+    return requirement(
+      (value) => value === null || hasFormat(value),
+      () => `is no ${format}`,
+    );
   },
-  oneOf: (choices: readonly Schema[], value, path, _, resolve) => {
-    const found = choices.map((schema) => schemaErrors(schema, value, path, resolve));
-    const fitting = found.filter((list) => list.length === 0).length;
-    if (fitting === 1) return [];
-    return fitting > 1 ? [`${path} satisfies ${fitting} schemas of one`] : found.flat();
+  pattern: (pattern: string) => {
+    const expression = new RegExp(pattern);
+    return requirement(
+      (value) => typeof value !== 'string' || expression.test(value),
+      (value) => `is ${shown(value)}, which does not match ${pattern}`,
+    );
   },
-  allOf: (parts: readonly Schema[], value, path, _, resolve) =>
-    parts.flatMap((schema) => schemaErrors(schema, value, path, resolve)),
+  minimum: (least: number) =>
+    requirement(
+      (value) => value === null || Number(value) >= least,
+      () => `is below ${least}`,
+    ),
+  minItems: (least: number) =>
+    listRequirement(({ length }) => length >= least, `has fewer than ${least} items`),
+  maxItems: (most: number) =>
+    listRequirement(({ length }) => length <= most, `has more than ${most} items`),
+  uniqueItems: () =>
+    listRequirement(
+      (list) => new Set(list.map((one) => JSON.stringify(one))).size === list.length,
+      'has an item twice',
+    ),
+  minProperties: (least: number) =>
+    objectRequirement(({ length }) => length >= least, `has fewer than ${least} keys`),
+  maxProperties: (most: number) =>
+    objectRequirement(({ length }) => length <= most, `has more than ${most} keys`),
+  items: (items: Schema, _, resolve) => {
+    const check = checkOf(items, resolve);
+    return (value, path) =>
+      Array.isArray(value) ? value.flatMap((item, i) => check(item, `${path}[${i}]`)) : noErrors;
+  },
+  properties: (properties: Readonly<Record<string, Schema>>, _, resolve) => {
+    const checks = Object.entries(properties).map(
+      ([key, schema]) => [key, checkOf(schema, resolve)] as const,
+    );
+    return (value, path) =>
+      isObject(value)
+        ? checks.flatMap(([key, check]) =>
+            Object.hasOwn(value, key) ? check(value[key], `${path}.${key}`) : noErrors,
+          )
+        : noErrors;
+  },
+  required: (keys: readonly string[]) => (value, path) =>
+    isObject(value)
+      ? keys.filter((key) => !Object.hasOwn(value, key)).map((key) => `${path}.${key} is missing`)
+      : noErrors,
+  additionalProperties: (others: boolean | Schema, { properties = {} }, resolve) => {
+    if (others === true) return acceptAnything;
+    const check: CheckValue =
+      others === false ? (_, path) => [`${path} is not declared`] : checkOf(others, resolve);
+    return (value, path) =>
+      isObject(value)
+        ? Object.keys(value)
+            .filter((key) => !Object.hasOwn(properties as object, key))
+            .flatMap((key) => check(value[key], `${path}.${key}`))
+        : noErrors;
+  },
+  anyOf: (choices: readonly Schema[], _, resolve) => {
+    const checks = choices.map((schema) => checkOf(schema, resolve));
+    return (value, path) => {
+      const found = checks.map((check) => check(value, path));
+      return found.some((list) => list.length === 0) ? noErrors : found[0]!;
+    };
+  },
+  oneOf: (choices: readonly Schema[], _, resolve) => {
+    const checks = choices.map((schema) => checkOf(schema, resolve));
+    return (value, path) => {
+      const found = checks.map((check) => check(value, path));
+      const fitting = found.filter((list) => list.length === 0).length;
+      if (fitting === 1) return noErrors;
+      return fitting > 1 ? [`${path} satisfies ${fitting} schemas of one`] : found.flat();
+    };
+  },
+  allOf: (parts: readonly Schema[], _, resolve) => {
+    const checks = parts.map((schema) => checkOf(schema, resolve));
+    return (value, path) => checks.flatMap((check) => check(value, path));
+  },
 };
 
+/** Returns whether a value is a JSON object. */
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The compiled schemas, by the function that resolves their references. */
+const compiledSchemas = new WeakMap<ResolveReference, WeakMap<Schema, CheckValue>>();
+
+function checkOf(schema: Schema, resolve: ResolveReference): CheckValue {
+  let checks = compiledSchemas.get(resolve);
+  if (checks === undefined) compiledSchemas.set(resolve, (checks = new WeakMap()));
+  let check = checks.get(schema);
+  if (check === undefined) checks.set(schema, (check = compileSchema(schema, resolve)));
+  return check;
+}
+
+function compileSchema(schema: Schema, resolve: ResolveReference): CheckValue {
+  const { type, ...others } = schema;
+  const keywords = [...(type === undefined ? [] : [['type', type]]), ...Object.entries(others)];
+  const checks = (keywords as readonly [string, unknown][])
+    .map(([keyword, expected]) => {
+      const compile = keywordCompilers[keyword] ?? throwUnknownSchema(`keyword ${keyword}`);
+      return compile(expected as never, schema, resolve);
+    })
+    .filter((check) => check !== acceptAnything);
+  // If the type of the value, or another keyword, is wrong, the keywords after it are not checked.
+  return (value, path) => {
+    for (const check of checks) {
+      const found = check(value, path);
+      if (found.length > 0) return found;
+    }
+    return noErrors;
+  };
+}
+
 /**
- * Returns an error for each part of a value that does not satisfy a schema, with the path of the part; an empty list if all do. References
- * are resolved in the OpenAPI document, unless `resolve` is given.
+ * Returns the places where a value does not satisfy a schema; none if it does. References are resolved in the OpenAPI document, unless
+ * `resolve` is given.
  */
 export function schemaErrors(
   schema: Schema,
@@ -118,18 +222,11 @@ export function schemaErrors(
   path = '$',
   resolve: ResolveReference = resolveInterfaceSchema,
 ): readonly string[] {
-  const { type, ...others } = schema;
-  const found = type === undefined ? [] : [...keywordChecks['type']!(type as never, value, path, schema, resolve)]; // prettier-ignore
-  // If the type of the value is wrong, the other keywords are not checked.
-  for (const [keyword, expected] of Object.entries(others)) {
-    const check = keywordChecks[keyword] ?? throwUnknownSchema(`keyword ${keyword}`);
-    if (found.length === 0) found.push(...check(expected as never, value, path, schema, resolve));
-  }
-  return found;
+  return checkOf(schema, resolve)(value, path);
 }
 
-function hasKey(value: unknown, key: string): boolean {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, key);
+function shown(value: unknown): string {
+  return typeof value === 'bigint' ? String(value) : JSON.stringify(value);
 }
 
 function jsonTypeOf(value: unknown): string {

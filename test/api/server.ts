@@ -21,6 +21,7 @@ import {
   type SchedulerOptions,
 } from '../../scheduler/queue/scheduler.js';
 import { spillFolder } from '../../scheduler/worker/messages.js';
+import { undeclaredParts } from './declared-answer.js';
 
 /** The server's answer to a request. */
 export interface Answer {
@@ -202,7 +203,10 @@ export function clientFor(url: string, user: UserRow, token: string): Client {
   };
 }
 
-/** Sends one request; strings and bytes are sent as they are, anything else as JSON. */
+/**
+ * Sends one request; strings and bytes are sent as they are, anything else as JSON. Throws if a successful answer is not as its operation
+ * declares.
+ */
 export async function sendRequest(
   url: string,
   method: string,
@@ -210,15 +214,20 @@ export async function sendRequest(
   body?: unknown,
   headers: Record<string, string> = {},
 ): Promise<Answer> {
-  const response = await fetch(path.startsWith('http') ? path : url + path, {
+  const address = path.startsWith('http') ? path : url + path;
+  const response = await fetch(address, {
     method,
     headers,
     redirect: 'manual',
     ...(body !== undefined && { body: encodeBody(body) }),
   });
   const text = await response.text();
-  const isJson = response.headers.get('content-type') === 'application/json' && text !== '';
+  const mediaType = response.headers.get('content-type');
+  const isJson = mediaType === 'application/json' && text !== '';
   const json = isJson ? (parseJson(text) as Record<string, unknown>) : {};
+  const undeclared = undeclaredParts(method, address, response.status, mediaType, json);
+  if (undeclared.length > 0)
+    throw new Error(`${method} ${path}: ${undeclared.join('; ')}: ${text.slice(0, 1_000)}`);
   return { status: response.status, headers: response.headers, text, json };
 }
 

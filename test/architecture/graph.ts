@@ -1,12 +1,25 @@
 import { importTarget } from './rules.js';
 import type { ParsedSource } from './source.js';
 
-/**
- * Returns the import cycles among some sources, including type imports: the strongly connected components of more than one file (Tarjan's
- * algorithm), each sorted by path.
- */
-export function importCycles(sources: readonly ParsedSource[]): readonly (readonly string[])[] {
-  const imports = new Map(sources.map((source) => [source.path, importTargetsOf(source)]));
+/** Returns the import cycles among some sources, including type imports: lists of files, or of what `nodeOf` makes of their paths. */
+export function importCycles(
+  sources: readonly ParsedSource[],
+  nodeOf: (path: string) => string = (path) => path,
+): readonly (readonly string[])[] {
+  const imports = new Map<string, Set<string>>();
+  for (const source of sources) {
+    const node = nodeOf(source.path);
+    const targets = imports.get(node) ?? new Set();
+    imports.set(node, targets);
+    for (const target of importTargetsOf(source)) targets.add(nodeOf(target));
+  }
+  return cyclesIn(imports);
+}
+
+/** Returns the strongly connected components of more than one node (Tarjan's algorithm), each sorted. */
+function cyclesIn(
+  imports: ReadonlyMap<string, ReadonlySet<string>>,
+): readonly (readonly string[])[] {
   const indexes = new Map<string, number>();
   const lowestLinks = new Map<string, number>();
   const stack: string[] = [];
@@ -32,22 +45,66 @@ export function importCycles(sources: readonly ParsedSource[]): readonly (readon
   return circles.sort();
 }
 
-/** Returns the paths of files with fewer than `lines` lines that exactly one other file imports, sorted. */
+/** A file with a single importer. */
+export interface ImportedFile {
+  readonly path: string;
+  readonly importer: string;
+}
+
+/** Returns the files with fewer than `lines` lines that exactly one other file imports, sorted by path. */
 export function smallFilesWithOneImporter(
   files: readonly { readonly path: string; readonly text: string }[],
   sources: readonly ParsedSource[],
   lines: number,
-): readonly string[] {
-  const importers = new Map<string, number>();
+): readonly ImportedFile[] {
+  const importers = new Map<string, string[]>();
   for (const source of sources) {
     for (const target of importTargetsOf(source))
-      importers.set(target, (importers.get(target) ?? 0) + 1);
+      importers.set(target, [...(importers.get(target) ?? []), source.path]);
   }
   return files
-    .filter(({ path, text }) => text.split('\n').length <= lines && importers.get(path) === 1)
-    .map(({ path }) => path)
-    .sort();
+    .filter(({ text }) => text.split('\n').length <= lines)
+    .flatMap(({ path }) => {
+      const [importer, ...others] = importers.get(path) ?? [];
+      return importer === undefined || others.length > 0 ? [] : [{ path, importer }];
+    })
+    .sort((one, other) => (one.path < other.path ? -1 : 1));
 }
+
+/** Returns the exports of some sources that none of the `users`, which include the sources, imports. */
+export function unusedExports(
+  sources: readonly ParsedSource[],
+  users: readonly ParsedSource[],
+): readonly { readonly path: string; readonly name: string }[] {
+  const usedNames = new Map<string, Set<string>>();
+  /** For each file, the files that import it as a whole: `import * as`, `export *` or `await import()`. */
+  const wholeImporters = new Map<string, ParsedSource[]>();
+  for (const user of users) {
+    for (const one of user.imports) {
+      const target = importTarget(user.path, one);
+      if (target === undefined) continue;
+      if (one.names === undefined)
+        wholeImporters.set(target, [...(wholeImporters.get(target) ?? []), user]);
+      const names = usedNames.get(target) ?? new Set();
+      usedNames.set(target, names);
+      for (const name of one.names ?? []) names.add(name);
+    }
+  }
+  const isUsed = (path: string, name: string): boolean =>
+    usedNames.get(path)?.has(name) === true ||
+    (wholeImporters.get(path) ?? []).some(
+      ({ code }) => /\bexport\s*\*/.test(code) || new RegExp(`\\b${name}\\b`).test(code),
+    );
+  return sources.flatMap(({ path, code }) =>
+    [...code.matchAll(exportedName)].flatMap(([, name = '']) =>
+      isUsed(path, name) ? [] : [{ path, name }],
+    ),
+  );
+}
+
+/** Matches an exported declaration; the group is its name. */
+const exportedName =
+  /^export (?:declare )?(?:abstract )?(?:async )?(?:function\s*\*?|const enum|const|let|class|interface|type|enum)\s+(\w+)/gm;
 
 function importTargetsOf(source: ParsedSource): ReadonlySet<string> {
   const targets = source.imports.flatMap((one) => importTarget(source.path, one) ?? []);

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import type { ImportStatement, ParsedSource } from './source.js';
 
-/** Which folder may import which. A change of this table is an architecture decision and must be repeated in ARCHITECTURE.md. */
+/** Which folder may import which. A change of this table is an architecture decision and must be repeated in docs/layout.md. */
 export const allowedFolderImports: Readonly<Record<string, readonly string[]>> = {
   engine: ['engine'],
   readers: ['readers', 'engine'],
@@ -26,6 +26,54 @@ export const allowedEngineImports: Readonly<Record<string, readonly string[]>> =
   change: ['core', 'ingest', 'parquet', 'query', 'store'],
   search: ['core', 'query', 'text'],
 };
+
+/** The interface of the executors, which the rooms below the planner know of it. */
+const executorInterface = ['plan/executor.ts', 'plan/limits.ts', 'plan/position.ts'];
+
+/**
+ * Which room of `engine/query` may import which other room, or which file or folder of it. The two executors, `memory` and `sql`, do not
+ * import each other, and only `predicate`, whose entries have a part for each of them, `explain` and `plan` import the SQL executor.
+ */
+export const allowedQueryImports: Readonly<Record<string, readonly string[]>> = {
+  predicate: ['memory/match/', 'sql/params.ts', 'sql/statement.ts'],
+  text: [...executorInterface, 'predicate'],
+  request: ['explain/tree.ts', 'plan/position.ts', 'predicate', 'text'],
+  results: [
+    ...executorInterface,
+    'memory/segment-file.ts',
+    'memory/segment-leaves.ts',
+    'predicate',
+    'request',
+  ],
+  memory: [...executorInterface, 'predicate', 'request', 'results', 'text'],
+  sql: [...executorInterface, 'predicate', 'request', 'results', 'text'],
+  explain: ['plan', 'predicate', 'request', 'sql'],
+  plan: ['explain', 'memory', 'predicate', 'request', 'results', 'sql', 'text'],
+};
+
+/** Which room of the scheduler may import which other room. Type imports count too. */
+export const allowedSchedulerImports: Readonly<Record<string, readonly string[]>> = {
+  fetch: [],
+  expressions: [],
+  jobs: ['expressions', 'fetch'],
+  worker: ['expressions', 'fetch', 'jobs'],
+  queue: ['expressions', 'fetch', 'jobs', 'worker'],
+};
+
+/**
+ * The only rooms that import each other in a circle: an executor evaluates what `predicate` declares, and `predicate` declares how the
+ * executors evaluate it; the reader of records is shared by the executors and uses their cache. No files of them do.
+ */
+export const roomsInCircle: readonly string[] = [
+  'engine/query/explain',
+  'engine/query/memory',
+  'engine/query/plan',
+  'engine/query/predicate',
+  'engine/query/request',
+  'engine/query/results',
+  'engine/query/sql',
+  'engine/query/text',
+];
 
 /** The rooms of the product: each is a folder with a README. A folder below a room that is not listed itself belongs to that room. */
 export const rooms: readonly string[] = [
@@ -55,8 +103,16 @@ export const rooms: readonly string[] = [
   'scheduler/queue',
   'scheduler/worker',
   'api',
+  'api/http',
+  'api/resources',
   'cli',
 ];
+
+/** Returns the room of a file of the product; the path itself for a file of another folder. */
+export function roomOf(path: string): string {
+  const own = rooms.filter((room) => path.startsWith(`${room}/`));
+  return own.sort((one, other) => other.length - one.length)[0] ?? path;
+}
 
 /** Modules that only the files in `through` (or folders, ending in a slash) may load. */
 const restrictedModules: readonly {
@@ -164,20 +220,39 @@ export function filesLoadedBy(
   return loadedSources;
 }
 
+/** The folders whose rooms have a table of imports. */
+const allowedRoomImports: readonly (readonly [parent: string, typeof allowedEngineImports])[] = [
+  ['engine', allowedEngineImports],
+  ['engine/query', allowedQueryImports],
+  ['scheduler', allowedSchedulerImports],
+];
+
 function* importDirectionViolations(source: ParsedSource): Generator<string> {
-  const [folder = '', part = ''] = source.path.split('/');
+  const [folder = ''] = source.path.split('/');
   for (const one of source.imports) {
     const target = importTarget(source.path, one);
     if (target === undefined) continue;
-    const [into = '', intoPart = ''] = target.split('/');
+    const [into = ''] = target.split('/');
     if (!allowedFolderImports[folder]?.includes(into))
       yield `imports ${target}, but ${folder} may not import ${into}`;
-    if (folder !== 'engine' || into !== 'engine' || intoPart === part) continue;
-    const file = target.slice('engine/'.length);
-    if (!allowedEngineImports[part]?.some((allowed) => allowed === intoPart || allowed === file)) {
-      yield `imports ${target}, but engine/${part} may not import engine/${intoPart}`;
+    for (const [parent, allowed] of allowedRoomImports) {
+      const [from, to] = [roomBelow(parent, source.path), roomBelow(parent, target)];
+      if (from === undefined || to === undefined || from === to) continue;
+      const file = target.slice(parent.length + 1);
+      const isAllowed = (other: string): boolean =>
+        other === to || other === file || (other.endsWith('/') && file.startsWith(other));
+      if (!allowed[from]?.some(isAllowed))
+        yield `imports ${target}, but ${parent}/${from} may not import ${parent}/${to}`;
     }
   }
+}
+
+/** Returns the folder below `parent` that contains a file; undefined if the file is elsewhere or in `parent` itself. */
+function roomBelow(parent: string, path: string): string | undefined {
+  const [room, ...rest] = path.startsWith(`${parent}/`)
+    ? path.slice(parent.length + 1).split('/')
+    : [];
+  return rest.length === 0 ? undefined : room;
 }
 
 function* restrictedModuleViolations(source: ParsedSource): Generator<string> {

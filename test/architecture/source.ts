@@ -4,6 +4,8 @@ export interface ImportStatement {
   readonly isType: boolean;
   /** Whether the module is loaded only when the statement runs: `await import('…')`. */
   readonly isLazy: boolean;
+  /** The names that a list in braces imports or exports again; undefined if the statement has no such list. */
+  readonly names: readonly string[] | undefined;
 }
 
 /** A source file in the form that the architecture rules examine. */
@@ -12,6 +14,8 @@ export interface ParsedSource {
   readonly imports: readonly ImportStatement[];
   /** The text without comments and without the contents of strings; templates keep their `${`. */
   readonly code: string;
+  /** The contents of the string literals, in the order of the text. */
+  readonly strings: readonly string[];
   /** The templates of the file: the tag before the backtick, and the text with each expression replaced by `${}`. */
   readonly templates: readonly { readonly tag: string; readonly text: string }[];
 }
@@ -23,20 +27,27 @@ export function readSource(path: string, text: string): ParsedSource {
   // Matches the placeholder that `scanSourceText` substitutes for a string; it contains the string's number.
   const stringPlaceholder = /"(\d+)"/.source;
   const patterns = [
-    new RegExp(`\\b(?:import|export)\\s+(type\\s)?[^;"]*?\\bfrom\\s*${stringPlaceholder}`, 'g'),
-    new RegExp(`\\bimport\\s*()${stringPlaceholder}`, 'g'),
-    new RegExp(`\\bimport\\s*\\(\\s*()${stringPlaceholder}`, 'g'),
+    new RegExp(`\\b(?:import|export)\\s+(type\\s)?([^;"]*?)\\bfrom\\s*${stringPlaceholder}`, 'g'),
+    new RegExp(`\\bimport\\s*()()${stringPlaceholder}`, 'g'),
+    new RegExp(`\\bimport\\s*\\(\\s*()()${stringPlaceholder}`, 'g'),
   ];
   for (const [at, pattern] of patterns.entries()) {
-    for (const [, type, number] of code.matchAll(pattern)) {
+    for (const [, type, clause, number] of code.matchAll(pattern)) {
       imports.push({
         specifier: strings[Number(number)] ?? '',
         isType: Boolean(type),
         isLazy: at === 2,
+        names: namesInBraces(clause ?? ''),
       });
     }
   }
-  return { path, imports, code: code.replaceAll(/"\d+"/g, '""'), templates };
+  return { path, imports, code: code.replaceAll(/"\d+"/g, '""'), strings, templates };
+}
+
+/** Returns the names before `as` in a list such as `{ a, type B as C }`. */
+function namesInBraces(clause: string): readonly string[] | undefined {
+  const [, list] = /\{([^}]*)\}/.exec(clause) ?? [];
+  return list?.split(',').flatMap((item) => /^\s*(?:type\s+)?([\w$]+)/.exec(item)?.[1] ?? []);
 }
 
 interface ScannedText {

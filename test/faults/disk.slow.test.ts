@@ -1,137 +1,59 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
-import { armFault, faultHits, type FileFault } from '../../engine/core/faultpoint.js';
+import { armFault, faultHits } from '../../engine/core/faultpoint.js';
 import { Reconciliation } from '../../scheduler/queue/reconcile.js';
-import { sweepAll, sweepDatasets, sweepExpired } from '../../scheduler/queue/sweep.js';
-import {
-  idOf,
-  sendRequest,
-  startServer,
-  waitForJob,
-  type Answer,
-  type Client,
-  type TestServer,
-} from '../api/server.js';
+import { sweepDatasets } from '../../scheduler/queue/sweep.js';
+import { idOf, sendRequest, waitForJob, type Answer } from '../api/server.js';
 import { vcfTextOf } from '../scheduler/lake.js';
 import { pollUntil } from '../until.js';
 import { folderInconsistencies } from './differences.js';
-import { startHostInProcess } from './in-process.js';
+import {
+  diskFaults,
+  expectRefusedOrFailed,
+  faultMessagePattern,
+  faultName,
+  stepsBetweenFaults,
+  useFailingDisk,
+} from './failing-disk.js';
 
 /*
  * Makes the disk fail at the n-th step of an operation, for n = 1, 2, … until the operation has fewer steps (threats R5, R6). After each
  * failure, the error names its cause, no partial result is visible or left on the disk, and the next request works.
  */
 
-let server: TestServer;
-let ann: Client;
-let vaultId: number;
+const disk = useFailingDisk();
+const { failAtEveryStep, sweepAsAtStart, recordCountOf, reportedMessages } = disk;
+
 let sourceId: number;
-const reportedMessages: string[] = [];
-// Each test has its own server, because every check reads all files of the server, and a shared server would accumulate the files of
-// earlier tests.
 beforeEach(async () => {
-  server = await startServer({
-    scheduler: {
-      startHost: startHostInProcess,
-      retryMs: 5,
-      report: (message) => reportedMessages.push(message),
-    },
-  });
-  ann = await server.user('ann');
-  vaultId = idOf(await ann.post('/v2/vaults', { name: 'Disk' }));
   const file = await newFile('source.vcf');
   await sendRequest('', 'PUT', String(file.json['upload_url']), vcfSource);
   sourceId = idOf(file);
 });
-afterEach(async () => {
-  armFault(undefined);
-  await server.close();
-});
 
 const vcfSource = vcfTextOf(40);
-/** Number of steps between two points at which the disk fails; 1 tests every step. */
-const stepsBetweenFaults = 1;
 const newFile = (filename: string): Promise<Answer> =>
-  ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename });
-
-const diskFaults: readonly Omit<FileFault, 'nth'>[] = [
-  { code: 'ENOSPC' },
-  { code: 'EIO' },
-  { code: 'EMFILE' },
-  { code: 'SHORT' },
-  { code: 'EIO', operations: ['flush'] }, // a failing flush (threat R6)
-];
-const faultName = ({ code, operations }: Omit<FileFault, 'nth'>): string =>
-  operations === undefined ? code : `${code} at ${operations.join()}`;
-
-/** The allowed error messages of a failed task: they name the cause, and of a path at most the last names. */
-const faultMessagePattern =
-  /no space left on the disk|cannot \w+ .*: (EIO|EMFILE)|the disk failed to/;
-
-/** Repeats an operation with an injected fault, at a later step each time, until the operation has fewer steps. */
-async function failAtEveryStep(
-  fault: Omit<FileFault, 'nth'>,
-  operation: (where: string) => Promise<'done' | 'failed'>,
-): Promise<{ done: number; failed: number }> {
-  const ends = { done: 0, failed: 0 };
-  for (let nth = 1; ; nth += stepsBetweenFaults) {
-    armFault({ ...fault, nth });
-    const caseText = `${faultName(fault)}, step ${nth}`;
-    const end = await operation(caseText);
-    const hitOperations = faultHits();
-    armFault(undefined);
-    ends[end] += 1;
-    // A task ends shortly before its scratch folder is removed.
-    await pollUntil(() => server.scheduler.status().running.length === 0);
-    // Files that could not be listed or removed are removed by the next start.
-    if (hitOperations.includes('remove') || hitOperations.includes('list')) await sweepAsAtStart();
-    expect([caseText, hitOperations, await folderInconsistencies(server)]).toEqual([
-      caseText,
-      hitOperations,
-      [],
-    ]);
-    if (hitOperations.length === 0) {
-      expect([caseText, end]).toEqual([caseText, 'done']);
-      return ends;
-    }
-  }
-}
-
-async function sweepAsAtStart(): Promise<void> {
-  const { catalog, data, store } = server;
-  const options = {
-    now: Date.now(),
-    report: (message: string) => void reportedMessages.push(message),
-  };
-  await sweepDatasets(catalog, store, options.report);
-  await sweepAll(catalog, data, options);
-  await sweepExpired(catalog, data, options);
-}
-
-async function recordCountOf(datasetId: number): Promise<unknown> {
-  const answer = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 0 });
-  return answer.json['total'] ?? answer.text;
-}
+  disk.ann.post('/v2/objects', { vault_id: disk.vaultId, object_type: 'file', filename });
 
 test('R5: a disk that stays full refuses what needs space; reads, cancels and deletions go on, and so does all else later', async () => {
   const newNamedDataset = (name: string): Promise<Answer> =>
-    ann.post('/v2/datasets', { vault_id: vaultId, name });
+    disk.ann.post('/v2/datasets', { vault_id: disk.vaultId, name });
   const datasetId = idOf(await newNamedDataset('full'));
   const doomed = idOf(await newNamedDataset('doomed'));
   const records = [{ gene: 'TP53' }];
-  await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records });
+  await disk.ann.post('/v2/dataset_imports', { dataset_id: datasetId, records });
   const exported = idOf(
-    await ann.post('/v2/dataset_exports', { dataset_id: datasetId, format: 'json' }),
+    await disk.ann.post('/v2/dataset_exports', { dataset_id: datasetId, format: 'json' }),
   );
-  await waitForJob(ann, `/v2/dataset_exports/${exported}`);
+  await waitForJob(disk.ann, `/v2/dataset_exports/${exported}`);
   // All file operations except those of the catalogue, which has reserved disk space.
   const operations = ['mkdir', 'open', 'write', 'flush', 'rename', 'link'] as const;
   armFault({ code: 'ENOSPC', nth: 1, isLasting: true, operations });
-  const job = await ann.post('/v2/dataset_imports', {
+  const job = await disk.ann.post('/v2/dataset_imports', {
     dataset_id: datasetId,
     object_id: sourceId,
   });
-  const { json } = await waitForJob(ann, `/v2/dataset_imports/${idOf(job)}`);
+  const { json } = await waitForJob(disk.ann, `/v2/dataset_imports/${idOf(job)}`);
   expect(json).toMatchObject({ status: 'failed' });
   armFault({ code: 'ENOSPC', nth: 1, isLasting: true, operations: ['write', 'flush', 'commit'] });
   const file = await newFile('full.txt');
@@ -141,65 +63,74 @@ test('R5: a disk that stays full refuses what needs space; reads, cancels and de
   ]);
   expect(await recordCountOf(datasetId)).toBe(1);
   for (const path of ['/v1/user', '/v2/vaults', '/v2/tasks', `/v2/dataset_exports/${exported}`]) {
-    expect([path, (await ann.get(path)).status]).toEqual([path, 200]);
+    expect([path, (await disk.ann.get(path)).status]).toEqual([path, 200]);
   }
-  const download = await ann.get(`/v2/dataset_exports/${exported}/download?redirect=`);
+  const download = await disk.ann.get(`/v2/dataset_exports/${exported}/download?redirect=`);
   expect((await sendRequest('', 'GET', String(download.json['url']))).status).toBe(200);
   armFault({ code: 'ENOSPC', nth: 1, isLasting: true, operations });
-  expect((await ann.delete(`/v2/datasets/${doomed}`)).status).toBe(200);
+  expect((await disk.ann.delete(`/v2/datasets/${doomed}`)).status).toBe(200);
   armFault(undefined);
-  const repeatedImport = await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records });
+  const repeatedImport = await disk.ann.post('/v2/dataset_imports', {
+    dataset_id: datasetId,
+    records,
+  });
   expect(repeatedImport.json['status']).toBe('completed');
   expect(await recordCountOf(datasetId)).toBe(2);
   await sweepAsAtStart();
-  expect(await folderInconsistencies(server)).toEqual([]);
+  expect(await folderInconsistencies(disk.server)).toEqual([]);
 });
 
 test('R5: the last 64 MB of a disk are kept for what ends, cancels and deletes', async () => {
-  const createdDataset = await ann.post('/v2/datasets', { vault_id: vaultId, name: 'reserve' });
+  const createdDataset = await disk.ann.post('/v2/datasets', {
+    vault_id: disk.vaultId,
+    name: 'reserve',
+  });
   const file = await newFile('reserve.txt');
   armFault({ code: 'LOW', nth: 1 });
   const uploadAnswer = await sendRequest('', 'PUT', String(file.json['upload_url']), 'ACGT');
   expect(uploadAnswer.status).toBe(507);
   const body = { dataset_id: idOf(createdDataset), object_id: sourceId };
-  const job = await ann.post('/v2/dataset_imports', body);
-  const { json } = await waitForJob(ann, `/v2/dataset_imports/${idOf(job)}`);
+  const job = await disk.ann.post('/v2/dataset_imports', body);
+  const { json } = await waitForJob(disk.ann, `/v2/dataset_imports/${idOf(job)}`);
   expect(json).toMatchObject({
     status: 'failed',
     error_message: expect.stringMatching(faultMessagePattern),
   });
-  expect((await ann.delete(`/v2/datasets/${idOf(createdDataset)}`)).status).toBe(200);
+  expect((await disk.ann.delete(`/v2/datasets/${idOf(createdDataset)}`)).status).toBe(200);
 });
 
 test('R5: a task that ends while the catalogue has no space ends when it has some again', async () => {
-  const createdDataset = await ann.post('/v2/datasets', { vault_id: vaultId, name: 'later' });
+  const createdDataset = await disk.ann.post('/v2/datasets', {
+    vault_id: disk.vaultId,
+    name: 'later',
+  });
   const datasetId = idOf(createdDataset);
   const body = { dataset_id: datasetId, object_id: sourceId };
-  const job = await ann.post('/v2/dataset_imports', body);
+  const job = await disk.ann.post('/v2/dataset_imports', body);
   const { task } = { task: Number(job.json['task_id']) };
   reportedMessages.length = 0;
   armFault({ code: 'ENOSPC', nth: 1, isLasting: true, operations: ['commit'] });
   await pollUntil(() => reportedMessages.some((text) => text.includes('no space left')));
   armFault(undefined);
-  expect(await server.scheduler.wait(task)).toMatchObject({
+  expect(await disk.server.scheduler.wait(task)).toMatchObject({
     status: expect.stringMatching(/completed|failed/),
   });
-  expect(await folderInconsistencies(server)).toEqual([]);
+  expect(await folderInconsistencies(disk.server)).toEqual([]);
 });
 
 describe.each(diskFaults)('R5, R6: a disk with $code', (fault) => {
   test(`${faultName(fault)} at any step of an import from a file`, async () => {
     const datasetId = idOf(
-      await ann.post('/v2/datasets', { vault_id: vaultId, name: faultName(fault) }),
+      await disk.ann.post('/v2/datasets', { vault_id: disk.vaultId, name: faultName(fault) }),
     );
     let rows = 0;
     const ends = await failAtEveryStep(fault, async (where) => {
-      const job = await ann.post('/v2/dataset_imports', {
+      const job = await disk.ann.post('/v2/dataset_imports', {
         dataset_id: datasetId,
         object_id: sourceId,
       });
       if (job.status !== 201) return expectRefusedOrFailed(where, job, fault);
-      const { json } = await waitForJob(ann, `/v2/dataset_imports/${idOf(job)}`);
+      const { json } = await waitForJob(disk.ann, `/v2/dataset_imports/${idOf(job)}`);
       armFault(undefined);
       if (json['status'] === 'completed') rows += 40;
       else
@@ -218,12 +149,14 @@ describe.each(diskFaults)('R5, R6: a disk with $code', (fault) => {
   test.each(['upsert', 'delete'] as const)(
     `${faultName(fault)} at any step of an import of records with commit_mode %s`,
     async (mode) => {
-      const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: mode }));
+      const datasetId = idOf(
+        await disk.ann.post('/v2/datasets', { vault_id: disk.vaultId, name: mode }),
+      );
       const givenRecords = Array.from({ length: 300 }, (_, n) => ({ n, state: 0 }));
-      await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: givenRecords });
+      await disk.ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: givenRecords });
       /** Returns the number and state of each stored record. */
       const stored = async (): Promise<readonly (readonly [number, number])[]> => {
-        const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 1_000 });
+        const { json } = await disk.ann.post(`/v2/datasets/${datasetId}/data`, { limit: 1_000 });
         return (json['results'] as { n: number; state: number }[]).map(({ n, state }) => [
           n,
           state,
@@ -234,7 +167,7 @@ describe.each(diskFaults)('R5, R6: a disk with $code', (fault) => {
       await failAtEveryStep(fault, async (where) => {
         next++;
         const namedNumbers = expectedRows.filter(([n]) => n % 60 === next % 60).map(([n]) => n);
-        const job = await ann.post('/v2/dataset_imports', {
+        const job = await disk.ann.post('/v2/dataset_imports', {
           dataset_id: datasetId,
           commit_mode: mode,
           id_fields: ['n'],
@@ -259,11 +192,13 @@ describe.each(diskFaults)('R5, R6: a disk with $code', (fault) => {
   );
 
   test(`${faultName(fault)} at any step of an import of records`, async () => {
-    const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'inline' }));
+    const datasetId = idOf(
+      await disk.ann.post('/v2/datasets', { vault_id: disk.vaultId, name: 'inline' }),
+    );
     let rows = 0;
     await failAtEveryStep(fault, async (where) => {
       const records = [{ gene: 'TP53', n: rows }];
-      const job = await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records });
+      const job = await disk.ann.post('/v2/dataset_imports', { dataset_id: datasetId, records });
       if (job.json['status'] === 'completed') {
         rows += 1;
         return 'done';
@@ -282,15 +217,15 @@ describe.each(diskFaults)('R5, R6: a disk with $code', (fault) => {
 
   test(`${faultName(fault)} at any step of a migration`, async () => {
     const dataset = async (name: string): Promise<number> =>
-      idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name }));
+      idOf(await disk.ann.post('/v2/datasets', { vault_id: disk.vaultId, name }));
     const [source_id, target_id] = [await dataset('migrated'), await dataset('target')];
     const records = [{ gene: 'TP53' }, { gene: 'KRAS' }];
-    await ann.post('/v2/dataset_imports', { dataset_id: source_id, records });
+    await disk.ann.post('/v2/dataset_imports', { dataset_id: source_id, records });
     let rows = 0;
     const ends = await failAtEveryStep(fault, async (where) => {
-      const job = await ann.post('/v2/dataset_migrations', { source_id, target_id });
+      const job = await disk.ann.post('/v2/dataset_migrations', { source_id, target_id });
       if (job.status !== 201) return expectRefusedOrFailed(where, job, fault);
-      const { json } = await waitForJob(ann, `/v2/dataset_migrations/${idOf(job)}`);
+      const { json } = await waitForJob(disk.ann, `/v2/dataset_migrations/${idOf(job)}`);
       armFault(undefined);
       if (json['status'] === 'completed') rows += 2;
       else
@@ -306,21 +241,23 @@ describe.each(diskFaults)('R5, R6: a disk with $code', (fault) => {
   });
 
   test(`${faultName(fault)} at any step of an export with a target`, async () => {
-    const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'exported' }));
+    const datasetId = idOf(
+      await disk.ann.post('/v2/datasets', { vault_id: disk.vaultId, name: 'exported' }),
+    );
     const records = [{ gene: 'TP53' }, { gene: 'KRAS' }];
-    await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records });
+    await disk.ann.post('/v2/dataset_imports', { dataset_id: datasetId, records });
     await failAtEveryStep(fault, async (where) => {
-      const job = await ann.post('/v2/dataset_exports', {
+      const job = await disk.ann.post('/v2/dataset_exports', {
         dataset_id: datasetId,
         format: 'csv',
         params: { fields: ['gene'] },
         target_full_path: `Disk:/out/${where}`,
       });
       if (job.status !== 201) return expectRefusedOrFailed(where, job, fault);
-      const { json } = await waitForJob(ann, `/v2/dataset_exports/${idOf(job)}`);
+      const { json } = await waitForJob(disk.ann, `/v2/dataset_exports/${idOf(job)}`);
       armFault(undefined);
       if (json['status'] !== 'completed') {
-        const { rows } = await server.catalog.exports.list(
+        const { rows } = await disk.server.catalog.exports.list(
           { viewer: null },
           { limit: 1, offset: 0 },
         );
@@ -330,7 +267,7 @@ describe.each(diskFaults)('R5, R6: a disk with $code', (fault) => {
         ]);
         return 'failed';
       }
-      const download = await ann.get(`/v2/dataset_exports/${idOf(job)}/download?redirect=`);
+      const download = await disk.ann.get(`/v2/dataset_exports/${idOf(job)}/download?redirect=`);
       const { text } = await sendRequest('', 'GET', String(download.json['url']));
       expect([where, text]).toEqual([where, 'gene\r\nTP53\r\nKRAS\r\n']);
       return 'done';
@@ -344,7 +281,7 @@ describe.each(diskFaults)('R5, R6: a disk with $code', (fault) => {
       if (file.status !== 201) return expectRefusedOrFailed(where, file, fault);
       const uploadAnswer = await sendRequest('', 'PUT', String(file.json['upload_url']), bytes);
       armFault(undefined);
-      const object = await server.catalog.objects.get(idOf(file));
+      const object = await disk.server.catalog.objects.get(idOf(file));
       if (uploadAnswer.status === 200) {
         const md5 = createHash('md5').update(bytes).digest('hex');
         expect([where, object]).toMatchObject([where, { revision: 1, md5 }]);
@@ -357,16 +294,16 @@ describe.each(diskFaults)('R5, R6: a disk with $code', (fault) => {
 
   test(`${faultName(fault)} at any step of another content of a file, and of a restoration`, async () => {
     for (const versioning of ['enabled', 'disabled']) {
-      const vault = idOf(await ann.post('/v2/vaults', { name: `${faultName(fault)} ${versioning}`, versioning })); // prettier-ignore
-      const file = await ann.post('/v2/objects', { vault_id: vault, object_type: 'file', filename: 'f' }); // prettier-ignore
+      const vault = idOf(await disk.ann.post('/v2/vaults', { name: `${faultName(fault)} ${versioning}`, versioning })); // prettier-ignore
+      const file = await disk.ann.post('/v2/objects', { vault_id: vault, object_type: 'file', filename: 'f' }); // prettier-ignore
       const path = `/v2/objects/${idOf(file)}`;
       const replace = (text: string) =>
         sendRequest('', 'PUT', String(file.json['upload_url']), text);
       expect((await replace('0')).status).toBe(200);
       const current = async (): Promise<string> =>
-        (await sendRequest('', 'GET', String((await ann.get(`${path}/download`)).json['download_url']))).text; // prettier-ignore
+        (await sendRequest('', 'GET', String((await disk.ann.get(`${path}/download`)).json['download_url']))).text; // prettier-ignore
       const count = async (): Promise<number> =>
-        Number((await ann.get(path)).json['version_count']);
+        Number((await disk.ann.get(path)).json['version_count']);
       let [content, versions, uploads] = ['0', 1, 0];
       const check = async (where: string, done: Answer, next: string): Promise<'done' | 'failed'> => {
         armFault(undefined);
@@ -382,11 +319,11 @@ describe.each(diskFaults)('R5, R6: a disk with $code', (fault) => {
       });
       if (versioning === 'disabled') continue;
       await failAtEveryStep(fault, async (where) => {
-        const { revision } = (await server.catalog.objects.get(idOf(file)))!;
+        const { revision } = (await disk.server.catalog.objects.get(idOf(file)))!;
         const versionBody = { version_id: revision - 1 };
-        const version = await server.catalog.fileVersions.get(idOf(file), revision - 1);
+        const version = await disk.server.catalog.fileVersions.get(idOf(file), revision - 1);
         const text = content; // the content before the restore; restoring alternates between two contents
-        const restored = await ann.post(`${path}/versions/current`, versionBody);
+        const restored = await disk.ann.post(`${path}/versions/current`, versionBody);
         armFault(undefined);
         if (restored.status === 200) {
           expect(restored.json['md5']).toBe(version?.md5);
@@ -403,21 +340,21 @@ describe.each(diskFaults)('R5, R6: a disk with $code', (fault) => {
 
   test(`${faultName(fault)} at any step of deleting a dataset: it is gone, and its files by the next start`, async () => {
     for (let nth = 1, hits = 1; hits > 0; nth += stepsBetweenFaults) {
-      const name = { vault_id: vaultId, name: `delete ${nth}` };
-      const datasetId = idOf(await ann.post('/v2/datasets', name));
-      await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: [{ a: 1 }] });
+      const name = { vault_id: disk.vaultId, name: `delete ${nth}` };
+      const datasetId = idOf(await disk.ann.post('/v2/datasets', name));
+      await disk.ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: [{ a: 1 }] });
       armFault({ ...fault, nth });
-      const answer = await ann.delete(`/v2/datasets/${datasetId}`);
+      const answer = await disk.ann.delete(`/v2/datasets/${datasetId}`);
       hits = faultHits().length;
       armFault(undefined);
       const isDeleted = answer.status === 200;
       if (!isDeleted) expectRefusedOrFailed(`step ${nth}`, answer, fault);
-      const after = await ann.get(`/v2/datasets/${datasetId}`);
+      const after = await disk.ann.get(`/v2/datasets/${datasetId}`);
       expect(after.status).toBe(isDeleted ? 404 : 200);
-      if (hits === 0) expect(await server.store.version(datasetId)).toBe(-1);
-      expect([nth, await folderInconsistencies(server)]).toEqual([nth, []]);
+      if (hits === 0) expect(await disk.server.store.version(datasetId)).toBe(-1);
+      expect([nth, await folderInconsistencies(disk.server)]).toEqual([nth, []]);
     }
-    const { catalog, store } = server;
+    const { catalog, store } = disk.server;
     const report = (message: string): void => void reportedMessages.push(message);
     await new Reconciliation({ catalog, store, report }).reconcileAll(); // as the next start of the server does
     expect(await catalog.datasets.dropped()).toEqual([]);
@@ -431,18 +368,3 @@ describe.each(diskFaults)('R5, R6: a disk with $code', (fault) => {
     );
   });
 });
-
-function expectRefusedOrFailed(
-  where: string,
-  answer: Answer,
-  fault: Omit<FileFault, 'nth'>,
-): 'failed' {
-  if (fault.code === 'ENOSPC') {
-    expect([where, answer.status, answer.text]).toEqual([
-      where,
-      507,
-      expect.stringContaining('No space left'),
-    ]);
-  } else expect([where, answer.status]).toEqual([where, 500]);
-  return 'failed';
-}

@@ -86,7 +86,13 @@ async function runKilledHistories(nextSeed: () => number, isDone: () => boolean)
       const server = new KilledHistoryServer(api, ann, seededRandom(ownSeed + 1));
       const vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
       const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
-      await runRandomHistory({ server, seed: ownSeed, datasetId, vaultId, happened: historyEventCounts });
+      await runRandomHistory({
+        server,
+        seed: ownSeed,
+        datasetId,
+        vaultId,
+        happened: historyEventCounts,
+      });
       await api.expectIntactData();
       totalCounts.histories++;
       for (const key of ['kills', 'starts', 'unanswered'] as const)

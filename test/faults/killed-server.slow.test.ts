@@ -209,3 +209,43 @@ test.each(['delete.before-drop', 'delete.dropped'])(
     await api.expectIntactData();
   },
 );
+
+test.each([
+  ['log.temp-written', 'as before'],
+  ['log.linked', 'rolled back'],
+  ['rollback.before-catalog', 'rolled back'],
+  ['rollback.after-catalog', 'rolled back'],
+])('C2: killed at %s of a rollback, the dataset is %s as a whole', async (point, outcome) => {
+  const recordsOf = async (ann: Client, datasetId: number): Promise<unknown> =>
+    (await ann.post(`/v2/datasets/${datasetId}/data`, {})).json['results'];
+  let ann = await api.start();
+  const vaultId = idOf(await ann.post('/v2/vaults', { name: `rollback ${point}` }));
+  const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
+  const importRecords = (body: object) => ann.post('/v2/dataset_imports', { dataset_id: datasetId, ...body }); // prettier-ignore
+  await importRecords({ records: [{ n: 1 }, { n: 2 }, { n: 3 }] });
+  const before = await recordsOf(ann, datasetId);
+  const records = [{ n: 2, changed: true }, { n: 4 }];
+  const { json } = await importRecords({ commit_mode: 'upsert', id_fields: ['n'], records });
+  const path = `/v2/dataset_commits/${(json['dataset_commits'] as { id: number }[])[0]!.id}/rollback`;
+  const changed = await recordsOf(ann, datasetId);
+  await api.signalAndWait('SIGTERM');
+  ann = await api.start(point);
+  const exit = api.waitForExit();
+  await expect(ann.post(path, {})).rejects.toThrow();
+  expect(await exit).toEqual([null, 'SIGKILL']);
+  ann = await api.start();
+  const isDone = outcome === 'rolled back';
+  const expected = (records: unknown): unknown => (records as object[]).map((record) => ({ ...record, ...(isDone && { changed: null }) })); // prettier-ignore
+  expect(await recordsOf(ann, datasetId)).toEqual(expected(isDone ? before : changed));
+  const repeated = await ann.post(path, {});
+  expect([repeated.status, repeated.json['detail']]).toEqual(
+    isDone ? [400, expect.stringContaining('rolled back already')] : [201, undefined],
+  );
+  const { json: listed } = await ann.get(`/v2/datasets/${datasetId}/commits`);
+  expect((listed['data'] as { mode: string }[]).map(({ mode }) => mode)).toEqual([
+    'rollback',
+    'upsert',
+    'append',
+  ]);
+  await api.expectIntactData();
+});

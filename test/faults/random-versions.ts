@@ -99,7 +99,7 @@ export async function runRandomHistory(options: HistoryOptions): Promise<void> {
   await checks.checkExports();
   await checks.checkCommitFiles(Math.ceil(steps / 5));
   await options.inTheEnd?.(checks);
-  await checks.checkDeletedEntry();
+  await checks.checkDeletedEntries();
 }
 
 class RandomHistory {

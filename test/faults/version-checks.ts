@@ -99,16 +99,18 @@ export class VersionChecks {
 
   /** Compares each earlier version, read as of its commit, with the model's state at that commit. */
   async checkEarlierVersions(): Promise<void> {
-    for (const number of this.#model.commits.keys()) await this.#earlierVersion(number);
+    for (const number of this.#model.commits.keys())
+      await this.#earlierVersion(number, this.#model.commits[number]!.id);
   }
 
-  async #earlierVersion(number: number): Promise<void> {
-    const { id, after } = this.#model.commits[number]!;
-    const body = { limit: 10_000, as_of: id };
+  /** Compares the version that `asOf` names with the model's state at a commit. */
+  async #earlierVersion(number: number, asOf: number | string): Promise<void> {
+    const { after } = this.#model.commits[number]!;
+    const body = { limit: 10_000, as_of: asOf };
     const found = await this.#askUnlessGone(body, this.#model.hasLeftWindow(number));
     if (found === undefined) return;
     const shown = found.results.map(({ _id, ...rest }) => [_id, recordValuesOf(rest)]);
-    expect([this.#where, id, shown]).toEqual([this.#where, id, after.map((one) => [one.id, valuesOf(one)])]); // prettier-ignore
+    expect([this.#where, asOf, shown]).toEqual([this.#where, asOf, after.map((one) => [one.id, valuesOf(one)])]); // prettier-ignore
   }
 
   /** Compares an export of all records, and one of some, with the model. */
@@ -152,14 +154,30 @@ export class VersionChecks {
     }
   }
 
-  /** Deletes the entry of a commit from the list of commits; the records remain. */
-  async checkDeletedEntry(): Promise<void> {
+  /** Deletes the entries of the newest commit and of a random one; the records and the versions remain. */
+  async checkDeletedEntries(): Promise<void> {
     const { commits } = this.#model;
-    const path = `/v2/dataset_commits/${commits[this.#below(commits.length)]!.id}`;
     const { ann } = this.#server;
-    expect((await ann.delete(path)).status).toBe(200);
-    for (const gone of [path, `${path}/rollback`]) expect((await ann.get(gone)).status).toBe(404);
-    await this.checkNewestVersion(path);
+    const times = new Map<number, string>();
+    for (const { id } of commits) {
+      const { json } = await ann.get(`/v2/dataset_commits/${id}`);
+      times.set(id, String(json['created_at']));
+    }
+    for (const number of new Set([commits.length - 1, this.#below(commits.length)])) {
+      const path = `/v2/dataset_commits/${commits[number]!.id}`;
+      expect((await ann.delete(path)).status).toBe(200);
+      for (const gone of [path, `${path}/rollback`]) expect((await ann.get(gone)).status).toBe(404);
+    }
+    await this.checkNewestVersion('deleted entries');
+    for (const [number, { id }] of commits.entries()) {
+      await this.#earlierVersion(number, id);
+      // Of the commits of one millisecond, a time names the last.
+      if (times.get(id) !== times.get(commits[number + 1]?.id ?? 0))
+        await this.#earlierVersion(number, times.get(id)!);
+    }
+    const [before, last] = [commits.at(-2), commits.at(-1)!];
+    const isOld = before !== undefined && this.#model.hasLeftWindow(commits.length - 2);
+    await this.#difference('', before?.after ?? [], last.after, isOld);
   }
 
   /** Makes the server verify the files of the dataset. */
@@ -178,6 +196,7 @@ export class VersionChecks {
     for (const [i, b] of versions.slice(1).entries()) {
       const a = versions[i]!;
       await this.#difference(`to=${b.id}`, a.after, b.after, a.isOld || b.isOld);
+      await this.#commitCounts(Number(b.id), a.after, b.after);
     }
     for (let pair = 0; pair < pairs; pair++) {
       const [a, b] = [versions[this.#below(versions.length)]!, versions[this.#below(versions.length)]!]; // prettier-ignore
@@ -196,14 +215,9 @@ export class VersionChecks {
     mayBeGone: boolean,
   ): Promise<void> {
     const where = `${this.#where}, ${query}`;
-    const [old, now] = [byId(before), byId(after)];
-    const removedIds = before.filter(({ id }) => !now.has(id)).map(({ id }) => ['removed', id]);
-    const added = after.filter(({ id }) => !old.has(id)).map(({ id }) => ['added', id]);
-    const changedIds = after
-      .filter((one) => old.has(one.id) && old.get(one.id) !== one)
-      .map(({ id }) => ['changed', id]);
-    const all = [...removedIds, ...changedIds, ...added];
-    const counts = { added: added.length, changed: changedIds.length, removed: removedIds.length };
+    const changes = changesBetween(before, after);
+    const counts = countsOf(changes);
+    const all = Object.entries(changes).flatMap(([change, ids]) => ids.map((id) => [change, id]));
     const limit = this.#next() < 0.25 ? 1 + this.#below(Math.max(3, all.length)) : 10_000;
     const found: string[][] = [];
     for (let cursor: string | null = ''; cursor !== null;) {
@@ -218,6 +232,19 @@ export class VersionChecks {
     }
     // The order of the records is ignored: replaced records come in the order in which they were written.
     expect([where, found.map(String).sort()]).toEqual([where, all.map(String).sort()]);
+  }
+
+  /** Compares the counts of a commit with the difference that it made. */
+  async #commitCounts(
+    id: number,
+    before: readonly ModelRecord[],
+    after: readonly ModelRecord[],
+  ): Promise<void> {
+    const { json } = await this.#server.ann.get(`/v2/dataset_commits/${id}`);
+    const { added, changed, removed } = countsOf(changesBetween(before, after));
+    const shown = [json['records_added'], json['records_changed'], json['records_removed'], json['records_modified']]; // prettier-ignore
+    const expected = [added, changed, removed, added + changed + removed];
+    expect([this.#where, json['mode'], id, shown]).toEqual([this.#where, json['mode'], id, expected]); // prettier-ignore
   }
 
   /** Compares what ClickHouse reads in the newest version and in a random one with the model. */
@@ -276,6 +303,27 @@ function valuesOf({ n, word, info }: ModelRecord): RecordValues {
 function recordValuesOf({ n, word, info }: Omit<AnsweredRecord, '_id'>): RecordValues {
   const { a, b } = info ?? {};
   return { n, word, info: { ...(a !== null && a !== undefined && { a }), ...(b && { b }) } };
+}
+
+/** The ids of records that differ between two versions, by what happened to them. */
+type ChangedIds = Readonly<Record<'removed' | 'changed' | 'added', readonly string[]>>;
+
+function changesBetween(before: readonly ModelRecord[], after: readonly ModelRecord[]): ChangedIds {
+  const [old, now] = [byId(before), byId(after)];
+  const both = after.filter(({ id }) => old.has(id));
+  return {
+    removed: before.filter(({ id }) => !now.has(id)).map(({ id }) => id),
+    changed: both.filter((one) => old.get(one.id) !== one).map(({ id }) => id),
+    added: after.filter(({ id }) => !old.has(id)).map(({ id }) => id),
+  };
+}
+
+function countsOf({
+  added,
+  changed,
+  removed,
+}: ChangedIds): Readonly<Record<keyof ChangedIds, number>> {
+  return { added: added.length, changed: changed.length, removed: removed.length };
 }
 
 function byId(records: readonly ModelRecord[]): ReadonlyMap<string, ModelRecord> {

@@ -76,21 +76,21 @@ export class VersionModel {
     return this.commits.push({ id, mode, isRolledBack: false, madeAt: this.#now, after: [] }) - 1;
   }
 
-  /** Rolls a commit back in the model; returns the number of records that were removed or restored. */
+  /** Rolls a commit back in the model; returns the number of records that were removed, were restored or got their earlier values. */
   rollBack(number: number): number {
-    let changedCount = 0;
+    const changedIds = new Set<string>();
     for (const one of this.records) {
       if (one.addedBy === number && !one.isGone) {
         one.isGone = true;
-        if (one.deletedBy === undefined) changedCount++;
+        if (one.deletedBy === undefined) changedIds.add(one.id);
       }
       if (one.deletedBy === number) {
         one.deletedBy = undefined;
-        changedCount++;
+        changedIds.add(one.id);
       }
     }
     this.commits[number]!.isRolledBack = true;
-    return changedCount;
+    return changedIds.size;
   }
 
   /** Returns the numbers of the commits that prevent the rollback of a commit. */

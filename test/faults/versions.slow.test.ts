@@ -12,12 +12,15 @@ const serverFixture = await startServerFixture({
 test.each(historyRanges)(
   'C6: %d random histories give the versions of a plain list (STRANDLAKE_SEED=%d)',
   (count, first) =>
-    runHistories(serverFixture, count, first, { happened: historyEventCounts, upkeep: upkeepCounts }),
+    runHistories(serverFixture, count, first, {
+      happened: historyEventCounts,
+      upkeep: upkeepCounts,
+    }),
 );
 
 test('C6: everything that may happen in a history has happened', () => {
   console.log(`versions: ${JSON.stringify({ ...historyEventCounts, ...upkeepCounts })}`);
-  expect(Math.min(...Object.values(historyEventCounts), ...Object.values(upkeepCounts))).toBeGreaterThan(
-    0,
-  );
+  expect(
+    Math.min(...Object.values(historyEventCounts), ...Object.values(upkeepCounts)),
+  ).toBeGreaterThan(0);
 });

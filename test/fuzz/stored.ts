@@ -14,9 +14,10 @@ import { rowsOf } from '../readers/rows.js';
 export async function checkBatchStorage(batch: Batch): Promise<void> {
   if (batch.rows === 0) return;
   const folder = mkdtempSync(join(tmpdir(), 'strandlake-fuzz-'));
+  const wholeBatch = withRecordIds(batch, 123_456_789_012_345, 7);
   try {
     const file = join(folder, 'segment.parquet');
-    const { rows } = await writeSegment(withRecordIds(batch, 123_456_789_012_345, 7), file);
+    const { rows } = await writeSegment(wholeBatch, file);
     if (rows !== batch.rows) throw new PropertyFailure('stored', `${rows} rows of ${batch.rows}`);
     const table = readParquet(readFileSync(file));
     const read = tableFromIPC(table.intoIPCStream());
@@ -35,6 +36,7 @@ export async function checkBatchStorage(batch: Batch): Promise<void> {
     if (error instanceof PropertyFailure) throw error;
     throw new PropertyFailure('stored', String((error as Error).stack));
   } finally {
+    wholeBatch.release();
     rmSync(folder, { recursive: true });
   }
 }

@@ -6,6 +6,7 @@ import {
   type Findings,
   type ValidationParams,
 } from '../../engine/ingest/findings.js';
+import { outstandingBuffers } from '../../engine/core/buffers.js';
 import { resolveTypeDependentWarnings } from '../../engine/ingest/settled-findings.js';
 import { joinColumns, needsRewrite, unifyColumns } from '../../engine/ingest/unify-columns.js';
 import type { Columns, Row } from '../../engine/core/types.js';
@@ -55,7 +56,7 @@ export interface ReadChunk {
   readonly lines: number;
 }
 
-/** The result of reading all chunks. */
+/** The result of reading all chunks, whose batches have been released. */
 export interface ImportedChunks {
   readonly columns: Columns;
   /** The fields whose values have types that no column can store together. */
@@ -72,10 +73,16 @@ export interface ImportedChunks {
   /** Whether a chunk reports that the records end in it. */
   readonly hasEnded: boolean;
   readonly hasErrors: boolean;
+}
+
+/** The result of reading all chunks, with the batches. */
+export interface UnreleasedChunks extends ImportedChunks {
   /** The results of the first pass, up to the chunk in which the records end. */
   readonly firsts: readonly ReadChunk[];
   /** The record batches as an import would store them. */
   readonly batches: readonly Batch[];
+  /** Releases the batches. Throws if a buffer that was acquired since the chunks were read is still not released. */
+  release(): void;
 }
 
 /** Reads the chunks of a source as an import does. */
@@ -83,14 +90,40 @@ export function importTestChunks(
   reader: Reader,
   pieces: readonly TestChunk[],
   options: ImportChunksOptions = {},
-): ImportedChunks {
+): UnreleasedChunks {
+  const before = outstandingBuffers();
+  const builders: BatchBuilder[] = [];
+  const release = (cause?: unknown): void => {
+    for (const builder of builders) builder.release();
+    const unreleased = outstandingBuffers() - before;
+    if (unreleased !== 0) throw new Error(`${unreleased} buffers are not released`, { cause });
+  };
+  try {
+    const read = readChunks(reader, pieces, options, () => {
+      const builder = new BatchBuilder();
+      builders.push(builder);
+      return builder;
+    });
+    return { ...read, release };
+  } catch (error) {
+    release(error);
+    throw error;
+  }
+}
+
+function readChunks(
+  reader: Reader,
+  pieces: readonly TestChunk[],
+  options: ImportChunksOptions,
+  newBuilder: () => BatchBuilder,
+): Omit<UnreleasedChunks, 'release'> {
   const { header = null, params = null, known = [], validation = lenientParams } = options;
   const order = options.order ?? pieces.map((_, i) => i);
   const collector = options.collector ?? ((given, isFinal) => new FindingCollector(given, isFinal));
   let hints: Columns = [];
   const read = (i: number, columns: Columns, isFinal: boolean): ReadChunk => {
     const { bytes, ...start } = pieces[i]!;
-    const out = new BatchBuilder();
+    const out = newBuilder();
     const report = collector(validation, isFinal);
     const givenColumns = { columns, isFinal, hints, ...start };
     const lines = reader.read(bytes, header, params, out, report, givenColumns);
@@ -182,14 +215,16 @@ export function importChunks(
     validation,
     ...(order && { order }),
   });
-  const { conflicts } = importedPieces;
+  const { batches: _, firsts: __, release, ...imported } = importedPieces;
+  release();
+  const { conflicts } = imported;
   if (conflicts.length > 0) throw new Error(`conflicts: ${JSON.stringify(conflicts)}`);
-  const ofColumns = columnFindings(known, importedPieces.columns, validation);
-  const parts = [ofColumns, importedPieces.findings].map((findings) => ({
+  const ofColumns = columnFindings(known, imported.columns, validation);
+  const parts = [ofColumns, imported.findings].map((findings) => ({
     findings,
     linesBefore: 0,
   }));
-  return { ...importedPieces, findings: mergeFindings(parts) };
+  return { ...imported, findings: mergeFindings(parts) };
 }
 
 /** Splits JSONL into chunks of about `size` bytes, each of whole lines. */

@@ -7,13 +7,13 @@ import type { Batch } from '../../engine/ingest/batch.js';
 import { errorMessage, mergeFindings, type Findings } from '../../engine/ingest/findings.js';
 import type { Columns, GenomeBuild, Row } from '../../engine/core/types.js';
 import { readerNamed } from '../../readers/index.js';
-import { chunkStartOf } from '../../readers/source/chunks.js';
-import { loadChunk } from '../../readers/source/load-chunk.js';
+import { chunkStartOf, type ChunkRef } from '../../readers/source/chunks.js';
+import { loadChunk, releaseChunk } from '../../readers/source/load-chunk.js';
 import { openSource } from '../../readers/source/open.js';
 import type { Random } from '../random.js';
 import {
   importTestChunks,
-  type ImportedChunks,
+  type UnreleasedChunks,
   type TestChunk,
   type ImportChunksOptions,
 } from './import-pieces.js';
@@ -50,10 +50,10 @@ export interface FileOptions extends Pick<
   readonly targetBytes?: number;
   /** A generator for a random order in which chunks are read, as threads may; by default their own order. */
   readonly shuffle?: Random;
-  /** Called with each batch as an import would store it, and with the index of its chunk in the source. */
-  readonly onBatch?: (batch: Batch, index: number) => void;
+  /** Called with each batch as an import would store it, and with the index of its chunk in the source. The batch is released afterwards. */
+  readonly onBatch?: (batch: Batch, index: number) => Promise<void> | void;
   /** Called with the result of reading all chunks. */
-  readonly onRead?: (imported: ImportedChunks, bodyLine: number) => void;
+  readonly onRead?: (imported: UnreleasedChunks, bodyLine: number) => void;
 }
 
 /** Options for compressing, splitting and reading a source. */
@@ -95,6 +95,7 @@ export async function importFileOrThrow(
   const reader = readerNamed(readerName);
   const params = reader.params(options.params ?? {});
   const source = await openSource(path, name, reader.encodingOf?.(options.params ?? {}));
+  const loadedChunks: { readonly ref: ChunkRef; readonly bytes: Uint8Array }[] = [];
   try {
     const head = await reader.header(source.head, params);
     const pieces: TestChunk[] = [];
@@ -103,8 +104,16 @@ export async function importFileOrThrow(
     // An error in the source after the end of the records is ignored.
     let failure: unknown;
     try {
-      for await (const { ref } of source.chunks(head.bodyOffset, targetBytes, undefined, splitter))
-        pieces.push({ bytes: await loadChunk(ref), ...chunkStartOf(ref) });
+      for await (const { ref } of source.chunks(
+        head.bodyOffset,
+        targetBytes,
+        undefined,
+        splitter,
+      )) {
+        const bytes = await loadChunk(ref);
+        loadedChunks.push({ ref, bytes });
+        pieces.push({ bytes, ...chunkStartOf(ref) });
+      }
     } catch (error) {
       failure = error;
     }
@@ -117,10 +126,14 @@ export async function importFileOrThrow(
       order,
       bodyLine,
     });
-    const { hasEnded, hasErrors, batches, firsts: _, conflicts: __, ...came } = importedPieces;
-    if (!hasEnded && failure !== undefined) throw failure as Error;
-    batches.forEach((batch, i) => options.onBatch?.(batch, i));
-    options.onRead?.(importedPieces, bodyLine);
+    const { hasEnded, hasErrors, batches, firsts: _, conflicts: __, release, ...came } = importedPieces; // prettier-ignore
+    try {
+      if (!hasEnded && failure !== undefined) throw failure as Error;
+      for (const [i, batch] of batches.entries()) await options.onBatch?.(batch, i);
+      options.onRead?.(importedPieces, bodyLine);
+    } finally {
+      release();
+    }
     const missing = head.unended !== undefined && !hasEnded && !hasErrors ? head.unended : null;
     return {
       ...came,
@@ -133,6 +146,7 @@ export async function importFileOrThrow(
       chunks: pieces.length,
     };
   } finally {
+    for (const { ref, bytes } of loadedChunks) releaseChunk(ref, bytes);
     await source.close();
   }
 }

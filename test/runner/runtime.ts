@@ -2,6 +2,7 @@ import { appendFileSync } from 'node:fs';
 import { createRequire, registerHooks } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { outstandingBuffers } from '../../engine/core/buffers.js';
 import * as globals from './globals.js';
 import { isCountedModule, instrumentRefusals } from './refusals.js';
 
@@ -36,6 +37,21 @@ registerHooks({
 });
 
 /**
+ * Matches the paths of the tests that work in their own thread with pooled buffers. Left out are those whose result is a selection of rows in
+ * memory: most of these vectors are left to the garbage collector.
+ */
+const buffersTestPath =
+  /\/dist\/test\/(?:readers|engine\/(?:change|ingest|parquet|store|query\/memory\/(?!matcher|page-match)))/;
+
+/** Checks that each test of the file that is loaded next releases every buffer that it acquires. */
+function checkBuffersReleased(): void {
+  const before = outstandingBuffers(); // earlier test files in the process may have kept some
+  globals.afterEach(() => {
+    globals.expect({ unreleased: outstandingBuffers() - before }).toEqual({ unreleased: 0 });
+  });
+}
+
+/**
  * Loads test files as Node loads modules. The test files of one process share the modules of the product, compiled and optimised; with
  * Jest's own runtime, each file would load all of them anew into its own context. Modules of tests are loaded anew for each test file.
  */
@@ -60,6 +76,7 @@ export default class ProcessRuntime {
 
   async unstable_importModule(path: string): Promise<unknown> {
     loadedFiles++;
+    if (buffersTestPath.test(path)) checkBuffersReleased();
     return import(pathToFileURL(path).href);
   }
 

@@ -9,7 +9,7 @@ import {
 import { invalidError } from '../../../engine/core/errors.js';
 import { stringifyJson } from '../../../engine/core/json.js';
 import type { Value } from '../../../engine/core/types.js';
-import { delimitedCell } from '../../../engine/query/results/delimited.js';
+import { csvLayout, delimitedLine } from '../../../engine/query/results/delimited.js';
 import { Access, CurrentCaller } from '../../http/access.js';
 import { AppContext } from '../../http/app-context.js';
 import {
@@ -37,6 +37,45 @@ const filterParams = {
   until: 'Changes before this time.',
 };
 
+type AuditEntryView = Readonly<Record<string, unknown>>;
+
+const csvColumns = ['id', 'created_at', 'action', 'user_id', 'user_email', 'subject_type', 'subject_id', 'subject_name', 'details']; // prettier-ignore
+const safeCsvLayout = { ...csvLayout, isFormulaSafe: true };
+
+/** A format of the exported audit log. */
+interface AuditFileFormat {
+  readonly mediaType: string;
+  readonly headLine: string;
+  line(entry: AuditEntryView): string;
+}
+
+/** The formats of the exported audit log, by their names in requests and as file extensions. */
+const fileFormats: Readonly<Record<string, AuditFileFormat>> = {
+  jsonl: {
+    mediaType: 'application/x-ndjson',
+    headLine: '',
+    line: (entry) => `${stringifyJson(entry as Value)}\n`,
+  },
+  csv: {
+    mediaType: 'text/csv',
+    headLine: delimitedLine(csvColumns, safeCsvLayout),
+    line: (entry) => {
+      const user = entry['user'] as { readonly email: string } | null;
+      const cells: AuditEntryView = {
+        ...entry,
+        user_email: user?.email ?? null,
+        details: stringifyJson(entry['details'] as Value),
+      };
+      const texts = csvColumns.map((key) => {
+        const cell = cells[key] as string | number | null;
+        return cell === null ? null : String(cell);
+      });
+      return delimitedLine(texts, safeCsvLayout);
+    },
+  },
+};
+const defaultFileFormat = 'jsonl';
+
 /** The HTTP operations on the audit log. */
 export const auditLogOperations = declareOperations('auditLog', 'Audit log', {
   list: {
@@ -51,7 +90,15 @@ export const auditLogOperations = declareOperations('auditLog', 'Audit log', {
     paths: ['/v2/audit_log/export'],
     summary: 'Returns all these changes as a file, newest first; for administrators.',
     query: { format: 'csv or jsonl, the default.', ...filterParams },
-    answer: 'bytes',
+    answer: {
+      description: 'A line for each change, newest first.',
+      examples: Object.fromEntries(
+        Object.values(fileFormats).map(({ mediaType, headLine, line }) => [
+          mediaType,
+          headLine + line(auditEntry.schema.example as AuditEntryView),
+        ]),
+      ),
+    },
   },
 });
 
@@ -85,10 +132,11 @@ export class AuditLogController {
     @Res({ passthrough: true }) reply: ApiReply,
   ): ByteStream {
     requireAdministrator(caller);
-    const format = choiceParams(query, 'format', ['csv', 'jsonl'])?.[0] ?? 'jsonl';
+    const name = choiceParams(query, 'format', Object.keys(fileFormats))?.[0] ?? defaultFileFormat;
+    const format = fileFormats[name]!;
     const filter = filterOf(query, caller);
-    reply.header('Content-Type', format === 'csv' ? 'text/csv' : 'application/x-ndjson');
-    reply.header('Content-Disposition', attachmentHeader(`audit_log.${format}`));
+    reply.header('Content-Type', format.mediaType);
+    reply.header('Content-Disposition', attachmentHeader(`audit_log.${name}`));
     const presenter = presenterFor(this.context, request);
     return new ByteStream(entryLines(this.context.catalog.auditLog, presenter, filter, format));
   }
@@ -101,43 +149,25 @@ async function* entryLines(
   log: AuditLogTable,
   presenter: Presenter,
   filter: AuditFilter,
-  format: 'csv' | 'jsonl',
+  { headLine, line }: AuditFileFormat,
 ): AsyncGenerator<Uint8Array> {
-  if (format === 'csv') yield Buffer.from(`${csvColumns.join(',')}\r\n`);
+  if (headLine !== '') yield Buffer.from(headLine);
   let beforeId: number | undefined;
   for (;;) {
     const page = { limit: entriesPerBatch, offset: 0 };
     const next = beforeId === undefined ? filter : { ...filter, beforeId };
     const { rows } = await log.list(next, page);
-    const text = (await entryViews(presenter, rows))
-      .map((entry) => (format === 'csv' ? csvLine(entry) : `${stringifyJson(entry as Value)}\n`))
-      .join('');
+    const text = (await entryViews(presenter, rows)).map(line).join('');
     if (text !== '') yield Buffer.from(text);
     if (rows.length < entriesPerBatch) return;
     beforeId = rows.at(-1)!.id;
   }
 }
 
-const csvColumns = ['id', 'created_at', 'action', 'user_id', 'user_email', 'subject_type', 'subject_id', 'subject_name', 'details']; // prettier-ignore
-
-function csvLine(entry: Readonly<Record<string, unknown>>): string {
-  const user = entry['user'] as { readonly email: string } | null;
-  const cells: Readonly<Record<string, unknown>> = {
-    ...entry,
-    user_email: user?.email ?? null,
-    details: stringifyJson(entry['details'] as Value),
-  };
-  const texts = csvColumns.map((key) => {
-    const cell = cells[key] as string | number | null;
-    return delimitedCell(cell === null ? null : String(cell), true, ',');
-  });
-  return `${texts.join(',')}\r\n`;
-}
-
 function entryViews(
   presenter: Presenter,
   rows: readonly AuditRow[],
-): Promise<readonly Readonly<Record<string, unknown>>[]> {
+): Promise<readonly AuditEntryView[]> {
   return Promise.all(
     rows.map(async (row) => {
       const actor = row.actorId === null ? undefined : await presenter.user(row.actorId);

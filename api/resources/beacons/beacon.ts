@@ -107,6 +107,7 @@ export const beacon = declareResource<BeaconRow, BeaconContext>({
         if (params === undefined || Array.isArray(params) || isObject(params)) return params;
         return form.fail(key, 'Must be a list of filters or an object.');
       }),
+      answerType: { schema: { type: ['array', 'object', 'null'] } },
       description:
         'Restricts the records that are queried: a list of filters, or an object of filters, query and genome_build.',
       example: [['clinical_significance', 'Pathogenic']],

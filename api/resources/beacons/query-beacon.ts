@@ -14,7 +14,7 @@ import type { Caller } from '../../http/request.js';
 import { requireResource } from '../../http/require-resource.js';
 
 /** A query of beacons (contract 14.3). */
-export interface BeaconQuery {
+interface BeaconQuery {
   /** The key `query` of the request, unchanged. */
   readonly query: unknown;
   readonly entityType: EntityType | null;

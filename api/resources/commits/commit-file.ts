@@ -2,6 +2,7 @@ import type { CommitRow } from '../../../engine/catalog/commits.js';
 import type { ExportRow } from '../../../engine/catalog/exports.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import { AppError, notFoundError } from '../../../engine/core/errors.js';
+import { losslessFormat } from '../../../scheduler/jobs/export/format.js';
 import type { AppContext } from '../../http/app-context.js';
 import { requireAvailableDataset, requireNoSnapshot } from '../../http/require-resource.js';
 import type { Caller } from '../../http/request.js';
@@ -37,7 +38,7 @@ export async function exportCommitRecords(
       datasetId,
       userId: caller.user.id,
       accountId: caller.account.id,
-      format: 'json',
+      format: losslessFormat,
       params: { commit_id: id },
       asOf: { commit_id: id, version },
       taskDescription: `Export the records of commit ${id}`,

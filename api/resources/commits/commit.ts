@@ -28,10 +28,12 @@ const newFieldsType: ValueType = {
 };
 
 /** The data that the views of commits show and their rows do not have. */
-export interface CommitContext extends JobContext {
+interface CommitContext extends JobContext {
   /** The commit that this rollback reverts; undefined for other commits. */
   readonly reverted: CommitRow | undefined;
-  /** The rollback that reverts this commit; undefined if there is none. */
+  /** The id of the rollback that reverts this commit, also if its entry was deleted; undefined if there is none. */
+  readonly rollbackId: number | undefined;
+  /** The rollback that reverts this commit; undefined if there is none or its entry was deleted. */
   readonly rollback: CommitRow | undefined;
 }
 
@@ -71,7 +73,7 @@ export const commit = declareResource<CommitRow, CommitContext>({
       type: nullable(id),
       description: 'The commit that took this one back.',
       example: null,
-      show: (_, { rollback }) => rollback?.id ?? null,
+      show: (_, { rollbackId }) => rollbackId ?? null,
     },
     rollback_commit_job_id: {
       type: nullable(id),

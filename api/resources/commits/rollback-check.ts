@@ -1,6 +1,6 @@
+import type { CommitRow } from '../../../engine/catalog/commits.js';
 import {
   rollbackModes,
-  type BlockingCommit,
   type RollbackCheck,
   type RollbackMode,
 } from '../../../scheduler/jobs/rollback/roll-back.js';
@@ -60,12 +60,14 @@ export const rollbackCheck = answerSchema(
     },
     blocking_commits: {
       type: listOf(reference('DatasetCommit')),
-      description: 'The commits to roll back first, oldest first.',
+      description:
+        'The commits to roll back first, oldest first, without those whose entries were deleted.',
       example: [],
     },
     blocked_records: {
       type: listOf(blockingRecordsType),
-      description: 'What each of them changed, with an example.',
+      description:
+        'What each commit in the way changed, with an example; also those whose entries were deleted.',
       example: [],
     },
   },
@@ -82,16 +84,16 @@ export function readRollbackMode(query: QueryParams, form: Form): RollbackMode {
 /** The JSON of a rollback check; `show` returns the JSON of a commit. */
 export async function rollbackCheckView(
   { isBlocked, detail, blocking }: RollbackCheck,
-  show: (row: BlockingCommit['commit']) => Promise<object>,
+  show: (row: CommitRow) => Promise<object>,
 ): Promise<Readonly<Record<string, unknown>>> {
   const blockingCommits: object[] = [];
-  for (const one of blocking) blockingCommits.push(await show(one.commit));
+  for (const { commit } of blocking) if (commit) blockingCommits.push(await show(commit));
   return {
     is_blocked: isBlocked,
     detail,
     blocking_commits: blockingCommits,
     blocked_records: blocking.map((one) => ({
-      commit_id: one.commit.id,
+      commit_id: one.commitId,
       records: one.records,
       example_id: one.exampleId,
     })),

@@ -14,7 +14,7 @@ import {
   text,
   timestamp,
 } from '../../http/schema.js';
-import { exportFormats } from '../../../scheduler/jobs/export/format.js';
+import { defaultFormat, exportFormats } from '../../../scheduler/jobs/export/format.js';
 import { asOfProperty } from '../records/as-of.js';
 import { jobFields, priorityType, type JobContext } from '../tasks/job.js';
 
@@ -39,7 +39,7 @@ export const exportResource = declareResource<ExportRow, JobContext, Partial<New
       type: text,
       lookup: true,
       description: `The file format. ${formatList}`,
-      example: 'csv',
+      example: defaultFormat,
       create: 'required',
     },
     documents_count: {
@@ -49,8 +49,9 @@ export const exportResource = declareResource<ExportRow, JobContext, Partial<New
     },
     params: {
       type: reference('ExportQuery'),
+      answerType: jsonObject,
       lookup: true,
-      description: 'The query; its limit may be 1 to 1,000,000.',
+      description: 'The query, as it was sent; its limit may be 1 to 1,000,000.',
       example: { filters: [['clinical_significance', 'Pathogenic']], fields: ['gene', 'variant'] },
       create: 'optional',
       show: ({ params }) => ('commit_id' in params ? {} : params),
@@ -126,7 +127,7 @@ export const exportResource = declareResource<ExportRow, JobContext, Partial<New
   examples: {
     create: {
       dataset_id: 4812,
-      format: 'csv',
+      format: defaultFormat,
       params: { filters: [['gene', 'MYH7']], fields: ['gene', 'variant'], limit: 1000 },
     },
   },
@@ -138,7 +139,7 @@ export const exportProvenance = answerSchema(
   'Where the records of the file of an export come from. Parquet, Arrow and Excel files have all of it but the properties of the file.',
   {
     export_id: { type: id, example: 5107 },
-    format: { type: text, example: 'csv' },
+    format: { type: text, example: defaultFormat },
     dataset_id: { type: id, example: 4812 },
     dataset_full_path: {
       type: nullableText,
@@ -161,7 +162,8 @@ export const exportProvenance = answerSchema(
       example: 'query',
     },
     query: {
-      type: reference('ExportQuery'),
+      type: jsonObject,
+      description: 'As it was sent.',
       example: { filters: [['gene', 'MYH7']], fields: ['gene', 'variant'] },
     },
     target_fields: { type: jsonObjects, example: [] },

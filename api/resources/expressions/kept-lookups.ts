@@ -14,7 +14,7 @@ export function lookupCacheOf(signal: AbortSignal): LookupCache {
 }
 
 /** The lookup tables of one job or request. The least recently used tables are dropped when all together take too much memory. */
-export class LookupCache {
+class LookupCache {
   readonly #lookups = new Map<string, CachedLookup>();
 
   /** Returns the lookup with this name; the name contains everything that its table depends on. */
@@ -37,7 +37,7 @@ export class LookupCache {
  * A lookup that calls of a dataset function share: the values of one field of a dataset, by the text of another. If many texts are looked up,
  * all records that the calls can find are read into a table.
  */
-export class CachedLookup {
+class CachedLookup {
   /** The number of texts that have been looked up. */
   lookedUpTexts = 0;
   #table: Promise<LookupTable | null> | undefined;

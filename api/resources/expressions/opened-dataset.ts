@@ -26,7 +26,7 @@ export type QueryBody = Readonly<Record<string, unknown>>;
 type RequestReplacement = Partial<QueryRequest> & { readonly limit: number };
 
 /** The records that a query finds, as JSON texts, or the reason why they are not returned. */
-export type KeyedTexts =
+type KeyedTexts =
   { readonly texts: readonly string[]; readonly keys: readonly string[] } | 'tooMany' | 'tooLarge';
 
 /** Opens a dataset for the caller. Throws the same `AppError` if the dataset does not exist and if the caller may not read it. */

@@ -19,7 +19,7 @@ import { timestampFields } from '../common-fields.js';
 import { readExpression } from './stored-expressions.js';
 
 /** The data that the view of a field shows and its row does not have. */
-export interface FieldContext {
+interface FieldContext {
   readonly vaultId: number;
   readonly origin: string;
 }

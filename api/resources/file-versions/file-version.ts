@@ -14,7 +14,7 @@ import { timestampFields, userField, type WithUser } from '../common-fields.js';
 import { downloadSchema } from '../objects/objects.operations.js';
 
 /** The data that the view of a version shows and its row does not have. */
-export interface FileVersionContext extends WithUser {
+interface FileVersionContext extends WithUser {
   /** Whether this version is the current content of the file. */
   readonly isCurrent: boolean;
 }

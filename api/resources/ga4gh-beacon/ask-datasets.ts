@@ -25,7 +25,7 @@ export interface DatasetMatches {
 }
 
 /** A dataset that cannot answer the request, with the reason. */
-export interface DatasetProblem {
+interface DatasetProblem {
   readonly dataset: BeaconDataset;
   readonly problem: string;
 }
@@ -101,7 +101,7 @@ async function queryDataset(
 }
 
 /** The results of a page, by dataset, and the number of its records that were left out because they have no position. */
-export interface PageOfMatches {
+interface PageOfMatches {
   readonly results: ReadonlyMap<BeaconDataset, readonly object[]>;
   readonly left: number;
 }

@@ -2,7 +2,7 @@ import { readInteger, type Form } from '../../http/form.js';
 import { referenceSequence, type ReferenceSequence } from './reference-sequences.js';
 
 /** Bounds between which a position lies, 0-based; `to` is excluded. */
-export type PositionBracket = readonly [from: number, to: number];
+type PositionBracket = readonly [from: number, to: number];
 
 /** Where the requested variants lie (Beacon v2, variant queries). Positions are 0-based, the end is excluded. */
 export type QueriedLocation = { readonly sequence: ReferenceSequence } & (

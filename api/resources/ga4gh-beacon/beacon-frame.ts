@@ -42,7 +42,7 @@ const entryTypes = {
 };
 
 /** A type of entries that a beacon has. */
-export type EntryType = keyof typeof entryTypes;
+type EntryType = keyof typeof entryTypes;
 
 /**
  * Returns the identifier of a beacon: the parts of the host name in reverse order, then the domain of the account, as in

@@ -8,7 +8,7 @@ import { sequenceId } from './reference-sequences.js';
 import { annotationFields, variantFieldsOf } from './variant-fields.js';
 
 /** Turns the records of a dataset into genomic variations of the Beacon standard. */
-export interface VariationFormat {
+interface VariationFormat {
   /** The fields that the format reads. */
   readonly fields: readonly string[];
   /** Returns the variation of a record; undefined if its variant has no position. */

@@ -6,7 +6,7 @@ import type { QueriedLocation, QueriedVariants } from './asked-variants.js';
 import { annotationFields, variantFieldsOf, type VariantFields } from './variant-fields.js';
 
 /** Conditions on the records of a dataset, under the keys of the body of a query. */
-export interface QueryConditions {
+interface QueryConditions {
   readonly filters: readonly unknown[];
   readonly entities: readonly unknown[];
 }

@@ -3,7 +3,7 @@ import { compileFieldExpression, orderFields } from '../../../engine/expression/
 import {
   annotationField,
   hasExpression,
-} from '../../../scheduler/jobs/import/expressions/field-expressions.js';
+} from '../../../scheduler/expressions/columns/field-expressions.js';
 import { Form } from '../../http/form.js';
 import { errorMessageOf } from '../fields/stored-expressions.js';
 import { readTargetFields } from './import-options.js';

@@ -16,7 +16,7 @@ import {
 } from '../../http/schema.js';
 
 /** The parameters under one key of an import; a parameter with any other name is an error. */
-export interface ParameterGroup {
+interface ParameterGroup {
   readonly type: ValueType;
   /** The values that answers show for parameters that the request did not set. */
   readonly defaults: Readonly<Record<string, unknown>>;

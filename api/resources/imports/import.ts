@@ -38,7 +38,7 @@ import { readIdFields, readGenomeBuild } from './import-options.js';
 import { annotatorParams, entityParams, validationParams } from './import-params.js';
 
 /** The data that the view of an import shows and its row does not have. */
-export interface ImportContext extends JobContext {
+interface ImportContext extends JobContext {
   /** The views of the commits that the import made. */
   readonly commits: readonly object[];
   readonly sourceObject: object | null;

@@ -2,7 +2,14 @@ import type { JsonObject } from '../../../engine/core/types.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import { checkFileHints } from '../../../scheduler/jobs/import/reader-choice.js';
-import { id, integer, jsonObject, nullable, text, type ValueType } from '../../http/schema.js';
+import {
+  id,
+  integer,
+  jsonObject,
+  nullable,
+  nullableText,
+  type ValueType,
+} from '../../http/schema.js';
 import { fileNameOf, parseAllowedUrl } from '../../../scheduler/fetch/url.js';
 import { fileHintsOf, manifestEntries } from '../../../scheduler/jobs/import/manifest.js';
 import { Form, isObject } from '../../http/form.js';
@@ -18,14 +25,14 @@ export const manifestType: ValueType = {
         items: {
           type: 'object',
           properties: {
-            url: text.schema,
+            url: nullableText.schema,
             object_id: nullable(id).schema,
-            name: text.schema,
-            format: text.schema,
-            size: integer.schema,
-            md5: text.schema,
-            base64_md5: text.schema,
-            reader_params: jsonObject.schema,
+            name: nullableText.schema,
+            format: nullableText.schema,
+            size: nullable(integer).schema,
+            md5: nullableText.schema,
+            base64_md5: nullableText.schema,
+            reader_params: nullable(jsonObject).schema,
             entity_params: nullable(entityParams.type).schema,
             validation_params: nullable(validationParams.type).schema,
           },
@@ -46,7 +53,7 @@ export interface ManifestFile {
 }
 
 /** Returns the file object with this id, or an error message if the caller may read no such object. */
-export type FindFile = (objectId: unknown) => Promise<ObjectRow | string>;
+type FindFile = (objectId: unknown) => Promise<ObjectRow | string>;
 
 /**
  * Reads a manifest. All errors are added to the form, with the number and the name of their file; returns undefined if the manifest has no

@@ -24,7 +24,7 @@ import { permissionNames } from '../vaults/vault.js';
 export const invitationLifetimeHours = { default: 72, most: 24 * 30 } as const;
 
 /** The data that the view of an invitation shows and its row does not have. */
-export interface InvitationContext extends WithUser {
+interface InvitationContext extends WithUser {
   readonly origin: string;
   /** The invitation code; null except in the answer that creates the invitation. */
   readonly code: string | null;

@@ -26,7 +26,7 @@ import { asOfProperty } from '../records/as-of.js';
 import { jobFields, priorityType, rejectedUrlField, type JobContext } from '../tasks/job.js';
 
 /** The data that the view of a migration shows and its row does not have; `dataset` is the target. */
-export interface MigrationContext extends JobContext {
+interface MigrationContext extends JobContext {
   /** The view of the source; null if it has been deleted or the user may not read it. */
   readonly source: object | null;
   /** Views of the commits that the migration made. */
@@ -80,8 +80,9 @@ export const migrationResource = declareResource<
     },
     source_params: {
       type: reference('MigrationQuery'),
+      answerType: jsonObject,
       lookup: true,
-      description: 'The query of the source; every record without one.',
+      description: 'The query of the source, as it was sent; every record without one.',
       example: { filters: [['clinical_significance', 'Pathogenic']] },
       create: 'optional',
     },

@@ -23,7 +23,7 @@ export interface AuthorizationRequest {
  * Choice: the page of an invalid request has a link back to the application, which the user may follow. A redirection without consent would
  * make the server an open redirector for whoever registers an application (RFC 9700, section 4.11.2).
  */
-export interface RefusedRequest {
+interface RefusedRequest {
   readonly kind: 'refused';
   readonly message: string;
   readonly returnTo: string | null;

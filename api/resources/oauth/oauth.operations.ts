@@ -1,4 +1,5 @@
-import { declareOperations } from '../../http/operation-row.js';
+import { declareOperations, emptyAnswer, type RawContent } from '../../http/operation-row.js';
+import { pageAnswer } from '../../http/page-policy.js';
 import {
   answerSchema,
   bodySchema,
@@ -122,6 +123,24 @@ export const oauthOperations = declareOperations('oauth', 'Applications', {
 
 const authorizePaths = ['/authorize', '/v1/oauth2/authorize'] as const;
 const signInPaths = ['/v1/oauth2/sign_in'] as const;
+const authorizationParams = {
+  response_type: 'code.',
+  client_id: 'Of the application.',
+  redirect_uri: 'One of those that the application has registered.',
+  scope: 'read or read write; all that the application may have when absent.',
+  state: 'Returned to the application.',
+  code_challenge: 'BASE64URL(SHA-256(code_verifier)); required for public applications.',
+  code_challenge_method: 'S256.',
+};
+const linkParams = { code: 'Of the link.' };
+
+/** Declares a form as a body. Every form has the field `csrf_token`, whose value the page contains. */
+function formBody(description: string, fields: Readonly<Record<string, string>>): RawContent {
+  const example = new URLSearchParams({ csrf_token: csrfTokenExample, ...fields }).toString();
+  return { description, examples: { 'application/x-www-form-urlencoded': example } };
+}
+
+const csrfTokenExample = '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08';
 
 /** The pages on which users sign in and consent. Their forms are sent to the address of the page. */
 export const authorizationOperations = declareOperations('authorization', 'Applications', {
@@ -129,34 +148,34 @@ export const authorizationOperations = declareOperations('authorization', 'Appli
     method: 'GET',
     paths: authorizePaths,
     summary: 'The page on which a user authorizes an application, for browsers.',
-    query: {
-      response_type: 'code.',
-      client_id: 'Of the application.',
-      redirect_uri: 'One of those that the application has registered.',
-      scope: 'read or read write; all that the application may have when absent.',
-      state: 'Returned to the application.',
-      code_challenge: 'BASE64URL(SHA-256(code_verifier)); required for public applications.',
-      code_challenge_method: 'S256.',
-    },
-    answer: 'page',
+    query: authorizationParams,
+    answer: pageAnswer('The page to sign in or, for a user who has, to consent.', 'Sign in: Strandlake'), // prettier-ignore
   },
   decide: {
     method: 'POST',
     paths: authorizePaths,
     summary: 'Receives the forms of that page.',
-    answer: 'page',
+    query: authorizationParams,
+    body: formBody(
+      'The fields of the form; its buttons are the actions sign_in, sign_out, allow and deny.',
+      { action: 'sign_in', email: 'ada@acme.org', password: 'a long phrase of her own' },
+    ),
+    status: 303,
+    answer: emptyAnswer('Redirects to the page again, with `allow` and `deny` to the application.'),
   },
   linkPage: {
     method: 'GET',
     paths: signInPaths,
     summary: 'The page of a link that signs in, which strandlake user login-link prints.',
-    query: { code: 'Of the link.' },
-    answer: 'page',
+    query: linkParams,
+    answer: pageAnswer('The page.', 'Sign in: Strandlake'),
   },
   useLink: {
     method: 'POST',
     paths: signInPaths,
     summary: 'Receives the form of that page.',
-    answer: 'page',
+    query: linkParams,
+    body: formBody('The fields of the form.', { action: 'sign_in' }),
+    answer: pageAnswer('The page that tells who is signed in.', 'Signed in: Strandlake'),
   },
 });

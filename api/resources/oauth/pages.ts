@@ -1,4 +1,4 @@
-import { contentSecurityPolicy } from '../../http/page-policy.js';
+import { contentSecurityPolicy, pageHead } from '../../http/page-policy.js';
 import type { ApiReply } from '../../http/request.js';
 import type { AuthorizationRequest } from './authorization-request.js';
 
@@ -65,7 +65,7 @@ export function signInPage(csrfToken: string, message?: string): AuthorizationPa
 }
 
 /** The contents of the consent page. */
-export interface ConsentRequest {
+interface ConsentRequest {
   readonly request: AuthorizationRequest;
   /** The user who registered the application. */
   readonly owner: string;
@@ -143,9 +143,7 @@ export function sendPage(reply: ApiReply, page: AuthorizationPage): string {
     }),
   );
   reply.header('X-Frame-Options', 'DENY');
-  return `<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>${escapeHtml(title)}: Strandlake</title><style>${style}</style>
+  return `${pageHead(`${escapeHtml(title)}: Strandlake`)}<style>${style}</style>
 <h1>${escapeHtml(title)}</h1>
 ${body.text}
 </html>

@@ -85,12 +85,12 @@ export interface ObjectValues {
 }
 
 /** The type of an object's name in a request; in an update, null leaves the name unchanged. */
-export const filenameType = withReader(text, (form, key) =>
+const filenameType = withReader(text, (form, key) =>
   form.raw(key) === undefined ? undefined : readCheckedName(form, key, checkFilename),
 );
 
 /** The type of a parent folder's id in a request: null or blank for the root. */
-export const parentIdType = withReader(nullable(id), (form, key) => {
+const parentIdType = withReader(nullable(id), (form, key) => {
   if (form.raw(key) === undefined || form.raw(key) === '') return null;
   return form.id(key, 'The parent must be a folder in the same vault.') ?? null;
 });

@@ -1,4 +1,11 @@
-import { declareOperations, pagingParams, updateDescription } from '../../http/operation-row.js';
+import { outputDelimiters } from '../../../engine/query/request/request.js';
+import {
+  declareOperations,
+  emptyAnswer,
+  pagingParams,
+  updateDescription,
+  type RawContent,
+} from '../../http/operation-row.js';
 import {
   answerSchema,
   bodySchema,
@@ -44,7 +51,7 @@ const fileQueryBody = bodySchema('FileQuery', 'A query of an uploaded file.', {
   limit: { type: integer, description: '0 to 10,000; 100 when absent.', example: 10 },
   offset: { type: integer },
   output_format: {
-    type: enumOf('json', 'csv', 'tsv'),
+    type: enumOf(...outputDelimiters.keys()),
     description: 'With csv and tsv, each result is a line of text.',
     example: 'json',
   },
@@ -167,21 +174,45 @@ export const objectOperations = declareOperations('objects', 'Objects', {
   },
 });
 
+const csvExample = 'gene,variant\r\nMYH7,GRCH38-14-23424840-23424840-T\r\n';
+
+/** Declares the answer of a download; `example` is the content of a file, or what a file is when decompressed. */
+function downloadAnswer(description: string, example: string): RawContent {
+  return { description, examples: { 'application/octet-stream': example } };
+}
+
+const rejectedRecordExample = {
+  file: 'variants.csv',
+  line: 4812,
+  code: 301,
+  field: 'pos',
+  message: '"x" is not a number',
+  errors: 2,
+  more: [{ code: 304, field: 'af', message: 'NaN cannot be stored' }],
+  text: 'chr1,x,NaN',
+  text_bytes: 10,
+};
+
+const uploadedBytes: RawContent = { description: 'The bytes.', examples: { '*/*': csvExample } };
+const uploadAnswer = emptyAnswer(
+  'The bytes are stored. The header `ETag` has their MD5, in quotes.',
+);
+
 /** The HTTP operations that receive the content of files. */
 export const uploadOperations = declareOperations('uploads', 'Objects', {
   put: {
     method: 'PUT',
     paths: ['/v2/uploads/:id/:revision'],
     summary: 'Stores the bytes of a file, sent to its signed `upload_url`.',
-    body: 'bytes',
-    answer: 'nothing',
+    body: uploadedBytes,
+    answer: uploadAnswer,
   },
   part: {
     method: 'PUT',
     paths: ['/v2/uploads/:id/parts/:number'],
     summary: 'Stores the bytes of a part of a file, sent to its signed `upload_url`.',
-    body: 'bytes',
-    answer: 'nothing',
+    body: uploadedBytes,
+    answer: uploadAnswer,
   },
 });
 
@@ -191,14 +222,17 @@ export const downloadOperations = declareOperations('downloads', 'Objects', {
     method: 'GET',
     paths: ['/v2/downloads/objects/:id/:revision'],
     summary: 'Returns the bytes of a file. The signed address is the credential.',
-    answer: 'bytes',
+    answer: downloadAnswer('The bytes as they were uploaded.', csvExample),
   },
   export: {
     method: 'GET',
     paths: ['/v2/downloads/exports/:id'],
     tag: 'Exports',
     summary: 'Returns the file of an export. The signed address is the credential.',
-    answer: 'bytes',
+    answer: downloadAnswer(
+      'The file, in the format of the export; the example is CSV.',
+      csvExample,
+    ),
   },
   rejected: {
     method: 'GET',
@@ -206,6 +240,9 @@ export const downloadOperations = declareOperations('downloads', 'Objects', {
     tag: 'Imports',
     summary:
       'Returns the records that an import or a migration rejected, with the reasons, as gzipped JSON lines. The signed address is the credential.',
-    answer: 'bytes',
+    answer: downloadAnswer(
+      'JSON lines, compressed with gzip; the example is a line of them.',
+      `${JSON.stringify(rejectedRecordExample)}\n`,
+    ),
   },
 });

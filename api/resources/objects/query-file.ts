@@ -14,10 +14,9 @@ export async function answerFileQuery(
   signal: AbortSignal,
 ): Promise<JsonText> {
   const startedAt = performance.now();
-  const format = parseOutput(body);
+  const delimiter = parseOutput(body);
   return withFileTable(context, object, signal, async ({ snapshot, fields, isAllText }) => {
     const request = parseFileQuery(body, fields, isAllText);
-    const delimiter = delimiterByFormat[format];
     const { queryEngine } = context;
     const page = await runTexts(queryEngine, snapshot, fields, request, delimiter, { signal });
     const results = delimiter ? page.results.map((line) => JSON.stringify(line)) : page.results;
@@ -39,8 +38,6 @@ export function readFileFieldNames(
     snapshot.columns.map(({ name }) => name),
   );
 }
-
-const delimiterByFormat = { json: undefined, csv: ',', tsv: '\t' } as const;
 
 async function withFileTable<T>(
   { scheduler, catalog }: AppContext,

@@ -47,9 +47,9 @@ interface AsOfContext {
  * value that is neither a commit id nor a time, and for a commit that is not a completed commit of this dataset.
  * Choice: `as_of` is a commit id or a time. A date alone means its first moment, and a time without an offset is UTC, as in filters. Before
  * the first commit, the dataset has no records, though the names of its present fields are valid; a time in the future names the newest
- * commit. A cursor and an export keep the commit that was found for their first request. If the files of the version were removed because
- * it is older than `--keep-versions-days`, the answer is a 400 that says since when versions can be read; the newest commit and those
- * within that time can always be read.
+ * commit. A commit whose entry was deleted is still a version of the dataset. A cursor and an export keep the commit that was found for
+ * their first request. If the files of the version were removed because it is older than `--keep-versions-days`, the answer is a 400 that
+ * says since when versions can be read; the newest commit and those within that time can always be read.
  */
 export async function resolveAsOf(
   { catalog: { commits }, store }: AsOfContext,
@@ -72,18 +72,16 @@ export async function resolveAsOf(
     const version = await store.readableVersion(datasetId, last?.logVersion ?? -1);
     return { commit_id: last?.id ?? null, version };
   }
-  const commit = await commits.get(id);
-  if (commit?.datasetId !== datasetId)
-    throw invalidError(
-      key,
-      `This dataset has no commit ${id}: GET /v2/datasets/${datasetId}/commits lists its commits.`,
-    );
-  if (commit.status !== 'completed')
-    throw invalidError(
-      key,
-      `Commit ${id} is ${commit.status}: only a completed commit is a version of the dataset.`,
-    );
-  return { commit_id: id, version: await store.readableVersion(datasetId, commit.logVersion) };
+  const commit = await commits.version(id);
+  if (commit?.datasetId === datasetId)
+    return { commit_id: id, version: await store.readableVersion(datasetId, commit.logVersion) };
+  const row = await commits.get(id);
+  throw invalidError(
+    key,
+    row?.datasetId === datasetId
+      ? `Commit ${id} is ${row.status}: only a completed commit is a version of the dataset.`
+      : `This dataset has no commit ${id}: GET /v2/datasets/${datasetId}/commits lists its commits.`,
+  );
 }
 
 /**

@@ -13,7 +13,7 @@ import { sourceRowOf } from '../../../scheduler/jobs/migration/source-rows.js';
 import type { FunctionScope } from '../expressions/function-scope.js';
 
 /** How to run a query that filters, sorts or counts by fields that it computes. */
-export interface ComputedConditions {
+interface ComputedConditions {
   /** The query without its conditions, ordering and facets; the table of computed values answers those. */
   readonly page: JsonObject;
   readonly run: typeof runQuery;

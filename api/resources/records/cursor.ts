@@ -6,7 +6,7 @@ import { isObject } from '../../http/form.js';
 import { asOfText } from './as-of.js';
 
 /** The content of a cursor: the position at which the next page of a query begins. */
-export interface CursorState extends CursorProgress {
+interface CursorState extends CursorProgress {
   readonly datasetId: number;
   /** The version of the dataset that all pages are read from. */
   readonly version: number;

@@ -217,7 +217,7 @@ async function newestVersion(
 
 /** Returns the version before the commit of `to`; if `to` has no commit, it lies before the first commit and is -1. */
 async function versionBefore({ catalog }: AppContext, { id }: DatasetRow, to: AsOf): Promise<AsOf> {
-  const commit = to.commit_id === null ? undefined : await catalog.commits.get(to.commit_id);
+  const commit = to.commit_id === null ? undefined : await catalog.commits.version(to.commit_id);
   if (commit === undefined) return { commit_id: null, version: -1 };
   const before = await catalog.commits.lastBefore(id, commit.logVersion);
   return { commit_id: before?.id ?? null, version: commit.logVersion - 1 };

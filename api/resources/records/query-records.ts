@@ -55,7 +55,7 @@ export async function streamedAnswer(
 }
 
 /** The results of a query, and the JSON text of the answer before and after them. */
-export interface AnswerParts<R> {
+interface AnswerParts<R> {
   readonly head: string;
   readonly results: R;
   readonly tail: string;

@@ -111,7 +111,7 @@ export const querySchema = bodySchema('Query', 'A query of a dataset.', {
 const { cursor: _, explain: __, ...exportKeys } = queryKeys;
 
 /** The query of an export. */
-export const exportQuery = bodySchema('ExportQuery', 'The query of an export.', {
+const exportQuery = bodySchema('ExportQuery', 'The query of an export.', {
   ...exportKeys,
   ...unavailableKeys,
   limit: { type: integer, description: '1 to 1,000,000; all records when absent.' },
@@ -139,13 +139,13 @@ const migrationQueryKeys = bodySchema(
 );
 
 /** The query of a migration. */
-export const migrationQuery: NamedSchema = {
+const migrationQuery: NamedSchema = {
   ...migrationQueryKeys,
   schema: { ...migrationQueryKeys.schema, additionalProperties: false },
 };
 
 /** The conditions that a beacon, or another resource that restricts a query, has. */
-export const conditionsSchema = bodySchema('Conditions', 'Conditions of a query.', {
+const conditionsSchema = bodySchema('Conditions', 'Conditions of a query.', {
   filters: queryKeys['filters']!,
   query: queryKeys['query']!,
   genome_build: queryKeys['genome_build']!,

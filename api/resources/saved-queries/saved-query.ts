@@ -44,6 +44,7 @@ export const savedQuery = declareResource<SavedQueryRow, SavedQueryContext>({
     description: { ...descriptionField, initial: null, example: 'MYH7 and MYBPC3, ClinVar.' },
     params: {
       type: { ...jsonObject, schema: reference('Query').schema },
+      answerType: jsonObject,
       description:
         'A query: filters, query, fields, entities, ordering …; answered as it was sent.',
       example: { filters: [['gene__in', ['MYH7', 'MYBPC3']]], fields: ['gene', 'variant'] },

@@ -11,7 +11,7 @@ import type { Caller } from '../../http/request.js';
 import { requireResource } from '../../http/require-resource.js';
 
 /** The matches of a dataset in a search for entities. */
-export interface EntityAnswer {
+interface EntityAnswer {
   readonly datasetId: number;
   readonly isFound: boolean;
   /** The distinct samples of the records with a searched entity; empty unless the request asks for samples. */

@@ -5,7 +5,7 @@ import type { AppContext } from '../../http/app-context.js';
 import type { Caller } from '../../http/request.js';
 
 /** The filter that the parameter `query` of a list becomes: a text that entries contain, or the ids that a search has found (`among`). */
-export interface SearchFilter {
+interface SearchFilter {
   readonly query?: string;
   readonly among?: readonly number[];
 }

@@ -25,6 +25,19 @@ const readinessAnswer = answerSchema(
 /** The schemas of the answers of the operations for monitoring. */
 export const monitoringSchemas = [livenessAnswer, readinessAnswer];
 
+/** Some of the metrics, in the order of the answer. */
+const metricsExample = `# HELP strandlake_records Records of all datasets.
+# TYPE strandlake_records gauge
+strandlake_records 69302
+# HELP strandlake_datasets Number of datasets.
+# TYPE strandlake_datasets gauge
+strandlake_datasets 1
+# HELP strandlake_worker_up Whether the worker process runs.
+# TYPE strandlake_worker_up gauge
+strandlake_worker_up 1
+# EOF
+`;
+
 /** The operations for administrators of the server. */
 export const monitoringOperations = declareOperations('', 'Service', {
   healthz: {
@@ -44,7 +57,10 @@ export const monitoringOperations = declareOperations('', 'Service', {
     method: 'GET',
     paths: ['/metrics'],
     summary: 'The metrics of the server, in the text format of OpenMetrics.',
-    answer: 'page',
+    answer: {
+      description: 'Each metric has a line with its meaning, a line with its type, and its values.',
+      examples: { 'application/openmetrics-text': metricsExample },
+    },
   },
 });
 

@@ -8,7 +8,7 @@ import { Operation } from '../../http/operation.js';
 import { rootOperations, serviceOperations } from './service.operations.js';
 import { AppContext } from '../../http/app-context.js';
 import type { ApiReply, ApiRequest } from '../../http/request.js';
-import { contentSecurityPolicy } from '../../http/page-policy.js';
+import { contentSecurityPolicy, pageHead } from '../../http/page-policy.js';
 
 /** The service itself: credentials, health and the description of the interface. */
 @Controller()
@@ -89,9 +89,7 @@ pre{background:#8882;padding:.7rem;border-radius:6px;overflow:auto}
  * The page at the root for browsers: it says what the server is, where its description is, and how to get a token. `prefix` precedes all
  * paths.
  */
-const startPage = (prefix: string): string => `<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>Strandlake</title><style>${style}</style>
+const startPage = (prefix: string): string => `${pageHead('Strandlake')}<style>${style}</style>
 <h1>Strandlake</h1>
 <p>This is a Strandlake server: a genomic data platform that imports variant files into typed datasets, answers filters, facets
 and coordinate queries on them, and keeps every version. It is used by programs, over HTTP.</p>

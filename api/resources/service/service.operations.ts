@@ -1,8 +1,9 @@
-import { answerSchema, enumOf, text } from '../../http/schema.js';
-import { declareOperations } from '../../http/operation-row.js';
+import { declareOperations, emptyAnswer } from '../../http/operation-row.js';
+import { pageAnswer } from '../../http/page-policy.js';
+import { answerSchema, enumOf, jsonObject, jsonObjects, text } from '../../http/schema.js';
 
 /** The schema of the error answer of any operation. */
-export const errorSchema = {
+const errorSchema = {
   name: 'Error',
   schema: {
     type: 'object',
@@ -22,7 +23,24 @@ const healthSchema = answerSchema('Health', 'Whether the server can work.', {
   detail: { type: text, example: 'The server can work.' },
 });
 
-export const serviceSchemas = [errorSchema, detailSchema, healthSchema];
+const openapiSchema = answerSchema(
+  'OpenapiDocument',
+  'A description of an interface, OpenAPI 3.1.',
+  {
+    openapi: { type: text, description: 'The version of OpenAPI.', example: '3.1.0' },
+    info: { type: jsonObject, example: { title: 'Strandlake', version: '2' } },
+    servers: { type: jsonObjects, example: [{ url: 'http://localhost:7878' }] },
+    security: { type: jsonObjects, example: [{ bearer: [] }] },
+    paths: {
+      type: jsonObject,
+      description: 'The operations, by path and method.',
+      example: { '/healthz': { get: { operationId: 'healthz' } } },
+    },
+    components: { type: jsonObject, example: { schemas: { Liveness: { type: 'object' } } } },
+  },
+);
+
+export const serviceSchemas = [errorSchema, detailSchema, healthSchema, openapiSchema];
 
 const get = 'GET' as const;
 
@@ -32,7 +50,7 @@ export const rootOperations = declareOperations('root', 'Service', {
     method: 'HEAD',
     paths: ['/'],
     summary: 'Answers 200 when the server runs.',
-    answer: 'nothing',
+    answer: emptyAnswer('The server runs.'),
   },
   get: {
     method: get,
@@ -55,25 +73,25 @@ export const serviceOperations = declareOperations('', 'Service', {
     method: get,
     paths: ['/openapi.json'],
     summary: 'Returns this description, OpenAPI 3.1.',
-    answer: 'page',
+    answer: openapiSchema,
   },
   docs: {
     method: get,
     paths: ['/docs'],
     summary: 'A page that documents every operation and can send requests.',
-    answer: 'page',
+    answer: pageAnswer('The page.', 'Strandlake API'),
   },
   join: {
     method: get,
     paths: ['/join'],
     summary: 'The page that the link of an invitation leads to.',
-    answer: 'page',
+    answer: pageAnswer('The page.', 'Join Strandlake'),
   },
   swagger: {
     method: get,
     paths: ['/swagger'],
     summary: 'Redirects to /docs.',
-    answer: 'nothing',
+    answer: emptyAnswer('The header `Location` has the address of that page.'),
     status: 302,
   },
 });

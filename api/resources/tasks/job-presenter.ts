@@ -75,8 +75,9 @@ export class JobPresenter {
   async ofCommit(row: CommitRow): Promise<object> {
     const { commits } = this.#presenter.tables;
     const reverted = row.mode === 'rollback' ? await commits.get(row.parentJobId) : undefined;
-    const rollback = row.mode === 'rollback' ? undefined : await commits.rollbackOf(row.id);
-    return commit.view(row, { ...(await this.#context(row)), reverted, rollback });
+    const rollbackId = (await commits.rollbackOf(row.id))?.id;
+    const rollback = rollbackId === undefined ? undefined : await commits.get(rollbackId);
+    return commit.view(row, { ...(await this.#context(row)), reverted, rollbackId, rollback });
   }
 
   async ofSnapshot(row: ArchiveRow): Promise<object> {

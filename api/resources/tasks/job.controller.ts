@@ -29,7 +29,7 @@ import type { JobAction } from './jobs.operations.js';
 type DatasetJobKind = Exclude<JobResourceKind, 'copy'>;
 
 /** What the lists and answers of a kind of job need. */
-export interface JobListDescription<K extends DatasetJobKind> {
+interface JobListDescription<K extends DatasetJobKind> {
   readonly kind: K;
   readonly operations: Readonly<Record<'list' | 'get', OperationRow>>;
   table(tables: Tables): {
@@ -40,7 +40,7 @@ export interface JobListDescription<K extends DatasetJobKind> {
 }
 
 /** What distinguishes the controller of one kind of job from another. */
-export interface JobControllerDescription<K extends DatasetJobKind> extends JobListDescription<K> {
+interface JobControllerDescription<K extends DatasetJobKind> extends JobListDescription<K> {
   /** The permission that cancelling needs; write when absent. */
   readonly cancelPermission?: Permission;
   readonly operations: Readonly<Record<JobAction, OperationRow> & { create?: OperationRow }>;
@@ -190,7 +190,7 @@ export function jobController<K extends DatasetJobKind>(
 /** The keys that the body of an operation may have. */
 function bodyKeysOf(operation: OperationRow | undefined): readonly string[] {
   const body = operation?.body;
-  return typeof body === 'object' ? Object.keys(body.schema['properties'] as object) : [];
+  return body !== undefined && 'schema' in body ? Object.keys(body.schema['properties'] as object) : []; // prettier-ignore
 }
 
 /** Reads the filter of the account-wide list of a kind of job. */

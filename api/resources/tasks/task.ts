@@ -19,7 +19,7 @@ import { vaultSummary } from '../vaults/vault.js';
 import { taskStatuses } from './job.js';
 
 /** The resources that a task works on, for its view; null for deleted ones. */
-export interface TaskContext extends WithUser {
+interface TaskContext extends WithUser {
   readonly targetObject: object | null;
   readonly targetVault: object | null;
   readonly sourceObject: object | null;

@@ -8,7 +8,7 @@ import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { AppError, invalidError, notFoundError } from '../../../engine/core/errors.js';
 import { listFolder, makeFolder, moveFile, openFile, removeTree, syncFolder } from '../../../engine/core/files.js'; // prettier-ignore
 import { writeStream } from '../../../engine/core/file-writer.js';
-import { withDatasetLock } from '../../../scheduler/queue/dataset-lock.js';
+import { withDatasetLock } from '../../../scheduler/jobs/dataset-lock.js';
 import type { AppContext, ServerLimits } from '../../http/app-context.js';
 import type { ApiRequest } from '../../http/request.js';
 import { partTarget } from '../downloads/signed-addresses.js';
@@ -34,7 +34,7 @@ export async function beginMultipart(
 }
 
 /** A part of an upload, as answers show it; part numbers count from 1, and `end_byte` is the position of the last byte. */
-export interface PresignedPart {
+interface PresignedPart {
   readonly part_number: number;
   readonly start_byte: number;
   readonly end_byte: number;
@@ -90,7 +90,7 @@ function partRange(
 }
 
 /** The object, the version and the part in a signed address. */
-export interface SignedPart {
+interface SignedPart {
   readonly id: number;
   readonly revision: number;
   readonly number: number;

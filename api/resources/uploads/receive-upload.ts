@@ -10,7 +10,7 @@ import type { AppContext } from '../../http/app-context.js';
 import { requireResourceOfUser } from '../../http/require-resource.js';
 
 /** The object, the number of the version and the user in a signed upload URL. */
-export interface SignedUpload {
+interface SignedUpload {
   readonly id: number;
   readonly revision: number;
   readonly userId: number;
@@ -80,7 +80,7 @@ export async function removeQuietly(path: string): Promise<void> {
 }
 
 /** The announced size and MD5 in hex; null if not announced. */
-export type AnnouncedContent = Pick<ObjectRow, 'size' | 'md5'>;
+type AnnouncedContent = Pick<ObjectRow, 'size' | 'md5'>;
 
 interface ExpectedContent {
   readonly bytes: number | undefined;
@@ -135,12 +135,12 @@ function checkContent(written: WrittenFile, expected: ExpectedContent): void {
 /**
  * The file that gets a content, and the version for which the content was announced. Without `revision`, the content becomes a new version.
  */
-export interface ContentTarget extends Pick<SignedUpload, 'id' | 'userId'> {
+interface ContentTarget extends Pick<SignedUpload, 'id' | 'userId'> {
   readonly revision?: number;
 }
 
 /** Uploaded content in the scratch folder; without `mimetype`, the file keeps its present media type. */
-export interface UploadedContent {
+interface UploadedContent {
   readonly bytes: number | null;
   readonly md5: string | null;
   readonly mimetype?: string | null;

@@ -29,7 +29,7 @@ import { readCheckedName } from '../checked-name.js';
 import { readStorageClass, storageClass } from '../storage-class.js';
 
 /** The data that the view of a vault inside another resource shows and its row does not have. */
-export interface VaultSummaryContext {
+interface VaultSummaryContext {
   readonly account: AccountRow;
   /** The caller's permission; null for none. */
   readonly permission: Permission | null;

@@ -18,7 +18,7 @@ export interface AnnotationField {
 }
 
 /** The variables of an annotation besides `record`; they precede those of the caller's `data`. */
-export const annotationVariables = [
+const annotationVariables = [
   'value',
   'source_filename',
   'source_dataset',

@@ -1,5 +1,5 @@
 /** The documentation of a built-in function or type. */
-export interface BuiltinDeclaration {
+interface BuiltinDeclaration {
   readonly name: string;
   readonly signature: string;
   readonly text: string;

@@ -6,7 +6,7 @@ import { methodOfType } from '../methods/tables.js';
 export type MemberPath = readonly string[];
 
 /** How an expression uses the record. */
-export interface RecordUsage {
+interface RecordUsage {
   /** The paths of the record that the expression reads; no path begins with another one. */
   readonly paths: readonly MemberPath[];
   /** Whether the expression also uses the record as a whole. */

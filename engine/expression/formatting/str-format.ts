@@ -15,7 +15,7 @@ import { subscript } from '../operators/subscript.js';
 import { formatValue } from './format-value.js';
 
 /** The values for the fields of a format text. */
-export interface FormatArguments {
+interface FormatArguments {
   readonly positional: readonly PyValue[];
   /** The value of a named argument; undefined if there is no such argument. */
   readonly named: (name: string) => PyValue | undefined;

@@ -1,5 +1,5 @@
 /** The documentation of a library function, and the kind of host function if the host provides it. */
-export interface FunctionDeclaration {
+interface FunctionDeclaration {
   readonly signature: string;
   readonly text: string;
   readonly example: string;

@@ -12,7 +12,7 @@ import { coerceList, concat, explode, melt, splitText, tabulate } from './record
 import { entityIds, normalizeAminoAcidChange, normalizeVariant } from './variants.js';
 
 /** A function of the library: what users read about it, and its implementation. */
-export interface LibraryFunction {
+interface LibraryFunction {
   readonly name: string;
   readonly signature: string;
   readonly text: string;

@@ -11,9 +11,6 @@ import { typeName } from '../values/type-name.js';
 import { PyList, PyTuple } from '../values/values.js';
 import type { PyValue, Runtime } from '../values/values.js';
 
-/** The arguments that choose the flags of a regular expression, in the order of the functions' parameters. */
-export const flagNames = ['regex_ignorecase', 'regex_dotall', 'regex_multiline'] as const;
-
 type FlagArgument = PyValue | undefined;
 
 export function regexSearch(

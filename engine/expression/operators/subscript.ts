@@ -119,7 +119,7 @@ function rangeItem(range: PyRange, key: PyValue): PyValue {
 }
 
 /** The bounds of a slice in a sequence of `size` items, and the number of items in the slice. */
-export interface SliceBounds {
+interface SliceBounds {
   readonly start: number;
   readonly stop: number;
   readonly step: number;
@@ -127,7 +127,7 @@ export interface SliceBounds {
 }
 
 /** Returns the bounds of a slice, like Python's `slice.indices`. */
-export function sliceBounds(slice: PySlice, size: number): SliceBounds {
+function sliceBounds(slice: PySlice, size: number): SliceBounds {
   const step = slice.step === null ? 1 : sliceBoundOf(slice.step);
   if (step === 0) throw valueError('slice step cannot be zero');
   const lowestIndex = step > 0 ? 0 : -1;

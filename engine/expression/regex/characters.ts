@@ -1,7 +1,7 @@
 import { isWhiteSpace } from '../values/characters.js';
 
 /** Whether `\d` in a regular expression matches a code point. */
-export function isDigitCode(code: number): boolean {
+function isDigitCode(code: number): boolean {
   if (code < 0x80) return code >= 48 && code <= 57;
   return /^\p{Nd}$/u.test(String.fromCodePoint(code));
 }

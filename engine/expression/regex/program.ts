@@ -2,7 +2,7 @@ import { regexError } from './parse.js';
 import type { Assertion, ParsedRegex, RegexNode } from './tree.js';
 
 /** An instruction of a program; targets are indices of instructions. */
-export type Instruction =
+type Instruction =
   | { readonly op: 'character'; readonly code: number }
   | { readonly op: 'class'; readonly test: (code: number) => boolean }
   | { readonly op: 'assertion'; readonly assertion: Assertion }

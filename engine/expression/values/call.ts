@@ -232,7 +232,7 @@ function qualifiedName(native: Native): string {
 }
 
 /** Throws the TypeError of CPython for a wrong number of positional arguments. */
-export function checkArgumentCount(native: Native, given: number): void {
+function checkArgumentCount(native: Native, given: number): void {
   const { min, max, wording, names } = native.shape;
   if (given >= min && given <= max) return;
   const plural = (count: number) => (count === 1 ? '' : 's');

@@ -48,7 +48,7 @@ export function asciiDigits(text: string): string {
  * Returns the value of a decimal digit. The digits of a script are a block of ten that begins with zero, and the code point before a zero
  * does not belong to the block.
  */
-export function digitValue(code: number): number {
+function digitValue(code: number): number {
   let zero = code;
   while (code - zero < 9 && isDecimalDigit(zero - 1)) zero -= 1;
   // The mathematical digits (U+1D7CE to U+1D7FF) are five adjacent blocks of ten.

@@ -109,7 +109,7 @@ export function isSubset(runtime: Runtime, a: PySet, b: PySet): boolean {
 }
 
 /** The operators that order values. */
-export type OrderOperator = '<' | '<=' | '>' | '>=';
+type OrderOperator = '<' | '<=' | '>' | '>=';
 
 /** Compares two values by an operator; throws the same TypeError as CPython if they have no order. */
 export function isOrdered(

@@ -7,7 +7,7 @@ export interface SyntaxPosition {
 }
 
 /** The exceptions of Python that an expression can raise, and those that only Strandlake has. `RaisedError` is raised by `error()`. */
-export type ExceptionName =
+type ExceptionName =
   | 'AttributeError'
   | 'DatasetError'
   | 'FunctionError'

@@ -1,5 +1,5 @@
 /** The decimal digits of a positive double and the exponent of the first digit: 0.00123 is `123` and -3. */
-export interface DecimalDigits {
+interface DecimalDigits {
   readonly digits: string;
   readonly exponent: number;
 }
@@ -67,7 +67,7 @@ export function significantDecimal(value: number, count: number): DecimalDigits 
 }
 
 /** Returns the integer nearest to value * 10^places, half to even, for the exact value of a finite double that is not negative. */
-export function scaledDigits(value: number, places: number): bigint {
+function scaledDigits(value: number, places: number): bigint {
   const { mantissa, power } = mantissaAndPower(value);
   let numerator = mantissa;
   let denominator = 1n;

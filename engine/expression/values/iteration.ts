@@ -23,7 +23,7 @@ export function iterate(runtime: Runtime, value: PyValue): PyIterator {
 const singularByPart = { keys: 'key', values: 'value', items: 'item' };
 
 /** Returns the TypeError for a value that cannot be iterated. */
-export function notIterableError(value: PyValue): ExpressionError {
+function notIterableError(value: PyValue): ExpressionError {
   return typeError(`'${typeName(value)}' object is not iterable`);
 }
 
@@ -79,7 +79,7 @@ function iterateSet(set: PySet): PyIterator {
 }
 
 /** The characters of a text as values. */
-export function charactersOf(runtime: Runtime, text: string): PyValue[] {
+function charactersOf(runtime: Runtime, text: string): PyValue[] {
   runtime.budget.chargeElements(text.length);
   return hasNoSurrogates(text) ? text.split('') : codePointsOf(text).slice();
 }

@@ -8,7 +8,7 @@ import type { Budget } from './limits.js';
 export type PyValue = null | boolean | number | bigint | string | PyObject;
 
 /** The values that are objects. An expression can reach no other object, and therefore nothing of the host. */
-export type PyObject =
+type PyObject =
   | Float
   | PyList
   | PyTuple
@@ -129,7 +129,7 @@ export class ActivationFrame {
 export type CompiledNode = (frame: ActivationFrame) => PyValue;
 
 /** A parameter list. In the frame of a call, slots 0, 1, … hold the parameters in this order, then `*args`, then `**kwargs`. */
-export interface LambdaParameters {
+interface LambdaParameters {
   readonly names: readonly string[];
   readonly positionalOnly: number;
   readonly keywordOnly: readonly string[];
@@ -138,7 +138,7 @@ export interface LambdaParameters {
 }
 
 /** The compiled part of a lambda. */
-export interface LambdaCode {
+interface LambdaCode {
   readonly parameters: LambdaParameters;
   readonly frameSize: number;
   readonly body: CompiledNode;

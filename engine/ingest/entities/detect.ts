@@ -2,7 +2,7 @@ import type { EntityType } from '../../core/types.js';
 import type { GeneTable } from './genes.js';
 
 /** The entity type that was detected for a field. */
-export interface Detection {
+interface Detection {
   readonly entityType: EntityType;
   /** Number of distinct values examined. */
   readonly sampled: number;

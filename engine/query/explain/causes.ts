@@ -22,10 +22,10 @@ import {
 import { positiveLeaves, type ExplainGroup, type ExplainLeaf, type ExplainNode } from './node.js';
 import type { ExplainedRequest } from './tree.js';
 import { fieldRef } from '../request/fields.js';
-import { all, not, freezePredicate, type Predicate } from '../predicate/predicate.js';
+import { all, not, freezePredicate, operandsOf, type Predicate } from '../predicate/predicate.js';
 
 /** The records in which causes are searched, and how statements run on them. */
-export interface CauseScope {
+interface CauseScope {
   readonly records: number;
   readonly begin: BeginStatement;
   readonly rows: RunSelect;
@@ -162,14 +162,14 @@ async function causeOfOtherBuild(
 
 /** Returns the genome builds of the positions that a condition asks for, in upper case. */
 function genomeBuildsIn(predicate: Predicate): readonly string[] {
-  if (predicate.kind === 'and' || predicate.kind === 'or')
-    return predicate.items.flatMap(genomeBuildsIn);
-  if (predicate.kind === 'overlap') return predicate.build === null ? [] : [predicate.build];
-  if (predicate.kind !== 'in') return [];
   const builds = genomeBuilds.map((one) => one.toUpperCase());
-  return predicate.values.flatMap((value) =>
-    builds.filter((build) => value === build || String(value).startsWith(`${build}-`)),
-  );
+  return operandsOf(predicate).flatMap((condition) => {
+    if (condition.kind === 'overlap') return condition.build === null ? [] : [condition.build];
+    if (condition.kind !== 'in') return [];
+    return condition.values.flatMap((value) =>
+      builds.filter((build) => value === build || String(value).startsWith(`${build}-`)),
+    );
+  });
 }
 
 /** Returns the causes of a condition without a confirmed guess: the nearest stored values, or that the field has no values. */
@@ -205,20 +205,19 @@ const maxSearchedFields = 5;
 const maxSearchedStrings = 3;
 
 function searchedStrings(predicate: Predicate): readonly string[] {
-  switch (predicate.kind) {
-    case 'and':
-    case 'or':
-      return predicate.items.flatMap(searchedStrings);
-    case 'in':
-      return predicate.values.map(String);
-    case 'prefix':
-    case 'contains':
-      return [predicate.text];
-    case 'phrase':
-      return [predicate.terms.join(' ')];
-    default:
-      return [];
-  }
+  return operandsOf(predicate).flatMap((condition) => {
+    switch (condition.kind) {
+      case 'in':
+        return condition.values.map(String);
+      case 'prefix':
+      case 'contains':
+        return [condition.text];
+      case 'phrase':
+        return [condition.terms.join(' ')];
+      default:
+        return [];
+    }
+  });
 }
 
 function nearestCause({

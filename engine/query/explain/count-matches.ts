@@ -7,7 +7,7 @@ import { freezePredicate, not, or } from '../predicate/predicate.js';
 import type { Statement } from '../sql/statement.js';
 
 /** What to count for a query that matches no record. */
-export interface CountRequest {
+interface CountRequest {
   /** Conditions that match no record. */
   readonly empty: readonly ExplainLeaf[];
   readonly guesses: readonly ConditionGuess[];

@@ -16,7 +16,8 @@ import { and, type Predicate, type CaseVariants } from '../predicate/predicate.j
 import { newStatement, type Statement } from '../sql/statement.js';
 import type { SegmentAccess } from '../plan/executor.js';
 import type { Plan } from '../plan/plan.js';
-import { roundMs, type StepTimes } from '../plan/steps.js';
+import { roundMs } from '../plan/cost.js';
+import type { StepTimes } from '../plan/steps.js';
 import { isUnsupported } from '../unsupported.js';
 
 /** The query to explain, and how statements about it run. */

@@ -6,7 +6,7 @@ import { freezePredicate, type FieldRef } from '../predicate/predicate.js';
 export const partOfValueReason = 'No whole value is equal to this, but parts of values are';
 
 /** A possible mistake in a string condition: code, sentence, corrected condition, and whether to list matching values. */
-export type StringGuess = readonly [
+type StringGuess = readonly [
   cause: string,
   because: string,
   found: RewordedCondition | undefined,

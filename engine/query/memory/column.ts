@@ -48,13 +48,13 @@ export interface NumberDictionary {
 }
 
 /** Integers or dates, some of which lie beyond 2^53. */
-export interface Longs {
+interface Longs {
   readonly kind: 'longs';
   readonly longs: BigInt64Array;
 }
 
 /** Booleans as 0 and 1. */
-export interface Flags {
+interface Flags {
   readonly kind: 'flags';
   readonly flags: Uint8Array;
 }
@@ -125,7 +125,7 @@ export interface SelectionCache {
 }
 
 /** The elements of a list of objects, without nulls. */
-export interface ListElements {
+interface ListElements {
   /** Row r has the elements `offsets[r]` to `offsets[r + 1]` (exclusive). */
   readonly offsets: Int32Array;
   /** The elements as rows of a view, whose columns are the fields inside the list. */

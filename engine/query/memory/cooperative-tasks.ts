@@ -1,5 +1,5 @@
 /** A generator that yields where it may be interrupted, and the callbacks that receive its result or error. */
-export interface CooperativeTask<T> {
+interface CooperativeTask<T> {
   readonly work: Generator<void, T>;
   readonly done: (result: T) => void;
   readonly failed: (error: unknown) => void;

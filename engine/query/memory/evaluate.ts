@@ -1,15 +1,16 @@
 import type { Columns } from '../../core/types.js';
+import type { Snapshot } from '../../store/store.js';
+import type { Selection } from '../plan/executor.js';
 import type { MemoryContext, MemorySupport, SupportContext } from '../predicate/kind.js';
 import { costOf, kindOf } from '../predicate/kinds.js';
-import { fieldKey, type Predicate } from '../predicate/predicate.js';
-import type { Facet } from '../request/facets.js';
+import type { Predicate } from '../predicate/predicate.js';
+import { isRankedByTerms, sidePredicates } from '../text/ranked.js';
 import { columnOfField, isIndexable } from '../text/text-field.js';
 import type { SegmentView } from './column.js';
 import { facetRefusal } from './facets/facet-support.js';
 import { cachedTest, type RowTest } from './match/row-test.js';
 import { withoutRows, type TestResult } from './match/selection-vector.js';
 import { isUnsupported } from '../unsupported.js';
-import { termConditions } from './terms.js';
 
 /**
  * Returns the rows of a segment that satisfy a predicate, without deleted rows, or the reason why the predicate cannot be evaluated over
@@ -53,33 +54,28 @@ export function matcher(predicate: Predicate): Matcher {
   return matchers([predicate])[0]!;
 }
 
-/** Returns why the memory executor does not support a predicate or facets; undefined if it does, as far as the schema shows. */
-export function unsupportedInMemory(
-  predicate: Predicate,
-  facets: readonly Facet[] | null,
-  columns: Columns,
+/**
+ * Returns why the memory executor does not support a selection; undefined if it does, as far as the schema shows. Restrictions that depend on
+ * values are reported by the matcher instead.
+ */
+export function unsupportedSelection(
+  { predicate, scores, ordering, facets, cursor }: Selection,
+  { columns }: Pick<Snapshot, 'columns'>,
 ): string | undefined {
-  const indexed = new Set<string>();
-  for (const { field } of termConditions(predicate))
-    if (isIndexable(columns, field)) indexed.add(fieldKey(field));
-  const support = memorySupport(predicate, columns, indexed);
-  if (!support.supported) return support.reason;
+  if (cursor && ordering.length > 0) return 'the positions of a sorted cursor hold sort keys';
+  for (const condition of [predicate, ...sidePredicates(scores)]) {
+    const support = memorySupport(condition, columns);
+    if (!support.supported) return support.reason;
+  }
+  if (!isRankedByTerms(scores, columns)) return 'the text index does not tell the order';
   return facets ? facetRefusal(facets, columns) : undefined;
 }
 
-/**
- * Returns whether the memory executor evaluates a predicate over the columns of a dataset (without the reserved ones). `indexedFields` has
- * the keys (`fieldKey`) of the fields whose terms are indexed in every segment. Restrictions that depend on values are reported by the
- * matcher instead.
- */
-export function memorySupport(
-  predicate: Predicate,
-  columns: Columns,
-  indexedFields: ReadonlySet<string> = new Set(),
-): MemorySupport {
+/** Returns whether the memory executor evaluates a predicate over the columns of a dataset (without the reserved ones). */
+export function memorySupport(predicate: Predicate, columns: Columns): MemorySupport {
   const context: SupportContext = {
     column: (field) => columnOfField(field, columns),
-    hasTextIndex: (field) => indexedFields.has(fieldKey(field)),
+    hasTextIndex: (field) => isIndexable(columns, field),
     memorySupport: (item) => kindOf(item).memorySupport(item, context),
   };
   return context.memorySupport(predicate);

@@ -3,13 +3,13 @@ import type { Snapshot } from '../../store/store.js';
 import { bm25Weight } from '../../text/bm25.js';
 import type { RankedTexts } from '../../text/ranked-search.js';
 import { compareRankedRows, type RankedRow } from '../../text/ranking.js';
-import type { SelectedRows, Selection } from '../plan/executor.js';
-import type { RunOptions } from '../plan/limits.js';
+import type { Executor, SelectedRows, Selection } from '../plan/executor.js';
+import { namingDatasetInErrors, type RunOptions } from '../plan/limits.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import { oneFieldQuery, rowsOfRankedPage, rankedRowAtPosition } from '../text/ranked.js';
 import { rankedClausesOf } from '../text/relevance.js';
-import type { LookUpFrequencies, TextFrequencies } from '../text/weigh.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
+import type { TextFrequencies } from './protocol.js';
 import type { Shards } from './shards.js';
 
 /* Functions that answer from the text indexes of the segments. The answers are computed in the threads of the columns in memory. */
@@ -19,7 +19,7 @@ export async function textFrequencies(
   shards: Shards,
   snapshot: Snapshot,
   field: FieldRef,
-  phrases: Parameters<LookUpFrequencies>[1],
+  phrases: readonly (readonly Uint8Array[])[],
   options: RunOptions,
 ): Promise<TextFrequencies | Unsupported> {
   const { datasetId, version, files } = snapshot;
@@ -47,8 +47,19 @@ export async function textFrequencies(
 /** The most recent results of `textFrequencies`. Snapshots never change, so results stay valid. */
 const cachedFrequencies = new LruCache<string, TextFrequencies>(1_000);
 
-/** Selects the page of a query that has a `oneFieldQuery` and no facets. Its scores need no weights. */
-export async function selectByIndex(
+/** Returns the executor that selects the pages of queries that have a `oneFieldQuery`, without facets. It needs no weights of conditions. */
+export function indexExecutor(shards: Shards): Executor {
+  return {
+    unsupportedReason: (selection, snapshot) =>
+      oneFieldQuery(selection, snapshot)
+        ? undefined
+        : 'the conditions are not all on terms of one text',
+    select: (snapshot, selection, options) =>
+      namingDatasetInErrors(snapshot, () => selectByIndex(shards, snapshot, selection, options)),
+  };
+}
+
+async function selectByIndex(
   shards: Shards,
   snapshot: Snapshot,
   selection: Selection,
@@ -62,7 +73,7 @@ export async function selectByIndex(
   return searchIndex(shards, snapshot, { ...selection, scores }, options);
 }
 
-/** Does the same as `selectByIndex`, with weighted scores. */
+/** Searches the text index for the page of a query that has a `oneFieldQuery`; the scores have their weights. */
 export async function searchIndex(
   shards: Shards,
   snapshot: Snapshot,

@@ -1,12 +1,5 @@
 import type { Snapshot } from '../../store/store.js';
-import type {
-  Executor,
-  RowBatch,
-  RowRef,
-  SelectedRows,
-  Selection,
-  SegmentAccess,
-} from '../plan/executor.js';
+import type { Executor, RowRef, SelectedRows, Selection, SegmentAccess } from '../plan/executor.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import type { Position } from '../plan/position.js';
 import { namingDatasetInErrors, type RunOptions } from '../plan/limits.js';
@@ -16,12 +9,14 @@ import type { PageFormat, PageLayout, PageRecords } from '../results/page-format
 import { limitIdleThreads, newIdleThreads } from './cooperative-tasks.js';
 import { cacheCountIndices } from './admission-cache.js';
 import { facetJson } from './facets/facet-json.js';
-import { textFrequencies, mergeRanked, searchIndex, selectByIndex } from './index-answers.js';
+import { unsupportedSelection } from './evaluate.js';
+import { indexExecutor, mergeRanked, searchIndex } from './index-answers.js';
 import { openInlineShard, openShardThread } from './shard-thread.js';
 import { candidateComparator, rowIdKey, type TopRow } from './top-rows.js';
 import { rowRefsOfPairs, type ShardAnswer, type ShardQuery } from './protocol.js';
 import { recordsOfAnswers, recordsOfShards } from './shard-records.js';
 import { segmentsByShard, Shards, type KnownSnapshot, type ShardReply } from './shards.js';
+import { countInShards, weighInShards } from './weights.js';
 import {
   oneFieldQuery,
   rowsOfRankedPage,
@@ -30,10 +25,9 @@ import {
   withoutUnsatisfiedConditions,
 } from '../text/ranked.js';
 import { rankedClausesOf } from '../text/relevance.js';
-import type { LookUpFrequencies } from '../text/weigh.js';
 
 /** The memory limit of the columns in memory, and the number of threads. */
-export interface MemoryOptions {
+interface MemoryOptions {
   /** Number of threads. With 0, the calling thread answers; this is for tests. */
   readonly threads: number;
   readonly cacheMb: number;
@@ -43,14 +37,8 @@ export interface MemoryOptions {
 
 /** The executor that answers from columns in memory. It also reads records, because its threads cache Parquet pages. */
 export interface MemoryExecutor extends Executor {
-  /** Selects the page of a query that has a `oneFieldQuery` and no facets. */
-  selectByIndex(
-    snapshot: Snapshot,
-    selection: Selection,
-    options: RunOptions,
-  ): Promise<SelectedRows | Unsupported>;
-  /** Looks up how often phrases occur in the texts of a field. */
-  lookUp(snapshot: Snapshot, options: RunOptions): LookUpFrequencies;
+  /** The executor that answers from the text index of one field, in the same threads. */
+  readonly index: Executor;
   /** Counts the records that satisfy each predicate. */
   counts(
     snapshot: Snapshot,
@@ -96,16 +84,12 @@ export function openMemoryExecutor({ threads, cacheMb, report }: MemoryOptions):
   const open = threads === 0 ? openInlineShard : openShardThread;
   const shards = new Shards(count, (events, index) => open(bytes, events, { shared, index }), report); // prettier-ignore
   return {
+    index: indexExecutor(shards),
+    unsupportedReason: unsupportedSelection,
+    weigh: (snapshot, conditions, options) =>
+      namingDatasetInErrors(snapshot, () => weighInShards(shards, snapshot, conditions, options)),
     select: (snapshot, selection, options) =>
       namingDatasetInErrors(snapshot, () => selectInShards(shards, snapshot, selection, options)),
-    find: (snapshot, selection, options) =>
-      namingDatasetInErrors(snapshot, () => findInShards(shards, snapshot, selection, options)),
-    selectByIndex: (snapshot, selection, options) =>
-      namingDatasetInErrors(snapshot, () => selectByIndex(shards, snapshot, selection, options)),
-    lookUp: (snapshot, options) => (field, phrases) =>
-      namingDatasetInErrors(snapshot, () =>
-        textFrequencies(shards, snapshot, field, phrases, options),
-      ),
     counts: (snapshot, predicates, options) =>
       namingDatasetInErrors(snapshot, () => countInShards(shards, snapshot, predicates, options)),
     records: (snapshot, rows, layout, isContinued, options) =>
@@ -276,54 +260,6 @@ async function selectRanked(
     records: recordsOfAnswers(answers, found.rows, selection.layout),
     access: totalAccess(answers),
   };
-}
-
-async function countInShards(
-  shards: Shards,
-  snapshot: Snapshot,
-  predicates: readonly Predicate[],
-  options: RunOptions,
-): Promise<readonly number[] | Unsupported> {
-  const { key, shardOf } = await shards.registerSnapshot(snapshot);
-  const asked = [...segmentsByShard(shardOf, snapshot.segments.keys())].map(([shard, list]) => {
-    const segments = Uint32Array.from(list);
-    const query = { snapshot: key, segments, predicates };
-    return [shard, { kind: 'count', query }] as const;
-  });
-  const answers = await shards.askShards(asked, options);
-  if (isUnsupported(answers)) return answers;
-  return predicates.map((_, i) =>
-    answers.reduce(
-      (sum, answer) => sum + (answer as { readonly counts: Float64Array }).counts[i]!,
-      0,
-    ),
-  );
-}
-
-async function findInShards(
-  shards: Shards,
-  snapshot: Snapshot,
-  selection: Selection,
-  options: RunOptions,
-): Promise<AsyncIterable<RowBatch> | Unsupported> {
-  const { ordering, offset, limit } = selection;
-  if (ordering.length > 0 || snapshot.isInterleaved || offset > 0 || limit < snapshot.rows) {
-    const { cursor: _, ...page } = selection;
-    const plainPage = { ...page, scores: [], facets: null };
-    const selected = await selectInShards(shards, snapshot, plainPage, options);
-    return isUnsupported(selected) ? selected : yieldBatches([{ refs: selected.rows }]);
-  }
-  const { predicate } = selection;
-  const prepared = await prepareQuery(shards, snapshot, predicate, 0);
-  const query = { predicate, isListed: true, ordering: [], first: 0, facets: null };
-  const answers = await askShardsOfSegments(shards, prepared, query, options);
-  if (isUnsupported(answers)) return answers;
-  const listed = answers.flatMap((answer) => answer.listed);
-  return yieldBatches(listed.sort((a, b) => a.segment - b.segment));
-}
-
-async function* yieldBatches(all: readonly RowBatch[]): AsyncGenerator<RowBatch> {
-  yield* all;
 }
 
 function totalAccess(answers: readonly ShardAnswer[]): SegmentAccess {

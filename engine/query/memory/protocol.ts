@@ -1,18 +1,16 @@
 import type { CheckedFile } from '../../core/block-checksums.js';
 import type { Facet } from '../request/facets.js';
-import type { RowRef, SegmentRowSet, SegmentAccess, SegmentRows } from '../plan/executor.js';
+import type { RowRef, SegmentAccess } from '../plan/executor.js';
 import type { FieldRef, Predicate } from '../predicate/predicate.js';
 import type { PageFormat, PageRecords } from '../results/page-format.js';
 import type { ProjectedColumn } from '../results/projection.js';
 import type { OrderKey } from '../request/request.js';
 import type { Columns } from '../../core/types.js';
 import type { DeletionVector } from '../../store/deletion-vector.js';
-import { packBitmap } from '../../text/bitmap.js';
+import type { FieldStatistics } from '../../text/bm25.js';
 import type { FacetPartial } from './facets/partial.js';
-import { isSparse, chooseSelectionForm, type SelectionVector } from './match/selection-vector.js';
 import type { RankedTexts, TextSearch } from '../../text/ranked-search.js';
 import type { RankedRow } from '../../text/ranking.js';
-import type { TextFrequencies } from '../text/weigh.js';
 import type { Relevance } from './ranked-rows.js';
 import type { TopRow } from './top-rows.js';
 import type { Unsupported } from '../unsupported.js';
@@ -59,8 +57,6 @@ export interface ShardQuery {
   /** True if the counts are not needed: the shard stops when it has found the first rows. */
   readonly isUncounted?: boolean;
   readonly facets: readonly Facet[] | null;
-  /** True if the answer lists all matching rows. */
-  readonly isListed?: boolean;
   /** If present, the rows of the page come in order of relevance; `ordering` is then empty, and `first` is 0. */
   readonly relevance?: Relevance;
   /** The requested page; if it is present, the answer may include records. */
@@ -68,7 +64,7 @@ export interface ShardQuery {
 }
 
 /** The range of rows that a page takes of all matching rows in order, and the layout of their records. */
-export interface ShardPage extends ShardLayout {
+interface ShardPage extends ShardLayout {
   readonly offset: number;
   readonly limit: number;
   /**
@@ -100,6 +96,11 @@ export interface ShardFrequenciesRequest {
   readonly phrases: readonly (readonly Uint8Array[])[];
 }
 
+/** Statistics of the texts of a field, and the numbers of records that contain phrases. */
+export interface TextFrequencies extends FieldStatistics {
+  readonly found: readonly number[];
+}
+
 /** A search in the text index of a field in all segments of a snapshot. */
 export interface ShardSearch extends TextSearch {
   readonly snapshot: number;
@@ -116,8 +117,6 @@ export interface ShardAnswer {
   readonly candidates: readonly TopRow[];
   /** The partial results of the facets; empty if the query has none. */
   readonly facets: readonly FacetPartial[];
-  /** All matching rows, by segment. Present only for queries with `isListed`. */
-  readonly listed: readonly SegmentRows[];
   /** The rows up to the end of the page, in order of relevance. Present only for queries with `relevance`. */
   readonly ranked: readonly RankedRow[];
   /** The records of the page, or of all rows of the answer (see `ShardPage.isOnly`); absent if the shard no longer knows the projection. */
@@ -198,10 +197,3 @@ export type MessageFromShard =
   | { readonly records: PageRecords }
   /** The reason why the memory executor cannot answer: the data, or a thread that was replaced. */
   | Unsupported;
-
-/** Returns the rows in the form in which they are sent to another thread: a copy, because sending a view would send its whole buffer. */
-export function transferableRows(found: SelectionVector): SegmentRowSet {
-  const rows = chooseSelectionForm(found);
-  if (rows === 'all' || rows === 'none') return rows === 'all' ? rows : new Int32Array(0);
-  return isSparse(rows) ? rows.slice() : packBitmap(rows);
-}

@@ -1,10 +1,8 @@
 import type { DecodedValues } from '../../parquet/decode-values.js';
-import { unpackBitmap } from '../../text/bitmap.js';
 import { ColumnMatcher } from '../../text/column-matcher.js';
 import { ColumnReader } from '../../text/column-reader.js';
 import { indexedName } from '../../text/index-writer.js';
 import { LruCache } from '../../core/recent-map.js';
-import type { SegmentRowSet } from '../plan/executor.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import type { Unsupported } from '../unsupported.js';
 import { AdmissionCache, type CacheCounts } from './admission-cache.js';
@@ -21,7 +19,8 @@ import { GrowingDictionary } from './growing-dictionary.js';
 import { loadColumn, loadDistinct, recordLevel, type RowLevel, withDoubles } from './load.js';
 import { dictionaryOf, loadPage, decodedByteSize, type RowPage } from './page-column.js';
 import { deletedRows } from '../../store/deletion-vector.js';
-import { transferableRows, type ShardSegment, type ShardSnapshot } from './protocol.js';
+import { packSelection, unpackSelection, type PackedSelection } from './match/selection-vector.js';
+import type { ShardSegment, ShardSnapshot } from './protocol.js';
 import { SegmentFile, type SegmentChunk } from './segment-file.js';
 import { logicalPathOf, physicalPath, type SegmentLeaf } from './segment-leaves.js';
 import { stringHashes } from './string-hashes.js';
@@ -135,12 +134,11 @@ export class SegmentCache {
     const keyOfCondition = (key: string): string => `selection\n${path}\n${key}`;
     return {
       get: (key) => {
-        const known = this.admissionCache.get(keyOfCondition(key)) as SegmentRowSet | undefined;
-        if (known === undefined || known === 'all') return known;
-        return known.BYTES_PER_ELEMENT === 4 ? known.slice() : unpackBitmap(known as Uint8Array, rows); // prettier-ignore
+        const known = this.admissionCache.get(keyOfCondition(key)) as PackedSelection | undefined;
+        return known && unpackSelection(known, rows);
       },
       set: (key, selection) => {
-        const kept = transferableRows(selection);
+        const kept = packSelection(selection);
         const bytes = kept === 'all' ? 0 : kept.byteLength;
         this.admissionCache.set(keyOfCondition(key), kept, bytes + entryOverheadBytes);
       },

@@ -27,6 +27,7 @@ export function serveShard(
       );
       return isUnsupported(result) ? result : reply(result);
     } catch (error) {
+      // Whether there is memory for a typed array is known only from this error.
       if (error instanceof RangeError && /allocation failed/i.test(error.message))
         return { unsupported: 'a column for which there is no memory' };
       throw error;

@@ -1,4 +1,4 @@
-import { fromErrorValue, toErrorValue } from '../../core/errors.js';
+import { AppError, fromErrorValue, toErrorValue } from '../../core/errors.js';
 import { newCacheCounts, type CacheCounts } from './admission-cache.js';
 import type { IdleThreads } from './cooperative-tasks.js';
 import { serveShard } from './serve.js';
@@ -6,14 +6,17 @@ import type { MessageFromShard, MessageToShard } from './protocol.js';
 
 /** The interface of a shard for the other parts of the executor. */
 export interface ShardThread {
-  /**
-   * Sends a message and resolves to the answer. Rejects with an `AppError` if the shard failed, and with any other error if its thread
-   * exited.
-   */
-  run(message: MessageToShard): Promise<MessageFromShard>;
+  /** Sends a message and resolves to the answer, or to a `ThreadExit`. Rejects with an `AppError` if the shard failed. */
+  run(message: MessageToShard): Promise<MessageFromShard | ThreadExit>;
   /** The counts of the shard's cache, summed over all threads that the shard has had. */
   readonly counts: CacheCounts;
   close(): Promise<void>;
+}
+
+/** The outcome of a message whose thread exited before it answered. */
+export interface ThreadExit {
+  /** Why the thread exited, for the log. */
+  readonly exitReason: string;
 }
 
 /** The data with which a shard's thread starts. */
@@ -56,7 +59,15 @@ export async function openShardThread(
     onError: (error) => events.report(`a query thread exited: ${String(error)}`),
   });
   return {
-    run: (message) => threads.run('answer', message),
+    async run(message) {
+      try {
+        return await threads.run<MessageFromShard>('answer', message);
+      } catch (error) {
+        // A message that cannot be cloned is a bug. Every other rejection means that the thread exited; the pool does not tell it otherwise.
+        if (error instanceof AppError || (error as Error).name === 'DataCloneError') throw error;
+        return { exitReason: String(error) };
+      }
+    },
     counts,
     close: () => threads.close(),
   };

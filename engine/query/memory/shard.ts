@@ -1,11 +1,10 @@
-import type { RowRef, SegmentRows } from '../plan/executor.js';
+import type { RowRef } from '../plan/executor.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import type { ProjectedColumn } from '../results/projection.js';
 import type { ColumnMatcher } from '../../text/column-matcher.js';
 import { searchRanked, type RankedTexts, type SearchedSegment } from '../../text/ranked-search.js';
 import { isScoredCondition } from '../text/relevance.js';
 import { unsupportedAcrossValues } from '../text/text-field.js';
-import type { TextFrequencies } from '../text/weigh.js';
 import { createFacetAccumulator } from './facets/accumulator.js';
 import { firstRows, releaseBytes } from './selection-bytes.js';
 import {
@@ -29,7 +28,6 @@ import { TopRows } from './top-rows.js';
 import {
   rowRefsOfPairs,
   rowsOfAnswer,
-  transferableRows,
   type ShardAnswer,
   type ShardCountRequest,
   type ShardFieldsRequest,
@@ -40,6 +38,7 @@ import {
   type ShardSearch,
   type ShardSegment,
   type ShardSnapshot,
+  type TextFrequencies,
 } from './protocol.js';
 import type { PageRecords } from '../results/page-format.js';
 import { maxFiles, SegmentCache } from './segment-cache.js';
@@ -92,10 +91,9 @@ export class Shard {
         ? new TopRows(query.ordering, query.first, query.afterRowId)
         : undefined;
     /** True if only the number of selected rows is needed, so that each selection can be released immediately. */
-    const isCounted = best === undefined && facets === undefined && !query.isListed;
+    const isCounted = best === undefined && facets === undefined;
     const counts = new Float64Array(2 * segments.length);
     const rows: number[] = [];
-    const listed: SegmentRows[] = [];
     const access = { filters: 0, pages: 0, columns: 0 };
     for (const [i, segment] of segments.entries()) {
       const view = this.#cache.view(snapshot, segment);
@@ -120,7 +118,6 @@ export class Shard {
           if (isUnsupported(own)) return this.#rested(own);
           ofSides.push(own);
         }
-        if (query.isListed) listed.push({ segment: segment.number, rows: transferableRows(found) });
         const unranked = ranked?.add(segment.number, view, found, ofSides);
         if (unranked) return this.#rested(unranked);
         if (best === undefined) collectRowPairs(rows, found, segment, query);
@@ -143,7 +140,6 @@ export class Shard {
       rows: Float64Array.from(rows),
       candidates: best?.inSortOrder() ?? [],
       facets: partials,
-      listed,
       ranked: ranked?.page() ?? [],
       access,
     };

@@ -23,7 +23,7 @@ type CancellableMessage = Extract<
   { readonly kind: 'select' | 'count' | 'frequencies' | 'search' | 'open' | 'load' | 'records' }
 >;
 /** A message without its sequence number. */
-export type ShardRequest = CancellableMessage extends infer R
+type ShardRequest = CancellableMessage extends infer R
   ? R extends CancellableMessage
     ? Omit<R, 'id' | 'isIdle'>
     : never
@@ -175,14 +175,11 @@ export class Shards {
    * the query.
    */
   async #run(thread: ShardThread, message: MessageToShard): Promise<MessageFromShard> {
-    try {
-      return await thread.run(message);
-    } catch (error) {
-      if (this.#isClosed) throw new AppError('internal', 'The query engine is closed');
-      if (error instanceof AppError) throw error;
-      this.#report(`a query thread exited: ${String(error)}`);
-      return { unsupported: 'a query whose worker thread has just exited' };
-    }
+    const reply = await thread.run(message);
+    if (reply === 'done' || !('exitReason' in reply)) return reply;
+    if (this.#isClosed) throw new AppError('internal', 'The query engine is closed');
+    this.#report(`a query thread exited: ${reply.exitReason}`);
+    return { unsupported: 'a query whose worker thread has just exited' };
   }
 
   /** Sends a message that has no reply. A thread that is exiting does not need it. */

@@ -48,7 +48,7 @@ export function stringHashes({ values, present }: MemoryColumn): StringHashes {
 }
 
 /** Returns the hash of a string that is in lower case. */
-export function stringHash(lowerCase: string): number {
+function stringHash(lowerCase: string): number {
   const bytes = Buffer.from(lowerCase);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   return hashBytes(view, bytes, 0, bytes.length);

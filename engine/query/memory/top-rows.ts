@@ -10,7 +10,7 @@ export const rowIdKey: OrderKey = {
 };
 
 /** The sort key of a row; null if it has no value. */
-export type SortValue = number | bigint | string | null;
+type SortValue = number | bigint | string | null;
 
 /** A row that may be among the first rows, with its sort keys. */
 export interface TopRow {

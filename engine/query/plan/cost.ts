@@ -2,17 +2,13 @@ import { costOf as costOfPredicate } from '../predicate/kinds.js';
 import type { Facet } from '../request/facets.js';
 import type { Selection } from './executor.js';
 
-/** An estimate of the time that a step takes on an idle machine. */
-export interface StepCost {
-  readonly ms: number;
-}
-
 /** The parts of a request that determine the cost of finding rows and facets. */
 type RowSelection = Pick<Selection, 'predicate' | 'ordering' | 'scores' | 'limit' | 'facets'>;
 
 /*
- * The estimates are for two threads and columns in memory, and were measured on five million records (benchmarks/README.md): a condition
- * takes 1 to 20 ms, a facet 4 to 20 ms, a sort 9 ms. The same requests took SQL 23 to 500 ms, because columns have to be decoded first.
+ * Estimated times in milliseconds on an idle machine. They are for two threads and columns in memory, and were measured on five million
+ * records (benchmarks/README.md): a condition takes 1 to 20 ms, a facet 4 to 20 ms, a sort 9 ms. The same requests took SQL 23 to 500 ms,
+ * because columns have to be decoded first. So the costs choose no executor: memory answers what it supports. They decide which queries are heavy.
  */
 
 /** Cost of the facets and the sort in nanoseconds per record, in addition to that of the condition. */
@@ -24,23 +20,26 @@ const statementPlanningMs = 4;
 /** Time in nanoseconds per record for decoding a Parquet column. */
 const decodeNsPerRecord = 5;
 
-/** Returns the estimated cost of finding the rows and facets with columns in memory, over `rows` records. */
-export function memoryCost(
+/** Returns the estimated cost of finding the rows and facets with columns in memory, over `rows` records, in milliseconds. */
+export function memoryCostMs(
   { predicate, ordering, limit, facets }: RowSelection,
   rows: number,
-): StepCost {
+): number {
   const { perRow, once } = costOfPredicate(predicate);
   const orderNs = limit > 0 ? sortNsPerRecord * ordering.length : 0;
   const facetsNs = (facets ?? []).reduce((sum, facet) => sum + facetCostNs(facet), 0);
-  return { ms: (once + (perRow + orderNs + facetsNs) * rows) / 1e6 };
+  return (once + (perRow + orderNs + facetsNs) * rows) / 1e6;
 }
 
-/** Returns the estimated cost of finding the rows and facets with SQL, over `rows` records. */
-export function sqlCost(found: RowSelection, rows: number): StepCost {
-  const decodedColumns = decodedColumnCount(found) * decodeNsPerRecord;
-  return {
-    ms: statementPlanningMs + 3 * memoryCost(found, rows).ms + (decodedColumns * rows) / 1e6,
-  };
+/** Returns the estimated cost of finding the rows and facets with SQL, over `rows` records, in milliseconds. */
+export function sqlCostMs(found: RowSelection, rows: number): number {
+  const decodeMs = (decodedColumnCount(found) * decodeNsPerRecord * rows) / 1e6;
+  return statementPlanningMs + 3 * memoryCostMs(found, rows) + decodeMs;
+}
+
+/** Rounds milliseconds to two decimals. */
+export function roundMs(ms: number): number {
+  return Math.round(ms * 100) / 100;
 }
 
 function facetCostNs(facet: Facet): number {

@@ -19,7 +19,7 @@ export interface ComparedVersions {
 }
 
 /** The records in which two versions differ, in the order of their pages. */
-export interface RecordChanges {
+interface RecordChanges {
   /** Records of `from` whose `_id` no record of `to` has, in insertion order. */
   readonly removed: RowSequence;
   /** Records that both versions have, with the same `_id` and different `_commit`s: their rows in `to`, in insertion order. */

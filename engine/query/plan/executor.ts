@@ -2,6 +2,7 @@ import type { Snapshot } from '../../store/store.js';
 import type { QueryRequest } from '../request/request.js';
 import type { PageLayout, PageRecords } from '../results/page-format.js';
 import type { Position } from './position.js';
+import type { ConditionWeights, ScoredCondition } from '../text/relevance.js';
 import type { Unsupported } from '../unsupported.js';
 import type { RunOptions } from './limits.js';
 
@@ -38,33 +39,42 @@ export interface SegmentAccess {
   readonly columns: number;
 }
 
-/** Rows of a segment: all, a list of ascending numbers, or a bitmap with one bit per row (engine/text/bitmap.ts). */
-export type SegmentRowSet = 'all' | Int32Array | Uint8Array;
-
-/** The matching rows of one segment. */
+/** The matching rows of one segment: all, or a list of ascending numbers. */
 export interface SegmentRows {
   readonly segment: number;
-  readonly rows: SegmentRowSet;
+  readonly rows: 'all' | Int32Array;
 }
 
 /** A batch of matching records: rows of one segment in insertion order, or rows in the order of the answer. */
 export type RowBatch = SegmentRows | { readonly refs: readonly RowRef[] };
 
 /**
- * Finds records. There are two executors, columns in memory and SQL, which are independent of each other and give the same answers to
- * everything that both support. Errors are `AppError`s: `canceled`, `budget`, `damaged`, and `invalid` for a pattern.
+ * Carries out steps of plans that find records. The executors (the log, the text index, columns in memory, SQL) are independent of each
+ * other, and give the same answers to everything that several support. Errors are `AppError`s: `canceled`, `budget`, `damaged`, and
+ * `invalid` for a pattern.
  */
 export interface Executor {
-  /** Returns the total, the page's rows and the facets. `selection.scores` must be empty or have their weights. */
+  /**
+   * Returns why the executor does not support a selection, as far as the schema shows; undefined if it does. `selection.scores` is empty if
+   * relevance does not decide the order. Absent for executors that support every selection that a plan gives them.
+   */
+  unsupportedReason?(selection: Selection, snapshot: Snapshot): string | undefined;
+  /** Returns how rare conditions are among all records, as weights. Absent for executors that plans do not ask. */
+  weigh?(
+    snapshot: Snapshot,
+    conditions: readonly ScoredCondition[],
+    options: RunOptions,
+  ): Promise<ConditionWeights | Unsupported>;
+  /** Returns the total, the page's rows and the facets. `selection.scores` must be empty or have their weights, unless the executor weighs itself. */
   select(
     snapshot: Snapshot,
     selection: Selection,
     options: RunOptions,
   ): Promise<SelectedRows | Unsupported>;
-  /** Yields the rows of the page in batches, for pages of any size; `facets` and `cursor` are ignored. */
-  find(
+  /** Yields the rows of a page of any size in batches; `facets` and `cursor` are ignored. Absent for executors that plans do not ask. */
+  find?(
     snapshot: Snapshot,
     selection: Selection,
     options: RunOptions,
-  ): Promise<AsyncIterable<RowBatch> | Unsupported>;
+  ): Promise<AsyncIterable<RowBatch> | Iterable<RowBatch>>;
 }

@@ -1,14 +1,11 @@
-import type { Columns } from '../../core/types.js';
 import { liveRows, type Snapshot } from '../../store/store.js';
 import { fieldsRead } from '../predicate/kinds.js';
-import type { FieldRef } from '../predicate/predicate.js';
+import { all, type FieldRef } from '../predicate/predicate.js';
 import { touchedSegments } from '../predicate/prune.js';
-import type { Facet } from '../request/facets.js';
-import { isRankedByTerms, oneFieldQuery, sidePredicates } from '../text/ranked.js';
+import { facetFields } from '../request/facets.js';
 import { haveAllEqualScores } from '../text/relevance.js';
-import { memoryCost, sqlCost, type StepCost } from './cost.js';
-import type { Selection } from './executor.js';
-import { unsupportedInMemory } from '../memory/evaluate.js';
+import { memoryCostMs, roundMs, sqlCostMs } from './cost.js';
+import type { Executor, Selection } from './executor.js';
 
 /** The executor of a step: the log of the table, the text index, columns in memory, SQL over Parquet, or the record reader. */
 export type StepExecutor = 'log' | 'index' | 'memory' | 'sql' | 'reader';
@@ -16,11 +13,12 @@ export type StepExecutor = 'log' | 'index' | 'memory' | 'sql' | 'reader';
 /**
  * What a step does:
  * - `select` finds the total, the page's rows and (except with `index`) the facets;
- * - `weigh` finds how rare the ranked terms are, for a later `select` step that ranks;
+ * - `find` finds the rows only, in batches;
+ * - `weigh` finds how rare the ranked conditions are, for a later `select` or `find` step that ranks;
  * - `facets` finds only the facets;
  * - `read` turns the page's rows into records.
  */
-export type StepKind = 'select' | 'weigh' | 'facets' | 'read';
+export type StepKind = 'select' | 'find' | 'weigh' | 'facets' | 'read';
 
 /** One step of a plan. */
 export interface PlanStep {
@@ -47,18 +45,25 @@ export interface Plan {
 
 /** The inputs of the planner other than the request and the snapshot. */
 export interface PlannerContext {
-  /** Whether there is an executor with columns in memory. */
-  readonly memory: boolean;
+  /** The executors with columns in memory and with the text index, which are asked what they support; undefined if there are none. */
+  readonly memory: PlannedExecutor | undefined;
+  readonly index: PlannedExecutor | undefined;
   /** Whether the SQL dialect numbers the rows of this snapshot. */
   readonly rowNumbers: boolean;
   /** Steps that an executor refused for this request: `step executor`, with the executor's reason. */
   readonly refused: ReadonlyMap<string, string>;
 }
 
-/** The parts of a request on which the plan depends. `columns` are the names of the fields that are returned. */
+/** What the planner needs of an executor. */
+type PlannedExecutor = Pick<Executor, 'unsupportedReason'>;
+
+/** The parts of a request on which the plan depends. */
 export interface PlanRequest extends Selection {
+  /** The names of the fields that are returned. */
   readonly returned: readonly string[];
   readonly isExplained: boolean;
+  /** True if the rows are wanted in batches, without the total, the facets and the records. */
+  readonly isBatched?: boolean;
 }
 
 /** Returns a step as a line of text, for the debug log. */
@@ -72,9 +77,9 @@ export function refusalKey({ step, executor }: Pick<PlanStep, 'step' | 'executor
 }
 
 /** The last row up to which memory sorts: pages of a sorted answer that end after it are sorted by SQL, on disk if necessary. */
-export const maxSortedDepthRows = 20_000;
+const maxSortedDepthRows = 20_000;
 /** The last row up to which memory ranks: pages of a ranked answer that end after it are ranked by SQL. */
-export const maxRankedDepthRows = 200_000;
+const maxRankedDepthRows = 200_000;
 
 /**
  * Plans a query. The function is pure: the same arguments give the same plan. It reads only the schema and the statistics of the snapshot.
@@ -89,7 +94,8 @@ export function planQuery(
   const rows = touched.reduce((sum, number) => sum + liveRows(snapshot.segments[number]!), 0);
   const planner = new QueryPlanner(request, snapshot, available, rows);
   const found = planner.planRowSteps();
-  const steps = request.limit > 0 && rows > 0 ? [...found, planner.planReadStep()] : found;
+  const hasRecords = request.limit > 0 && rows > 0 && !request.isBatched;
+  const steps = hasRecords ? [...found, planner.planReadStep()] : found;
   return { steps, segments: touched.length, rows, isHeavy: planner.isHeavy(steps) };
 }
 
@@ -125,34 +131,27 @@ class QueryPlanner {
   /** Returns the steps that find the total, the rows of the page and the facets. */
   planRowSteps(): readonly PlanStep[] {
     const { predicate, facets } = this.#request;
-    if (this.#snapshot.rows === 0)
-      return [this.#step('select', 'log', [], 0, 'the dataset is empty')];
+    if (this.#snapshot.rows === 0) return [this.#rowStep('log', 0, 'the dataset is empty')];
     if (this.#rows === 0)
-      return [this.#step('select', 'log', [], 0, 'by their statistics, no segment holds a match')];
+      return [this.#rowStep('log', 0, 'by their statistics, no segment holds a match')];
     if (this.#isRanked()) return this.#ranked();
     const { cursor } = this.#request;
     // Without row numbers, cursor positions hold record ids, which the log does not have.
     const isByLog = !cursor || (cursor.after === null && this.#available.rowNumbers);
     const isPlain = !facets && !this.#isSorted() && isByLog;
     if (predicate.kind === 'all' && isPlain)
-      return [this.#step('select', 'log', [], 0, 'every record matches: the log counts them')];
-    return [this.#select()];
+      return [this.#rowStep('log', 0, 'every record matches: the log counts them')];
+    return [this.#rowStepOf(this.#unsupportedInMemory([]), 'columns in memory support all of it')];
   }
 
   /** Returns the step that reads the records of the page. */
   planReadStep(): PlanStep {
     const { limit, returned } = this.#request;
-    const isMemory = this.#available.memory && this.#refusal('read', 'memory') === undefined;
-    const cost = Math.min(limit, this.#rows) * readMsPerRecord;
-    return isMemory
-      ? this.#step('read', 'memory', returned, cost, 'the worker threads cache pages of records')
-      : this.#step(
-          'read',
-          'reader',
-          returned,
-          cost,
-          this.#refusal('read', 'memory') ?? noMemoryReason,
-        );
+    const refusal = this.#refusal('read', 'memory') ?? this.#noMemory();
+    const costMs = Math.min(limit, this.#rows) * readMsPerRecord;
+    return refusal === undefined
+      ? this.#step('read', 'memory', returned, costMs, 'the worker threads cache pages of records')
+      : this.#step('read', 'reader', returned, costMs, refusal);
   }
 
   isHeavy(steps: readonly PlanStep[]): boolean {
@@ -170,97 +169,84 @@ class QueryPlanner {
     );
   }
 
-  #select(): PlanStep {
-    const columns = this.#foundColumns();
-    const memoryUnsupported = this.#unsupportedInMemory();
-    const bySql = sqlCost(this.#request, this.#rows);
-    if (memoryUnsupported !== undefined)
-      return this.#step('select', 'sql', columns, bySql, memoryUnsupported);
-    const inMemory = memoryCost(this.#request, this.#rows);
-    return inMemory.ms <= bySql.ms
-      ? this.#step(
-          'select',
-          'memory',
-          columns,
-          inMemory,
-          `cheaper than SQL (${roundedMs(bySql.ms)} ms)`,
-        )
-      : this.#step(
-          'select',
-          'sql',
-          columns,
-          bySql,
-          `cheaper than memory (${roundedMs(inMemory.ms)} ms)`,
-        );
+  /** Returns the step that finds the rows by columns in memory for this reason or, if they do not support that, by SQL. */
+  #rowStepOf(unsupported: string | undefined, reason: string): PlanStep {
+    return unsupported === undefined
+      ? this.#rowStep('memory', memoryCostMs(this.#request, this.#rows), reason)
+      : this.#rowStep('sql', sqlCostMs(this.#request, this.#rows), unsupported);
+  }
+
+  #rowStep(executor: 'log' | 'memory' | 'sql', costMs: number, reason: string): PlanStep {
+    const columns = executor === 'log' ? [] : this.#foundColumns();
+    return this.#step(
+      this.#request.isBatched ? 'find' : 'select',
+      executor,
+      columns,
+      costMs,
+      reason,
+    );
   }
 
   #noMemory(): string | undefined {
     return this.#available.memory ? undefined : noMemoryReason;
   }
 
-  /** Returns why columns in memory cannot find the rows and facets; undefined if they can. */
-  #unsupportedInMemory(): string | undefined {
-    const { predicate, facets, cursor, offset, limit } = this.#request;
-    if (!this.#available.memory) return noMemoryReason;
-    const refusedSelect = this.#refusal('select', 'memory');
-    if (refusedSelect !== undefined) return refusedSelect;
-    if (cursor && this.#request.ordering.length > 0)
-      return 'the positions of a sorted cursor hold sort keys';
-    if (cursor && !this.#available.rowNumbers) return 'the positions of the cursor hold ids';
+  /** Returns why columns in memory cannot find the rows and facets, ranked by these scores; undefined if they can. */
+  #unsupportedInMemory(scores: Selection['scores']): string | undefined {
+    const { cursor, offset, limit } = this.#request;
+    const { memory, rowNumbers } = this.#available;
+    const refusal = this.#noMemory() ?? this.#refusal('select', 'memory');
+    if (refusal !== undefined) return refusal;
+    if (cursor && !rowNumbers) return 'the positions of the cursor hold ids';
     if (this.#isSorted() && offset + limit > maxSortedDepthRows)
       return `the page ends behind row ${maxSortedDepthRows} of a sorted answer`;
-    return unsupportedInMemory(predicate, facets, this.#snapshot.columns);
+    return memory!.unsupportedReason?.({ ...this.#request, scores }, this.#snapshot);
   }
 
   #ranked(): readonly PlanStep[] {
     const { scores, facets, offset, limit } = this.#request;
+    const { index, memory, rowNumbers } = this.#available;
     const ranking = scoredFieldNames(scores);
-    const noIndex = !this.#available.rowNumbers
+    const noIndex = !rowNumbers
       ? 'the positions of ranked records hold ids'
       : offset + limit > maxRankedDepthRows
         ? `the page ends behind row ${maxRankedDepthRows} of a ranked answer`
         : undefined;
-    const byIndex = noIndex ?? this.#refusal('select', 'index') ?? this.#noMemory();
-    if (byIndex === undefined && oneFieldQuery(this.#request, this.#snapshot)) {
-      const cost = { ms: 1 + this.#rows * indexRankNsPerRecord * 1e-6 };
+    const byIndex =
+      noIndex ??
+      this.#refusal('select', 'index') ??
+      (index ? index.unsupportedReason?.(this.#request, this.#snapshot) : noMemoryReason);
+    if (byIndex === undefined) {
+      const costMs = 1 + this.#rows * indexRankNsPerRecord * 1e-6;
       const reason = 'the text index of one field tells matches and order';
-      const select = this.#step('select', 'index', ranking, cost, reason);
+      const select = this.#step('select', 'index', ranking, costMs, reason);
       return facets ? [select, this.#facets()] : [select];
     }
-    const isIndexed = isRankedByTerms(scores, this.#snapshot.columns);
-    const byColumns =
-      noIndex ??
-      this.#unsupportedInMemory() ??
-      sidePredicatesRefusal(scores, this.#snapshot.columns) ??
+    const ofAllRecords = { ...this.#request, predicate: all, facets: null };
+    const unweighed =
+      this.#noMemory() ??
       this.#refusal('weigh', 'memory') ??
-      (isIndexed ? undefined : 'the text index does not tell the order');
-    if (byColumns === undefined) {
-      const cost = memoryCost(this.#request, this.#rows);
-      return [
-        this.#step('weigh', 'memory', ranking, cost, 'the order depends on how rare the conditions are'), // prettier-ignore
-        this.#step('select', 'memory', this.#foundColumns(), cost, 'columns and indexes tell matches and order'), // prettier-ignore
-      ];
-    }
-    const cost = sqlCost(this.#request, this.#rows);
-    const steps = [this.#step('select', 'sql', this.#foundColumns(), cost, byColumns)];
-    if (limit === 0) return steps;
-    const isLookedUp = isIndexed && this.#available.memory;
-    const weighing = isLookedUp ? { ms: 1 } : cost;
-    const weigh = this.#step('weigh', isLookedUp ? 'index' : 'sql', ranking, weighing, 'the order depends on how rare the terms are'); // prettier-ignore
-    return [weigh, ...steps];
+      memory!.unsupportedReason?.(ofAllRecords, this.#snapshot);
+    const reason = 'the order depends on how rare the conditions are';
+    const weigh =
+      unweighed === undefined
+        ? this.#step('weigh', 'memory', ranking, memoryCostMs(this.#request, this.#rows), reason)
+        : this.#step('weigh', 'sql', ranking, sqlCostMs(this.#request, this.#rows), reason);
+    const unsupported = noIndex ?? this.#unsupportedInMemory(scores) ?? unweighed;
+    return [weigh, this.#rowStepOf(unsupported, 'columns and indexes tell matches and order')];
   }
 
   #facets(): PlanStep {
     const { facets, predicate } = this.#request;
     const columns = sortedFieldNames([...fieldsRead(predicate), ...facets!.flatMap(facetFields)]);
-    const request = { ...this.#request, limit: 0, ordering: [], scores: [] };
-    const refusedFacets = this.#available.memory
-      ? (this.#refusal('facets', 'memory') ??
-        unsupportedInMemory(predicate, facets, this.#snapshot.columns))
-      : noMemoryReason;
-    return refusedFacets === undefined
-      ? this.#step('facets', 'memory', columns, memoryCost(request, this.#rows), 'columns count')
-      : this.#step('facets', 'sql', columns, sqlCost(request, this.#rows), refusedFacets);
+    const { cursor: _, ...request } = { ...this.#request, limit: 0, ordering: [], scores: [] };
+    const refusal =
+      this.#noMemory() ??
+      this.#refusal('facets', 'memory') ??
+      this.#available.memory!.unsupportedReason?.(request, this.#snapshot);
+    return refusal === undefined
+      ? this.#step('facets', 'memory', columns, memoryCostMs(request, this.#rows), 'columns count')
+      : this.#step('facets', 'sql', columns, sqlCostMs(request, this.#rows), refusal);
   }
 
   #refusal(step: StepKind, executor: StepExecutor): string | undefined {
@@ -292,21 +278,11 @@ class QueryPlanner {
     step: StepKind,
     executor: StepExecutor,
     columns: readonly string[],
-    cost: StepCost | number,
+    costMs: number,
     reason: string,
   ): PlanStep {
-    const ms = typeof cost === 'number' ? cost : cost.ms;
-    return { step, executor, columns, cost: roundedMs(ms), reason };
+    return { step, executor, columns, cost: roundMs(costMs), reason };
   }
-}
-
-/** Returns why columns in memory cannot tell which ranking conditions a record satisfies; undefined if they can. */
-function sidePredicatesRefusal(scores: Selection['scores'], columns: Columns): string | undefined {
-  for (const side of sidePredicates(scores)) {
-    const refusal = unsupportedInMemory(side, null, columns);
-    if (refusal !== undefined) return refusal;
-  }
-  return undefined;
 }
 
 const noMemoryReason = 'there is no executor with columns in memory';
@@ -319,18 +295,10 @@ const smallDatasetRecords = 500_000;
 /** A plan with a higher estimated time, in milliseconds, queues with other heavy work. */
 const minHeavyPlanMs = 150;
 
-function facetFields(facet: Facet): readonly FieldRef[] {
-  return [facet.field, ...('nested' in facet ? facet.nested.flatMap(facetFields) : [])];
-}
-
 function scoredFieldNames(scores: Selection['scores']): readonly string[] {
   return sortedFieldNames(scores.flatMap(({ item }) => fieldsRead(item)));
 }
 
 function sortedFieldNames(fields: readonly FieldRef[]): readonly string[] {
   return [...new Set(fields.map(({ name }) => name))].sort();
-}
-
-function roundedMs(ms: number): number {
-  return Math.round(ms * 100) / 100;
 }

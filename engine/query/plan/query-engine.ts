@@ -20,7 +20,7 @@ export interface QueryEngine {
 }
 
 /** The parts of a query engine other than its SQL engine. */
-export interface QueryEngineOptions {
+interface QueryEngineOptions {
   /** The executor with columns in memory; it is closed with the engine. */
   readonly memory?: MemoryExecutor;
   readonly trace?: PlanTrace;

@@ -7,7 +7,6 @@ import { all, freezePredicate, none } from '../predicate/predicate.js';
 import type { Facet } from '../request/facets.js';
 import type { QueryRequest } from '../request/request.js';
 import {
-  facetsJson,
   nextOffset,
   type EncodedPage,
   type QueryAnswer,
@@ -21,6 +20,7 @@ import {
   splitLines,
   pageFormats,
 } from '../results/encoded-page.js';
+import { facetsJson } from '../results/facet-answer.js';
 import type { PageFormat, PageRecords, RecordBytes } from '../results/page-format.js';
 import { project } from '../results/projection.js';
 import type { QueryEngine } from './query-engine.js';
@@ -38,7 +38,7 @@ export type { QueryAnswer, QueryOptions } from '../results/answer.js';
 type RecordSelection = Partial<Pick<QueryRequest, 'fields' | 'excludeFields'>>;
 
 /** The records that a query has found. */
-export interface FoundRecords {
+interface FoundRecords {
   readonly total: number;
   texts(some?: RecordSelection): AsyncIterable<readonly string[]>;
   /** Yields the records as lines of JSON. */
@@ -221,7 +221,7 @@ function planAndExecute(
       ? { projection: projected, format }
       : undefined;
   const execution = { engine, snapshot, request: askedPlan, options: runOptions(query), layout };
-  return executePlan(execution, new Map(), steps);
+  return executePlan(execution, steps);
 }
 
 const textsFormat = { kind: 'texts' } as const;

@@ -1,8 +1,7 @@
 import { concatenateArrays } from '../../core/buffers.js';
 import { rowsOfRecords } from '../../store/deletion-vector.js';
 import { liveRows, type Segment, type Snapshot } from '../../store/store.js';
-import { rowsOfBitmap } from '../../text/bitmap.js';
-import type { RowBatch, SegmentRowSet } from './executor.js';
+import type { RowBatch, SegmentRows } from './executor.js';
 
 /** Collects the rows of batches by segment, keeping their order within a segment. Memory is proportional to the number of rows. */
 export async function rowsBySegment(
@@ -31,7 +30,6 @@ export async function rowsBySegment(
 }
 
 /** Returns the numbers of the rows of a segment, ascending. */
-export function rowNumbers(rows: SegmentRowSet, segment: Segment): Int32Array {
-  if (rows === 'all') return rowsOfRecords(segment.deletion, 0, liveRows(segment));
-  return rows instanceof Int32Array ? rows : rowsOfBitmap(rows);
+export function rowNumbers(rows: SegmentRows['rows'], segment: Segment): Int32Array {
+  return rows === 'all' ? rowsOfRecords(segment.deletion, 0, liveRows(segment)) : rows;
 }

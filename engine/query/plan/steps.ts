@@ -1,7 +1,8 @@
+import { roundMs } from './cost.js';
 import type { StepKind } from './plan.js';
 
 /** The timed steps of a plan or an explanation. */
-export type TimedStep = StepKind | 'counts' | 'causes';
+type TimedStep = StepKind | 'counts' | 'causes';
 
 /** Measures the times of the steps of one query, in milliseconds. */
 export class StepTimes {
@@ -25,9 +26,4 @@ export class StepTimes {
   get roundedTimes(): Readonly<Record<string, number>> {
     return Object.fromEntries([...this.#times].map(([step, ms]) => [step, roundMs(ms)]));
   }
-}
-
-/** Rounds milliseconds to two decimals. */
-export function roundMs(ms: number): number {
-  return Math.round(ms * 100) / 100;
 }

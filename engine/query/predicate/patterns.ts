@@ -1,4 +1,6 @@
-import type { WildPart } from './predicate.js';
+import type { TextQuery } from '../../text/column-matcher.js';
+import { foldTerm } from '../../text/fold.js';
+import type { OfKind, WildPart } from './predicate.js';
 import { separators } from '../../text/tokenizer.js';
 
 /** Matches a whole string that spells a number in the syntax of requests; spaces around it are allowed. */
@@ -11,6 +13,11 @@ export const numberTextPattern =
  */
 const termStartPattern = `(?:^|[${separators}])`;
 const termEndPattern = `(?:$|[${separators}])`;
+
+/** Returns a condition on terms in the form that the text index answers. */
+export function toTextQuery({ kind, terms }: OfKind<'terms' | 'phrase'>): TextQuery {
+  return { kind, terms: terms.map(foldTerm) };
+}
 
 /** Returns a pattern of strings that contain the term, in any letter case. */
 export function termPattern(term: string): string {

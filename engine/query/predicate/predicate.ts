@@ -93,10 +93,7 @@ export type Predicate =
 export type WildPart = { readonly text: string } | 'one' | 'any';
 
 /** Predicates that combine others, or that read no field. */
-export type Combinator = Extract<
-  Predicate,
-  { readonly kind: 'all' | 'none' | 'and' | 'or' | 'not' }
->;
+type Combinator = Extract<Predicate, { readonly kind: 'all' | 'none' | 'and' | 'or' | 'not' }>;
 
 /** A leaf of the tree: a condition on one field, or on the elements of one list. */
 export type Condition = Exclude<Predicate, Combinator>;
@@ -114,7 +111,7 @@ export type CaseVariants = ReadonlyMap<Predicate, readonly string[]>;
 export interface ScoreClause {
   readonly item: Predicate;
   readonly boost: number;
-  /** The BM25 weights of the conditions in `item`; absent until they are computed from the stored values (weigh.ts). */
+  /** The BM25 weights of the conditions in `item`; absent until an executor has computed them from the stored values. */
   readonly weights?: ReadonlyMap<Predicate, Bm25Weight>;
 }
 
@@ -155,18 +152,30 @@ export function freezePredicate(predicate: Predicate): Predicate {
   return Object.freeze(predicate);
 }
 
-/** Returns all conditions in a predicate, from left to right; those on elements of a list are part of an `any` and not listed. */
+/** Returns the predicates of which a predicate consists. The one inside an `any` is about the elements of its list. */
+function childrenOf(predicate: Predicate): readonly Predicate[] {
+  if ('items' in predicate) return predicate.items;
+  return 'item' in predicate ? [predicate.item] : [];
+}
+
+/** Returns the conditions on records in a predicate, from left to right; those on elements of a list are part of an `any` and not listed. */
 export function conditionsIn(predicate: Predicate): readonly Condition[] {
-  switch (predicate.kind) {
-    case 'all':
-    case 'none':
-      return [];
-    case 'and':
-    case 'or':
-      return predicate.items.flatMap(conditionsIn);
-    case 'not':
-      return conditionsIn(predicate.item);
-    default:
-      return [predicate];
-  }
+  return isCondition(predicate) ? [predicate] : childrenOf(predicate).flatMap(conditionsIn);
+}
+
+/** Returns all conditions in a predicate, from left to right; an `any` precedes the conditions on the elements of its list. */
+export function allConditionsIn(predicate: Predicate): readonly Condition[] {
+  const inside = childrenOf(predicate).flatMap(allConditionsIn);
+  return isCondition(predicate) ? [predicate, ...inside] : inside;
+}
+
+function isCondition(predicate: Predicate): predicate is Condition {
+  return !['all', 'none', 'and', 'or', 'not'].includes(predicate.kind);
+}
+
+/** Returns the operands of the ANDs and ORs at the top of a predicate, from left to right. A negation is an operand. */
+export function operandsOf(predicate: Predicate): readonly Predicate[] {
+  return predicate.kind === 'and' || predicate.kind === 'or'
+    ? predicate.items.flatMap(operandsOf)
+    : [predicate];
 }

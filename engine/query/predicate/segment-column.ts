@@ -5,14 +5,14 @@ import type { StoredRows } from './kind.js';
 import type { FieldRef } from './predicate.js';
 
 /** The column of a field in stored rows, with its statistics. For a list, the number of nulls counts only null lists. */
-export interface SegmentColumn {
+interface SegmentColumn {
   readonly stats: StoredRows['stats'][string];
   readonly isList: boolean;
   readonly type: Column['type'];
 }
 
 /** `absent`: the segment has no such column, so the field is missing in all its records. `unknown`: the column has no statistics. */
-export type SegmentColumnResult = SegmentColumn | 'absent' | 'unknown';
+type SegmentColumnResult = SegmentColumn | 'absent' | 'unknown';
 
 type ColumnLocationInSegment =
   'absent' | 'unknown' | { readonly key: string; readonly column: Column };

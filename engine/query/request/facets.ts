@@ -39,6 +39,11 @@ export function hasBuckets(facet: Facet): facet is BucketFacet {
   return facet.kind === 'terms' || facet.kind === 'histogram';
 }
 
+/** Returns the fields of a facet and of its nested facets. */
+export function facetFields(facet: Facet): readonly FieldRef[] {
+  return [facet.field, ...('nested' in facet ? facet.nested.flatMap(facetFields) : [])];
+}
+
 /**
  * Parses `facets` (query language 3.1): an object from field name to options, a list of names or one name. Returns null if the
  * request has none. Throws an `invalid` error under the key `facets`.

@@ -6,7 +6,7 @@ import { Problem, valueForMessage } from './problem.js';
 import { readScalar, readText } from './values.js';
 
 /** A genomic region; coordinates are 1-based and inclusive. */
-export interface Region {
+interface Region {
   readonly build: string | null;
   readonly chromosome: string;
   readonly start: bigint;

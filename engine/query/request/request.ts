@@ -60,15 +60,21 @@ export function parseQuery(
 
 /** The parts of a request that a query of a file does not support (contract 6.7). */
 const keysRefusedForFiles = ['query', 'entities', 'facets', 'cursor'] as const;
-const outputFormats = ['json', 'csv', 'tsv'] as const;
 
-/** The format of the results of a query of a file. */
-export type OutputFormat = (typeof outputFormats)[number];
+/** The delimiter of the lines in which the results of a query of a file are written; undefined for JSON. */
+type OutputDelimiter = ',' | '\t' | undefined;
+
+/** The output formats of queries of files, with their delimiters. */
+export const outputDelimiters: ReadonlyMap<string, OutputDelimiter> = new Map([
+  ['json', undefined],
+  ['csv', ','],
+  ['tsv', '\t'],
+] as const);
 
 /**
  * Parses the output format of a query of a file, and rejects unsupported parts. It needs no fields, so it runs before the file is opened.
  */
-export function parseOutput(input: unknown): OutputFormat {
+export function parseOutput(input: unknown): OutputDelimiter {
   const body = requireBody(input);
   const refusedKeys = keysRefusedForFiles.filter((key) => isNonEmpty(body[key]));
   if (refusedKeys.length > 0) {
@@ -81,14 +87,11 @@ export function parseOutput(input: unknown): OutputFormat {
       Object.fromEntries(messages),
     );
   }
-  const givenFormat = isNonEmpty(body['output_format']) ? body['output_format'] : 'json';
-  const format = outputFormats.find((one) => one === givenFormat);
-  if (format === undefined)
-    throw invalidError(
-      'output_format',
-      `Expected json, csv or tsv, not ${valueForMessage(givenFormat)}`,
-    );
-  return format;
+  const format = body['output_format'];
+  if (!isNonEmpty(format)) return undefined;
+  if (!outputDelimiters.has(format as string))
+    throw invalidError('output_format', `Expected json, csv or tsv, not ${valueForMessage(format)}`); // prettier-ignore
+  return outputDelimiters.get(format as string);
 }
 
 /**

@@ -3,10 +3,10 @@ import type { Scalar } from '../predicate/predicate.js';
 import { Problem, valueForMessage } from './problem.js';
 
 /** A number of a request. A whole number is a bigint, which is exact. */
-export type RequestNumber = bigint | number;
+type RequestNumber = bigint | number;
 
 /** A half-open interval of time in microseconds since 1970, without `end`: a whole day, or one microsecond. */
-export interface DateInterval {
+interface DateInterval {
   readonly start: bigint;
   readonly end: bigint;
 }
@@ -70,7 +70,7 @@ export function roundToFieldType(type: StoredType | 'auto', value: RequestNumber
 }
 
 /** Returns a boolean, also from the string `true` or `false`. Throws a `Problem` for anything else. */
-export function readBoolean(value: unknown): boolean {
+function readBoolean(value: unknown): boolean {
   if (typeof value === 'boolean') return value;
   const word = typeof value === 'string' ? value.toLowerCase() : '';
   if (word === 'true') return true;

@@ -1,4 +1,3 @@
-import type { Facet } from '../request/facets.js';
 import type { Position } from '../plan/position.js';
 import type { QueryRequest } from '../request/request.js';
 
@@ -50,12 +49,4 @@ export function nextOffset(
 ): number | null {
   const next = request.offset + count;
   return count > 0 && next < total ? next : null;
-}
-
-/** Returns the answers of facets as one JSON object. */
-export function facetsJson(facets: readonly Facet[], answers: readonly string[]): string {
-  const members = facets.map(
-    ({ field }, index) => `${JSON.stringify(field.name)}:${answers[index]!}`,
-  );
-  return `{${members.join(',')}}`;
 }

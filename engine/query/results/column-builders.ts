@@ -119,7 +119,7 @@ export function recordBatch(
 }
 
 /** Returns the Arrow schema of these columns, with their own or their physical names. */
-export function batchSchema(columns: Columns, names: 'own' | 'physical'): Schema {
+function batchSchema(columns: Columns, names: 'own' | 'physical'): Schema {
   const named = names === 'own' ? columns.map(withLogicalNames) : columns;
   return new Schema(arrowSchema(named).fields.slice(reservedColumns.length));
 }

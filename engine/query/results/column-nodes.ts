@@ -5,7 +5,7 @@ import type { NodeFactory, RecordColumn } from './record-tree.js';
 import { moveCursors, type RowBlock } from './row-blocks.js';
 
 /** Appends the value in the current slots of the cursors to a column. */
-export interface ColumnNode {
+interface ColumnNode {
   append(): void;
   /** The cursor of the values, if the column is a scalar at the top level. */
   readonly scalar?: LeafCursor;

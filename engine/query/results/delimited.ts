@@ -4,6 +4,13 @@ import type { CellLineFormat } from './cells.js';
 import type { DelimitedLayout } from './page-format.js';
 import { plainTextWriters, type CellForm, type WriteValue } from './scalar-text.js';
 
+/** The layout of CSV (RFC 4180). */
+export const csvLayout: DelimitedLayout = {
+  delimiter: ',',
+  lineEnd: '\r\n',
+  isFormulaSafe: false,
+};
+
 /** Returns the format of lines of delimited text. `ends`, if given, receives the offsets at which lines end. */
 export function delimitedFormat(layout: DelimitedLayout, ends?: number[]): CellLineFormat {
   const form = delimitedForm(layout);
@@ -66,6 +73,15 @@ export function delimitedCell(
   const safe = isFormulaSafe && isFormula(text) ? `'${text}` : text;
   const isQuoted = safe === '' || /["\r\n]/.test(safe) || safe.includes(delimiter);
   return isQuoted ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+/** Returns a line of delimited text. */
+export function delimitedLine(
+  cells: readonly (string | null)[],
+  { delimiter, lineEnd, isFormulaSafe }: DelimitedLayout,
+): string {
+  const texts = cells.map((cell) => delimitedCell(cell, isFormulaSafe, delimiter));
+  return texts.join(delimiter) + lineEnd;
 }
 
 /** Returns whether a spreadsheet would evaluate a cell with this text. A number is not a formula, even with a sign. */

@@ -1,11 +1,9 @@
 import type { DatasetField } from '../../core/dataset-field.js';
 import { arrowEndOfStream, arrowSchemaMessage } from './arrow-messages.js';
 import { cellNames, fieldTitles } from './cells.js';
-import { delimitedCell } from './delimited.js';
+import { csvLayout, delimitedLine } from './delimited.js';
 import type { PageFormat, RecordBytes } from './page-format.js';
 import type { ProjectedColumn } from './projection.js';
-
-const csvLayout = { delimiter: ',', lineEnd: '\r\n', isFormulaSafe: false } as const;
 
 /** Returns the format of lines of delimited text; `splitLines` separates them. */
 export function lineFormat(delimiter: ',' | '\t'): LineFormat {
@@ -45,7 +43,8 @@ function csvHeaderLine(
   fields: readonly Pick<DatasetField, 'path' | 'title'>[],
 ): Uint8Array {
   const names = cellNames(projection, fieldTitles(fields));
-  return Buffer.from(`${names.map(({ title }) => delimitedCell(title, false, ',')).join(',')}\r\n`);
+  const titles = names.map(({ title }) => title);
+  return Buffer.from(delimitedLine(titles, csvLayout));
 }
 
 /** Yields a JSON array of records, from pieces in which a comma follows every record. */

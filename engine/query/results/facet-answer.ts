@@ -1,10 +1,12 @@
 import { budgets } from '../../core/budgets.js';
 import { AppError } from '../../core/errors.js';
+import { binKey } from '../request/facet-bins.js';
 import type { BucketFacet, Facet } from '../request/facets.js';
 
 /*
- * What facets answer (query language 3.2), for both executors: the members of statistics and their order, the keys of percentiles, the
- * answer if there are no values, and the limits of buckets. The executors supply the JSON values of single numbers.
+ * What facets answer (query language 3.2), for both executors and for searches: the order, the keys, the texts and the limits of buckets,
+ * the members of statistics and their order, the keys of percentiles, and the answer if there are no values. The executors supply the JSON
+ * values of single numbers.
  */
 
 /** A facet without buckets, which has a single answer. */
@@ -56,21 +58,63 @@ export function emptyAnswerJson(facet: Facet): string {
   );
 }
 
-/** Returns the error for more terms or bins than an answer may have. */
-export function tooManyBucketsError(
-  field: string,
-  budget: 'facetTerms' | 'facetBuckets',
-): AppError {
-  const [things, fix] =
-    budget === 'facetTerms'
-      ? ['terms', 'set the limit of the facet']
-      : ['bins', 'take a larger interval'];
-  const message = `The facet of ${field} has too many ${things}: all facets of an answer may have ${budgets[budget]} at most; ${fix}, or narrow the query with filters.`;
-  return new AppError('budget', message, { facets: [message] });
+/** Returns the answers of facets as one JSON object. */
+export function facetsJson(facets: readonly Facet[], answers: readonly string[]): string {
+  return jsonObject(facets.map(({ field }, index) => [field.name, answers[index]!]));
+}
+
+/** Returns the JSON text of a bucket from the JSON text of its key, the number of its records, and the answers of the nested facets. */
+export function bucketJson(
+  key: string,
+  count: string | number,
+  nested: readonly Facet[],
+  answers: readonly string[],
+): string {
+  return nested.length === 0
+    ? `[${key},${count}]`
+    : `[${key},${count},${facetsJson(nested, answers)}]`;
+}
+
+/** Returns the JSON text of a bucket's key, from that of the value by which the executor groups. */
+export function bucketKeyJson(facet: Facet, value: string): string {
+  return facet.kind === 'histogram' ? binKey(facet.bins, value) : value;
+}
+
+/** Returns true if a facet's buckets come by descending count, those of equal count by key; false if they come by key. */
+export function isOrderedByCount({ kind }: Facet): boolean {
+  return kind === 'terms';
+}
+
+/** Returns the maximum number of a facet's buckets in the answer below one parent bucket. */
+export function bucketLimit(facet: BucketFacet): number {
+  return facet.kind === 'terms' ? facet.limit : Infinity;
+}
+
+/** Returns the maximum number of buckets that all facets of the same kind in an answer may have together. */
+export function maxBuckets(facet: BucketFacet): number {
+  return budgets[facet.kind === 'terms' ? 'facetTerms' : 'facetBuckets'];
+}
+
+/** Counts the buckets of an answer. */
+export class BucketCount {
+  readonly #counts = { terms: 0, histogram: 0 };
+
+  /** Adds buckets of a facet. Throws `budget` if the answer then has more than `maxBuckets`. */
+  add(facet: BucketFacet, buckets: number): void {
+    this.#counts[facet.kind] += buckets;
+    const most = maxBuckets(facet);
+    if (this.#counts[facet.kind] <= most) return;
+    const [things, fix] =
+      facet.kind === 'terms'
+        ? ['terms', 'set the limit of the facet']
+        : ['bins', 'take a larger interval'];
+    const message = `The facet of ${facet.field.name} has too many ${things}: all facets of an answer may have ${most} at most; ${fix}, or narrow the query with filters.`;
+    throw new AppError('budget', message, { facets: [message] });
+  }
 }
 
 function jsonObject(members: readonly (readonly [string, string])[]): string {
-  return `{${members.map(([key, text]) => `"${key}":${text}`).join(',')}}`;
+  return `{${members.map(([key, text]) => `${JSON.stringify(key)}:${text}`).join(',')}}`;
 }
 
 /** Returns the key of a percentile: `5.0`, `99.9`. */

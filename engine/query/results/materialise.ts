@@ -15,7 +15,7 @@ import { rowsPerBlock, forEachBlock, type RowRefs, type SegmentSource } from './
 import { jsonWriters, plainTextWriters, type CellForm } from './scalar-text.js';
 
 /** The formats to which records can be converted, and their types. */
-export interface MaterialisedRecords {
+interface MaterialisedRecords {
   /** The JSON text of each record, with all keys of the top level; inside objects, only keys with a value. */
   readonly json: readonly string[];
   /** The texts of each record's cells (see `cellColumns`), null for a cell without a value. */

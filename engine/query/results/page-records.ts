@@ -33,7 +33,7 @@ function recordBytes(bytes: Uint8Array<ArrayBuffer>, ends: readonly number[]): R
 }
 
 /** A part of a page's records, and the index of each record in the page. */
-export interface PageRecordsPart<F extends PageFormat = PageFormat> {
+interface PageRecordsPart<F extends PageFormat = PageFormat> {
   readonly records: PageRecords<F>;
   readonly at: readonly number[];
 }

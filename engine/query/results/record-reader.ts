@@ -17,7 +17,7 @@ export interface PageCache {
 }
 
 /** Provides single rows, so that whole pages need not be decoded. */
-export interface SingleRowSource {
+interface SingleRowSource {
   /** Returns whether a page, given by a key, is worth decoding and caching as a whole; if not, only the requested rows are decoded. */
   isWorthKeeping(key: string): boolean;
   /** Returns the leaf's value in a row of a row group as a page of one row; undefined if no column in memory has the value. */

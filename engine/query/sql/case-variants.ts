@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Snapshot } from '../../store/store.js';
 import type { SqlEngine } from './sql-engine.js';
 import type { RunSelect } from './statement.js';
-import type { CaseVariants, FieldRef, Predicate } from '../predicate/predicate.js';
+import { allConditionsIn, type CaseVariants, type FieldRef, type OfKind, type Predicate } from '../predicate/predicate.js'; // prettier-ignore
 import { fieldExpression, newStatement } from './statement.js';
 
 /** The number of rows below which folding the case of every value is fast enough. */
@@ -11,7 +11,6 @@ const maxCaseVariants = 1_000;
 const maxComparedValues = 32;
 const maxCachedResults = 10_000;
 
-type InPredicate = Extract<Predicate, { kind: 'in' }>;
 type LetterCase = 'upper' | 'lower' | 'mixed';
 
 /**
@@ -106,7 +105,7 @@ export class CaseVariantFinder {
   /** Searches the stored case variants; returns undefined if there are too many values or variants for `=` to be faster. */
   async #search(
     snapshot: Snapshot,
-    equality: InPredicate,
+    equality: OfKind<'in'>,
     rows: RunSelect,
   ): Promise<readonly string[] | undefined> {
     if (equality.values.length > maxComparedValues) return undefined;
@@ -135,12 +134,10 @@ function fileKey(file: string, field: FieldRef): string {
 }
 
 /** Returns the comparisons that ignore case and have a letter in a value. */
-function caseInsensitivePredicates(predicate: Predicate): readonly InPredicate[] {
-  if (predicate.kind === 'and' || predicate.kind === 'or')
-    return predicate.items.flatMap(caseInsensitivePredicates);
-  if (predicate.kind === 'not') return caseInsensitivePredicates(predicate.item);
-  if (predicate.kind !== 'in' || !predicate.ignoreCase) return [];
-  return predicate.values.some((value) => /[^\p{ASCII}]|[A-Za-z]/u.test(String(value)))
-    ? [predicate]
-    : [];
+function caseInsensitivePredicates(predicate: Predicate): readonly OfKind<'in'>[] {
+  return allConditionsIn(predicate).flatMap((condition) => {
+    if (condition.kind !== 'in' || !condition.ignoreCase) return [];
+    const hasLetters = (value: unknown): boolean => /[^\p{ASCII}]|[A-Za-z]/u.test(String(value));
+    return condition.values.some(hasLetters) ? [condition] : [];
+  });
 }

@@ -32,7 +32,7 @@ function sqlContextOf(statement: Statement): SqlContext {
 export function mayNeedJoin(predicate: Predicate, caseVariants: CaseVariants): boolean {
   return conditionsIn(predicate).some(
     (condition) =>
-      (condition.kind === 'any' && needsRowEvaluation(condition)) ||
+      (condition.kind === 'any' && needsRowEvaluation(condition, caseVariants)) ||
       (condition.kind === 'in' && (caseVariants.get(condition) ?? condition.values).length > 1),
   );
 }

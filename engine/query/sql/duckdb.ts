@@ -269,7 +269,8 @@ function sumSql(value: string, type: StoredType, over = ''): string {
 
 function meanSql(value: string, type: StoredType, over = ''): string {
   const count = `count(${value}) ${over}`;
-  if (!isReal(type)) return `CAST(${sumSql(value, type, over)} AS DOUBLE) / ${count}`;
+  // DuckDB rounds a sum of 128 bits to the nearest double only by way of its digits.
+  if (!isReal(type)) return `CAST(CAST(${sumSql(value, type, over)} AS VARCHAR) AS DOUBLE) / ${count}`; // prettier-ignore
   const [all, scaled] = [
     `fsum(${castToDouble(value)}) ${over}`,
     `fsum(${castToDouble(value)} * ${underflowFactor}) ${over}`,

@@ -1,22 +1,22 @@
-import { budgets } from '../../core/budgets.js';
 import type { Snapshot } from '../../store/store.js';
 import type { DialectFactory } from './dialect.js';
-import { binKey } from '../request/facet-bins.js';
 import { normalizeJsonNumbers } from '../results/number-text.js';
 import { planFacets, type FacetNode } from './facet-plan.js';
 import {
   aggregateCount,
-  emptyAnswerJson,
+  BucketCount,
+  bucketJson,
+  bucketKeyJson,
   bucketlessAnswerJson,
-  tooManyBucketsError,
+  emptyAnswerJson,
 } from '../results/facet-answer.js';
-import type { BucketFacet, Facet } from '../request/facets.js';
+import type { Facet } from '../request/facets.js';
 import type { SelectStatement } from './statement.js';
 import type { CaseVariants, Predicate } from '../predicate/predicate.js';
 import { newStatement } from './statement.js';
 
 /** The records over which facets are computed, and how a statement runs. */
-export interface FacetScope {
+interface FacetScope {
   readonly snapshot: Snapshot;
   readonly predicate: Predicate;
   readonly caseVariants: CaseVariants;
@@ -25,7 +25,7 @@ export interface FacetScope {
 }
 
 /** The answers of several facets, and the number of matching records. */
-export interface FacetAnswers {
+interface FacetAnswers {
   readonly total: number;
   /** The JSON text of each answer (query language 3.2), in the order of the facets. */
   readonly facets: readonly string[];
@@ -68,12 +68,9 @@ export async function facetAnswers(
     }
     const items = rows.map((row) => {
       const ownKey = row[text];
-      const shownBucket = `${bucketKeyInAnswer(node.facet, String(ownKey))},${String(row[count])}`;
-      if (node.nested.length === 0) return `[${shownBucket}]`;
-      const nestedAnswers = node.nested.map(
-        (child) => `${JSON.stringify(child.facet.field.name)}:${answer(child, [...above, ownKey])}`,
-      );
-      return `[${shownBucket},{${nestedAnswers.join(',')}}]`;
+      const nested = node.nested.map((child) => answer(child, [...above, ownKey]));
+      const key = bucketKeyJson(node.facet, String(ownKey));
+      return bucketJson(key, String(row[count]), node.facet.nested, nested);
     });
     return `[${items.join(',')}]`;
   };
@@ -99,22 +96,16 @@ function jsonListMembers(list: unknown): readonly string[] {
   return String(list).replace(/^\[/, '').replace(/\]$/, '').split(',');
 }
 
-function bucketKeyInAnswer(facet: BucketFacet, text: string): string {
-  return facet.kind === 'terms' ? text : binKey(facet.bins, text);
-}
-
 /** Throws `budget` if there are more terms or bins than an answer may have. */
 function checkBucketBudgets(
   roots: readonly FacetNode[],
   branches: readonly ReadonlyMap<string, ResultRows>[],
 ): void {
-  const counts = { facetTerms: 0, facetBuckets: 0 };
-  const count = (node: FacetNode): void => {
+  const count = new BucketCount();
+  const visit = (node: FacetNode): void => {
     if (node.kind === 'flat' || node.branch === undefined) return;
-    const budget = node.facet.kind === 'terms' ? 'facetTerms' : 'facetBuckets';
-    for (const rows of branches[node.branch]?.values() ?? []) counts[budget] += rows.length;
-    if (counts[budget] > budgets[budget]) throw tooManyBucketsError(node.facet.field.name, budget);
-    node.nested.forEach(count);
+    for (const rows of branches[node.branch]?.values() ?? []) count.add(node.facet, rows.length);
+    node.nested.forEach(visit);
   };
-  roots.forEach(count);
+  roots.forEach(visit);
 }

@@ -1,4 +1,3 @@
-import { budgets } from '../../core/budgets.js';
 import { compilePredicate } from './compile.js';
 import {
   bucketExpression,
@@ -7,7 +6,7 @@ import {
   type ParentFacet,
   type SelectedExpression,
 } from './facet-relation.js';
-import { aggregateCount, type BucketlessFacet } from '../results/facet-answer.js';
+import { aggregateCount, bucketLimit, isOrderedByCount, maxBuckets, type BucketlessFacet } from '../results/facet-answer.js'; // prettier-ignore
 import { facetAggregates, bucketExpressionOf, pivotColumn } from './facet-sql.js';
 import { hasBuckets, type BucketFacet, type Facet } from '../request/facets.js';
 import type { SelectStatement } from './statement.js';
@@ -24,7 +23,7 @@ import { fieldExpression, type Statement } from './statement.js';
  * more than the counting (3 million records, six facets, a regular expression: 1.2 s; 5.7 s without materialising; 8.9 s with one statement
  * per facet). Without a filter, nothing is materialised: each facet reads its own column.
  */
-export interface FacetPlan extends SelectStatement {
+interface FacetPlan extends SelectStatement {
   readonly roots: readonly FacetNode[];
   /** Number of columns with keys of enclosing buckets. */
   readonly depth: number;
@@ -174,12 +173,12 @@ class FacetPlanner {
       this.#branches[total] = this.#row(total, '0', [], sum, '0', countedGroups);
     }
     const presentOnly = isTotal ? ' WHERE v IS NOT NULL' : '';
-    const order = facet.kind === 'terms' ? 'n DESC, v' : 'v';
+    const order = isOrderedByCount(facet) ? 'n DESC, v' : 'v';
     const partitionBy = keys.length > 0 ? `PARTITION BY ${keys.join(', ')} ` : '';
     const all = [...keys, 'v', 'n'].join(', ');
     const rank = `row_number() OVER (${partitionBy}ORDER BY ${order}) AS rank_`;
-    const isCut = facet.kind === 'terms' && Number.isFinite(facet.limit);
-    const limit = isCut ? params.add('long', BigInt(facet.limit)) : '';
+    const isCut = Number.isFinite(bucketLimit(facet));
+    const limit = isCut ? params.add('long', BigInt(bucketLimit(facet))) : '';
     let shownGroups = `SELECT ${all}, ${rank} FROM ${countedGroups}${presentOnly}`;
     if (isCut && keys.length === 0) {
       const best = `SELECT ${all} FROM ${countedGroups}${presentOnly} ORDER BY ${order} LIMIT ${limit}`;
@@ -192,14 +191,13 @@ class FacetPlanner {
       rows = `shown${branch}`;
       this.#relations.push(`${rows} ${dialect.with(true)} (${shownGroups})`);
     }
-    const maxBuckets = budgets[facet.kind === 'terms' ? 'facetTerms' : 'facetBuckets'];
     const row = this.#row(
       branch,
       'rank_',
       this.#keys(parents),
       dialect.json('v', ownBucketing.bucketing.type),
       'n',
-      `${rows} LIMIT ${params.add('long', BigInt(maxBuckets + 1))}`,
+      `${rows} LIMIT ${params.add('long', BigInt(maxBuckets(facet) + 1))}`,
     );
     this.#branches[branch] = `SELECT * FROM (${row}) AS buckets`;
     const parent = { ...ownBucketing, shown: isAsked ? rows : undefined };

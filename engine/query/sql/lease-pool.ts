@@ -1,5 +1,5 @@
 /** An acquired item. `release` returns it to the pool; calling it again does nothing. */
-export interface Lease<T> {
+interface Lease<T> {
   readonly item: T;
   release(): void;
 }

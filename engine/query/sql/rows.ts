@@ -2,11 +2,11 @@ import type { Snapshot } from '../../store/store.js';
 import type { RowRef, Selection } from '../plan/executor.js';
 import type { Position } from '../plan/position.js';
 import type { CaseVariants, Predicate } from '../predicate/predicate.js';
-import { relevanceSql } from '../text/relevance.js';
 import { compilePredicate, mayNeedJoin } from './compile.js';
 import { afterCursor, cursorPositionOfRow, withoutFinishedFiles, type SortKey } from './cursor.js';
 import type { DialectFactory } from './dialect.js';
 import { paramTypeOf } from './params.js';
+import { relevanceSql } from './relevance-sql.js';
 import {
   fieldExpression,
   newStatement,
@@ -15,7 +15,7 @@ import {
 } from './statement.js';
 
 /** The SQL statement of a page. Each row of its result refers to a record; with a cursor, it also has the sort keys. */
-export interface RowsSelect extends SelectStatement {
+interface RowsSelect extends SelectStatement {
   /** Returns the row reference in a row of the result; the `_id` if the dialect has no row numbers. */
   rowOf(row: readonly unknown[]): RowRef | string;
   /** Returns the cursor position after a row of the result. */
@@ -59,7 +59,7 @@ export function rowsSelect(
 }
 
 /** Returns true if a selection's page has a limit. */
-export function hasFiniteLimit({ limit }: Pick<Selection, 'limit'>): boolean {
+function hasFiniteLimit({ limit }: Pick<Selection, 'limit'>): boolean {
   return Number.isFinite(limit) && limit < Number.MAX_SAFE_INTEGER;
 }
 
@@ -79,7 +79,7 @@ export function countSelect(
 }
 
 /** Returns the ORDER BY clause; empty if the engine itself keeps insertion order and stops reading when the page is full. */
-export function orderBy(
+function orderBy(
   { dialect, caseVariants }: Statement,
   keys: readonly SortKey[],
   predicate: Predicate,
@@ -95,7 +95,7 @@ export function orderBy(
  * Returns the sort keys of an ordering or a ranking. In an interleaved snapshot, an ordering ends with the row id, and the row id is the
  * only key if nothing is ordered or ranked. A list sorts by its smallest element ascending and by its largest descending.
  */
-export function sortKeys(
+function sortKeys(
   statement: Statement,
   { ordering, scores }: Pick<Selection, 'ordering' | 'scores'>,
 ): readonly SortKey[] {

@@ -30,7 +30,7 @@ import type { Param } from './params.js';
 import type { QueryQuarantine } from './query-quarantine.js';
 
 /** Default number of statements that run at once. */
-export const defaultConnections = 4;
+const defaultConnections = 4;
 
 /** Resource limits of the SQL engine, and the folders that it may read. */
 export interface SqlEngineOptions {

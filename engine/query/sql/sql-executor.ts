@@ -5,10 +5,17 @@ import { deletedRows, rowsOfRecords } from '../../store/deletion-vector.js';
 import { liveRows, segmentFiles, type Snapshot } from '../../store/store.js';
 import type { Executor, RowBatch, RowRef, SelectedRows, Selection } from '../plan/executor.js';
 import { namingDatasetInErrors, type RunOptions } from '../plan/limits.js';
-import { freezePredicate, type CaseVariants, type Predicate } from '../predicate/predicate.js';
+import {
+  all,
+  allConditionsIn,
+  freezePredicate,
+  type CaseVariants,
+  type Predicate,
+} from '../predicate/predicate.js';
 import { pruneSegments, liveSegmentTest } from '../predicate/prune.js';
 import { materialise } from '../results/materialise.js';
 import { openSegments } from '../results/row-blocks.js';
+import type { ConditionWeights, ScoredCondition } from '../text/relevance.js';
 import { reservedCells } from '../results/reserved-cells.js';
 import { CaseVariantFinder } from './case-variants.js';
 import { cacheDeletedIds } from './deleted-ids.js';
@@ -17,6 +24,7 @@ import type { SqlEngine } from './sql-engine.js';
 import { facetAnswers } from './facet-answer.js';
 import { BoundParams } from './params.js';
 import { countSelect, rowsSelect } from './rows.js';
+import { scanWeights } from './scan-weights.js';
 import type { RunSelect } from './statement.js';
 
 /** The state that all statements of one query share. */
@@ -70,6 +78,15 @@ export class SqlExecutor implements Executor {
     const caseVariants = await findCaseVariants(predicate);
     const scope = pruneSegments(snapshot, predicate, caseVariants);
     return { language: this.engine.language, scope, caseVariants, rows, findCaseVariants };
+  }
+
+  async weigh(
+    snapshot: Snapshot,
+    conditions: readonly ScoredCondition[],
+    options: RunOptions,
+  ): Promise<ConditionWeights> {
+    const { language, rows } = await this.session(snapshot, all, options);
+    return scanWeights(snapshot, conditions, language, rows);
   }
 
   async select(
@@ -211,8 +228,8 @@ function findRowsByIds(snapshot: Snapshot, ids: readonly string[]): readonly Row
       const { deletion } = stored;
       if (missing.size === 0) break;
       if (!mayHold(stored)) continue;
-      const all = rowsOfRecords(deletion, 0, liveRows(stored));
-      const refs = Array.from(all, (row): RowRef => [segment, row]);
+      const live = rowsOfRecords(deletion, 0, liveRows(stored));
+      const refs = Array.from(live, (row): RowRef => [segment, row]);
       for (const [i, [id]] of materialise(source, refs, projection, 'cells').entries())
         if (missing.delete(id!)) found.set(id!, refs[i]!);
     }
@@ -232,7 +249,7 @@ function readDeletedIds(snapshot: Snapshot, segment: number): readonly string[] 
 }
 
 function regexpPatternsOf(predicate: Predicate): readonly string[] {
-  if (predicate.kind === 'regexp') return [predicate.pattern];
-  if (predicate.kind === 'not') return regexpPatternsOf(predicate.item);
-  return 'items' in predicate ? predicate.items.flatMap(regexpPatternsOf) : [];
+  return allConditionsIn(predicate).flatMap((condition) =>
+    condition.kind === 'regexp' ? [condition.pattern] : [],
+  );
 }

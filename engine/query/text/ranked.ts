@@ -5,15 +5,15 @@ import { foldTerm } from '../../text/fold.js';
 import type { TextQuery } from '../../text/column-matcher.js';
 import type { RankedRow } from '../../text/ranking.js';
 import type { RankedPhrase } from '../../text/ranked-search.js';
-import { toTextQuery } from '../memory/terms.js';
 import type { SelectedRows, Selection } from '../plan/executor.js';
 import type { Position } from '../plan/position.js';
-import { all, and, none, not, or, type FieldRef, type Predicate, type ScoreClause } from '../predicate/predicate.js'; // prettier-ignore
+import { all, and, none, not, operandsOf, or, type FieldRef, type Predicate, type ScoreClause } from '../predicate/predicate.js'; // prettier-ignore
+import { toTextQuery } from '../predicate/patterns.js';
 import { isTextCondition, scoredConditionsOf, type ScoredCondition } from './relevance.js';
 import { isIndexable } from './text-field.js';
 
 /** A query about the terms of one field, in the form that the text index answers. */
-export interface OneFieldQuery {
+interface OneFieldQuery {
   readonly field: FieldRef;
   readonly query: TextQuery;
   readonly phrases: readonly (Omit<RankedPhrase, 'weight'> & { readonly leaf: ScoredCondition })[];
@@ -54,7 +54,7 @@ export function withoutUnsatisfiedConditions<S extends Pick<Selection, 'predicat
 /** Returns true if all ranking conditions are terms or phrases of indexed fields, or conditions on fields that are not texts. */
 export function isRankedByTerms(scores: readonly ScoreClause[], columns: Columns): boolean {
   return scores
-    .flatMap(({ item }) => clauseConditions(item))
+    .flatMap(({ item }) => operandsOf(item))
     .filter(isTextCondition)
     .every(
       (atom) =>
@@ -65,13 +65,8 @@ export function isRankedByTerms(scores: readonly ScoreClause[], columns: Columns
 
 /** Returns the conditions in ranking clauses that are not on terms of texts. */
 export function sidePredicates(scores: readonly ScoreClause[]): readonly Predicate[] {
-  const atoms = scores.flatMap(({ item }) => clauseConditions(item));
+  const atoms = scores.flatMap(({ item }) => operandsOf(item));
   return [...new Set(atoms.filter((atom) => !isTextCondition(atom)))];
-}
-
-/** Returns the conditions of a clause, without its ANDs and ORs. */
-function clauseConditions(item: Predicate): readonly Predicate[] {
-  return item.kind === 'or' || item.kind === 'and' ? item.items.flatMap(clauseConditions) : [item];
 }
 
 /** Returns true if the text index computes the same score as SQL, which scores several terms in any order as a phrase. */
@@ -110,7 +105,9 @@ export function oneFieldQuery(
     .filter(({ item }) => item.kind !== 'none')
     .map((score) => rankedPhraseOf(score, fields));
   if (query === undefined || phrases.includes(undefined) || fields.size !== 1) return undefined;
-  const field = firstTermField(predicate);
+  const [field] = operandsOf(predicate).flatMap((operand): readonly FieldRef[] =>
+    operand.kind === 'terms' || operand.kind === 'phrase' ? [operand.field] : [],
+  );
   if (field === undefined || !isIndexable(columns, field)) return undefined;
   const ranking = (phrases as OneFieldQuery['phrases']).filter(({ boost }) => boost > 0);
   return ranking.length === 0 ? undefined : { field, query, phrases: ranking };
@@ -159,14 +156,4 @@ function rankedPhraseOf(
   if (item.kind === 'terms' && item.terms.length !== 1) return undefined;
   fields.add(item.field.path.join('\n'));
   return { leaf: item, terms: item.terms.map(foldTerm), boost };
-}
-
-function firstTermField(predicate: Predicate): FieldRef | undefined {
-  if (predicate.kind === 'terms' || predicate.kind === 'phrase') return predicate.field;
-  if (predicate.kind !== 'and' && predicate.kind !== 'or') return undefined;
-  for (const item of predicate.items) {
-    const field = firstTermField(item);
-    if (field !== undefined) return field;
-  }
-  return undefined;
 }

@@ -1,32 +1,5 @@
 import { clauseTierOf, type Bm25Weight } from '../../text/bm25.js';
-import { compilePredicate } from '../sql/compile.js';
-import { phraseBetweenSlashes, wildcardPattern } from '../predicate/patterns.js';
-import type { Predicate, ScoreClause } from '../predicate/predicate.js';
-import { fieldExpression, type Statement } from '../sql/statement.js';
-
-/**
- * Returns the relevance of a record (query language 4.4) as an SQL expression; undefined if nothing ranks. Each clause that the record
- * satisfies adds boost × (tier + BM25 over all fields of the clause). BM25 has k1 = 1.2 and b = 0.75, with text lengths and document
- * frequencies of the whole snapshot. The tier is larger than any sum of BM25, so that records that satisfy more clauses come first; it is
- * omitted if there is only one clause and that has scores. The memory executor computes the same double.
- */
-export function relevanceSql(
-  statement: Statement,
-  scores: readonly ScoreClause[],
-): string | undefined {
-  const { clauses, tier } = rankedClausesOf(scores);
-  if (clauses.length === 0) return undefined;
-  const parts = clauses.map(({ item, boost, leaves }) => {
-    const { dialect, params } = statement;
-    const factor = params.add('double', boost);
-    const satisfiedFlag = (): string => dialect.indicator(compilePredicate(statement, item));
-    const terms = leaves.flatMap(([leaf, weight]) => termScoreSql(statement, leaf, weight));
-    const isEnough = clauses.length === 1 && terms.length > 0;
-    const base = isEnough ? [] : [`${params.add('double', tier)} * ${satisfiedFlag()}`];
-    return `${factor} * (${[...base, ...terms].join(' + ')})`;
-  });
-  return `(${parts.join(' + ')})`;
-}
+import { operandsOf, type OfKind, type Predicate, type ScoreClause } from '../predicate/predicate.js'; // prettier-ignore
 
 /**
  * Returns true if all records that satisfy the predicate have the same score, and therefore come in insertion order. This is so if each
@@ -36,16 +9,8 @@ export function haveAllEqualScores(predicate: Predicate, scores: readonly ScoreC
   return scores.every(({ item, boost }) => {
     if (boost <= 0) return true;
     const isOne = item.kind !== 'and' && item.kind !== 'or';
-    return (
-      isOne &&
-      scoredConditionsOf(item).every(hasConstantScore) &&
-      requiresCondition(predicate, item)
-    );
+    return isOne && !isTextCondition(item) && requiresCondition(predicate, item);
   });
-}
-
-function hasConstantScore({ field }: ScoredCondition): boolean {
-  return field.type !== 'text';
 }
 
 function requiresCondition(predicate: Predicate, item: Predicate): boolean {
@@ -62,7 +27,10 @@ export interface RankedClause {
 
 /**
  * Returns the clauses that rank, and the tier: what each clause adds for records that satisfy it, in addition to the scores of its
- * conditions.
+ * conditions. The relevance of a record (query language 4.4) is the sum of boost × (tier + BM25 over all fields of the clause) over the
+ * clauses that it satisfies. BM25 has k1 = 1.2 and b = 0.75, with text lengths and document frequencies of the whole snapshot. The tier is
+ * larger than any sum of BM25, so that records that satisfy more clauses come first; it is omitted if there is only one clause and that has
+ * scores. Both executors compute the same double: the same operations in the same order.
  */
 export function rankedClausesOf(scores: readonly ScoreClause[]): {
   readonly clauses: readonly RankedClause[];
@@ -85,19 +53,18 @@ export function rankedClausesOf(scores: readonly ScoreClause[]): {
 
 /** Returns the clauses for the text conditions in filters: one for every term. Negated conditions do not rank. */
 export function scoreClausesOf(predicate: Predicate): readonly ScoreClause[] {
-  if (predicate.kind === 'and' || predicate.kind === 'or')
-    return predicate.items.flatMap(scoreClausesOf);
-  if (predicate.kind !== 'terms') return [];
-  return predicate.terms.map((term) => ({ item: { ...predicate, terms: [term] }, boost: 1 }));
+  return operandsOf(predicate).flatMap((operand) => {
+    if (operand.kind !== 'terms') return [];
+    return operand.terms.map((term) => ({ item: { ...operand, terms: [term] }, boost: 1 }));
+  });
 }
 
 /** A condition that has a score. */
-export type ScoredCondition = Extract<Predicate, { kind: 'terms' | 'phrase' | 'wildcard' }>;
+export type ScoredCondition = OfKind<'terms' | 'phrase' | 'wildcard'>;
 
 /** Returns the conditions of a clause that have a score. A clause without a field has one condition for each field. */
 export function scoredConditionsOf(item: Predicate): readonly ScoredCondition[] {
-  if (item.kind === 'or' || item.kind === 'and') return item.items.flatMap(scoredConditionsOf);
-  return isScoredCondition(item) ? [item] : [];
+  return operandsOf(item).filter(isScoredCondition);
 }
 
 /** Returns true for a condition that has a score. */
@@ -110,33 +77,18 @@ export function isTextCondition(item: Predicate): boolean {
   return scoredConditionsOf(item).some(({ field }) => field.type === 'text');
 }
 
+/** The weight of each condition that ranks. */
+export type ConditionWeights = ReadonlyMap<ScoredCondition, Bm25Weight>;
+
+/** Returns the conditions whose weights decide the order. A single one that is not on a text gives all its records the same score. */
+export function conditionsToWeigh(scores: readonly ScoreClause[]): readonly ScoredCondition[] {
+  const conditions = scores.flatMap(({ item }) => scoredConditionsOf(item));
+  return conditions.length === 1 && !isTextCondition(conditions[0]!) ? [] : conditions;
+}
+
 /** The weight of a text condition without statistics: an average length of 100 terms, and the same frequency for all terms. */
 const defaultWeight: Bm25Weight = { most: 2.2, base: 0.3, slope: 0.009 };
 
 function weightWithoutStatistics({ field }: ScoredCondition): Bm25Weight {
   return field.type === 'text' ? defaultWeight : { most: 0, base: 0, slope: 0 };
-}
-
-/** Returns the BM25 score of one condition as SQL, with the same operations in the same order as bm25.ts. */
-function termScoreSql(
-  statement: Statement,
-  leaf: ScoredCondition,
-  { most, base, slope }: Bm25Weight,
-): string[] {
-  const { dialect, params } = statement;
-  const values = fieldExpression(statement, leaf.field);
-  if (!values || most === 0) return [];
-  const maxParam = params.add('double', most);
-  if (leaf.field.type !== 'text') {
-    return [`${maxParam} * ${dialect.indicator(compilePredicate(statement, leaf))}`];
-  }
-  const text = values.isMany ? dialect.joinList(values.sql) : values.sql;
-  const occurrenceCount =
-    leaf.kind === 'wildcard'
-      ? dialect.patternCount(text, params.add('string', wildcardPattern(leaf.parts)))
-      : dialect.phraseCount(text, params.add('string', phraseBetweenSlashes(leaf.terms)));
-  const [baseParam, slopeParam] = [params.add('double', base), params.add('double', slope)];
-  return [
-    `coalesce((${maxParam} * ${occurrenceCount}) / (${occurrenceCount} + (${baseParam} + ${slopeParam} * ${dialect.textLength(text)})), 0)`,
-  ];
 }

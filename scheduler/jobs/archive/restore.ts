@@ -3,7 +3,7 @@ import { damagedFile } from '../../../engine/core/file-steps.js';
 import { notFoundError } from '../../../engine/core/errors.js';
 import { discardFile } from '../../../engine/core/files.js';
 import { unpackArchive } from '../../../engine/store/archive.js';
-import { withDatasetLock } from '../../queue/dataset-lock.js';
+import { withDatasetLock } from '../dataset-lock.js';
 import type { Job } from '../job.js';
 import { lostVersionsError } from '../visible-data.js';
 import { byteProgressReporter, completeByteProgress, type ArchiveParams } from './archive-run.js';
@@ -29,7 +29,7 @@ export const restoreJob: Job<'restore', RestoreParams, RestoreResult> = {
   requiresIdleTarget: true,
 
   async prepare(task, { catalog }) {
-    const { checkPermission } = await import('../../queue/permissions.js');
+    const { checkPermission } = await import('../permissions.js');
     const datasetId = task.targetObjectId!;
     await checkPermission(catalog, task.userId, 'dataset', datasetId, 'write');
     const dataset = await catalog.datasets.get(datasetId);

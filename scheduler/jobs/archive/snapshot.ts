@@ -3,7 +3,7 @@ import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { AppError, notFoundError } from '../../../engine/core/errors.js';
 import { linkFile, listFolder, removeFile, syncFolder } from '../../../engine/core/files.js';
 import { writeArchive, type ArchiveSummary } from '../../../engine/store/archive.js';
-import { withDatasetLock } from '../../queue/dataset-lock.js';
+import { withDatasetLock } from '../dataset-lock.js';
 import type { Job } from '../job.js';
 import { lostVersionsError } from '../visible-data.js';
 import { byteProgressReporter, completeByteProgress, type ArchiveParams } from './archive-run.js';
@@ -21,7 +21,7 @@ export const snapshotJob: Job<'snapshot', ArchiveParams, ArchiveSummary> = {
   requiresIdleTarget: true,
 
   async prepare(task, { catalog, store }) {
-    const { checkPermission } = await import('../../queue/permissions.js');
+    const { checkPermission } = await import('../permissions.js');
     const datasetId = task.targetObjectId!;
     await checkPermission(catalog, task.userId, 'dataset', datasetId, 'write');
     const dataset = await catalog.datasets.get(datasetId);

@@ -3,7 +3,7 @@ import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { canceledError } from '../../../engine/core/errors.js';
 import { writeCheckpoint } from '../../../engine/store/checkpoints.js';
 import type { Checkpoint } from '../../../engine/store/store.js';
-import { withDatasetLock } from '../../queue/dataset-lock.js';
+import { withDatasetLock } from '../dataset-lock.js';
 import type { Job } from '../job.js';
 
 interface CheckpointParams {

@@ -108,7 +108,7 @@ export async function parseComputedPart(
 }
 
 /** A query of a table of computed fields, and the fields of the table. */
-export interface ComputedTableQuery {
+interface ComputedTableQuery {
   readonly request: QueryRequest;
   readonly fields: readonly DatasetField[];
 }

@@ -1,18 +1,18 @@
 import { notFoundError } from '../../../engine/core/errors.js';
 import { stringifyJson } from '../../../engine/core/json.js';
-import type { JobQueue } from '../../queue/queue.js';
+import type { TaskQueue } from '../index.js';
 import type { TableCache } from '../table/table-cache.js';
 import { computedTableOf, type ComputedTable } from './computed-table.js';
 import type { ComputedOrder } from './computed-types.js';
 
 /** A table of computed fields that was created on demand. */
-export interface CreatedComputedTable extends ComputedTable {
+interface CreatedComputedTable extends ComputedTable {
   /** The time that creating the table took, in milliseconds. */
   readonly ms: number;
 }
 
 /** The user who requests a table of computed fields, and the data to compute it from. */
-export interface ComputedRequest {
+interface ComputedRequest {
   readonly datasetId: number;
   readonly userId: number;
   readonly order: ComputedOrder;
@@ -34,10 +34,7 @@ export interface ComputedTables {
 }
 
 /** The tables of computed fields that a cache keeps. */
-export function computedTables(
-  cache: TableCache,
-  queue: Pick<JobQueue, 'enqueueAndWait'>,
-): ComputedTables {
+export function computedTables(cache: TableCache, queue: TaskQueue): ComputedTables {
   let requests = 0;
   return {
     use({ datasetId, userId, order, isRepeatable }, signal, work) {

@@ -5,8 +5,8 @@ import { PhysicalNames, reservedNames } from '../../../engine/ingest/physical-na
 import type { Column, Columns, JsonObject } from '../../../engine/core/types.js';
 import { parseMigrationParams } from '../../../engine/query/request/request.js';
 import { project } from '../../../engine/query/results/projection.js';
-import { evaluationOriginOf } from '../../queue/permissions.js';
-import { hasExpression } from '../import/expressions/field-expressions.js';
+import { evaluationOriginOf } from '../permissions.js';
+import { hasExpression } from '../../expressions/columns/field-expressions.js';
 import { knownColumns } from '../import/known-columns.js';
 import { declarationsIn } from '../import/target-fields.js';
 import type { PublishContext } from '../job.js';

@@ -6,7 +6,7 @@ import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { AppError, notFoundError } from '../../../engine/core/errors.js';
 import { linkFile, removeFile, syncFolder } from '../../../engine/core/files.js';
-import { checkPermission } from '../../queue/permissions.js';
+import { checkPermission } from '../permissions.js';
 import type { PublishContext, PublicationOutcome } from '../job.js';
 import type { CopiedObject, CopyParams, CopyResult } from './copy-types.js';
 

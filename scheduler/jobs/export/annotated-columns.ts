@@ -4,10 +4,9 @@ import type { DatasetField } from '../../../engine/core/dataset-field.js';
 import { hasOpenType } from '../../../engine/ingest/overlaid-columns.js';
 import type { QueryRequest } from '../../../engine/query/request/request.js';
 import { project, type ProjectedColumn } from '../../../engine/query/results/projection.js';
-import { reservedColumns } from '../../../engine/store/arrow.js';
 import type { AnnotationTask } from '../../expressions/plan-annotation.js';
 import type { AnnotatedColumns } from '../../expressions/protocol.js';
-import { typeHints } from '../import/expressions/input-columns.js';
+import { typeHints } from '../../expressions/columns/input-columns.js';
 import { knownColumns } from '../import/known-columns.js';
 import { declarationsIn } from '../import/target-fields.js';
 
@@ -85,23 +84,4 @@ function columnWithoutValues(column: Column): Column {
   const { name, physical, type, isList } = column;
   const isOpen = type === 'object' || hasOpenType(column);
   return { name, physical, type: isOpen ? 'string' : type, isList };
-}
-
-/**
- * Returns the projection for a file of annotated records: `columns` are the columns of the table, `filled` says which of them have values,
- * and `names` are the names of the fields in order.
- */
-export function annotatedProjection(
-  { fixed }: AnnotatedColumns,
-  columns: Columns,
-  names: readonly string[],
-  filled: ReadonlySet<string>,
-): readonly ProjectedColumn[] {
-  const byName = new Map([...reservedColumns, ...columns].map((column) => [column.name, column]));
-  const planned = new Map(fixed?.map((one) => [one.column.name, one]));
-  return [...new Set([...planned.keys(), ...names])].flatMap((name) => {
-    const column = byName.get(name);
-    if (column !== undefined && (filled.has(name) || reservedNames.includes(name))) return [{ column, isStored: true }]; // prettier-ignore
-    return planned.get(name) ?? (column === undefined ? [] : [{ column, isStored: false }]);
-  });
 }

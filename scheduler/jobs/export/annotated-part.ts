@@ -5,7 +5,7 @@ import type { ProjectedColumn } from '../../../engine/query/results/projection.j
 import { writeSegmentUnflushed } from '../../../engine/store/segment.js';
 import type { Segment } from '../../../engine/store/store.js';
 import type { HostCalls } from '../../expressions/protocol.js';
-import { annotatedBatch, type AnnotatedBatch } from './annotated-batch.js';
+import { annotatedBatch, type AnnotatedBatch } from '../../expressions/columns/annotated-batch.js';
 import { annotateRecordTexts, type ExportAnnotation, type PartRows } from './part.js';
 
 /** Records of an export and the expressions to annotate them with, for a thread of the pool: plain data. */

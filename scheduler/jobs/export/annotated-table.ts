@@ -13,8 +13,10 @@ import { maxRecordsAhead } from '../../expressions/call-ahead.js';
 import type { AnnotatedColumns } from '../../expressions/protocol.js';
 import type { RunContext } from '../job.js';
 import { schemaFileName } from '../table/run-table.js';
-import { fieldNamesOfBatches } from './annotated-batch.js';
-import { annotatedProjection } from './annotated-columns.js';
+import {
+  annotatedProjection,
+  fieldNamesOfBatches,
+} from '../../expressions/columns/annotated-batch.js';
 import type { AnnotatedPart } from './annotated-part.js';
 import { mapInOrder } from './in-order.js';
 import type { PartLimits } from './part-cutter.js';
@@ -24,14 +26,14 @@ import type { ExportAnnotation, PartRows } from './part.js';
 export const annotatedPartLimits: PartLimits = { partRecords: maxRecordsAhead };
 
 /** A table in the scratch folder with the annotated records of an export. */
-export interface AnnotatedTable {
+interface AnnotatedTable {
   readonly snapshot: Snapshot;
   readonly projection: readonly ProjectedColumn[];
   readonly warnings: readonly FileWarning[];
 }
 
 /** The records to annotate. */
-export interface AnnotationSource {
+interface AnnotationSource {
   readonly projection: readonly ProjectedColumn[];
   readonly annotation: ExportAnnotation;
   readonly columns: AnnotatedColumns;

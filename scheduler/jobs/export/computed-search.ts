@@ -17,7 +17,7 @@ import type { ComputedSearch } from './export-types.js';
 import { exportQueryOptions } from './part-jobs.js';
 
 /** The rows that an export finds by computed fields. */
-export interface ComputedSearchRows {
+interface ComputedSearchRows {
   /** Finds the rows of the dataset; can be called several times. */
   readonly find: () => AsyncGenerator<RowBatch>;
   /** The number of records for which the fields were computed. */

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { listFolder, removeFile } from '../../../engine/core/files.js';
-import { isTerminal } from '../../queue/waiting.js';
-import type { Job } from '../job.js';
+import { isTerminal, type Job } from '../job.js';
 import type { ExportParams, ExportResult } from './export-types.js';
 import { runExport } from './run-export.js';
 

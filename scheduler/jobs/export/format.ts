@@ -2,6 +2,8 @@ import { invalidError } from '../../../engine/core/errors.js';
 import { writerNamed, writers } from '../../../writers/index.js';
 import type { Writer } from '../../../writers/writer.js';
 
+export { defaultFormat, losslessFormat } from '../../../writers/index.js';
+
 /** Names and descriptions of the export formats. */
 export const exportFormats: readonly Pick<Writer, 'format' | 'description'>[] = writers;
 

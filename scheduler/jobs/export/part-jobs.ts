@@ -4,7 +4,6 @@ import type { Snapshot } from '../../../engine/store/store.js';
 import { openStore } from '../../../engine/store/open.js';
 import { rowNumbersOf } from '../../../engine/store/row-trace.js';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
-import { rowsOfBitmap } from '../../../engine/text/bitmap.js';
 import type { RunContext } from '../job.js';
 import type { CommitExport } from './export-types.js';
 import { PartCutter, type PartLimits } from './part-cutter.js';
@@ -50,7 +49,7 @@ function* acceptBatch(batch: RowBatch, cutter: PartCutter): Generator<void> {
     for (const _ of cutter.addWholeSegment(batch.segment)) yield;
   } else {
     const { segment, rows } = batch;
-    for (const row of rows instanceof Int32Array ? rows : rowsOfBitmap(rows)) {
+    for (const row of rows) {
       cutter.addRow(segment, row);
       if (isDue()) yield;
     }

@@ -28,7 +28,7 @@ import { annotatedColumns } from './annotated-columns.js';
 import { requireWriter } from './format.js';
 import { exportTimeoutMs } from './part-jobs.js';
 import { fileProvenance, provenanceOf } from './provenance.js';
-import { activePrincipal, checkPermission, evaluationOriginOf } from '../../queue/permissions.js';
+import { activePrincipal, checkPermission, evaluationOriginOf } from '../permissions.js';
 import { annotationSettingsOfRow, planAnnotation } from '../../expressions/plan-annotation.js';
 import type { PublishContext, PublicationOutcome } from '../job.js';
 import { visibleVersionOf } from '../visible-data.js';
@@ -220,7 +220,7 @@ async function publishToTargetPath(
  * Returns the vault, folder and file name of `target_full_path`. The extension is appended if it is missing. Throws
  * `invalid('target_full_path', …)` if the user may not write to the folder.
  */
-export async function resolveExportTarget(
+async function resolveExportTarget(
   tables: Tables,
   userId: number,
   targetFullPath: string,

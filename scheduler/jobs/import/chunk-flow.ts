@@ -18,7 +18,7 @@ export interface SourceChunk {
 export type ChunkOutcome = 'continue' | 'end' | 'stop';
 
 /** Options of `ChunkFlow.feed`. */
-export interface FeedChunksOptions {
+interface FeedChunksOptions {
   /** Index of the last chunk that is needed. */
   readonly last?: number;
   /** Whether all chunks are enumerated, even those after the end of the records, so that their number does not depend on timing. */

@@ -6,7 +6,7 @@ import { flushSegment } from '../../../engine/store/segment.js';
 import type { RunContext } from '../job.js';
 import type { SourceChunk } from './chunk-flow.js';
 import type { ChunkJob, ChunkResult } from './chunk-types.js';
-import type { FieldExpressions } from './expressions/field-expressions.js';
+import type { FieldExpressions } from '../../expressions/columns/field-expressions.js';
 import type { RejectedBudget } from './rejected-budget.js';
 import { chunkKey, type ImportResume } from './resume.js';
 import type { ImportSource } from './import-source.js';

@@ -6,7 +6,7 @@ import type { Columns } from '../../../engine/core/types.js';
 import type { Segment } from '../../../engine/store/store.js';
 import type { ChunkRef } from '../../../readers/source/chunks.js';
 import type { RejectedPart } from './rejected-part.js';
-import type { SourceExpressions } from './expressions/field-expressions.js';
+import type { SourceExpressions } from '../../expressions/columns/field-expressions.js';
 
 export type { Finding, Findings, ValidationParams } from '../../../engine/ingest/findings.js';
 

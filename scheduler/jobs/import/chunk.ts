@@ -14,16 +14,16 @@ import { loadChunk, releaseChunk } from '../../../readers/source/load-chunk.js';
 import type { ChunkJob, ChunkResult } from './chunk-types.js';
 import { callCacheOf, dropCacheOfOtherScope } from '../../expressions/call-memory.js';
 import { expressionHost } from '../../expressions/host-functions.js';
-import { computeFields, type ComputedBatch } from './expressions/compute-fields.js';
-import { producesRecords } from './expressions/field-expressions.js';
-import { reshapeRecords } from './expressions/reshape-records.js';
+import { computeFields, type ComputedBatch } from '../../expressions/columns/compute-fields.js';
+import { producesRecords } from '../../expressions/columns/field-expressions.js';
+import { reshapeRecords } from '../../expressions/columns/reshape-records.js';
 import { writeRejectedPart } from './rejected-part.js';
 
 /**
  * Changes the columns of a chunk before they are sampled and stored, but not the number of rows. The batch has all fields, including
  * transient and computed ones.
  */
-export type BatchTransform = (batch: Batch, job: ChunkJob) => Batch;
+type BatchTransform = (batch: Batch, job: ChunkJob) => Batch;
 
 /** The transforms in the order in which they are applied: those that read fields precede the one that drops fields. */
 const batchTransforms: readonly BatchTransform[] = [
@@ -38,8 +38,22 @@ export async function runChunk(
 ): Promise<ChunkResult> {
   dropCacheOfOtherScope(job.calls?.scope);
   const bytes = await loadChunk(job.ref);
-  const reader = readerNamed(job.reader);
   const out = new BatchBuilder();
+  try {
+    return await readLoadedChunk(bytes, out, job, transforms);
+  } finally {
+    out.release();
+    releaseChunk(job.ref, bytes);
+  }
+}
+
+async function readLoadedChunk(
+  bytes: Uint8Array,
+  out: BatchBuilder,
+  job: ChunkJob,
+  transforms: readonly BatchTransform[],
+): Promise<ChunkResult> {
+  const reader = readerNamed(job.reader);
   const limits = { maxBytes: job.rejectedBytes, maxTextBytes: budgets.rejectedTextBytes };
   const rejectedRecords = new RejectedLines(
     new RecordLines(bytes, reader.endsLinesAtReturn === true),
@@ -58,35 +72,35 @@ export async function runChunk(
   const read = out.finish();
   const lineOf = lineNumberOfRecord(out, report, lines);
   const computedBatch = addComputedFields(read, job, lineOf);
-  const wholeBatch = computedBatch?.batch ?? read;
-  const batch = transforms.reduce((before, transform) => transform(before, job), wholeBatch);
-  const samples = job.sampling === null ? [] : sampleBatch(batch, job.sampling);
-  // Unless the import may reject records, a chunk with an error fails it, so the chunk need not be written.
-  const mayReject = (job.validation.maxRejected ?? 0) > 0;
-  const isStored = batch.rows > 0 && (report.rejected === 0 || mayReject) && !job.isDryRun;
-  const writtenChunk = isStored ? await writeBatch(batch, job) : { segment: null };
-  computedBatch?.release();
-  out.release();
-  const rejectedPart = await writeRejectedPart(rejectedRecords, job.file);
-  const result: ChunkResult = {
-    index: job.index,
-    ...writtenChunk,
-    columns: batch.seen,
-    lines,
-    bytes: bytes.length,
-    read: read.rows + report.rejected,
-    ...(batch.rows !== read.rows && { made: batch.rows - read.rows }),
-    stored: batch.rows,
-    rejected: report.rejected,
-    findings: report.result(),
-    ...(computedBatch && { inputs: read.seen, expressionFindings: computedBatch.findings }),
-    rejectedPart,
-    samples,
-    hasEnded: report.hasEnded,
-    isDamaged: report.isDamaged,
-  };
-  releaseChunk(job.ref, bytes);
-  return result;
+  try {
+    const wholeBatch = computedBatch?.batch ?? read;
+    const batch = transforms.reduce((before, transform) => transform(before, job), wholeBatch);
+    const samples = job.sampling === null ? [] : sampleBatch(batch, job.sampling);
+    // Unless the import may reject records, a chunk with an error fails it, so the chunk need not be written.
+    const mayReject = (job.validation.maxRejected ?? 0) > 0;
+    const isStored = batch.rows > 0 && (report.rejected === 0 || mayReject) && !job.isDryRun;
+    const writtenChunk = isStored ? await writeBatch(batch, job) : { segment: null };
+    const rejectedPart = await writeRejectedPart(rejectedRecords, job.file);
+    return {
+      index: job.index,
+      ...writtenChunk,
+      columns: batch.seen,
+      lines,
+      bytes: bytes.length,
+      read: read.rows + report.rejected,
+      ...(batch.rows !== read.rows && { made: batch.rows - read.rows }),
+      stored: batch.rows,
+      rejected: report.rejected,
+      findings: report.result(),
+      ...(computedBatch && { inputs: read.seen, expressionFindings: computedBatch.findings }),
+      rejectedPart,
+      samples,
+      hasEnded: report.hasEnded,
+      isDamaged: report.isDamaged,
+    };
+  } finally {
+    computedBatch?.release();
+  }
 }
 
 /** The batch with the fields that expressions compute; undefined without expressions. */

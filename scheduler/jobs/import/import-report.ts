@@ -10,7 +10,7 @@ import type { SourceRun } from './source-run.js';
  * Numbers of records. The records that were read from the sources or made by expressions always equal the sum of the stored and the rejected
  * records.
  */
-export interface RecordCounts {
+interface RecordCounts {
   readonly records_read: number;
   /** The number of records that expressions have added to those that were read; absent if the numbers are equal. */
   readonly records_made?: number;
@@ -20,7 +20,7 @@ export interface RecordCounts {
 }
 
 /** The part of the import report about one source. */
-export interface SourceReport extends RecordCounts {
+interface SourceReport extends RecordCounts {
   readonly name: string;
   /** The id of the source object, with its revision; null for inline records and URLs. */
   readonly object_id: number | null;

@@ -16,7 +16,7 @@ import type { DetectedEntities } from './detect-entities.js';
 import { sampleOfRuns } from './dry-run.js';
 import type { ImportParams, ImportResult } from './import-types.js';
 import type { ImportSource } from './import-source.js';
-import { errorsField } from './expressions/record-errors.js';
+import { errorsField } from '../../expressions/columns/record-errors.js';
 import { importReport, type ImportReport } from './import-report.js';
 import { writeRejectedFile } from './rejected-file.js';
 import { exceededLimit, type SourceRun } from './source-run.js';

@@ -22,7 +22,7 @@ export interface ImportSource {
   readonly expected: ExpectedDigest;
 }
 
-export type SourceLocation = FileLocation | UrlLocation;
+type SourceLocation = FileLocation | UrlLocation;
 
 /** A file of the data folder. */
 export interface FileLocation {

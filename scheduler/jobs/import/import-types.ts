@@ -4,7 +4,7 @@ import type { Columns, GenomeBuild, JsonObject } from '../../../engine/core/type
 import type { Segment } from '../../../engine/store/store.js';
 import type { DryRunSample } from './dry-run.js';
 import type { AppliedChange, RecordChange } from '../change/record-change.js';
-import type { FieldExpressions } from './expressions/field-expressions.js';
+import type { FieldExpressions } from '../../expressions/columns/field-expressions.js';
 import type { ImportSource } from './import-source.js';
 import type { FieldDeclaration } from './known-columns.js';
 

@@ -1,8 +1,7 @@
 import type { Publication } from '../../../engine/catalog/publish.js';
 import { removeFile } from '../../../engine/core/files.js';
-import { isTerminal } from '../../queue/waiting.js';
-import type { Job } from '../job.js';
-import { keepRejected } from './rejected-file.js';
+import { isTerminal, type Job } from '../job.js';
+import { keepRejected, keepsRejected } from './rejected-file.js';
 import type { ImportParams, ImportResult } from './import-types.js';
 import { runImport } from './run-import.js';
 
@@ -35,6 +34,7 @@ export const importJob: Job<'import', ImportParams, ImportResult> = {
     const row = await catalog.imports.get(Number(importId));
     return row !== undefined && !isTerminal(row.status);
   },
+  ownsRejected: async (id, catalog) => keepsRejected(await catalog.imports.get(id)),
   logEntry: {
     key: 'publication',
     async replay({ catalog, version, info }) {

@@ -6,7 +6,7 @@ import type { ValidationParams } from '../../../engine/ingest/findings.js';
 import { parametersWithBuild, readerByHints } from './reader-choice.js';
 import { fileNameOf } from '../../fetch/url.js';
 import { fileHintsOf, manifestEntries, type ManifestEntry } from './manifest.js';
-import { checkPermission } from '../../queue/permissions.js';
+import { checkPermission } from '../permissions.js';
 import type { PublishContext } from '../job.js';
 import type { FileLocation, ImportSource, UrlLocation } from './import-source.js';
 

@@ -13,7 +13,7 @@ import type { ImportReport } from './import-report.js';
 import { changeCounts, deletionCounts, type AppliedChange } from '../change/record-change.js';
 import type { ImportResult } from './import-types.js';
 import { isRedeclared, markDeclaredColumns, newFieldsOf } from './known-columns.js';
-import { withDatasetLock } from '../../queue/dataset-lock.js';
+import { withDatasetLock } from '../dataset-lock.js';
 import { authorizedImport } from './prepare-import.js';
 import { checkSources } from './prepare-sources.js';
 import { keepRejected } from './rejected-file.js';

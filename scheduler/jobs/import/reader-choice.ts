@@ -11,7 +11,7 @@ import {
 import type { Reader } from '../../../readers/reader.js';
 
 /** The reader for a file: the one that `reader_params` names, or else the one for the file's extension. */
-export function readerForFilename(filename: string, params: JsonObject | null): Reader {
+function readerForFilename(filename: string, params: JsonObject | null): Reader {
   const readerParam = params?.['reader'];
   return typeof readerParam === 'string' && readerParam !== ''
     ? readerNamed(readerParam)

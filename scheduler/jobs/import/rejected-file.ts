@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { budgets, byteSizeText } from '../../../engine/core/budgets.js';
+import type { StatusRow } from '../../../engine/catalog/jobs.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
@@ -10,7 +11,7 @@ import type { RunContext } from '../job.js';
 import type { RejectedPart } from './rejected-part.js';
 
 /** Name of the file of rejected records in the scratch folder, where it stays until the task ends. */
-export const rejectedFileName = 'rejected.jsonl.gz';
+const rejectedFileName = 'rejected.jsonl.gz';
 
 /** The properties of the file of rejected records, with the keys of the import report. */
 export interface RejectedFile {
@@ -74,6 +75,11 @@ export async function keepRejected(
   await moveFile(scratchFile, data.rejectedLines(resourceId));
   await syncFolder(data.rejected);
   crashpoint('rejected.renamed');
+}
+
+/** Whether the file of rejected records of an import or a migration is kept; its row is undefined if it was deleted. */
+export function keepsRejected(row: StatusRow | undefined): boolean {
+  return row?.status === 'failed' || row?.status === 'completed';
 }
 
 async function writeLines(

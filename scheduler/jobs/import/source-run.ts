@@ -2,7 +2,7 @@ import type { ReplaceableRows } from '../../../engine/change/replace-by-batch.js
 import { InputError } from '../../../engine/core/errors.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { givenIdColumn } from '../../../engine/ingest/physical-names.js';
-import { producesRecords } from './expressions/field-expressions.js';
+import { producesRecords } from '../../expressions/columns/field-expressions.js';
 import {
   mergeFindings,
   maxRejectedRecords,
@@ -34,7 +34,7 @@ import {
   rereadColumns,
   hasSeenOtherTypes,
   type InputFields,
-} from './expressions/input-columns.js';
+} from '../../expressions/columns/input-columns.js';
 import type { ImportSource } from './import-source.js';
 import type { RejectingSource } from './rejected-file.js';
 import type { LocalFile } from './source-files.js';

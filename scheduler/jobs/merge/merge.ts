@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { liveRows, type Mergeable, type Segment } from '../../../engine/store/store.js';
-import { withDatasetLock } from '../../queue/dataset-lock.js';
-import type { MergeJobInput } from '../../worker/pool.js';
+import { withDatasetLock } from '../dataset-lock.js';
+import type { MergeJobInput } from '../thread-jobs.js';
 import type { Job } from '../job.js';
 import { sortSegments } from './sort-segments.js';
 
@@ -23,7 +23,7 @@ interface MergeResult {
 }
 
 /** The value of `info.compaction` in a log entry, from which reconciliation updates the catalogue. */
-export interface CompactionInfo {
+interface CompactionInfo {
   /** Number of segments that were merged. */
   readonly segments: number;
   /** Size of the new segments minus the size of the segments that they replace, in bytes. */

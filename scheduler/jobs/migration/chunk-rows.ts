@@ -2,7 +2,6 @@ import { concatenateArrays } from '../../../engine/core/buffers.js';
 import type { RowBatch } from '../../../engine/query/plan/executor.js';
 import { rowGroupRows } from '../../../engine/parquet/file-encoder.js';
 import { segmentFiles, type Segment, type Snapshot } from '../../../engine/store/store.js';
-import { rowsOfBitmap } from '../../../engine/text/bitmap.js';
 
 /** A segment of the source, and which of its rows are in a chunk: all rows, or ascending row numbers. */
 export interface ChunkSegment {
@@ -70,8 +69,7 @@ export async function* cutRowsIntoChunks(
       }
       continue;
     }
-    const { segment: number } = batch;
-    const found = batch.rows instanceof Uint8Array ? rowsOfBitmap(batch.rows) : batch.rows;
+    const { segment: number, rows: found } = batch;
     const ownRows = { ...at(number), rows: found };
     const count = segmentRowCount(ownRows);
     if (count === 0) continue;

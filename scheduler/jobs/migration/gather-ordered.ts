@@ -19,7 +19,7 @@ const partitionFanOut = 32;
 const maxDivisionsInMemory = 16;
 
 /** The options for gathering chunks. */
-export interface GatherOptions {
+interface GatherOptions {
   readonly snapshot: Snapshot;
   /** The columns of the source to read, without the reserved ones. */
   readonly columns: Columns;

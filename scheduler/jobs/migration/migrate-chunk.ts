@@ -11,14 +11,14 @@ import type { Segment } from '../../../engine/store/store.js';
 import { callCacheOf, dropCacheOfOtherScope } from '../../expressions/call-memory.js';
 import { expressionHost } from '../../expressions/host-functions.js';
 import type { HostCalls } from '../../expressions/protocol.js';
-import { computeFields, type ComputedBatch } from '../import/expressions/compute-fields.js';
-import { errorsField } from '../import/expressions/record-errors.js';
+import { computeFields, type ComputedBatch } from '../../expressions/columns/compute-fields.js';
+import { errorsField } from '../../expressions/columns/record-errors.js';
 import {
   producesRecords,
   type SourceExpressions,
-} from '../import/expressions/field-expressions.js';
-import { computedNames } from '../import/expressions/input-columns.js';
-import { reshapeRecords } from '../import/expressions/reshape-records.js';
+} from '../../expressions/columns/field-expressions.js';
+import { computedNames } from '../../expressions/columns/input-columns.js';
+import { reshapeRecords } from '../../expressions/columns/reshape-records.js';
 import type { RejectedPart } from '../import/rejected-part.js';
 import { castColumn } from './cast-column.js';
 import { countRows, type ChunkRows } from './chunk-rows.js';

@@ -1,5 +1,5 @@
 import { removeFile } from '../../../engine/core/files.js';
-import { keepRejected } from '../import/rejected-file.js';
+import { keepRejected, keepsRejected } from '../import/rejected-file.js';
 import type { Job } from '../job.js';
 import type { MigrationParams, MigrationResult } from './migration-types.js';
 import { runMigration } from './run-migration.js';
@@ -22,4 +22,5 @@ export const migrationJob: Job<'migration', MigrationParams, MigrationResult> = 
   async discard(task, data) {
     await removeFile(data.rejectedLines(task.resourceId));
   },
+  ownsRejected: async (id, catalog) => keepsRejected(await catalog.datasetMigrations.get(id)),
 };

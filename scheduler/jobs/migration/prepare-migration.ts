@@ -9,13 +9,16 @@ import { parseMigrationParams, type QueryRequest } from '../../../engine/query/r
 import { project, type ProjectedColumn } from '../../../engine/query/results/projection.js';
 import { reservedColumns } from '../../../engine/store/arrow.js';
 import type { Snapshot } from '../../../engine/store/store.js';
-import { checkPermission, evaluationOriginOf } from '../../queue/permissions.js';
+import { checkPermission, evaluationOriginOf } from '../permissions.js';
 import { givenIdColumn } from '../../../engine/ingest/physical-names.js';
 import type { RecordChange } from '../change/record-change.js';
 import type { EvaluationOrigin } from '../../expressions/protocol.js';
-import { fieldExpressionsOf, producesRecords } from '../import/expressions/field-expressions.js';
-import { computedNames, inputFieldsOf } from '../import/expressions/input-columns.js';
-import { errorsField } from '../import/expressions/record-errors.js';
+import {
+  fieldExpressionsOf,
+  producesRecords,
+} from '../../expressions/columns/field-expressions.js';
+import { computedNames, inputFieldsOf } from '../../expressions/columns/input-columns.js';
+import { errorsField } from '../../expressions/columns/record-errors.js';
 import { declarationsOf, knownColumns, markDeclaredColumns } from '../import/known-columns.js';
 import { validationOf } from '../import/prepare-sources.js';
 import {

@@ -4,7 +4,7 @@ import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import type { JsonObject } from '../../../engine/core/types.js';
 import { unifyColumns } from '../../../engine/ingest/unify-columns.js';
 import type { Snapshot } from '../../../engine/store/store.js';
-import { withDatasetLock } from '../../queue/dataset-lock.js';
+import { withDatasetLock } from '../dataset-lock.js';
 import { areOutdated, commitChange, commitDeletion, isOutdatedChange } from '../commit-change.js';
 import { dryRunReport } from '../import/dry-run-report.js';
 import { changeCounts, deletionCounts, type AppliedChange } from '../change/record-change.js';

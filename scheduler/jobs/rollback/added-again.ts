@@ -9,7 +9,7 @@ import { deletedRows } from '../../../engine/store/deletion-vector.js';
 import type { Rollback, Snapshot } from '../../../engine/store/store.js';
 
 /** A commit that has written records under ids of records that a rollback would restore. */
-export interface ReaddingCommit {
+interface ReaddingCommit {
   readonly commitId: number;
   readonly records: number;
   readonly exampleId: string;

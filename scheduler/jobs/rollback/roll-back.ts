@@ -1,12 +1,12 @@
 import type { Catalog } from '../../../engine/catalog/catalog.js';
-import type { CommitRow } from '../../../engine/catalog/commits.js';
+import type { CommitRow, CommitVersion } from '../../../engine/catalog/commits.js';
 import type { Publication } from '../../../engine/catalog/publish.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { notFoundError } from '../../../engine/core/errors.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { reservedCells } from '../../../engine/query/results/reserved-cells.js';
 import type { Rollback, Snapshot, Store } from '../../../engine/store/store.js';
-import { withDatasetLock } from '../../queue/dataset-lock.js';
+import { withDatasetLock } from '../dataset-lock.js';
 import { appendableSnapshot } from '../visible-data.js';
 import { findReaddingCommits } from './added-again.js';
 
@@ -27,8 +27,10 @@ export interface RollbackCheck {
 }
 
 /** A later commit that prevents a rollback. */
-export interface BlockingCommit {
-  readonly commit: CommitRow;
+interface BlockingCommit {
+  readonly commitId: number;
+  /** The commit; undefined if its entry was deleted. */
+  readonly commit: CommitRow | undefined;
   /**
    * Number of records that both commits changed; `exampleId` is the `_id` of one of them. Null if the mode does not depend on the records.
    */
@@ -37,10 +39,14 @@ export interface BlockingCommit {
 }
 
 /** The parts of the server that rollbacks need. */
-export interface RollbackContext {
+interface RollbackContext {
   readonly catalog: Catalog;
   readonly store: Store;
   readonly queryEngine: QueryEngine;
+  readonly scheduler: {
+    /** Repeats work until it succeeds; for work that must follow a commit to a log. */
+    persist(work: () => Promise<void>): Promise<void>;
+  };
 }
 
 /** A computed rollback, and the commits that prevent it. */
@@ -71,12 +77,12 @@ export async function rollBack(
   mode: RollbackMode,
   userId: number,
 ): Promise<CommitRow | RollbackCheck> {
-  const { catalog, store } = context;
+  const { catalog, store, scheduler } = context;
   const { datasetId } = commit;
   return withDatasetLock(datasetId, async () => {
     const { check, snapshot, rollback } = await prepareRollback(context, commit, mode);
     if (check.isBlocked || rollback === undefined) return check;
-    const { base, remove, update, removed, restored } = rollback;
+    const { base, remove, update, removed, restored, changed } = rollback;
     const gonePaths = new Set(remove);
     const freed = snapshot.segments.reduce((sum, { path, bytes }) => sum + (gonePaths.has(path) ? bytes : 0), 0); // prettier-ignore
     const publication: Publication = {
@@ -88,8 +94,8 @@ export async function rollBack(
       logVersion: base + 1,
       mode: 'rollback',
       title: `Rollback of ${commit.title}`,
-      recordsModified: removed + restored,
-      changes: { added: restored, changed: 0, removed },
+      recordsModified: removed + restored - changed,
+      changes: { added: restored - changed, changed, removed: removed - changed },
       recordsTotal: snapshot.rows - removed + restored,
       bytesTotal: snapshot.bytes - freed,
       size: 0,
@@ -104,7 +110,7 @@ export async function rollBack(
     const { version } = await store.commit(datasetId, change, '');
     // The rollback is durable now: after a crash, reconciliation applies it to the catalogue.
     crashpoint('rollback.before-catalog');
-    await catalog.publish({ ...publication, logVersion: version });
+    await scheduler.persist(() => catalog.publish({ ...publication, logVersion: version }));
     crashpoint('rollback.after-catalog');
     const row = await catalog.commits.get(publication.commitId);
     if (row === undefined) throw notFoundError();
@@ -122,11 +128,14 @@ async function prepareRollback(
   const blockedRollback = (
     detail: string,
     blocking: readonly BlockingCommit[] = [],
-  ): PreparedRollback => ({
-    check: { detail, isBlocked: true, blocking },
-    snapshot,
-  });
-  const blockingCommit = (row: CommitRow): BlockingCommit => ({ commit: row, records: null, exampleId: null }); // prettier-ignore
+  ): PreparedRollback => ({ check: { detail, isBlocked: true, blocking }, snapshot });
+  const blockedByCommits = async (
+    detail: string,
+    found: readonly Omit<BlockingCommit, 'commit'>[],
+  ): Promise<PreparedRollback> => {
+    const blocking = await withCommits(catalog, found);
+    return blockedRollback(detail + deletedEntriesText(blocking), blocking);
+  };
   if (commit.status !== 'completed')
     return blockedRollback(
       `The commit is ${commit.status}; only a completed commit can be rolled back.`,
@@ -137,10 +146,17 @@ async function prepareRollback(
     );
   const earlierRollback = await catalog.commits.rollbackOf(commit.id);
   if (earlierRollback !== undefined)
-    return blockedRollback(`The commit has been rolled back already, by commit ${earlierRollback.id}.`, [blockingCommit(earlierRollback)]); // prettier-ignore
+    return blockedRollback(
+      `The commit has been rolled back already, by commit ${earlierRollback.id}.`,
+      await withCommits(catalog, [wholeCommit(earlierRollback)]),
+    );
   if (mode === 'strict') {
     const laterCommits = await catalog.commits.changesAfter(datasetId, logVersion);
-    if (laterCommits.length > 0) return blockedRollback(`${commitCountText(laterCommits.length)} changed records of the dataset later: roll them back first, the newest first.`, laterCommits.map(blockingCommit)); // prettier-ignore
+    if (laterCommits.length > 0)
+      return blockedByCommits(
+        `${countText(laterCommits.length, 'commit')} changed records of the dataset later: roll them back first, the newest first.`,
+        laterCommits.map(wholeCommit),
+      );
   }
   const rollback = await store.rollback(datasetId, logVersion);
   if (rollback.lost > 0)
@@ -148,34 +164,58 @@ async function prepareRollback(
       `${rollback.lost} of its records were deleted so long ago that a merge has left them out; they cannot come back (--keep-versions-days).`,
     );
   if (rollback.blockers.length > 0) {
-    const blocking: BlockingCommit[] = [];
-    for (const { version, records, example } of rollback.blockers) {
-      const row = await catalog.commits.atVersion(datasetId, version);
-      if (row === undefined) continue;
+    const found = rollback.blockers.map(({ info, records, example }) => {
       const segment = snapshot.segments.findIndex(({ path }) => path === example.path);
       const [cells] = reservedCells(snapshot, [[segment, example.row]]);
-      blocking.push({ commit: row, records, exampleId: cells?.[0] ?? null });
-    }
-    const detail = `${commitCountText(rollback.blockers.length)} changed records of this commit later: roll them back first, the newest first.`;
-    return blockedRollback(detail, blocking);
+      const { commitId } = info['publication'] as Publication;
+      return { commitId, records, exampleId: cells?.[0] ?? null };
+    });
+    return blockedByCommits(
+      `${countText(found.length, 'commit')} changed records of this commit later: roll them back first, the newest first.`,
+      found,
+    );
   }
   // Only commits that change records, which `changesAfter` returns, can add records under the `_id` of a removed record.
   const changes = rollback.restored === 0 ? [] : await catalog.commits.changesAfter(datasetId, -1);
   if (changes.some(({ recordsAdded }) => recordsAdded > 0)) {
     const idsAddedAgain = await findReaddingCommits(queryEngine, snapshot, rollback, commit.id);
-    const blocking: BlockingCommit[] = [];
-    for (const { commitId, records, exampleId } of idsAddedAgain) {
-      const row = await catalog.commits.get(commitId);
-      if (row !== undefined) blocking.push({ commit: row, records, exampleId });
-    }
     if (idsAddedAgain.length > 0)
-      return blockedRollback('Records that would come back are there again, with the same _id: roll the commits back that wrote them last, or delete them first.', blocking); // prettier-ignore
+      return blockedByCommits(
+        'Records that would come back are there again, with the same _id: roll the commits back that wrote them last, or delete them first.',
+        idsAddedAgain,
+      );
   }
-  const { removed, restored } = rollback;
-  const detail = `Rolling the commit back removes ${removed} records and restores ${restored}.`;
-  return { check: { detail, isBlocked: false, blocking: [] }, snapshot, rollback };
+  return { check: { detail: effectText(rollback), isBlocked: false, blocking: [] }, snapshot, rollback }; // prettier-ignore
 }
 
-function commitCountText(commits: number): string {
-  return commits === 1 ? '1 commit' : `${commits} commits`;
+/** Returns a commit that prevents a rollback whichever records it changed. */
+function wholeCommit({ id }: CommitVersion): Omit<BlockingCommit, 'commit'> {
+  return { commitId: id, records: null, exampleId: null };
+}
+
+async function withCommits(
+  { commits }: Catalog,
+  found: readonly Omit<BlockingCommit, 'commit'>[],
+): Promise<readonly BlockingCommit[]> {
+  return Promise.all(found.map(async (one) => ({ ...one, commit: await commits.get(one.commitId) }))); // prettier-ignore
+}
+
+/** Returns a sentence that names the blocking commits whose entries were deleted; empty if there are none. */
+function deletedEntriesText(blocking: readonly BlockingCommit[]): string {
+  const ids = blocking.flatMap(({ commit, commitId }) => (commit === undefined ? [commitId] : []));
+  if (ids.length === 0) return '';
+  return ids.length === 1
+    ? ` But the entry of commit ${ids[0]} was deleted, so that it can no longer be rolled back.`
+    : ` But the entries of the commits ${ids.join(', ')} were deleted, so that they can no longer be rolled back.`;
+}
+
+function effectText({ removed, restored, changed }: Rollback): string {
+  const counts = `Rolling the commit back removes ${countText(removed - changed, 'record')}`;
+  return changed === 0
+    ? `${counts} and restores ${restored}.`
+    : `${counts}, restores ${restored - changed}, and gives ${changed} their earlier values.`;
+}
+
+function countText(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }

@@ -1,7 +1,7 @@
 import { notFoundError } from '../../../engine/core/errors.js';
 import { unloggedSnapshot } from '../../../engine/store/loose.js';
 import { tableFormatOf } from '../../../readers/index.js';
-import type { JobQueue } from '../../queue/queue.js';
+import type { TaskQueue } from '../index.js';
 import { fieldsOfTable, type FileTable, type TableFile } from './file-table.js';
 import { schemaFileName, type TableResult } from './run-table.js';
 import type { TableCache, TableSource } from './table-cache.js';
@@ -18,8 +18,8 @@ export interface FileTables {
 }
 
 /** Options of `createFileTables`. */
-export interface FileTablesOptions {
-  readonly queue: Pick<JobQueue, 'enqueueAndWait'>;
+interface FileTablesOptions {
+  readonly queue: TaskQueue;
   report(message: string): void;
   /** Called once for each file, when its table is complete, with the number of its records. */
   counted(file: TableFile, records: number): Promise<void>;

@@ -22,7 +22,7 @@ export interface TableSource<T> {
 }
 
 /** A table, and the folder that contains its files. */
-export interface CreatedTable<T> {
+interface CreatedTable<T> {
   readonly table: T;
   readonly folder: string;
   /** The size of the table's files. */
@@ -30,7 +30,7 @@ export interface CreatedTable<T> {
 }
 
 /** Options of a `TableCache`. */
-export interface TableCacheOptions {
+interface TableCacheOptions {
   readonly data: Pick<DataFolder, 'fileTables'>;
   report(message: string): void;
 }

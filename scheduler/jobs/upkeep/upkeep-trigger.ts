@@ -1,14 +1,13 @@
 import type { Catalog } from '../../../engine/catalog/catalog.js';
 import { toErrorValue } from '../../../engine/core/errors.js';
 import type { Store } from '../../../engine/store/store.js';
-import type { JobQueue } from '../../queue/queue.js';
-import { upkeepKinds, type UpkeepKind } from './upkeep.js';
+import type { TaskQueue } from '../index.js';
 
 /** Options of a `UpkeepTrigger`. */
-export interface UpkeepTriggerOptions {
+interface UpkeepTriggerOptions {
   readonly catalog: Catalog;
   readonly store: Store;
-  readonly queue: Pick<JobQueue, 'enqueueAndWait'>;
+  readonly queue: TaskQueue;
   report(message: string): void;
   /** Time in milliseconds without a commit after which even a few segments are merged; if it is not finite, they never are. */
   readonly quietMs: number;
@@ -122,3 +121,41 @@ export class UpkeepTrigger {
     return true;
   }
 }
+
+/** Work that the server does on a dataset by itself, as a background task. */
+interface UpkeepKind {
+  /** The kind of job that does the upkeep. */
+  readonly kind: string;
+  /** The description of the upkeep's tasks. */
+  readonly description: string;
+  /** The message for the operator when the upkeep fails; the reason follows it. */
+  readonly failure: string;
+  /** Whether the upkeep may be due again immediately after it was done. */
+  readonly repeats: boolean;
+  isDue(store: Store, datasetId: number, isQuiet: boolean): Promise<boolean>;
+}
+
+/** All kinds of upkeep, in the order in which they are run. */
+const upkeepKinds: readonly UpkeepKind[] = [
+  {
+    kind: 'merge',
+    description: 'Merge small segments',
+    failure: 'segments were not merged',
+    repeats: true,
+    isDue: async (store, id, isQuiet) => (await store.mergeable(id, isQuiet)) !== undefined,
+  },
+  {
+    kind: 'vacuum',
+    description: 'Remove files of earlier versions',
+    failure: 'files of earlier versions were not removed',
+    repeats: false,
+    isDue: (store, id) => store.isVacuumDue(id),
+  },
+  {
+    kind: 'checkpoint',
+    description: 'Write a checkpoint of the log',
+    failure: 'no checkpoint of the log was written',
+    repeats: false,
+    isDue: (store, id) => store.isCheckpointDue(id),
+  },
+];

@@ -4,7 +4,7 @@ import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { canceledError } from '../../../engine/core/errors.js';
 import { removeFile, syncFolder } from '../../../engine/core/files.js';
 import type { VacuumNeeds, VacuumPlan } from '../../../engine/store/store.js';
-import { withDatasetLock } from '../../queue/dataset-lock.js';
+import { withDatasetLock } from '../dataset-lock.js';
 import type { Job } from '../job.js';
 
 /** The dataset, and the files that the vacuum removes. */

@@ -13,7 +13,7 @@ import {
   logFolderName,
   replayOrDamage,
 } from '../../../engine/store/verify-dataset.js';
-import { withDatasetLock } from '../../queue/dataset-lock.js';
+import { withDatasetLock } from '../dataset-lock.js';
 import type { Job, RunContext } from '../job.js';
 import { byteProgressReporter } from '../archive/archive-run.js';
 import { isInArchive, lostVersionsError } from '../visible-data.js';
@@ -35,7 +35,7 @@ interface VerifyParams {
 }
 
 /** The findings of a verification. */
-export interface Verification {
+interface Verification {
   readonly version: number;
   /** Number of segments of the version, or 1 for an archive; all of them were read. */
   readonly files: number;
@@ -58,13 +58,10 @@ const nothingRead = {
 } satisfies Partial<Verification>;
 
 /** Returns a verification with the keys of the HTTP interface. */
-export function verificationJson({
-  differences,
-  oldVersions,
-  isArchive: _,
-  ...counts
-}: Verification): JsonObject {
-  return { is_whole: differences.length === 0, ...counts, old_versions: oldVersions, differences };
+export function verificationJson(found: Verification): JsonObject {
+  const { version, files, records, bytes, oldVersions: old_versions, differences } = found;
+  const is_whole = differences.length === 0;
+  return { is_whole, version, files, records, bytes, old_versions, differences };
 }
 
 /**

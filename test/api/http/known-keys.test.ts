@@ -23,7 +23,8 @@ function ignoredKeysOrErrors(
 
 const operationRows = Object.values(operations);
 const operationsWithBody = operationRows.filter(
-  (row): row is OperationRow & { body: NamedSchema } => typeof row.body === 'object',
+  (row): row is OperationRow & { body: NamedSchema } =>
+    row.body !== undefined && 'schema' in row.body,
 );
 
 /** Returns a long known key and a misspelling of it with two letters swapped. */

@@ -116,6 +116,7 @@ test.each([
   [{ manifestFiles: 1 }, 'POST /v2/dataset_imports {"dataset_id": $D, "manifest": {"files": [{"object_id": $T}, {"object_id": $T}]}} ==> 400 {"manifest":["A manifest takes at most 1 files, not 2: split them over several imports."]}'],
   [{ jsonBodyBytes: 10 }, 'GET /v2/objects?vault_id=$V ==> 400 {"detail":"The objects inherit more metadata than the 10 bytes that an answer may have: lower the limit."}'],
   [{ facetTerms: 1 }, 'POST /v2/search {"facets": {"type": {"limit": 0}}} ==> 400 {"facets":["The facet of type has too many terms: all facets of an answer may have 1 at most; set the limit of the facet, or narrow the query with filters."]}'],
+  [{ facetTerms: 1 }, 'POST /v2/search {"facets": {"type": {"limit": 1}, "vault": {"limit": 1}}} ==> 400 {"facets":["The facet of vault has too many terms: all facets of an answer may have 1 at most; set the limit of the facet, or narrow the query with filters."]}'],
 ])('with the budget %j: %s', (budget, line) =>
   withChangedBudgets(budget, () => expectRequestCase(line, clientsByName, valuesByName)),
 ); // prettier-ignore

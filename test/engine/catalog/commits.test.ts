@@ -74,6 +74,27 @@ test('passes over commits that are not completed, and those that completed later
   expect(await newestCommitAt(commitTimes[29]! + 5)).toBe(createdCommitIds[28]);
 });
 
+test('finds versions whose commits have no row any more', async () => {
+  for (const i of [29, 12, 0]) await commits.delete(createdCommitIds[i]!);
+  for (const [i, time] of commitTimes.entries()) {
+    expect(await newestCommitAt(time)).toBe(createdCommitIds[i]);
+    expect((await commits.lastBefore(datasetId, 2 * i + 2))?.id).toBe(createdCommitIds[i]);
+    expect(await commits.version(createdCommitIds[i]!)).toEqual({
+      id: createdCommitIds[i],
+      datasetId,
+      parentJobModel: 'datasets.DatasetImport',
+      parentJobId: expect.any(Number),
+      mode: 'append',
+      logVersion: 2 * i,
+      recordsTotal: 1,
+      recordsAdded: 1 + i,
+      completedAt: time,
+    });
+  }
+  expect(await commits.get(createdCommitIds[29]!)).toBeUndefined();
+  expect(await commits.lastBefore(datasetId, 0)).toBeUndefined();
+});
+
 test('as_of refuses a commit that is not completed, and names its status', async () => {
   const readableVersion = (_: number, version: number) => Promise.resolve(version);
   const context = { catalog: { commits }, store: { readableVersion } };

@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { openCatalog } from '../../../engine/catalog/catalog.js';
+import { commitTable } from '../../../engine/catalog/commits.js';
 import {
   acquireInstanceLock,
   SqliteDatabase,
@@ -353,5 +354,24 @@ test('R8: of the commits of an earlier release, appends have added what they cha
     [3, 0, 0],
     [0, 0, 0],
   ]);
+  await db.close();
+});
+
+test('R8: commits that an earlier release has deleted have no version until the log names it', async () => {
+  const db = new SqliteDatabase(catalogFile);
+  await migrateSchema(db, migrations.slice(0, 21));
+  await db.run(sql`PRAGMA foreign_keys = OFF`);
+  await db.run(sql`INSERT INTO commits (id, dataset_id, user_id, status, metadata, timestamps, created_at,
+    updated_at, title, mode, parent_job_model, parent_job_id, records_total, records_modified, fields, size, log_version)
+    VALUES (5, 1, 1, 'completed', '{}', '[["new","queued",7],["running","completed",8]]', 0, 0, '', 'upsert', 'm', 4, 9, 3, '[]', 0, 1)`); // prettier-ignore
+  await db.run(
+    sql`INSERT INTO deleted_commits (id, dataset_id, parent_job_id) VALUES (6, 1, 3), (7, 2, 2)`,
+  );
+  await migrateSchema(db);
+  const commits = commitTable(db);
+  expect((await commits.lastAt(1, 9))?.id).toBe(5);
+  expect(await commits.version(5)).toMatchObject({ logVersion: 1, completedAt: 8 });
+  expect(await commits.version(6)).toBeUndefined();
+  expect(await commits.deleted(1)).toEqual([{ id: 6, parentJobId: 3, logVersion: null }]);
   await db.close();
 });

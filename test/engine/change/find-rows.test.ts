@@ -91,6 +91,7 @@ test(`rows are found by the form of their ids as by reading them (STRANDLAKE_SEE
       const path = join(folder, `${fileCount++}.parquet`);
       const { blockChecksums } = await writeSegment(wholeBatch, path);
       const ids = Array.from(wholeBatch.data.getChild('_id')!, String);
+      wholeBatch.release();
       const goneRows = Int32Array.from(ids.keys()).filter(() => next() < 0.2);
       const deletion = goneRows.length > 0 ? deletionVector(goneRows) : undefined;
       const idRuns = [{ firstId: firstRecordId(481_200_000, chunk), rows }];
@@ -122,7 +123,9 @@ test(`records of a batch are placed as a loop over the segments places them (STR
       const builder = new BatchBuilder();
       for (let row = 0; row < rows; row++) builder.endRecord();
       const batch = builder.finish();
-      const ids = Array.from(withRecordIds(batch, 481_400_000, chunk).data.getChild('_id')!, String); // prettier-ignore
+      const wholeBatch = withRecordIds(batch, 481_400_000, chunk);
+      const ids = Array.from(wholeBatch.data.getChild('_id')!, String);
+      wholeBatch.release();
       // One segment stores its row ids, which are in random order.
       const stored = chunk === 1 ? rowIdsOf(rows) : undefined;
       const path = join(folder, `${fileCount++}.parquet`);
@@ -187,6 +190,7 @@ test.each([
     const path = join(folder, `${fileCount++}.parquet`);
     const { blockChecksums } = await writeSegment(wholeBatch, path);
     const ids = Array.from(wholeBatch.data.getChild('_id')!, String);
+    wholeBatch.release();
     const deletion = deletionVector(Int32Array.of(7));
     const stored = { path, blockChecksums, deletion, bounds: undefined, rows: 50, baseRowId: 0, idRuns: runs(50) }; // prettier-ignore
     const repeatedIn = async (...lists: readonly (readonly string[])[]) => {

@@ -3,7 +3,12 @@ import { ByteSource } from '../../../engine/parquet/byte-source.js';
 import { readDeltaDoubles, readDeltaInts } from '../../../engine/parquet/decode-delta.js';
 import { readConstant, readHybrid, unpackBits } from '../../../engine/parquet/decode-hybrid.js';
 import { writeDeltas } from '../../../engine/parquet/delta.js';
-import { writeRleBitPacked } from '../../../engine/parquet/hybrid.js';
+import {
+  bitWidth,
+  maxBitNumberBase,
+  writeBitNumbers,
+  writeRleBitPacked,
+} from '../../../engine/parquet/hybrid.js';
 import { ByteSink } from '../../../engine/parquet/byte-sink.js';
 import { random } from '../store/random.js';
 
@@ -13,7 +18,9 @@ const seed = Number(process.env['STRANDLAKE_SEED'] ?? 20_261_121);
 function byteSourceOf(write: (sink: ByteSink) => void): ByteSource {
   const sink = new ByteSink(64);
   write(sink);
-  return new ByteSource(sink.writtenBytes().slice());
+  const bytes = sink.writtenBytes().slice();
+  sink.release();
+  return new ByteSource(bytes);
 }
 
 describe('packed bits', () => {
@@ -60,6 +67,34 @@ describe('runs and packed numbers', () => {
       if (constant === undefined) readHybrid(source, width, values.length, out, 1);
       else out.fill(constant, 1, values.length + 1);
       expect([...out]).toEqual([-7, ...values, -7]);
+      expect(source.readOffset).toBe(source.bytes.length);
+    }
+  });
+
+  test(`from a bitmap are decoded as a number and its bit (seed ${seed})`, () => {
+    const next = random(seed + 2);
+    for (let round = 0; round < 500; round++) {
+      const base = Math.floor(next() * (maxBitNumberBase + 1));
+      const width = bitWidth(base + 1);
+      const from = Math.floor(next() * 20);
+      const to = from + Math.floor(next() * 400);
+      const firstBit = Math.floor(next() * 20);
+      const change = next() ** 3;
+      let bit = next() < 0.5;
+      const end = firstBit + to;
+      const bits = new Uint8Array(Math.ceil(end / 8) + Math.floor(next() * 2));
+      const expected: number[] = [];
+      for (let i = 0; i < 8 * bits.length; i++) {
+        if (next() < change) bit = !bit;
+        if (bit) bits[i >> 3]! |= 1 << (i & 7);
+        if (i >= firstBit + from && i < end) expected.push(base + Number(bit));
+      }
+      const source = byteSourceOf((sink) =>
+        writeBitNumbers(sink, { base, bits, firstBit }, from, to, width),
+      );
+      const out = new Int32Array(expected.length);
+      readHybrid(source, width, expected.length, out);
+      expect([...out]).toEqual(expected);
       expect(source.readOffset).toBe(source.bytes.length);
     }
   });

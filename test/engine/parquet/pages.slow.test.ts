@@ -21,7 +21,6 @@ import {
 } from '../store/random.js';
 import { encodeFile, readByHyparquet } from './oracles.js';
 import { seed } from '../../seed.js';
-import { checkBuffersReleased } from '../../buffers.js';
 
 const columnOf = (name: string, type: StoredType, more: Partial<Column> = {}): Column => ({
   name,
@@ -233,8 +232,6 @@ function expectOrder(order: string, pages: readonly IndexedPage[], type: Parquet
   if (!signs.includes(-1)) expect(order).toBe('ASCENDING');
   else expect(order).toBe(signs.includes(1) ? 'UNORDERED' : 'DESCENDING');
 }
-
-checkBuffersReleased();
 
 describe('the pages of a row group', () => {
   test(`are split at the same rows in all leaves, and the offset index has their positions (seed ${seed})`, () => {

@@ -17,7 +17,8 @@ import {
   type ExplainAnswer,
   type ExplainedNode,
 } from './explained.js';
-import { naiveFields, naiveQuery, type NaiveField, type NaiveFilter } from './naive.js';
+import { naiveFields, naiveQuery, type NaiveField } from './naive.js';
+import type { NaiveFilter } from './naive-filter.js';
 import { randomPlainFilters } from './random-filter.js';
 import { randomDataset } from './random-records.js';
 import { storeGenerated } from './property-check.js';

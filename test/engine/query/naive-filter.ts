@@ -13,6 +13,13 @@ import {
   wordsOf,
 } from './naive-values.js';
 
+/** A filter in its full form, without shorthand. */
+export type NaiveFilter =
+  | readonly [string, unknown]
+  | { readonly and: readonly NaiveFilter[] }
+  | { readonly or: readonly NaiveFilter[] }
+  | { readonly not: NaiveFilter };
+
 /** A function that says whether a record satisfies a condition. */
 export type RowPredicate = (row: TestRow) => boolean;
 

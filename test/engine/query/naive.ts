@@ -3,7 +3,7 @@ import { recordId, type TestRow } from './dataset.js';
 import { entitiesPredicate } from './naive-entities.js';
 import { naiveFacets } from './naive-facets.js';
 import { resolveField, valuesOf, type GeneratedDataset, type NaiveField } from './naive-fields.js';
-import { filterPredicate, type RowPredicate } from './naive-filter.js';
+import { filterPredicate, type NaiveFilter, type RowPredicate } from './naive-filter.js';
 import { matchesQueryTree } from './naive-query-string.js';
 import { nameListOf, naiveProjection } from './naive-record.js';
 import {
@@ -16,13 +16,6 @@ import {
 import type { RandomRequest } from './random-request.js';
 
 export { naiveFields, type NaiveField } from './naive-fields.js';
-
-/** A filter in its full form, without shorthand. */
-export type NaiveFilter =
-  | readonly [string, unknown]
-  | { readonly and: readonly NaiveFilter[] }
-  | { readonly or: readonly NaiveFilter[] }
-  | { readonly not: NaiveFilter };
 
 /** The part of a request that selects and sorts records. */
 export interface NaiveRequest {

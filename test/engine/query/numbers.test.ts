@@ -97,6 +97,14 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
       }
     });
 
+    test('the sum of whole numbers is rounded once, to the nearest double, before it is divided', async () => {
+      const values = [1n - 2n ** 53n, 1n - 2n ** 53n, -5n, 0n];
+      const sum = values.reduce((all, value) => all + value);
+      // Half of the sum's distance from the next multiple of 4, between which there is no double: neither value may be taken twice.
+      expect(sum).toBe(-(2n ** 54n) - 3n);
+      for (const found of await stats('long', values)) expect(found.avg).toBe(-(2 ** 52) - 1);
+    });
+
     test('a finite sum is never null, and one that is not finite is', async () => {
       for (const found of await stats('double', [1.5e308, 1.5e308, -1.5e308, -1.5e308, 1e308]))
         expect(found).toMatchObject({ sum: 1e308, variance: null });

@@ -4,6 +4,7 @@ import { parseQuery } from '../../../engine/query/request/request.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
 import {
   column,
+  listColumn,
   openEngineFixture,
   type EngineFixture,
   type TestDataset,
@@ -21,8 +22,10 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
     const rows = Array.from({ length: values }, (_, index) => ({
       s: `${longText(index % 2 ? 'a' : 'ab')}!`,
       t: `${longText('a ')}!`,
+      o: [{ s: 'a' }],
     }));
-    dataset = await bench.dataset([column('s', 'string'), column('t', 'text')], [rows]);
+    const items = listColumn(column('o', 'object', [column('s', 'string')]));
+    dataset = await bench.dataset([column('s', 'string'), column('t', 'text'), items], [rows]);
   });
   afterAll(() => bench.close());
 
@@ -98,6 +101,22 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
       await expect(total([['s__regexp', pattern]])).rejects.toMatchObject({ code: 'invalid' });
     },
   ); // prettier-ignore
+
+    test('that only the engine refuses is named wherever the request has it', async () => {
+      const pattern = String.raw`\pL{1000}`;
+      const condition = ['s__regexp', pattern];
+      for (const filter of [
+        condition,
+        { not: { or: [condition, ['s', 'x']] } },
+        { any: { path: 'o', filters: [{ not: condition }] } },
+      ])
+        await expect(total([filter])).rejects.toMatchObject({
+          code: 'invalid',
+          message: expect.stringContaining(
+            `Unsupported regular expression ${JSON.stringify(pattern)}: pattern too large`,
+          ),
+        });
+    });
 
     test('of more than 1 kB is refused with the limit (regexpBytes)', async () => {
       await expect(total([['s__regexp', 'a'.repeat(1_024)]])).resolves.toBe(0);

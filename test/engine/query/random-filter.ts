@@ -1,8 +1,7 @@
 import { filterActions } from '../../../engine/query/request/actions.js';
 import type { Value } from '../../../engine/core/types.js';
 import { elementFields, hasElements, isNumeric, unambiguousFields, valuesOf, type GeneratedDataset, type NaiveField } from './naive-fields.js'; // prettier-ignore
-import { filterPredicate } from './naive-filter.js';
-import type { NaiveFilter } from './naive.js';
+import { filterPredicate, type NaiveFilter } from './naive-filter.js';
 import { compareComparables, dateRangeMicros, numberOrRefuse } from './naive-values.js';
 import { randomScalar } from './random-records.js';
 import type { Random } from './random.js';

@@ -1,5 +1,6 @@
 import { column, listColumn, type TestRow } from '../query/dataset.js';
-import { naiveFields, type NaiveFilter } from '../query/naive.js';
+import { naiveFields } from '../query/naive.js';
+import type { NaiveFilter } from '../query/naive-filter.js';
 import { wordsOf } from '../query/naive-values.js';
 import type { Random } from '../query/random.js';
 import { objectNames, objectTags, timeTexts, type ModelDocument } from './catalogue.js';

@@ -13,7 +13,6 @@ import type { Column, Columns, Value } from '../../../engine/core/types.js';
 import { readWithDuckdb } from './duckdb.js';
 import { readByHyparquet, firstValueDifference } from '../parquet/oracles.js';
 import { batchOf, random, randomColumns, randomDistribution, randomValue } from './random.js';
-import { checkBuffersReleased } from '../../buffers.js';
 
 let folder: string;
 beforeAll(async () => {
@@ -75,8 +74,6 @@ async function readPageIndexBytes(file: string): Promise<Uint8Array> {
   const begin = Number(offset) + length!;
   return (await readFile(file)).subarray(begin, dataBytes);
 }
-
-checkBuffersReleased();
 
 describe('merging', () => {
   const seed = Number(process.env['STRANDLAKE_SEED'] ?? 20_261_121);

@@ -13,7 +13,6 @@ import type { Column, Columns, Value } from '../../../engine/core/types.js';
 import { readWithDuckdb } from './duckdb.js';
 import { batchOf, random, randomColumns, randomDistribution, randomValue } from './random.js';
 import { freshSeed } from '../../seed.js';
-import { checkBuffersReleased } from '../../buffers.js';
 
 let folder: string;
 beforeAll(async () => {
@@ -52,8 +51,6 @@ function naiveStats(columns: Columns, values: readonly (readonly Value[])[]) {
   columns.forEach((column, i) => walk(column, values[i]!, []));
   return stats;
 }
-
-checkBuffersReleased();
 
 describe('a segment', () => {
   // Fixed seeds and a new one; a failure prints its seed (threat R2d).

@@ -12,14 +12,12 @@ import { segmentProblems } from '../../../engine/store/verify-segment.js';
 import { seed } from '../../seed.js';
 import { batchOf, random, randomColumns, randomDistribution, randomValue } from './random.js';
 import { writeSegment } from './write-segment.js';
-import { checkBuffersReleased } from '../../buffers.js';
 
 let folder: string;
 beforeAll(async () => {
   folder = await realpath(await mkdtemp(join(tmpdir(), 'strandlake-segment-')));
 });
 afterAll(() => rm(folder, { recursive: true }));
-checkBuffersReleased();
 
 interface WrittenSegment {
   readonly file: string;

@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
-import { packBitmap, rowsOfBitmap, unpackBitmap } from '../../../engine/text/bitmap.js';
+import { packBitmap, unpackBitmap } from '../../../engine/text/bitmap.js';
 import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
 
-test(`bits of masks of any length are the masks again, and name their rows (STRANDLAKE_SEED=${seed})`, () => {
+test(`bits of masks of any length are the masks again (STRANDLAKE_SEED=${seed})`, () => {
   const nextRandom = seededRandom(seed);
   for (let rows = 0; rows < 300; rows++) {
     const share = [0, 0.02, 0.5, 1][rows % 4]!;
@@ -11,8 +11,5 @@ test(`bits of masks of any length are the masks again, and name their rows (STRA
     const bits = packBitmap(mask);
     expect(bits).toHaveLength(Math.ceil(rows / 8));
     expect([...unpackBitmap(bits, rows)]).toEqual([...mask]);
-    expect([...rowsOfBitmap(bits)]).toEqual(
-      [...mask].flatMap((bit, row) => (bit === 1 ? [row] : [])),
-    );
   }
 });

@@ -117,6 +117,20 @@ const gff3Line = (attributes: string, columns: Record<number, string> = {}): str
   return all.join('\t');
 };
 
+test('many values per line are in the rows of their lines', async () => {
+  const values = (row: number) => Array.from({ length: 1 + (row % 90) }, (_, i) => `${row}.${i}`);
+  const attributes = Array.from({ length: 1_000 }, (_, row) => ({
+    ID: `f${row}`,
+    x: values(row),
+    ...(row % 3 === 0 && { y: values(row + 1).join('+') }),
+  }));
+  const lines = attributes.map(({ ID, x, y }) =>
+    gff3Line(`ID=${ID};x=${x.join(',')}${y === undefined ? '' : `;y=${y}`}`),
+  );
+  const { rows } = await importSource(lines.join('\n'), 'gff3');
+  expect(rows.map((row) => row['attributes'])).toEqual(attributes);
+});
+
 describe('F12: rules of the specification', () => {
   test.each<[string, string, Row]>([
     ['values are listed by commas', 'ID=a;x=1,2', { ID: 'a', x: ['1', '2'] }],

@@ -5,7 +5,8 @@ import { toErrorValue } from '../../../engine/core/errors.js';
 import { errorMessage } from '../../../engine/ingest/findings.js';
 import { stringifyJson } from '../../../engine/core/json.js';
 import { jsonl } from '../../../readers/jsonl/jsonl.js';
-import { loadChunk } from '../../../readers/source/load-chunk.js';
+import type { ChunkRef } from '../../../readers/source/chunks.js';
+import { loadChunk, releaseChunk } from '../../../readers/source/load-chunk.js';
 import { openSource } from '../../../readers/source/open.js';
 import { importChunks } from '../import-pieces.js';
 
@@ -39,10 +40,11 @@ async function importFixture(file: string): Promise<{ error: string | null; reco
   try {
     source = await openSource(resolve(fixtureFolder, file), file);
     const head = await jsonl.header(source.head, null);
-    const chunks: Uint8Array[] = [];
+    const loaded: { readonly ref: ChunkRef; readonly bytes: Uint8Array }[] = [];
     for await (const { ref } of source.chunks(head.bodyOffset, 1000))
-      chunks.push(await loadChunk(ref));
-    const { rows, findings } = importChunks(chunks);
+      loaded.push({ ref, bytes: await loadChunk(ref) });
+    const { rows, findings } = importChunks(loaded.map(({ bytes }) => bytes));
+    for (const { ref, bytes } of loaded) releaseChunk(ref, bytes);
     return {
       error: errorMessage(file, findings),
       records: rows.map((row) => stringifyJson(row)).join('\n'),

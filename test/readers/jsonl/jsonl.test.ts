@@ -375,7 +375,10 @@ describe('real files', () => {
 
 describe('header', () => {
   const head = (content: Uint8Array) =>
-    jsonl.header({ name: 'f.json', firstBytes: async () => ({ bytes: content, isWhole: true }) }, null);
+    jsonl.header(
+      { name: 'f.json', firstBytes: async () => ({ bytes: content, isWhole: true }) },
+      null,
+    );
   test.each<[string, Uint8Array, RegExp]>([
     ['UTF-16 without a mark', Uint8Array.of(0x7b, 0, 0x22, 0), /f\.json: this is UTF-16 text/],
     ['UTF-16, big-endian', Uint8Array.of(0, 0x7b, 0, 0x22), /f\.json: this is UTF-16 text/],

@@ -140,13 +140,18 @@ test('C2b: a rollback that is in the log and not in the catalogue is there after
   const [commit] = await catalog.commits.ofImport((await lake.readTaskRow(taskId))!.resourceId);
   const failing = { ...catalog, publish: () => Promise.reject(new Error('the disk fails')) };
   // The query engine is not used, because no record was added again.
-  const context = { catalog: failing, store, queryEngine: {} as QueryEngine };
+  const context = {
+    catalog: failing,
+    store,
+    queryEngine: {} as QueryEngine,
+    scheduler: { persist: (work: () => Promise<void>) => work() },
+  };
   await expect(rollBack(context, commit!, 'records', lake.user.id)).rejects.toThrow('the disk fails'); // prettier-ignore
   expect(await catalog.commits.rollbackOf(commit!.id)).toBeUndefined();
   const scheduler = await lake.startScheduler();
   await scheduler.close();
   const rollback = await catalog.commits.rollbackOf(commit!.id);
-  expect(rollback).toMatchObject({
+  expect(await catalog.commits.get(rollback!.id)).toMatchObject({
     mode: 'rollback',
     recordsModified: deletedPerImport,
     userId: lake.user.id,

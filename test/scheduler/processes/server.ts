@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
 import { createScheduler } from '../../../scheduler/queue/scheduler.js';
-import { isTerminal } from '../../../scheduler/queue/waiting.js';
+import { isTerminal } from '../../../scheduler/jobs/job.js';
 import { Lake } from '../lake.js';
 
 /*

@@ -11,6 +11,8 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
+import { SqliteDatabase } from '../../../engine/catalog/database.js';
+import { sql } from '../../../engine/catalog/sql.js';
 import type { Scheduler } from '../../../scheduler/queue/scheduler.js';
 import { startHostInProcess } from '../../faults/in-process.js';
 import { Lake } from '../lake.js';
@@ -224,4 +226,25 @@ test('a dataset that is not in the catalogue is reported and left unchanged', as
   await runTasks();
   expect(reportedMessages.join('\n')).toContain(`datasets/${datasetId} holds a dataset`);
   expect(await lake.store.datasets()).toEqual([datasetId]);
+});
+
+test('a start completes the commits that an earlier release has deleted without their versions', async () => {
+  const datasetId = await newDatasetWithCommits('deleted entries', 3);
+  const { rows } = await lake.catalog.commits.list({ viewer: null, datasetId }, { limit: 9, offset: 0 }); // prettier-ignore
+  const versions = await Promise.all(rows.map(({ id }) => lake.catalog.commits.version(id)));
+  for (const { id } of rows.slice(0, 2)) await lake.catalog.commits.delete(id);
+  const file = join(lake.data.root, 'catalog.sqlite');
+  await lake.close();
+  const db = new SqliteDatabase(file);
+  await db.run(sql`UPDATE deleted_commits SET parent_job_model = NULL, mode = NULL, records_total = NULL,
+    records_added = NULL, log_version = NULL, completed_at = NULL`);
+  await db.close();
+  lake = await Lake.open(lake.data.root);
+  expect((await lake.catalog.commits.lastAt(datasetId, Number.MAX_SAFE_INTEGER))?.id).toBe(
+    rows[2]!.id,
+  );
+  await runTasks();
+  expect(versions).toHaveLength(3);
+  for (const [i, { id }] of rows.entries())
+    expect(await lake.catalog.commits.version(id)).toEqual(versions[i]);
 });

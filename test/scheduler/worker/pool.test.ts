@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { openPool, type ThreadPool } from '../../../scheduler/worker/pool.js';
+import type { ThreadPool } from '../../../scheduler/jobs/thread-jobs.js';
+import { openPool } from '../../../scheduler/worker/pool.js';
 import { pollUntil } from '../../until.js';
 
 const stubThreadModule = new URL('../processes/stub-thread.js', import.meta.url).href;

@@ -13,7 +13,7 @@ import { StringBuckets } from './string-buckets.js';
 import { FacetTree } from './tree.js';
 
 /** Aggregates the selected rows of segments for a request's facets, in one thread. */
-export interface FacetAccumulator {
+interface FacetAccumulator {
   /** Adds the selected rows of a segment. If a value or a limit prevents counting the facets in memory, returns the reason. */
   add(view: SegmentView, selection: SelectionBytes): Unsupported | undefined;
   /** Returns the aggregates in the order of the facets, as plain data that can be sent to another thread and passed to `facetJson`. */

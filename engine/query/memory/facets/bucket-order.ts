@@ -1,3 +1,4 @@
+import { isOrderedByCount } from '../../results/facet-answer.js';
 import type { MergedBuckets } from './merge.js';
 
 /** Groups buckets by their parent, in no order. */
@@ -23,20 +24,20 @@ export function bucketsByParent(
 /** Up to this many requested buckets are selected without sorting all buckets. */
 const maxPartialSortBuckets = 100;
 
-/** Returns at most `limit` buckets in the order of the answer: terms by descending count, then by key; bins by key. */
+/** Returns at most `limit` buckets in the order of the answer. */
 export function orderedBuckets(
   node: MergedBuckets,
   buckets: ArrayLike<number>,
   limit: number,
 ): ArrayLike<number> {
   const { facet, keys, keyOf, counts } = node;
-  if (facet.kind === 'terms' && limit <= maxPartialSortBuckets && buckets.length > 1)
+  const isByCount = isOrderedByCount(facet);
+  if (isByCount && limit <= maxPartialSortBuckets && buckets.length > 1)
     return topBuckets(node, buckets, limit);
   // Typed arrays of numbers sort fast without a comparator, so count and rank are packed into one double.
   const ranks = keys.ranks();
   if (buckets.length * 8 < keys.size) return sortFewBuckets(node, buckets, ranks).slice(0, limit);
   const unit = 2 ** Math.ceil(Math.log2(keys.size + 1));
-  const isByCount = facet.kind === 'terms';
   const sortKeys = new Float64Array(buckets.length);
   const byRank = new Uint32Array(keys.size);
   for (let i = 0; i < buckets.length; i++) {
@@ -61,7 +62,7 @@ function sortFewBuckets(
   buckets: ArrayLike<number>,
   ranks: Uint32Array,
 ): number[] {
-  const isByCount = facet.kind === 'terms';
+  const isByCount = isOrderedByCount(facet);
   const rank = (bucket: number): number => ranks[keyOf ? keyOf[bucket]! : bucket]!;
   return Array.from(buckets).sort(
     (a, b) => (isByCount ? counts[b]! - counts[a]! : 0) || rank(a) - rank(b),

@@ -5,7 +5,7 @@
 export type DoubleDouble = readonly [high: number, low: number];
 
 /** Returns the exact sum of two doubles (Knuth, TAOCP 2, 4.2.2). */
-export function twoSum(a: number, b: number): DoubleDouble {
+function twoSum(a: number, b: number): DoubleDouble {
   const sum = a + b;
   const other = sum - a;
   return [sum, a - (sum - other) + (b - other)];
@@ -35,13 +35,13 @@ export function addDoubles([ah, al]: DoubleDouble, [bh, bl]: DoubleDouble): Doub
   return twoSum(sum, error + rest);
 }
 
-export function multiplyDoubles([ah, al]: DoubleDouble, [bh, bl]: DoubleDouble): DoubleDouble {
+function multiplyDoubles([ah, al]: DoubleDouble, [bh, bl]: DoubleDouble): DoubleDouble {
   const [high, low] = twoProduct(ah, bh);
   return twoSum(high, low + (ah * bl + al * bh));
 }
 
 /** Divides a double-double by a double. */
-export function divideDouble([high, low]: DoubleDouble, divisor: number): DoubleDouble {
+function divideDouble([high, low]: DoubleDouble, divisor: number): DoubleDouble {
   const quotient = high / divisor;
   const [product, error] = twoProduct(quotient, divisor);
   return twoSum(quotient, (high - product - error + low) / divisor);

@@ -1,9 +1,9 @@
-import { budgets } from '../../../core/budgets.js';
-
 import {
-  emptyAnswerJson,
+  BucketCount,
+  bucketJson,
+  bucketLimit,
   bucketlessAnswerJson,
-  tooManyBucketsError,
+  emptyAnswerJson,
 } from '../../results/facet-answer.js';
 import type { Facet } from '../../request/facets.js';
 import { mergeFacets, type MergedFacet, type MergedBuckets } from './merge.js';
@@ -20,8 +20,8 @@ export function facetJson(
   partials: readonly (readonly FacetPartial[])[],
 ): readonly string[] {
   const roots = facets.map((facet, index) => mergeFacets(facet, partials.map((own) => own[index]!))); // prettier-ignore
-  const counts = { facetTerms: 0, facetBuckets: 0 };
-  const shown = roots.map((root) => answerBuckets(root, [0], counts));
+  const count = new BucketCount();
+  const shown = roots.map((root) => answerBuckets(root, [0], count));
   return shown.map((root) => facetAnswerJson(root, 0));
 }
 
@@ -32,30 +32,28 @@ interface AnswerBuckets {
   readonly nested: readonly AnswerBuckets[];
 }
 
-/** Returns the buckets that the answer contains. Throws `tooManyBucketsError` if they are more terms or bins than a response may hold. */
+/** Returns the buckets that the answer contains, and adds them to `count`. */
 function answerBuckets(
   node: MergedFacet,
   parents: readonly number[],
-  counts: { facetTerms: number; facetBuckets: number },
+  count: BucketCount,
 ): AnswerBuckets {
   if (node.kind === 'stats') return { node, below: new Map(), nested: [] };
   const { facet } = node;
   const all = bucketsByParent(node, parents);
   if (facet.kind === 'count' || facet.kind === 'percentiles')
     return { node, below: all, nested: [] };
-  const limit = facet.kind === 'terms' ? facet.limit : Infinity;
+  const limit = bucketLimit(facet);
   const below = new Map(
     [...all].map(([parent, own]) => [parent, orderedBuckets(node, own, limit)]),
   );
-  const budget = facet.kind === 'terms' ? 'facetTerms' : 'facetBuckets';
-  for (const own of below.values()) counts[budget] += own.length;
-  if (counts[budget] > budgets[budget]) throw tooManyBucketsError(facet.field.name, budget);
+  for (const own of below.values()) count.add(facet, own.length);
   if (facet.nested.length === 0) return { node, below, nested: [] };
   const own = [...below.values()].flatMap((buckets) => Array.from(buckets));
   return {
     node,
     below,
-    nested: node.nested(own).map((child) => answerBuckets(child, own, counts)),
+    nested: node.nested(own).map((child) => answerBuckets(child, own, count)),
   };
 }
 
@@ -74,15 +72,8 @@ function facetAnswerJson({ node, below, nested }: AnswerBuckets, parent: number)
   for (let i = 0; i < buckets.length; i++) {
     const bucket = buckets[i]!;
     const key = keys.json(keyOf ? keyOf[bucket]! : bucket);
-    text += `${i === 0 ? '' : ','}[${key},${counts[bucket]!}`;
-    if (nested.length > 0) {
-      const inside = nested.map(
-        (child) =>
-          `${JSON.stringify(child.node.facet.field.name)}:${facetAnswerJson(child, bucket)}`,
-      );
-      text += `,{${inside.join(',')}}`;
-    }
-    text += ']';
+    const answers = nested.map((child) => facetAnswerJson(child, bucket));
+    text += `${i === 0 ? '' : ','}${bucketJson(key, counts[bucket]!, facet.nested, answers)}`;
   }
   return `${text}]`;
 }

@@ -1,6 +1,6 @@
-import { binKey } from '../../request/facet-bins.js';
 import type { Facet } from '../../request/facets.js';
 import { mergedKeys, type MergedKeys } from './merged-keys.js';
+import { bucketKeyJson } from '../../results/facet-answer.js';
 import { doubleText, numberText } from '../../results/number-text.js';
 import type { BucketedFacet, PartialBuckets, FacetPartial, StatsPartial } from './partial.js';
 import { StatsTotal } from './stats-total.js';
@@ -24,7 +24,7 @@ export interface MergedBuckets {
 }
 
 /** Statistics for each parent bucket, by its number. */
-export interface MergedStats {
+interface MergedStats {
   readonly kind: 'stats';
   readonly facet: Extract<Facet, { kind: 'stats' }>;
   readonly totals: ReadonlyMap<number, StatsTotal>;
@@ -144,8 +144,7 @@ function mergedStats(
 }
 
 function keyJson(facet: BucketedFacet, number: number): string {
-  if (facet.kind !== 'histogram') return numberText(number, facet.field.type);
-  const { bins } = facet;
-  if (bins.kind === 'date') return numberText(number, 'date');
-  return bins.kind === 'real' ? doubleText(number) : binKey(bins, String(number));
+  const isNumericBin = facet.kind === 'histogram' && facet.bins.kind !== 'date';
+  const value = isNumericBin ? doubleText(number) : numberText(number, facet.field.type);
+  return bucketKeyJson(facet, value);
 }

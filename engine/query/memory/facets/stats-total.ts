@@ -78,7 +78,7 @@ export class StatsTotal {
     const sum = isReal ? nearestDouble(this.#sum) : integerSum(this.#sum);
     return {
       sum,
-      mean: (typeof sum === 'bigint' ? doubleOf(sum) : sum) / this.#count,
+      mean: Number(sum) / this.#count,
       squares: nearestDouble(this.#squares),
       variance: this.#spread ? varianceOf(this.#spread) : 0,
     };
@@ -103,9 +103,4 @@ interface Moments {
   readonly mean: number;
   readonly squares: number;
   readonly variance: number;
-}
-
-/** Converts a 128-bit integer to a double with DuckDB's rounding: a negative integer by its distance from -1. */
-function doubleOf(sum: bigint): number {
-  return sum < 0n && sum >= -(2n ** 64n) ? -Number(-sum - 1n) - 1 : Number(sum);
 }

@@ -26,7 +26,7 @@ export type EntryTest = (
 ) => Unsupported | undefined;
 
 /** A condition on values that are stored by dictionary. Each entry is tested once per query. */
-export interface DictionaryTest {
+interface DictionaryTest {
   /** Selects the values whose entries satisfy the condition. */
   find(values: DictionaryValues, count: number, within: SelectionVector): TestResult;
   /** Returns whether any of these strings satisfies the condition. */

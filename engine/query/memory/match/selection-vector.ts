@@ -1,4 +1,5 @@
 import { intersectAscending, mergeAscending, subtractAscending } from '../../../core/ascending.js';
+import { packBitmap, unpackBitmap } from '../../../text/bitmap.js';
 import type { Unsupported } from '../../unsupported.js';
 import type { SelectionBytes } from '../column.js';
 import { andInto, countOnes, invert, orInto, selectedSpan, wordsOf } from '../selection-bytes.js';
@@ -45,6 +46,22 @@ function selectedNumbers(mask: Uint8Array, count: number): Int32Array {
   }
   for (; row < to; row++) if (mask[row] === 1) numbers[at++] = row;
   return numbers;
+}
+
+/** A selection for the cache: all rows, row numbers, or a bitmap with one bit per row. */
+export type PackedSelection = 'all' | Int32Array | Uint8Array;
+
+/** Returns a copy of a selection in its smallest form. */
+export function packSelection(selection: SelectionVector): PackedSelection {
+  const rows = chooseSelectionForm(selection);
+  if (rows === 'all' || rows === 'none') return rows === 'all' ? rows : new Int32Array(0);
+  return isSparse(rows) ? rows.slice() : packBitmap(rows);
+}
+
+/** Returns a packed selection as a selection vector of its own, for a segment of `rows` rows. */
+export function unpackSelection(packed: PackedSelection, rows: number): SelectionVector {
+  if (packed === 'all') return packed;
+  return isSparse(packed) ? packed.slice() : unpackBitmap(packed, rows);
 }
 
 /** Returns the numbers of the selected rows, ascending, for a segment of `rows` rows. */

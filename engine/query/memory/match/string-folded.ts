@@ -11,7 +11,7 @@ const isSeparatorByte = Uint8Array.from({ length: 256 }, (_, byte) =>
 );
 
 /** The result of a search in one value; `unknown` if only characters outside ASCII can decide it. */
-export type SearchOutcome = 'found' | 'none' | 'unknown';
+type SearchOutcome = 'found' | 'none' | 'unknown';
 
 /** A search for a text in strings, in any letter case. */
 export interface FoldedSearch {
@@ -120,7 +120,7 @@ function searchPart(
 }
 
 /** A part of a wildcard pattern: bytes in lower case, one character, or any number of characters. */
-export type FoldedWildcardPart = Buffer | 'one' | 'any';
+type FoldedWildcardPart = Buffer | 'one' | 'any';
 
 /** Creates a search for values that match a wildcard pattern as a whole or in one term. */
 export function searchWildcard(

@@ -5,7 +5,7 @@ import { isSparse, type SelectionVector, type TestResult } from './selection-vec
 import type { Unsupported } from '../../unsupported.js';
 
 /** A condition on strings, for both forms in which a column stores them: by dictionary, and as UTF-8. */
-export interface StringTest {
+interface StringTest {
   readonly probesHashes?: true;
   readonly skipsUnwanted?: true;
   readonly entries: EntryTest;

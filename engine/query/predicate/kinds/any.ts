@@ -2,7 +2,7 @@ import { elementTest } from '../../memory/match/row-test.js';
 import { fieldExpression, elementStatement } from '../../sql/statement.js';
 import { nsPerRow, rowCost, sumOfCosts } from '../cost.js';
 import { unsupportedBecause, type PredicateKind } from '../kind.js';
-import { conditionsIn, type OfKind, type Predicate } from '../predicate.js';
+import { allConditionsIn, type CaseVariants, type OfKind } from '../predicate.js';
 import { columnFinder } from '../segment-column.js';
 import { isInlineList } from './equality.js';
 
@@ -22,7 +22,7 @@ export const any: PredicateKind<Any> = {
     const stored = column(field);
     if (stored !== undefined && (stored.type !== 'object' || !stored.isList))
       return unsupportedBecause(`${field.name} is not stored as a list of objects`);
-    const indexedCondition = conditionsInside(item).find(
+    const indexedCondition = allConditionsIn(item).find(
       ({ kind, field: { type } }) => type === 'text' && (kind === 'terms' || kind === 'phrase'),
     );
     return indexedCondition === undefined
@@ -46,7 +46,8 @@ export const any: PredicateKind<Any> = {
       const conditionInside = within(elementStatement(statement, field, column, element));
       return `${dialect.present(element, column)} AND ${conditionInside.sql(item)}`;
     };
-    return `(${needsRowEvaluation(predicate) ? dialect.someRow(sql, test) : dialect.some(sql, test)})`;
+    const isByRow = needsRowEvaluation(predicate, statement.caseVariants);
+    return `(${isByRow ? dialect.someRow(sql, test) : dialect.some(sql, test)})`;
   },
   memory: ({ field, item }, { rowTest }) => elementTest(field, rowTest(item)),
   // Documents of the catalogue have no lists of objects, so no search has this condition.
@@ -56,15 +57,8 @@ export const any: PredicateKind<Any> = {
 };
 
 /** Returns true if an inner condition is written as a subquery, which an SQL lambda cannot contain. */
-export function needsRowEvaluation({ item }: Any): boolean {
-  return conditionsInside(item).some(
-    (condition) => condition.kind === 'in' && !isInlineList(condition),
-  );
-}
-
-/** Returns the conditions of a predicate, including those on elements of its lists. */
-function conditionsInside(predicate: Predicate): ReturnType<typeof conditionsIn> {
-  return conditionsIn(predicate).flatMap((condition) =>
-    condition.kind === 'any' ? [condition, ...conditionsInside(condition.item)] : [condition],
+export function needsRowEvaluation({ item }: Any, caseVariants: CaseVariants): boolean {
+  return allConditionsIn(item).some(
+    (condition) => condition.kind === 'in' && !isInlineList(condition, caseVariants),
   );
 }

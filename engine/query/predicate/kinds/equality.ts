@@ -96,7 +96,8 @@ function valueSpans<T>(
 const maxInlineListValues = 32;
 
 /** Returns true if the SQL condition has a parameter for each value; false if it is a subquery over a bound list. */
-export function isInlineList({ values }: Equality): boolean {
+export function isInlineList(condition: Equality, caseVariants: CaseVariants): boolean {
+  const values = valuesComparedExactly(condition, caseVariants) ?? condition.values;
   return values.length <= maxInlineListValues;
 }
 
@@ -110,7 +111,7 @@ function fieldSql(
   const exactVariants = valuesComparedExactly(condition, caseVariants);
   if (exactVariants?.length === 0) return 'false';
   const values = exactVariants ?? condition.values;
-  if (values.length > maxInlineListValues) {
+  if (!isInlineList(condition, caseVariants)) {
     const list = params.add(paramType, values);
     const isFolded = exactVariants === undefined;
     return isMany

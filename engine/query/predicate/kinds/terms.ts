@@ -4,14 +4,15 @@ import { tokenize } from '../../../text/tokenizer.js';
 import { rowTest, type RowTest } from '../../memory/match/row-test.js';
 import { isSparse } from '../../memory/match/selection-vector.js';
 import { stringPhraseTest, stringTermsTest } from '../../memory/match/string-terms.js';
-import { toTextQuery, type TermCondition } from '../../memory/terms.js';
 import { nsPerRow, rowCost, type ConditionCost } from '../cost.js';
 import { supported, unsupportedBecause, type PredicateKind } from '../kind.js';
-import { phrasePattern, termPattern } from '../patterns.js';
+import { phrasePattern, termPattern, toTextQuery } from '../patterns.js';
 import { containsTerms, countPhrase } from '../plain-values.js';
 import type { OfKind } from '../predicate.js';
 import { isUnsupported } from '../../unsupported.js';
 import { describeValues, requireStringField, valueKind, type TypeFamily } from './value-kind.js';
+
+type TermCondition = OfKind<'terms' | 'phrase'>;
 
 /** The predicate kind `terms`: the value contains every term. */
 export const terms: PredicateKind<OfKind<'terms'>> = indexedTerms(

@@ -17,7 +17,7 @@ import {
 } from '../value-bounds.js';
 
 /** The parts of a condition on single values from which `valueKind` creates a `PredicateKind`. */
-export interface ValueKind<C extends ValueCondition> {
+interface ValueKind<C extends ValueCondition> {
   cost(condition: C): ConditionCost;
   /** Returns why the memory executor does not evaluate the condition over values of this family; undefined if it does. */
   unsupportedOver(condition: C, family: TypeFamily): string | undefined;

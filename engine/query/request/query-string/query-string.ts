@@ -26,7 +26,7 @@ import {
 } from './grammar.js';
 
 /** A compiled query string: a predicate for matching records, and the clauses that rank them. */
-export interface CompiledQueryString {
+interface CompiledQueryString {
   readonly predicate: Predicate;
   readonly scores: readonly ScoreClause[];
 }

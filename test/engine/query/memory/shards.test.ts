@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { openInlineShard, openShardThread, type ShardEvents, type ShardThread } from '../../../../engine/query/memory/shard-thread.js'; // prettier-ignore
+import { openInlineShard, openShardThread, type ShardEvents, type ShardThread, type ThreadExit } from '../../../../engine/query/memory/shard-thread.js'; // prettier-ignore
 import type { ShardQuery } from '../../../../engine/query/memory/protocol.js';
 import { Shards } from '../../../../engine/query/memory/shards.js';
 import { all } from '../../../../engine/query/predicate/predicate.js';
@@ -185,7 +185,7 @@ describe('shards that are told of snapshots', () => {
 
   test('leave the query of a thread that exits to the SQL engine, and tell its successor of the snapshot', async () => {
     const { snapshot } = await writeSegments(threadsFixture);
-    const { promise: death, reject: die } = Promise.withResolvers<never>();
+    const { promise: death, resolve: die } = Promise.withResolvers<ThreadExit>();
     let events: ShardEvents | undefined;
     const [first, second] = [await openInlineShard(1 << 20), await openInlineShard(1 << 20)];
     let current = first;
@@ -205,7 +205,7 @@ describe('shards that are told of snapshots', () => {
     await shards.registerSnapshot(snapshot);
     events!.exited();
     current = second;
-    die(new Error('for a test'));
+    die({ exitReason: 'for a test' });
     await expect(answer).resolves.toMatchObject({ unsupported: expect.any(String) });
     await expect(select()).resolves.toMatchObject([{ selected: { rows: Float64Array.of(0, 0, 0, 1, 0, 2) } }]); // prettier-ignore
     await shards.close();
@@ -226,7 +226,9 @@ describe('shards that are told of snapshots', () => {
     };
     const before = await select();
     expect(before).toHaveLength(1);
-    await expect(thread!.run({ kind: 'cancel', id: 0 })).rejects.toThrow(/exited with code: 3/);
+    await expect(thread!.run({ kind: 'cancel', id: 0 })).resolves.toEqual({
+      exitReason: expect.stringMatching(/exited with code: 3/),
+    });
     await exited;
     expect(await select()).toEqual(before);
     await shards.close();

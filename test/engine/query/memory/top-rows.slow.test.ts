@@ -74,7 +74,9 @@ describe('records in order', () => {
       }
       const naive = everything.sort((a, b) => naiveOrder(ordering, a, b)).slice(0, count);
       expect(best.inSortOrder()).toEqual(naive);
-      expect(best.inSortOrder()).toEqual([...best.inSortOrder()].sort(candidateComparator(ordering)));
+      expect(best.inSortOrder()).toEqual(
+        [...best.inSortOrder()].sort(candidateComparator(ordering)),
+      );
     }
   });
 });

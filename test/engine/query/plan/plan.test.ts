@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Columns } from '../../../../engine/core/types.js';
+import { openMemoryExecutor } from '../../../../engine/query/memory/memory-executor.js';
 import {
   planQuery,
   type PlannerContext,
@@ -74,10 +75,15 @@ function snapshotOf(segments: number, rows = 1_000_000): Snapshot {
   };
 }
 
+/** The executors that the planner asks what they support. They start no thread, because no step is carried out. */
+const memory = openMemoryExecutor({ threads: 0, cacheMb: 1 });
+const everyExecutor = { memory, index: memory.index, rowNumbers: true, refused: new Map() };
+
 interface PlanSetting {
   readonly snapshot: Snapshot;
   readonly available: Partial<PlannerContext>;
   readonly cursor?: CursorProgress;
+  readonly isBatched?: true;
 }
 
 const refusedColumn = (key: string, reason: string): Partial<PlannerContext> => ({
@@ -91,7 +97,12 @@ const planSettings: Readonly<Record<string, PlanSetting>> = {
   memory: { snapshot: fourSegments, available: {} },
   small: { snapshot: snapshotOf(1, 1_000), available: {} },
   empty: { snapshot: snapshotOf(0), available: {} },
-  sql: { snapshot: fourSegments, available: { memory: false } },
+  sql: { snapshot: fourSegments, available: { memory: undefined, index: undefined } },
+  batches: {
+    snapshot: fourSegments,
+    available: { memory: undefined, index: undefined },
+    isBatched: true,
+  },
   ids: { snapshot: fourSegments, available: { rowNumbers: false } },
   begin: { snapshot: fourSegments, available: {}, cursor: { after: null, total: null, seen: 0 } },
   cursor: { snapshot: fourSegments, available: {}, cursor: cursorRequest },
@@ -124,16 +135,17 @@ const planSettings: Readonly<Record<string, PlanSetting>> = {
 };
 
 function planText(name: string, body: unknown): string {
-  const { snapshot, available, cursor } = planSettings[name]!;
+  const { snapshot, available, cursor, isBatched } = planSettings[name]!;
   const parsed = parseQuery(body, fields);
   const request: PlanRequest = {
     ...parsed,
     ...(cursor && { cursor }),
+    ...(isBatched && { isBatched }),
     returned: project(columns, fields, parsed).map((each) => each.column.name),
     isExplained: parsed.explain !== undefined,
   };
-  const whole = { memory: true, rowNumbers: true, refused: new Map(), ...available };
-  const { steps, segments, rows, isHeavy } = planQuery(request, snapshot, whole);
+  const context = { ...everyExecutor, ...available };
+  const { steps, segments, rows, isHeavy } = planQuery(request, snapshot, context);
   const shownSteps = steps.map(({ step, executor, columns: read, reason }) => {
     const names = step === 'read' && read.length > 5 ? '*' : read.join(' ');
     return `${step} ${executor}${names === '' ? '' : ` ${names}`}: ${reason}`;
@@ -167,9 +179,8 @@ describe('a plan', () => {
   test('is the same each time, and frozen data that survives a structured clone', () => {
     const parsed = parseQuery({ filters: [['gene', 'TTN']] }, fields);
     const request = { ...parsed, returned: ['gene'], isExplained: false };
-    const available = { memory: true, rowNumbers: true, refused: new Map() };
-    const first = planQuery(request, fourSegments, available);
-    expect(planQuery(request, fourSegments, available)).toEqual(first);
+    const first = planQuery(request, fourSegments, everyExecutor);
+    expect(planQuery(request, fourSegments, everyExecutor)).toEqual(first);
     expect(structuredClone(first)).toEqual(first);
   });
 
@@ -177,8 +188,7 @@ describe('a plan', () => {
     const cost = (snapshot: Snapshot): number => {
       const parsed = parseQuery({ filters: [['af__gt', 0.5]], limit: 0 }, fields);
       const request = { ...parsed, returned: [], isExplained: false };
-      const available = { memory: true, rowNumbers: true, refused: new Map() };
-      return planQuery(request, snapshot, available).steps[0]!.cost;
+      return planQuery(request, snapshot, everyExecutor).steps[0]!.cost;
     };
     expect(cost(snapshotOf(8)) / cost(snapshotOf(4))).toBeCloseTo(2, 1);
   });

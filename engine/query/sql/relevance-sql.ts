@@ -1,0 +1,49 @@
+import type { Bm25Weight } from '../../text/bm25.js';
+import { phraseBetweenSlashes, wildcardPattern } from '../predicate/patterns.js';
+import type { ScoreClause } from '../predicate/predicate.js';
+import { rankedClausesOf, type ScoredCondition } from '../text/relevance.js';
+import { compilePredicate } from './compile.js';
+import { fieldExpression, type Statement } from './statement.js';
+
+/** Returns the relevance of a record, as `rankedClausesOf` defines it, as an SQL expression; undefined if nothing ranks. */
+export function relevanceSql(
+  statement: Statement,
+  scores: readonly ScoreClause[],
+): string | undefined {
+  const { clauses, tier } = rankedClausesOf(scores);
+  if (clauses.length === 0) return undefined;
+  const parts = clauses.map(({ item, boost, leaves }) => {
+    const { dialect, params } = statement;
+    const factor = params.add('double', boost);
+    const satisfiedFlag = (): string => dialect.indicator(compilePredicate(statement, item));
+    const terms = leaves.flatMap(([leaf, weight]) => termScoreSql(statement, leaf, weight));
+    const isEnough = clauses.length === 1 && terms.length > 0;
+    const base = isEnough ? [] : [`${params.add('double', tier)} * ${satisfiedFlag()}`];
+    return `${factor} * (${[...base, ...terms].join(' + ')})`;
+  });
+  return `(${parts.join(' + ')})`;
+}
+
+/** Returns the BM25 score of one condition as SQL, with the same operations in the same order as bm25.ts. */
+function termScoreSql(
+  statement: Statement,
+  leaf: ScoredCondition,
+  { most, base, slope }: Bm25Weight,
+): string[] {
+  const { dialect, params } = statement;
+  const values = fieldExpression(statement, leaf.field);
+  if (!values || most === 0) return [];
+  const maxParam = params.add('double', most);
+  if (leaf.field.type !== 'text') {
+    return [`${maxParam} * ${dialect.indicator(compilePredicate(statement, leaf))}`];
+  }
+  const text = values.isMany ? dialect.joinList(values.sql) : values.sql;
+  const occurrenceCount =
+    leaf.kind === 'wildcard'
+      ? dialect.patternCount(text, params.add('string', wildcardPattern(leaf.parts)))
+      : dialect.phraseCount(text, params.add('string', phraseBetweenSlashes(leaf.terms)));
+  const [baseParam, slopeParam] = [params.add('double', base), params.add('double', slope)];
+  return [
+    `coalesce((${maxParam} * ${occurrenceCount}) / (${occurrenceCount} + (${baseParam} + ${slopeParam} * ${dialect.textLength(text)})), 0)`,
+  ];
+}

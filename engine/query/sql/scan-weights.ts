@@ -1,0 +1,58 @@
+import { LruCache } from '../../core/recent-map.js';
+import { bm25Weight, documentFrequencyWeight, noWeight, type Bm25Weight } from '../../text/bm25.js';
+import type { Snapshot } from '../../store/store.js';
+import { fieldKey } from '../predicate/predicate.js';
+import type { ConditionWeights, ScoredCondition } from '../text/relevance.js';
+import { compilePredicate } from './compile.js';
+import type { DialectFactory } from './dialect.js';
+import { fieldExpression, newStatement, type RunSelect } from './statement.js';
+
+/** Cached results of scans. Snapshots never change, so they stay valid. */
+const scanCache = new LruCache<string, readonly number[]>(10_000);
+
+/** Returns the weights of conditions that rank, computed by one scan of all records. */
+export async function scanWeights(
+  snapshot: Snapshot,
+  conditions: readonly ScoredCondition[],
+  language: DialectFactory,
+  rows: RunSelect,
+): Promise<ConditionWeights> {
+  const statement = newStatement(snapshot, undefined, language);
+  const { dialect, params, source } = statement;
+  const sums: string[] = [];
+  const addCount = (condition: string): number =>
+    sums.push(`sum(${dialect.indicator(condition)})`) - 1;
+  /** By field, the indices of the sums that count its records and, for a text, its tokens. Fields that no record stores are missing. */
+  const fieldSums = new Map<string, readonly [records: number, tokens: number | undefined]>();
+  for (const { field } of conditions) {
+    const values = fieldExpression(statement, field);
+    if (!values || fieldSums.has(fieldKey(field))) continue;
+    const { sql, isMany, column } = values;
+    const records = addCount(
+      isMany ? `NOT (${dialect.listMissing(sql, column)})` : dialect.present(sql, column),
+    );
+    const text = isMany ? dialect.joinList(sql) : sql;
+    const isText = field.type === 'text';
+    const tokens = isText ? sums.push(`sum(${dialect.textLength(text)})`) - 1 : undefined;
+    fieldSums.set(fieldKey(field), [records, tokens]);
+  }
+  if (fieldSums.size === 0) return new Map(conditions.map((condition) => [condition, noWeight]));
+  const matches = conditions.map((each) => addCount(compilePredicate(statement, each)));
+  const { files, datasetId, version } = snapshot;
+  const key = JSON.stringify([files[0], datasetId, version, conditions]);
+  let counts = scanCache.get(key);
+  if (counts === undefined) {
+    const sql = `SELECT ${sums.join(', ')} FROM ${source}`;
+    const [row = []] = await rows({ sql, params: params.boundValues });
+    scanCache.set(key, (counts = row.map(Number)));
+  }
+  const weightOf = ({ field }: ScoredCondition, i: number): Bm25Weight => {
+    const [records, tokens] = fieldSums.get(fieldKey(field)) ?? [];
+    if (records === undefined) return noWeight;
+    const found = counts[matches[i]!]!;
+    return tokens === undefined
+      ? documentFrequencyWeight(counts[records]!, found)
+      : bm25Weight({ records: counts[records]!, tokens: counts[tokens]! }, found);
+  };
+  return new Map(conditions.map((condition, i) => [condition, weightOf(condition, i)]));
+}

@@ -1,0 +1,91 @@
+import { stringifyJson } from '../../../engine/core/json.js';
+import type { Value } from '../../../engine/core/types.js';
+import { Float, PyDict, PyList, type PyValue } from '../../../engine/expression/values/values.js';
+import type { RecordContext } from '../../../engine/ingest/record-context.js';
+import { codes } from '../../../engine/ingest/validation-codes.js';
+import type { ValueColumn } from '../../../engine/ingest/value-column.js';
+
+/** Appends plain results of expressions to columns. */
+export class ValueAppender {
+  readonly #context: RecordContext;
+  #bytes = Buffer.alloc(1024);
+
+  constructor(context: RecordContext) {
+    this.#context = context;
+  }
+
+  /** Appends a value to a column that has been padded to its row. */
+  append(out: ValueColumn, value: PyValue): void {
+    if (value === null) out.appendNull();
+    else if (out.storesJson) this.#text(out, stringifyJson(jsonValue(value)));
+    else if (typeof value === 'string') this.#text(out, value);
+    else if (typeof value === 'boolean') out.addBoolean(value);
+    else if (typeof value === 'number') out.addInteger(value);
+    else if (typeof value === 'bigint') out.addBigint(value);
+    else if (value instanceof Float) this.#float(out, value.value);
+    else if (value instanceof PyList) this.#list(out, value);
+    else if (value instanceof PyDict) this.#object(out, value);
+    else throw new Error('a result of an expression is not plain');
+  }
+
+  #float(out: ValueColumn, value: number): void {
+    if (Number.isFinite(value)) return out.addDouble(value);
+    const [code, what] = Number.isNaN(value) ? [codes.nan, 'NaN'] : [codes.infinity, `"${value}"`];
+    this.#context.warn(code, out.path, `the value is ${what}: null is stored`);
+    out.appendNull();
+  }
+
+  #text(out: ValueColumn, text: string): void {
+    if (text.length <= 48 && this.#shortAscii(out, text)) return;
+    // In UTF-8, a code unit takes at most three bytes.
+    if (this.#bytes.length < text.length * 3) this.#bytes = Buffer.alloc(text.length * 3);
+    const { written } = encoder.encodeInto(text, this.#bytes);
+    out.addString(this.#bytes, 0, written);
+  }
+
+  /** Most texts are short and ASCII: copying their characters is faster than a call of the encoder. */
+  #shortAscii(out: ValueColumn, text: string): boolean {
+    const bytes = this.#bytes;
+    for (let i = 0; i < text.length; i++) {
+      const code = text.charCodeAt(i);
+      if (code > 127) return false;
+      bytes[i] = code;
+    }
+    out.addString(bytes, 0, text.length);
+    return true;
+  }
+
+  #list(out: ValueColumn, { items }: PyList): void {
+    const elements = out.beginList();
+    if (elements === null) return;
+    for (const item of items) this.append(elements, item);
+    out.endList();
+  }
+
+  #object(out: ValueColumn, { map }: PyDict): void {
+    const fields = out.beginObject();
+    if (fields === null) return;
+    const { row } = fields;
+    for (const [name, value] of map) {
+      const field = fields.field(String(name));
+      if (field === null) continue;
+      field.padTo(row);
+      this.append(field, value);
+    }
+    out.endObject();
+  }
+}
+
+/** Returns a plain value as JSON represents it; infinite numbers become texts (specification of expressions, section 5.3). */
+function jsonValue(value: PyValue): Value {
+  if (value instanceof Float)
+    return Number.isFinite(value.value) ? value.value : String(value.value);
+  if (value instanceof PyList) return value.items.map(jsonValue);
+  if (value instanceof PyDict)
+    return Object.fromEntries(
+      Array.from(value.map, ([name, item]) => [String(name), jsonValue(item)]),
+    );
+  return value as Value;
+}
+
+const encoder = new TextEncoder();

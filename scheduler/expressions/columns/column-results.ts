@@ -1,0 +1,122 @@
+import type { AnnotationField } from '../../../engine/expression/annotate/fields.js';
+import type { NumberKind } from '../../../engine/expression/compile/number-columns.js';
+import { ExpressionError } from '../../../engine/expression/values/errors.js';
+import { Float, type PyValue } from '../../../engine/expression/values/values.js';
+import type { NumberRunKind } from '../../../engine/ingest/value-column.js';
+import { appendTextColumn, appendNumbers, appendResults } from './append-results.js';
+import type { ComputationStep } from './computation-step.js';
+import type { RecordSlots } from './record-slots.js';
+
+/** The errors of an expression by record. */
+export type ErrorsByRow = ReadonlyMap<number, ExpressionError>;
+
+/** The records of a chunk, for a step whose results are computed column by column. */
+interface ColumnEvaluation {
+  readonly slots: RecordSlots;
+  readonly rows: number;
+  /** The result of the step for one record, cast to its type, or its error. */
+  resultAt(row: number): PyValue | ExpressionError;
+}
+
+/**
+ * Computes the results of a step for all records of a chunk, column by column, and appends them to its column. Returns the errors; null, with
+ * nothing appended, if the step has to be evaluated record by record.
+ */
+export function computeColumn(
+  step: ComputationStep,
+  evaluation: ColumnEvaluation,
+): ErrorsByRow | null {
+  return (
+    projectColumn(step, evaluation) ??
+    computeNumbers(step, evaluation) ??
+    computeDictionary(step, evaluation)
+  );
+}
+
+/** Returns the results of an expression that only returns a text field of the record. */
+function projectColumn(
+  { compiled, reads, column }: ComputationStep,
+  { slots, rows }: ColumnEvaluation,
+): ErrorsByRow | null {
+  const { expression, field } = compiled;
+  const path = expression?.projectedPath;
+  const isText = ['auto', 'blob', 'string', 'text'].includes(field.dataType);
+  if (path === undefined || column === null || field.isList === true || !isText) return null;
+  const texts = slots.readerOfSlot(reads![path]!.slot)?.texts() ?? null;
+  return texts !== null && appendTextColumn(column, texts, rows) ? new Map() : null;
+}
+
+/** Computes the results of an expression that calculates with numbers. */
+function computeNumbers(
+  { compiled, reads, column }: ComputationStep,
+  { slots, rows, resultAt }: ColumnEvaluation,
+): ErrorsByRow | null {
+  const { expression, field } = compiled;
+  if (expression === undefined || reads === null || column === null) return null;
+  const columnOf = (path: number) => slots.readerOfSlot(reads[path]!.slot)?.numbers() ?? undefined;
+  const found = expression.evaluateNumbers(columnOf, rows);
+  const kind = found && numberKindAfterCast(found.kind, field);
+  if (found === undefined || kind === undefined) return null;
+  const errors = new Map<number, ExpressionError>();
+  const numbers = found.values;
+  for (let row = 0; row < rows; row++) {
+    const number = numbers[row]!;
+    if (kind === 'integer' ? number === (number | 0) : Number.isFinite(number)) continue;
+    const result = resultAt(row);
+    numbers[row] = Number.NaN;
+    if (result instanceof ExpressionError) errors.set(row, result);
+    else if (result instanceof Float && kind === 'double' && Number.isFinite(result.value))
+      numbers[row] = result.value;
+    else if (typeof result === 'number' && kind !== 'double' && kind !== 'boolean')
+      numbers[row] = result;
+    else if (typeof result === 'boolean' && kind === 'boolean') numbers[row] = Number(result);
+    else if (result !== null) return null;
+  }
+  return appendNumbers(column, kind, numbers) ? errors : null;
+}
+
+/** Casts numbers of a kind to values of a field; undefined if they have to be cast one by one. */
+function numberKindAfterCast(
+  kind: NumberKind,
+  { dataType, isList }: AnnotationField,
+): NumberRunKind | undefined {
+  if (isList === true) return undefined;
+  if (dataType === 'auto')
+    return ({ int: 'long', float: 'double', bool: 'boolean' } as const)[kind];
+  if (kind === 'int')
+    return dataType === 'integer' || dataType === 'long' || dataType === 'double'
+      ? dataType
+      : undefined;
+  return dataType === (kind === 'float' ? 'double' : 'boolean') ? dataType : undefined;
+}
+
+/** Computes the results of an expression that reads columns with few distinct values: one result for each combination of values. */
+function computeDictionary(
+  { compiled, memo, column }: ComputationStep,
+  { resultAt }: ColumnEvaluation,
+): ErrorsByRow | null {
+  const knownResults = memo();
+  if (knownResults === null || column === null) return null;
+  let { codes, size } = knownResults;
+  const results: (PyValue | undefined)[] = [];
+  const failed = new Map<number, ExpressionError>();
+  for (let row = 0; row < codes.length; row++) {
+    let code = codes[row]!;
+    if (code < 0) {
+      // The record has no code, so its result gets a code of its own.
+      if (codes === knownResults.codes) codes = knownResults.codes.slice();
+      codes[row] = code = size++;
+    } else if (results[code] !== undefined) continue;
+    const result = resultAt(row);
+    if (result instanceof ExpressionError) {
+      failed.set(code, result);
+      results[code] = null;
+    } else results[code] = result;
+  }
+  if (!appendResults(column, results, codes, compiled.field.dataType === 'integer')) return null;
+  const errors = new Map<number, ExpressionError>();
+  if (failed.size > 0)
+    for (const [row, code] of codes.entries())
+      if (failed.has(code)) errors.set(row, failed.get(code)!);
+  return errors;
+}

@@ -1,0 +1,161 @@
+import type { CompiledField } from '../../../engine/expression/annotate/fields.js';
+import type { PyValue } from '../../../engine/expression/values/values.js';
+import type { ValueColumn } from '../../../engine/ingest/value-column.js';
+import { compiledExpressions, type SourceExpressions } from './field-expressions.js';
+import type { RecordSlots, SlotMember } from './record-slots.js';
+import type { JobResults } from './job-results.js';
+import { createResultMemo, type ResultMemo } from './result-memo.js';
+import { RowResults } from './row-results.js';
+
+/** A field to compute, with the locations of the values that its expression reads. */
+export interface ComputationStep {
+  readonly compiled: CompiledField;
+  readonly name: string;
+  readonly slot: number;
+  /** The values that the expression reads; null if it may read any field. */
+  readonly reads: readonly SlotMember[] | null;
+  /** Returns the memo of an expression that depends only on columns with few distinct values; it is created at the first call. */
+  readonly memo: () => ResultMemo | null;
+  /** Whether the results for all records can be computed before other steps: no other step reads them or changes what the step reads. */
+  readonly isIndependent: boolean;
+  /**
+   * Whether the step may be evaluated as a join: it calls one dataset function once, with a value that nothing else reads, and no step reads its
+   * results.
+   */
+  readonly isJoined: boolean;
+  /** The name under which the results are kept for the job, because the step calls dataset functions; null for other steps. */
+  readonly memoName: string | null;
+  /** Whether another expression may read the result and change it, because it is a list or an object. */
+  readonly mayChange: boolean;
+  readonly arguments: (PyValue | undefined)[];
+  /**
+   * The results of the step that are kept for the job, by the values of whole columns; null if the step reads anything but whole columns,
+   * or if an expression may change these values.
+   */
+  readonly results: RowResults | null;
+  /** The column for the results; null for a field that is not stored. */
+  readonly column: ValueColumn | null;
+}
+
+/** The sources of values and the kept results for the steps of a chunk. */
+interface StepSources {
+  readonly slots: RecordSlots;
+  readonly rows: number;
+  readonly kept: JobResults;
+}
+
+/** Returns the fields to compute in the order in which they are evaluated. Their columns are created in the order of the request. */
+export function computationSteps(
+  expressions: SourceExpressions,
+  { slots, rows, kept }: StepSources,
+  columnOf: (name: string) => ValueColumn | null,
+): readonly ComputationStep[] {
+  const compiled = compiledExpressions(expressions);
+  const source = [expressions.sourceFilename, expressions.sourceDataset ?? null];
+  for (const { name, is_transient: isTransient } of expressions.fields)
+    if (isTransient !== true) columnOf(String(name));
+  const reads = compiled.map(({ expression }) => expression?.pathsRead ?? []);
+  const paths = reads.flatMap((one) => (one === 'all' ? [] : one));
+  const readsAll = reads.includes('all');
+  if (readsAll) slots.addAllFields();
+  for (const { field } of compiled) slots.slotOfField(field.name);
+  for (const path of paths) if (path.length === 1) slots.slotOfField(path[0]!);
+  const computedSlots = new Set(compiled.map(({ field }) => slots.slotOfField(field.name)));
+  const mayChange = compiled.some(({ expression }) => expression?.isSideEffectFree === false);
+  return compiled.map((one, i) => {
+    const { name, isTransient } = one.field;
+    const read = reads[i]!;
+    const members = read === 'all' ? null : read.map((path) => slots.slotMemberOf(path));
+    const memoName = isCacheable(one, members) ? JSON.stringify([one.field.name, ...source]) : null;
+    const inputs = mayChange ? null : resultDecidingSlots(slots, one, members, computedSlots);
+    const isShared = reads.some(
+      (other, k) =>
+        k !== i &&
+        (other === 'all' ||
+          other.some((path) => path[0] === name) ||
+          compiled[k]!.field.name === name),
+    );
+    const isUnread = !readsAll && !isShared && !isTransient;
+    const results =
+      memoName === null || mayChange
+        ? null
+        : resultsByRow(memoName, slots, members!, computedSlots, kept);
+    let memo: ResultMemo | null | undefined;
+    return {
+      compiled: one,
+      name,
+      slot: slots.slotOfField(name),
+      reads: members,
+      memo: () =>
+        memo === undefined ? (memo = inputs && createResultMemo(slots, inputs, rows)) : memo,
+      isIndependent: inputs !== null && isUnread,
+      isJoined:
+        isUnread &&
+        results !== null &&
+        members!.length === 1 &&
+        one.expression!.callArgumentPath !== undefined,
+      memoName,
+      mayChange: mayChange && (readsAll || paths.some((path) => path[0] === name)),
+      arguments: [],
+      results,
+      column: isTransient ? null : columnOf(name),
+    };
+  });
+}
+
+/** Returns the slots whose values in the input alone decide the result of an expression; null if anything else influences it. */
+function resultDecidingSlots(
+  slots: RecordSlots,
+  { field, expression, constant }: CompiledField,
+  reads: readonly SlotMember[] | null,
+  computed: ReadonlySet<number>,
+): readonly number[] | null {
+  if (expression === undefined) return constant === undefined ? null : [];
+  if (reads === null || !expression.isRepeatable) return null;
+  const ownSlot = slots.slotOfField(field.name);
+  const isReplaced = (slot: number): boolean => slot !== ownSlot && computed.has(slot);
+  if (reads.some(({ slot, rest }) => rest.length > 0 || isReplaced(slot))) return null;
+  const ownSlots = expression.usesName('value') ? [ownSlot] : [];
+  return Array.from(new Set([...reads.map(({ slot }) => slot), ...ownSlots]));
+}
+
+/** Whether an expression calls dataset functions, reads at most three fields and nothing else, and changes nothing. */
+function isCacheable({ expression }: CompiledField, reads: readonly SlotMember[] | null): boolean {
+  if (expression === undefined || reads === null || expression.usesName('value')) return false;
+  const mayKeep = expression.datasetCalls > 0 && expression.isSideEffectFree;
+  return mayKeep && reads.length > 0 && reads.length <= 3;
+}
+
+/** Returns the kept results of a step with a `memoName`, for the records of the chunk. */
+function resultsByRow(
+  memoName: string,
+  slots: RecordSlots,
+  reads: readonly SlotMember[],
+  computed: ReadonlySet<number>,
+  kept: JobResults,
+): RowResults | null {
+  if (reads.some(({ slot, rest }) => rest.length > 0 || computed.has(slot))) return null;
+  const columns = reads.map(({ slot }) => slots.readerOfSlot(slot));
+  if (columns.includes(undefined)) return null;
+  const types = columns.map((column) => column!.type);
+  const keyed = kept.resultsByCodes(JSON.stringify([memoName, ...types]), columns.length);
+  const codes = columns.map((column, i) => column!.codes(keyed.valueTables[i]!)?.codes ?? null);
+  return codes.includes(null)
+    ? null
+    : new RowResults(keyed.combineCodes(codes as Int32Array[]), keyed);
+}
+
+/** Returns the steps that call dataset functions, and the steps whose results they read. */
+export function stepsToEvaluateAhead(
+  steps: readonly ComputationStep[],
+): readonly ComputationStep[] {
+  const found: ComputationStep[] = [];
+  for (const step of steps.toReversed()) {
+    const { expression } = step.compiled;
+    const isRead = found.some(
+      ({ reads }) => reads === null || reads.some(({ slot }) => slot === step.slot),
+    );
+    if (isRead || (expression?.datasetCalls ?? 0) > 0) found.unshift(step);
+  }
+  return found;
+}

@@ -1,0 +1,258 @@
+import type { Column, Columns } from '../../../engine/core/types.js';
+import { dictOf } from '../../../engine/expression/values/dict.js';
+import { ExpressionError } from '../../../engine/expression/values/errors.js';
+import type { ExpressionHost, PyValue } from '../../../engine/expression/values/values.js';
+import { makeBatch, type Batch } from '../../../engine/ingest/batch.js';
+import { FindingCollector, type Findings } from '../../../engine/ingest/findings.js';
+import { recordFields } from '../../../engine/ingest/make-column.js';
+import { RecordContext } from '../../../engine/ingest/record-context.js';
+import { storedColumns } from '../../../engine/ingest/unify-columns.js';
+import { codes } from '../../../engine/ingest/validation-codes.js';
+import type { ValueColumn } from '../../../engine/ingest/value-column.js';
+import { ValueAppender } from './append-value.js';
+import { computeColumn } from './column-results.js';
+import { computationSteps, type ComputationStep } from './computation-step.js';
+import { expressionData, type SourceExpressions } from './field-expressions.js';
+import { JobResults } from './job-results.js';
+import { computeBatchedStep, batchedCallSteps, type BatchedCallStep } from './joined-column.js';
+import { errorsField, ExpressionErrors } from './record-errors.js';
+import { RecordSlots } from './record-slots.js';
+import { StepEvaluation } from './step-evaluation.js';
+
+/** A chunk whose fields are to be computed. */
+export interface ComputationInput {
+  readonly batch: Batch;
+  readonly expressions: SourceExpressions;
+  /** The columns that the computed fields must have, as far as they are known. */
+  readonly columns: Columns;
+  /** The columns of the input over all chunks, as far as they are known. */
+  readonly inputs: Columns;
+  /** The functions of the host that the expressions may call. */
+  readonly host: ExpressionHost;
+  /** The results that the thread keeps for the job; if absent, results are kept for the chunk only. */
+  readonly kept?: JobResults;
+  /** Whether validation is off: values that do not fit their field become null without an error. */
+  readonly isLenient: boolean;
+  /** Paths that only expressions read and that are not stored. */
+  readonly dropped?: readonly (readonly string[])[];
+  /** The time limit for the whole chunk, in milliseconds. */
+  readonly timeoutMs?: number;
+  /** Returns the line number of a record within the chunk. */
+  lineOf(row: number): number;
+}
+
+/** A chunk with its computed fields. The caller releases it when it has been written. */
+export interface ComputedBatch {
+  readonly batch: Batch;
+  readonly findings: Findings;
+  /** Whether the batch has a column of errors that was created for it. */
+  readonly storesErrors: boolean;
+  release(): void;
+}
+
+/**
+ * Choice: the expressions of a chunk have five minutes in all, half the time after which a thread counts as stuck. Expressions of later
+ * records end with the error of a time limit, so that slow expressions do not fail an import either.
+ */
+export const chunkTimeoutMs = 300_000;
+
+/** Evaluates the expressions of an import for each record of a chunk. Only columns that the expressions read are decoded into values. */
+export function computeFields(input: ComputationInput): ComputedBatch {
+  return new FieldComputation(input).computeBatch();
+}
+
+class FieldComputation {
+  readonly #input: ComputationInput;
+  readonly #collector = new FindingCollector(lenientReportRules);
+  readonly #context: RecordContext;
+  readonly #appender: ValueAppender;
+  readonly #columns: ValueColumn[] = [];
+  readonly #slots: RecordSlots;
+  readonly #errors = new ExpressionErrors();
+  /** The message about a value that did not fit its column. */
+  #misfit: string | null = null;
+
+  constructor(input: ComputationInput) {
+    this.#input = input;
+    const { expressions, inputs, isLenient } = input;
+    const wholeColumns = new Map(inputs.map((column) => [column.name, column]));
+    const declaredNames = new Set([...expressions.declared, ...wholeColumns.keys()]);
+    this.#slots = new RecordSlots(input.batch, wholeColumns, declaredNames);
+    this.#context = new RecordContext({
+      isDisabled: isLenient,
+      reject: (_line, _code, _field, message) => void (this.#misfit ??= message),
+      warn: (line, code, field, message) => this.#collector.warn(line, code, field, message),
+    });
+    this.#appender = new ValueAppender(this.#context);
+  }
+
+  computeBatch(): ComputedBatch {
+    const { batch, columns } = this.#input;
+    const fields = recordFields({
+      declared: [...columns, ...batch.seen.filter(({ name }) => !hasColumn(columns, name))],
+      context: this.#context,
+      onNew: (column) => this.#columns.push(column),
+    });
+    const { expressions, kept = new JobResults() } = this.#input;
+    const shape = { slots: this.#slots, rows: batch.rows, kept };
+    const steps = computationSteps(expressions, shape, (name) => fields.field(name));
+    this.#evaluate(steps, kept);
+    const names = steps.map(({ name }) => name);
+    this.#reportErrors(names);
+    const storesErrors = this.#addErrors(names, () => fields.field(errorsField));
+    for (const column of this.#columns) column.padTo(batch.rows);
+    return {
+      batch: addColumns(batch, this.#columns, new Set(names)),
+      findings: this.#collector.result(),
+      storesErrors,
+      release: () => {
+        for (const column of this.#columns) column.release();
+      },
+    };
+  }
+
+  /**
+   * First evaluates, column by column, the steps whose results no other step reads, which is faster; then evaluates the other steps record
+   * by record.
+   */
+  #evaluate(steps: readonly ComputationStep[], kept: JobResults): void {
+    const { batch, expressions, host, timeoutMs = chunkTimeoutMs } = this.#input;
+    const variables = [
+      null,
+      expressions.sourceFilename,
+      expressions.sourceDataset ?? null,
+      expressions.targetDataset,
+      ...expressionData(expressions).map.values(),
+    ];
+    const { rows } = batch;
+    const end = performance.now() + timeoutMs;
+    const givenInput = { rows, slots: this.#slots, variables, host, kept, end };
+    const evaluationOf = (step: ComputationStep) =>
+      new StepEvaluation({ ...givenInput, steps: [step] });
+    const stepsJoined = batchedCallSteps(steps, evaluationOf);
+    const otherSteps: ComputationStep[] = [];
+    for (const step of steps) {
+      if (!step.isIndependent && !stepsJoined.has(step)) {
+        otherSteps.push(step);
+        continue;
+      }
+      const evaluation = evaluationOf(step);
+      if (!this.#computeColumn(evaluation, step, stepsJoined.get(step)))
+        this.#evaluateRecords(evaluation);
+    }
+    if (otherSteps.length > 0)
+      this.#evaluateRecords(new StepEvaluation({ ...givenInput, steps: otherSteps }));
+  }
+
+  /** Computes the results of a step for all records at once, if that is possible. */
+  #computeColumn(
+    evaluation: StepEvaluation,
+    step: ComputationStep,
+    joined?: BatchedCallStep,
+  ): boolean {
+    if (step.name === errorsField || evaluation.isTimeOver()) return false;
+    const resultAt = (row: number): PyValue | ExpressionError => {
+      evaluation.goToRecord(row);
+      return evaluation.computeStep(step, row);
+    };
+    const { rows } = this.#input.batch;
+    const errors = joined
+      ? computeBatchedStep(joined, evaluation)
+      : computeColumn(step, { slots: this.#slots, rows, resultAt });
+    for (const [row, error] of errors ?? []) this.#errors.addError(row, step.name, error.text);
+    return errors !== null;
+  }
+
+  #evaluateRecords(evaluation: StepEvaluation): void {
+    const { batch, lineOf } = this.#input;
+    let next = 0;
+    for (let row = 0; row < batch.rows; row++) {
+      if (evaluation.needsEvaluationAhead && row === next) next = evaluation.evaluateRowsAhead(row);
+      evaluation.goToRecord(row);
+      this.#context.line = lineOf(row);
+      this.#context.recordNumber++;
+      for (const step of evaluation.steps)
+        evaluation.setStepResult(step, this.#result(evaluation, step, row));
+    }
+  }
+
+  /** Computes and stores the value of a field; None after an error. */
+  #result(evaluation: StepEvaluation, step: ComputationStep, row: number): PyValue {
+    const { column, name } = step;
+    const knownResult = evaluation.knownResultOf(step, row);
+    let result = knownResult === undefined ? evaluation.computeStep(step, row) : knownResult.result;
+    if (result instanceof ExpressionError) {
+      this.#errors.addError(row, name, result.text);
+      result = null;
+    }
+    if (column === null) return result;
+    column.padTo(row);
+    this.#misfit = null;
+    this.#appender.append(column, result);
+    if (this.#misfit === null) return result;
+    this.#errors.addError(row, name, this.#misfit);
+    return null;
+  }
+
+  /** Reports the errors in the order of the records and of the steps. */
+  #reportErrors(names: readonly string[]): void {
+    for (const row of this.#errors.rowsWithErrors())
+      for (const [name, message] of this.#errors.messagesOf(row, names))
+        this.#collector.warn(this.#input.lineOf(row), codes.expressionError, name, message);
+  }
+
+  /**
+   * Stores the errors of each record that has some; other records keep the value that the field has in the input. Returns false if there is
+   * nothing to store.
+   */
+  #addErrors(names: readonly string[], columnOf: () => ValueColumn | null): boolean {
+    if (this.#errors.isEmpty || !this.#input.expressions.includeErrors) return false;
+    const column = columnOf();
+    if (column === null) return false;
+    const errorsSlot = this.#slots.slotOfField(errorsField);
+    for (let row = 0; row < this.#input.batch.rows; row++) {
+      const errors = this.#errors.messagesOf(row, names);
+      this.#slots.goToRecord(row);
+      const value = errors.length > 0 ? dictOf(errors) : this.#slots.valueOfSlot(errorsSlot);
+      if (value === null || value === undefined) continue;
+      column.padTo(row);
+      this.#appender.append(column, value);
+    }
+    return true;
+  }
+}
+
+/** The validation rules for errors of expressions: such an error never fails an import. */
+export const lenientReportRules = {
+  disable: false,
+  raiseOnErrors: false,
+  strict: false,
+  allowNewFields: true,
+};
+
+function hasColumn(columns: Columns, name: string): boolean {
+  return columns.some((column) => column.name === name);
+}
+
+/** Returns the batch with the new columns, without the input columns of the same names and without the columns of transient fields. */
+function addColumns(
+  batch: Batch,
+  made: readonly ValueColumn[],
+  computed: ReadonlySet<string>,
+): Batch {
+  const declarations = made.map((column) => column.column());
+  const isKept = ({ name }: Column): boolean =>
+    !computed.has(name) && !hasColumn(declarations, name);
+  const stored = [
+    ...batch.columns.flatMap((column, i) =>
+      isKept(column) ? [{ column, data: batch.data.data.children[i]! }] : [],
+    ),
+    ...declarations.flatMap((column, i) =>
+      column.seen === undefined ? [{ column, data: made[i]!.finish(batch.rows) }] : [],
+    ),
+  ];
+  const seenColumns = [...batch.seen.filter(isKept), ...declarations];
+  const columns = storedColumns(stored.map(({ column }) => column));
+  const data = stored.map((one) => one.data);
+  return { ...makeBatch(columns, batch.rows, data), seen: seenColumns };
+}

@@ -1,0 +1,158 @@
+import type { FieldRow } from '../../../engine/catalog/fields.js';
+import type { ImportRow } from '../../../engine/catalog/imports.js';
+import { stringifyJson } from '../../../engine/core/json.js';
+import type { Columns, JsonObject } from '../../../engine/core/types.js';
+import type { CastType } from '../../../engine/expression/annotate/cast.js';
+import {
+  compileFields,
+  type AnnotationField,
+  type CompiledField,
+} from '../../../engine/expression/annotate/fields.js';
+import { valueOfJson } from '../../../engine/expression/annotate/json-values.js';
+import type { EvaluationOrigin } from '../protocol.js';
+import { PyDict } from '../../../engine/expression/values/values.js';
+
+/** The expressions of an import: plain data, from which each thread compiles them. */
+export interface FieldExpressions extends EvaluationOrigin {
+  /** The target fields that have an expression, in the order of the request. */
+  readonly fields: readonly JsonObject[];
+  /** Expressions that produce new records from each record, before and after its fields are computed; empty for none. */
+  readonly preExpression: string;
+  readonly postExpression: string;
+  /** `annotator_params.data`, as JSON. */
+  readonly data: string;
+  /** Whether the errors of a record's expressions are stored with the record. */
+  readonly includeErrors: boolean;
+  /** The fields of the dataset and of the request; an expression reads None where a record lacks one. */
+  readonly declared: readonly string[];
+  /** The id of the dataset that stores the fields; null if no dataset does. */
+  readonly targetDataset: string | null;
+}
+
+/** The expressions of an import for the chunks of one source: plain data. */
+export interface SourceExpressions extends FieldExpressions {
+  /** The file name of the source; null for inline records. */
+  readonly sourceFilename: string | null;
+  /** The id of the dataset that a migration reads; absent in imports. */
+  readonly sourceDataset?: string;
+}
+
+/** Whether expressions produce new records from each record, so that every field is a result of them. */
+export function producesRecords({
+  preExpression,
+  postExpression,
+}: Pick<FieldExpressions, 'preExpression' | 'postExpression'>): boolean {
+  return preExpression !== '' || postExpression !== '';
+}
+
+/** Whether a target field has an expression; null and the empty text count as none. */
+export function hasExpression({ expression }: JsonObject): boolean {
+  return expression !== undefined && expression !== null && expression !== '';
+}
+
+/** The properties of an import or a migration that its expressions depend on. */
+type JobRowWithTargetFields = Pick<
+  ImportRow,
+  'targetFields' | 'annotatorParams' | 'includeErrors' | 'datasetId'
+>;
+
+/** Returns the expressions of an import or a migration; null if it has none. `columns` are those that its dataset stores. */
+export function fieldExpressionsOf(
+  row: JobRowWithTargetFields,
+  origin: EvaluationOrigin,
+  fields: readonly FieldRow[],
+  columns: Columns,
+): FieldExpressions | null {
+  const givenFields = row.targetFields.filter(hasExpression);
+  const computedFields = [...expressionsOfStoredFields(fields, givenFields), ...givenFields];
+  const params = row.annotatorParams ?? {};
+  const { data = {}, include_errors: includeErrors } = params;
+  const text = (key: string): string => String(params[key] ?? '').trim();
+  const preExpression = text('pre_annotation_expression');
+  const postExpression = text('post_annotation_expression');
+  if (computedFields.length === 0 && preExpression === '' && postExpression === '') return null;
+  return {
+    fields: computedFields.map((field) => withDeclaredType(field, fields)),
+    preExpression,
+    postExpression,
+    data: stringifyJson(data ?? {}),
+    includeErrors: row.includeErrors && includeErrors !== false,
+    declared: [
+      ...columns.map(({ name }) => name),
+      ...fields.map(({ path }) => path[0]!),
+      ...row.targetFields.map(({ name }) => String(name)),
+    ],
+    targetDataset: String(row.datasetId),
+    ...origin,
+  };
+}
+
+/** Returns the expressions that are declared for fields of the dataset, except fields that the request computes itself. */
+function expressionsOfStoredFields(
+  fields: readonly FieldRow[],
+  given: readonly JsonObject[],
+): readonly JsonObject[] {
+  const givenNames = new Set(given.map(({ name }) => name));
+  return fields.flatMap(({ name, path, expression, dependsOn, ordering }) =>
+    expression && path.length === 1 && !givenNames.has(name)
+      ? [{ name, expression, depends_on: [...dependsOn], ordering: ordering ?? 0 }]
+      : [],
+  );
+}
+
+/**
+ * Choice: what somebody declared about a field of the dataset counts as if the target field declared it. An inferred type is no reason to
+ * cast: a value of another type widens it, as the values of files do.
+ */
+function withDeclaredType(target: JsonObject, fields: readonly FieldRow[]): JsonObject {
+  const field = fields.find(({ name }) => name === target['name']);
+  if (field === undefined) return target;
+  const { data_type: type, is_list: isList } = target;
+  const isOpen = type === undefined || type === null || type === 'auto';
+  return {
+    ...target,
+    ...(isOpen && field.isDeclared && { data_type: field.dataType }),
+    ...(typeof isList !== 'boolean' &&
+      (field.isValid || field.isList !== null) && { is_list: field.isList ?? false }),
+  };
+}
+
+/** Returns a target field in the form that the expression language defines. */
+export function annotationField(target: JsonObject): AnnotationField {
+  const { name, expression, data_type: type, is_list: isList, ordering } = target;
+  const { depends_on: dependsOn, is_transient: isTransient } = target;
+  return {
+    name: String(name),
+    expression:
+      typeof expression === 'string'
+        ? expression
+        : { constant: valueOfJson(stringifyJson(expression)) },
+    dataType: typeof type === 'string' ? (type as CastType) : 'auto',
+    isList: typeof isList === 'boolean' ? isList : null,
+    ordering: typeof ordering === 'number' ? ordering : 0,
+    dependsOn: Array.isArray(dependsOn) ? dependsOn.map(String) : [],
+    isTransient: isTransient === true,
+  };
+}
+
+/** The values of `annotator_params.data`, which are variables of all expressions. */
+export function expressionData({ data }: FieldExpressions): PyDict {
+  const value = valueOfJson(data);
+  return value instanceof PyDict ? value : new PyDict();
+}
+
+/** The expressions that this thread compiled last; the next chunk usually has the same ones. */
+let compiledExpressionsCache:
+  { readonly key: string; readonly compiled: readonly CompiledField[] } | undefined;
+
+/** Returns the compiled expressions in the order in which they are evaluated. */
+export function compiledExpressions(expressions: FieldExpressions): readonly CompiledField[] {
+  const names = Array.from(expressionData(expressions).map.keys(), String);
+  const key = stringifyJson([expressions.fields, names]);
+  if (compiledExpressionsCache?.key !== key)
+    compiledExpressionsCache = {
+      key,
+      compiled: compileFields(expressions.fields.map(annotationField), names),
+    };
+  return compiledExpressionsCache.compiled;
+}

@@ -1,0 +1,79 @@
+import type { Column, Columns } from '../../../engine/core/types.js';
+import {
+  compiledExpressions,
+  producesRecords,
+  type FieldExpressions,
+} from './field-expressions.js';
+
+/** The fields of the input that expressions read, or `all` if they may read any. */
+export type InputFields = ReadonlySet<string> | 'all';
+
+/** Returns the fields of the input that the expressions of an import read; each expression may read the value that its result replaces. */
+export function inputFieldsOf(expressions: FieldExpressions): InputFields {
+  if (producesRecords(expressions)) return 'all';
+  const names = new Set<string>();
+  for (const { field, expression } of compiledExpressions(expressions)) {
+    if (expression?.fieldsRead === 'all') return 'all';
+    if (expression === undefined) continue;
+    names.add(field.name);
+    for (const name of expression.fieldsRead) names.add(name);
+  }
+  return names;
+}
+
+/** The names of the fields that expressions compute. */
+export function computedNames({ fields }: FieldExpressions): ReadonlySet<string> {
+  return new Set(fields.map(({ name }) => String(name)));
+}
+
+/**
+ * Whether expressions may have seen other values in a chunk, whose input had the columns `chunk`, than they would see with the types
+ * unified over all chunks: for example a number where other chunks have a text, or no field at all.
+ */
+export function hasSeenOtherTypes(
+  chunk: Columns,
+  final: Columns,
+  { known, read }: { readonly known: Columns; readonly read: InputFields },
+): boolean {
+  const isRead = ({ name }: Column): boolean => read === 'all' || read.has(name);
+  return hasDifferentTypes(chunk, final.filter(isRead), known);
+}
+
+/** `known` are the columns that expressions read as None where a chunk lacks them. */
+function hasDifferentTypes(chunk: Columns, final: Columns, known: Columns): boolean {
+  const byName = new Map(chunk.map((column) => [column.name, column]));
+  return final.some((column) => {
+    const own = byName.get(column.name);
+    const fixedColumn = known.find(({ name }) => name === column.name);
+    if (own === undefined) return fixedColumn === undefined;
+    if (own.seen === 'null') return own.isList; // an empty list is not null
+    if (own.seen !== undefined || own.type !== column.type || own.isList !== column.isList)
+      return true;
+    return hasDifferentTypes(
+      own.children ?? [],
+      column.children ?? [],
+      fixedColumn?.children ?? [],
+    );
+  });
+}
+
+/**
+ * Returns the columns with which a chunk is read in the second pass: stored fields with their final types, and with the unified types of
+ * the input those fields that are not stored or that expressions replace.
+ */
+export function rereadColumns(
+  stored: Columns,
+  input: Columns,
+  expressions: FieldExpressions,
+): Columns {
+  if (producesRecords(expressions)) return input;
+  const namesComputed = computedNames(expressions);
+  const keptColumns = stored.filter(({ name }) => !namesComputed.has(name));
+  const names = new Set(keptColumns.map(({ name }) => name));
+  return [...keptColumns, ...input.filter(({ name }) => !names.has(name))];
+}
+
+/** Returns the input columns of single values, whose types are suggested for the fields that expressions compute from them. */
+export function typeHints(columns: Columns): Columns {
+  return columns.filter(({ type, isList }) => !isList && type !== 'object');
+}

@@ -1,0 +1,59 @@
+import type { Data } from 'apache-arrow';
+import type { Column, Columns } from '../../../engine/core/types.js';
+import type { PyValue } from '../../../engine/expression/values/values.js';
+import { makeBatch, type Batch } from '../../../engine/ingest/batch.js';
+import { recordFields } from '../../../engine/ingest/make-column.js';
+import type { RecordContext } from '../../../engine/ingest/record-context.js';
+import { storedColumns } from '../../../engine/ingest/unify-columns.js';
+import type { ObjectFields, ValueColumn } from '../../../engine/ingest/value-column.js';
+import { ValueAppender } from './append-value.js';
+
+/** The columns of records that expressions produce. Their types follow the values unless they are known. */
+export class RecordColumns {
+  readonly #appender: ValueAppender;
+  readonly #fields: ObjectFields;
+  readonly #made: ValueColumn[] = [];
+  #rows = 0;
+
+  /** `known` are columns whose types the values must have; `hints` have types that they are stored with from the start, if they fit. */
+  constructor(known: Columns, hints: Columns, context: RecordContext) {
+    this.#appender = new ValueAppender(context);
+    this.#fields = recordFields({
+      declared: known,
+      hints,
+      context,
+      onNew: (column) => this.#made.push(column),
+    });
+  }
+
+  /** Appends the value of a field of the current record. */
+  append(name: string, value: PyValue): void {
+    const column = this.#fields.field(name);
+    if (column === null) return;
+    column.padTo(this.#rows);
+    this.#appender.append(column, value);
+  }
+
+  /** Ends the current record: the fields that it lacks are null. */
+  endRecord(): void {
+    this.#rows++;
+  }
+
+  /** Ends the columns and returns them, in the order in which they got their first values. */
+  finish(): Batch {
+    const rows = this.#rows;
+    for (const column of this.#made) column.padTo(rows);
+    const seenColumns = this.#made.map((column) => column.column());
+    const stored: { readonly column: Column; readonly data: Data }[] = seenColumns.flatMap(
+      (column, i) =>
+        column.seen === undefined ? [{ column, data: this.#made[i]!.finish(rows) }] : [],
+    );
+    const columns = storedColumns(stored.map(({ column }) => column));
+    return { ...makeBatch(columns, rows, stored.map(({ data }) => data)), seen: seenColumns }; // prettier-ignore
+  }
+
+  /** Releases the buffers; the finished batch must not be used afterwards. */
+  release(): void {
+    for (const column of this.#made) column.release();
+  }
+}

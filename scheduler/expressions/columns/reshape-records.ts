@@ -1,0 +1,112 @@
+import { Annotation } from '../../../engine/expression/annotate/annotate-record.js';
+import { removePath } from '../../../engine/expression/annotate/record-schema.js';
+import { PyDict, type PyValue } from '../../../engine/expression/values/values.js';
+import { FindingCollector } from '../../../engine/ingest/findings.js';
+import { RecordContext } from '../../../engine/ingest/record-context.js';
+import { codes } from '../../../engine/ingest/validation-codes.js';
+import { answerCallsAhead, passesAheadOf, maxRecordsAhead } from '../call-ahead.js';
+import {
+  chunkTimeoutMs,
+  lenientReportRules,
+  type ComputationInput,
+  type ComputedBatch,
+} from './compute-fields.js';
+import { annotationField, expressionData } from './field-expressions.js';
+import { computedNames, typeHints } from './input-columns.js';
+import { RecordColumns } from './record-columns.js';
+import { errorsField, shortenMessage } from './record-errors.js';
+import { RecordSlots } from './record-slots.js';
+
+/**
+ * Evaluates the expressions of a chunk that produce new records from each record: `pre_annotation_expression` and
+ * `post_annotation_expression` (specification of expressions, section 5.5). All records are converted to values, and their fields back to
+ * columns, whose types follow the values unless they are known.
+ */
+export function reshapeRecords(input: ComputationInput): ComputedBatch {
+  const { batch, expressions, columns, inputs, host, isLenient, lineOf } = input;
+  const collector = new FindingCollector(lenientReportRules);
+  let misfit: string | null = null;
+  const context = new RecordContext({
+    isDisabled: isLenient,
+    reject: (_line, _code, _field, message) => void (misfit ??= message),
+    warn: (line, code, field, message) => collector.warn(line, code, field, message),
+  });
+  const recordColumns = new RecordColumns(columns, typeHints(batch.columns), context);
+  const names = [...expressions.declared, ...inputs.map(({ name }) => name)];
+  const slots = new RecordSlots(batch, new Map(inputs.map((one) => [one.name, one])), new Set());
+  slots.addAllFields();
+  const { sourceFilename, sourceDataset } = expressions;
+  const annotation = new Annotation({
+    fields: expressions.fields.map(annotationField),
+    preExpression: expressions.preExpression,
+    postExpression: expressions.postExpression,
+    includeErrors: true,
+    data: expressionData(expressions),
+    schemaFields: [...new Set(names)],
+    ...(expressions.targetDataset !== null && { targetDataset: expressions.targetDataset }),
+    ...(sourceFilename !== null && { sourceFilename }),
+    ...(sourceDataset !== undefined && { sourceDataset }),
+  });
+  const namesComputed = computedNames(expressions);
+  const droppedPaths = (input.dropped ?? []).filter(([name]) => !namesComputed.has(name!));
+  const end = performance.now() + (input.timeoutMs ?? chunkTimeoutMs);
+
+  /** Stores a record; a value that does not fit its field becomes null, and the record gets an error. */
+  const store = (record: PyDict): void => {
+    const errors = record.map.get(errorsField);
+    const messages = errors instanceof PyDict ? new Map(errors.map) : new Map<unknown, PyValue>();
+    for (const [name, message] of messages)
+      collector.warn(context.line, codes.expressionError, String(name), shortenMessage(String(message)));
+    for (const path of droppedPaths) removePath(record, path);
+    for (const [name, value] of record.map) {
+      if (value === null || name === errorsField) continue;
+      misfit = null;
+      recordColumns.append(String(name), value);
+      if (misfit === null) continue;
+      collector.warn(context.line, codes.expressionError, String(name), shortenMessage(misfit));
+      messages.set(name, misfit);
+    }
+    if (messages.size > 0 && expressions.includeErrors) {
+      const stored = new PyDict();
+      for (const [name, message] of messages) stored.map.set(String(name), shortenMessage(String(message)));
+      recordColumns.append(errorsField, stored);
+    }
+    recordColumns.endRecord();
+  }; // prettier-ignore
+
+  const recordAt = (row: number): PyDict => {
+    slots.goToRecord(row);
+    return slots.createRecord();
+  };
+  const passes = passesAheadOf(annotation.prefetchExpressions);
+  for (let row = 0; row < batch.rows; row++) {
+    if (row % maxRecordsAhead === 0) {
+      const to = Math.min(batch.rows, row + maxRecordsAhead);
+      answerCallsAhead(host, passes, (ahead) => {
+        for (let one = row; one < to && performance.now() < end; one++)
+          annotation.prefetchCalls(recordAt(one), ahead.host);
+      });
+    }
+    context.line = lineOf(row);
+    context.recordNumber++;
+    const record = recordAt(row);
+    if (performance.now() < end) {
+      for (const one of annotation.annotate(record, host).records) store(one);
+      continue;
+    }
+    const lateErrors = new PyDict();
+    lateErrors.map.set('pre_annotation_expression', timeLimitMessage);
+    record.map.set(errorsField, lateErrors);
+    store(record);
+  }
+  const reshaped = recordColumns.finish();
+  return {
+    batch: reshaped,
+    findings: collector.result(),
+    storesErrors: reshaped.columns.some(({ name }) => name === errorsField),
+    release: () => recordColumns.release(),
+  };
+}
+
+const timeLimitMessage =
+  'Expression limit exceeded: too much time for the records of one part of the source';

@@ -1,0 +1,307 @@
+import { castResult, castRuntime } from '../../../engine/expression/annotate/cast.js';
+import { expressionErrorOf } from '../../../engine/expression/expression.js';
+import { setItem } from '../../../engine/expression/values/dict.js';
+import type { ExpressionError } from '../../../engine/expression/values/errors.js';
+import { limitExceeded } from '../../../engine/expression/values/limits.js';
+import {
+  maxPendingValueLength,
+  type CallPrefetcher,
+  type ExpressionHost,
+  type PendingCall,
+  type PyDict,
+  type PyValue,
+  type SameTemplateCalls,
+} from '../../../engine/expression/values/values.js';
+import { answerCallsAhead, passesAheadOf, maxRecordsAhead } from '../call-ahead.js';
+import { stepsToEvaluateAhead, type ComputationStep } from './computation-step.js';
+import type { JobResults } from './job-results.js';
+import type { RecordSlots, SlotMember } from './record-slots.js';
+import { knownResult } from './value-memo.js';
+
+/** The input for evaluating the steps of a chunk. */
+interface EvaluationInput {
+  readonly steps: readonly ComputationStep[];
+  readonly rows: number;
+  readonly slots: RecordSlots;
+  /** The variables of the expressions; the first is the value that a field has before its expression is evaluated. */
+  readonly variables: (PyValue | undefined)[];
+  readonly host: ExpressionHost;
+  readonly kept: JobResults;
+  /** The time at which the time limit of the chunk expires, on the clock of `performance.now()`. */
+  readonly end: number;
+}
+
+/**
+ * Number of evaluations after which the clock is read; it is read earlier if an evaluation takes long. Reading the clock costs as much as a
+ * simple evaluation.
+ */
+const evaluationsPerClockRead = 64;
+
+/** Evaluates the steps of a chunk record by record, and keeps results that other records need. */
+export class StepEvaluation {
+  /** The steps that are evaluated for each record, in their order. */
+  readonly steps: readonly ComputationStep[];
+  readonly slots: RecordSlots;
+  readonly #variables: (PyValue | undefined)[];
+  readonly #kept: JobResults;
+  readonly #rows: number;
+  readonly #readsAll: boolean;
+  /** The steps that are evaluated ahead of the records to find their calls; `#passes` is the number of these evaluations. */
+  readonly #ahead: readonly ComputationStep[];
+  readonly #passes: number;
+  readonly #end: number;
+  #host: ExpressionHost;
+  /** The current record as a whole; undefined if the expressions read only fields of it. */
+  #record: PyDict | undefined;
+  #isLate = false;
+  /** Number of evaluations since the clock was last read. */
+  #evaluations = evaluationsPerClockRead;
+
+  constructor({ steps, rows, slots, variables, host, kept, end }: EvaluationInput) {
+    this.steps = steps;
+    this.slots = slots;
+    this.#variables = variables;
+    this.#kept = kept;
+    this.#rows = rows;
+    this.#host = host;
+    this.#end = end;
+    this.#readsAll = steps.some(({ reads }) => reads === null);
+    this.#ahead = stepsToEvaluateAhead(steps);
+    this.#passes = passesAheadOf(this.#ahead.flatMap(({ compiled }) => compiled.expression ?? []));
+  }
+
+  /** Whether steps must be evaluated ahead of the records to find their calls of dataset functions. */
+  get needsEvaluationAhead(): boolean {
+    return this.#passes > 0;
+  }
+
+  /** Returns whether the time limit of the chunk has expired. */
+  isTimeOver(): boolean {
+    this.#evaluations = 0;
+    return (this.#isLate ||= performance.now() > this.#end);
+  }
+
+  /** Makes `row` the current record. */
+  goToRecord(row: number): void {
+    this.slots.goToRecord(row);
+    if (this.#evaluations >= evaluationsPerClockRead) this.isTimeOver();
+    this.#record = this.#readsAll ? this.slots.createRecord() : undefined;
+  }
+
+  /** Sets the result of a step in the current record. */
+  setStepResult({ slot, name }: ComputationStep, result: PyValue): void {
+    this.slots.setSlot(slot, result);
+    if (this.#record !== undefined) setItem(this.#record, name, result);
+  }
+
+  /** Computes the result of a step in the current record, or its error. */
+  computeStep(step: ComputationStep, row: number): PyValue | ExpressionError {
+    try {
+      const result = this.#cast(step, this.#value(step));
+      this.keepStepResult(step, result, row);
+      return result;
+    } catch (error) {
+      const { expression } = step.compiled;
+      // An expression that begins after the time limit is not evaluated.
+      const isEvaluated = expression !== undefined && !this.#isLate;
+      return isEvaluated ? expression.locateError(error) : expressionErrorOf(error);
+    } finally {
+      const tookTime = step.compiled.expression?.runtime.budget.mayHaveTakenLong === true;
+      this.#evaluations = tookTime ? evaluationsPerClockRead : this.#evaluations + 1;
+    }
+  }
+
+  /**
+   * Evaluates steps for the records from `from` on, so that their calls of dataset functions are answered together. Stops after a fixed
+   * number of records for which an evaluation was needed; returns the record after the last one.
+   */
+  evaluateRowsAhead(from: number): number {
+    const [steps, host] = [this.#ahead, this.#host];
+    let to = this.#rows;
+    let isFirst = true;
+    answerCallsAhead(host, this.#passes, (ahead) => {
+      this.#host = ahead.host;
+      for (const step of steps) this.#startPass(step);
+      let evaluatedRows = 0;
+      for (let row = from; row < to && !this.#isLate; row++) {
+        if (this.#evaluatedAhead(ahead, row)) evaluatedRows++;
+        if (isFirst && evaluatedRows === maxRecordsAhead) to = row + 1;
+      }
+      isFirst = false;
+    });
+    for (const step of steps) this.#startPass(step);
+    this.#host = host;
+    this.slots.discardValues();
+    return to;
+  }
+
+  /**
+   * Returns the calls of a step with a `callArgumentPath`, which differ only in the text at that path; undefined if not all calls have this form.
+   */
+  uniformCalls({ compiled: { expression } }: ComputationStep): SameTemplateCalls | undefined {
+    const { ahead } = this.#host;
+    if (ahead === undefined || expression?.callArgumentPath === undefined) return undefined;
+    this.#variables[0] = null;
+    try {
+      expression.evaluatePaths([callTextPlaceholder], this.slots, this.#variables, ahead.host);
+    } catch (error) {
+      // The expression may fail with the empty value that stands for the unknown answer.
+      undefinedOrThrow(error);
+    }
+    const calls = ahead.uniformCalls(callTextPlaceholder);
+    // Both the text of a call and the value of its answer need memory.
+    const hasRoom = expression.runtime.budget.hasBudgetFor(
+      2 * missedValueBudget[0],
+      2 * missedValueBudget[1],
+    );
+    return hasRoom ? calls : undefined;
+  }
+
+  /**
+   * Keeps the value of an answered call as the result of a step for a record. If that is impossible, keeps the answer, because the
+   * evaluation of the record will make the call.
+   */
+  keepCallResult(step: ComputationStep, call: PendingCall, row: number): void {
+    const { runtime } = step.compiled.expression!;
+    runtime.budget.start(0);
+    const value = call.value(runtime);
+    const result = value === undefined ? undefined : this.#castAhead(step, value);
+    if (result === undefined) call.keep();
+    else this.keepStepResult(step, result, row);
+  }
+
+  /**
+   * Evaluates steps for a record, ahead of the time when their results are stored. Returns false if all results were already known,
+   * possibly from other records with the same values.
+   */
+  #evaluatedAhead(ahead: CallPrefetcher, row: number): boolean {
+    this.goToRecord(row);
+    const missed = ahead.missed;
+    let [isWhole, isEvaluated] = [true, false];
+    for (const step of this.#ahead) {
+      const { results } = step;
+      if (results?.hasTriedResult(row)) {
+        isWhole = false;
+        this.setStepResult(step, results.triedResult(row) ?? null);
+        continue;
+      }
+      const knownValue = this.knownResultOf(step, row);
+      if (knownValue !== undefined) {
+        this.setStepResult(step, knownValue.result);
+        continue;
+      }
+      isEvaluated = true;
+      const [result, call] = this.#resultAhead(step, row, ahead);
+      this.setStepResult(step, result ?? null);
+      if (result !== undefined && isWhole && ahead.missed === missed)
+        this.keepStepResult(step, result, row);
+      else results?.addTried(row, result, call);
+    }
+    return isEvaluated;
+  }
+
+  /**
+   * Begins a pass of evaluations ahead. The answers to calls of the previous pass become results where the value of the call is the result.
+   */
+  #startPass(step: ComputationStep): void {
+    const { results } = step;
+    if (results === null) return;
+    results.takePendingCalls((call, row) => this.keepCallResult(step, call, row));
+    results.startEvaluationAhead();
+  }
+
+  /** Returns the result of a step, undefined after an error, and the call whose value is the final result, if that is known. */
+  #resultAhead(
+    step: ComputationStep,
+    row: number,
+    ahead: CallPrefetcher,
+  ): readonly [result: PyValue | undefined, call?: PendingCall | undefined] {
+    this.#evaluations = evaluationsPerClockRead;
+    const before = ahead.missed;
+    let value: PyValue;
+    try {
+      value = this.#value(step);
+    } catch (error) {
+      return [undefinedOrThrow(error)];
+    }
+    // If other answers are missing too, the arguments of the call may depend on them, so the call is not the final one.
+    const mayTake = ahead.missed === before + 1 && this.#mayTakeCall(step, row);
+    const call = mayTake ? ahead.missedCall(value) : undefined;
+    return [this.#castAhead(step, value), call];
+  }
+
+  /** Whether the value of a call may be used as the result of a step, and can be kept. */
+  #mayTakeCall({ compiled: { expression }, results }: ComputationStep, row: number) {
+    if (!results?.isCoded(row) || !expression?.isDatasetCall) return false;
+    return expression.runtime.budget.hasBudgetFor(...missedValueBudget);
+  }
+
+  #castAhead(step: ComputationStep, value: PyValue): PyValue | undefined {
+    try {
+      return this.#cast(step, value);
+    } catch (error) {
+      return undefinedOrThrow(error);
+    }
+  }
+
+  /** Returns the result of a step if it is already known for the values that the step reads. */
+  knownResultOf(step: ComputationStep, row: number): { readonly result: PyValue } | undefined {
+    const { memo, memoName, results } = step;
+    if (memoName !== null) {
+      if (results?.isCoded(row)) return results.findForRow(row);
+      return this.#kept.valueMemo.findMemoized(memoName, this.#read(step, step.reads!));
+    }
+    const result = memo()?.findForRow(row);
+    return result === undefined ? undefined : { result };
+  }
+
+  /** Keeps the result of a step for all records with the same values. */
+  keepStepResult(step: ComputationStep, result: PyValue, row: number): void {
+    const { memo, memoName, results, mayChange, compiled } = step;
+    if (mayChange && typeof result === 'object' && result !== null) return;
+    memo()?.keepForRow(row, result);
+    if (memoName === null) return;
+    const knownFailure = knownResult(result, compiled.expression!.runtime.budget.memory);
+    if (results?.isCoded(row)) results.keepForRow(row, knownFailure);
+    else this.#kept.valueMemo.memoize(memoName, step.arguments, knownFailure);
+  }
+
+  /** Returns the values that a step reads. */
+  #read(step: ComputationStep, reads: readonly SlotMember[]): readonly (PyValue | undefined)[] {
+    const stepArguments = step.arguments;
+    for (let i = 0; i < reads.length; i++) stepArguments[i] = this.slots.memberValue(reads[i]!);
+    return stepArguments;
+  }
+
+  #cast({ compiled }: ComputationStep, value: PyValue): PyValue {
+    const runtime = compiled.expression?.runtime ?? castRuntime;
+    const { dataType, isList } = compiled.field;
+    return castResult(runtime, value, dataType, isList);
+  }
+
+  #value(step: ComputationStep): PyValue {
+    const { compiled, slot, reads } = step;
+    const { expression, constant } = compiled;
+    if (this.#isLate)
+      throw limitExceeded('too much time for the records of one part of the source');
+    if (expression === undefined) {
+      castRuntime.budget.start(0);
+      return constant ?? null;
+    }
+    const slots = this.slots;
+    this.#variables[0] = slots.valueOfSlot(slot) ?? null;
+    if (reads === null) return expression.evaluate(this.#record, this.#variables, this.#host);
+    return expression.evaluatePaths(this.#read(step, reads), slots, this.#variables, this.#host);
+  }
+}
+
+/** Stands for the text in which the calls of a step differ. */
+const callTextPlaceholder = '\u0001text\u0002';
+
+/** The memory in bytes and the number of steps that an evaluation needs at most for the value of a `PendingCall` and its cast. */
+const missedValueBudget = [100 * maxPendingValueLength, 4 * maxPendingValueLength] as const;
+
+/** Ignores an error of the expression language; any other error is rethrown. */
+function undefinedOrThrow(error: unknown): undefined {
+  expressionErrorOf(error);
+}

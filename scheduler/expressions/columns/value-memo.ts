@@ -1,0 +1,98 @@
+import type { PyValue } from '../../../engine/expression/values/values.js';
+
+/**
+ * Maximum number of kept results; `maxMemoBytes` is their maximum estimated size. Half of each is for the latest results, half for earlier
+ * ones.
+ */
+const maxMemoResults = 1 << 18;
+const maxMemoBytes = 32_000_000;
+/** The estimated overhead of a result in bytes, besides its value. */
+const bytesPerResult = 100;
+
+/** A kept result, and its estimated size in bytes. */
+export interface KnownResult {
+  readonly result: PyValue;
+  readonly bytes: number;
+}
+
+/** Returns a result to be kept; `bytes` is the memory that its evaluation has used. */
+export function knownResult(result: PyValue, bytes: number): KnownResult {
+  const isShort = typeof result !== 'object' && String(result).length < minSlicedStringLength;
+  return { result, bytes: (isShort ? 0 : bytes) + bytesPerResult };
+}
+
+/**
+ * If a substring has at least this many characters, V8 stores it as a reference into the original string, which therefore stays in memory
+ * too.
+ */
+const minSlicedStringLength = 13;
+
+/** Results by the values that one input has; for several inputs, the maps are nested. */
+type MemoLevel = Map<PyValue, MemoLevel | KnownResult>;
+
+/** The values that an expression read. */
+type ReadValues = readonly (PyValue | undefined)[];
+
+/**
+ * The results of those expressions of a job that call dataset functions, by the values that they read. The same call has the same answer
+ * throughout a job, so neither the call nor its arguments have to be evaluated again. When there are too many results, those that were not
+ * used lately are forgotten.
+ */
+export class ValueMemo {
+  #latest = new Map<string, MemoLevel>();
+  #earlier = new Map<string, MemoLevel>();
+  /** The number of the latest results; `#bytes` is their estimated size. */
+  #results = 0;
+  #bytes = 0;
+
+  /** Returns the result of an expression for the given values; undefined if it must be computed. */
+  findMemoized(expression: string, values: ReadValues): KnownResult | undefined {
+    const latestResult = resultAtLevel(this.#latest.get(expression), values);
+    if (latestResult !== undefined) return latestResult;
+    const earlierResult = resultAtLevel(this.#earlier.get(expression), values);
+    if (earlierResult !== undefined) this.#add(expression, values, earlierResult);
+    return earlierResult;
+  }
+
+  /** Keeps the result of an expression for the given values, unless a value is neither a text, a number nor None. */
+  memoize(expression: string, values: ReadValues, known: KnownResult): void {
+    const isPlain = values.every(
+      (value) => value !== undefined && (typeof value !== 'object' || value === null),
+    );
+    if (isPlain) this.#add(expression, values, known);
+  }
+
+  #add(expression: string, values: ReadValues, known: KnownResult): void {
+    if (this.#results >= maxMemoResults / 2 || this.#bytes >= maxMemoBytes / 2) {
+      this.#earlier = this.#latest;
+      this.#latest = new Map();
+      this.#results = this.#bytes = 0;
+    }
+    let level = this.#latest.get(expression);
+    if (level === undefined) this.#latest.set(expression, (level = new Map()));
+    const last = values.length - 1;
+    for (let i = 0; i < last; i++) {
+      const inner: MemoLevel | KnownResult | undefined = level.get(values[i]!);
+      if (inner instanceof Map) level = inner;
+      else {
+        const next: MemoLevel = new Map();
+        level.set(values[i]!, next);
+        level = next;
+      }
+    }
+    level.set(values[last]!, known);
+    this.#results += 1;
+    this.#bytes += known.bytes;
+  }
+}
+
+function resultAtLevel(root: MemoLevel | undefined, values: ReadValues): KnownResult | undefined {
+  let level = root;
+  if (level === undefined) return undefined;
+  for (let i = 0; i < values.length; i++) {
+    const found: MemoLevel | KnownResult | undefined = level.get(values[i]!);
+    if (found === undefined || !(found instanceof Map)) return found;
+    level = found;
+  }
+  return undefined;
+}

@@ -1,0 +1,190 @@
+import { describe, expect, test } from '@jest/globals';
+import { startServerFixture } from '../lab.js';
+import { idOf, type Answer } from '../server.js';
+
+const { ann, newDataset, runImport } = await startServerFixture();
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Imports records; returns the commit of the import. */
+async function commitRecords(dataset_id: number, records: object[], commit_mode = 'append'): Promise<Json> {
+  const { dataset_commits } = await runImport({ dataset_id, records, commit_mode });
+  return (dataset_commits as Json[])[0]!;
+} // prettier-ignore
+
+const commitId = async (...args: Parameters<typeof commitRecords>): Promise<number> =>
+  Number((await commitRecords(...args))['id']);
+
+/** Returns `_id`, `n` and `_commit` of each record, in the order of the dataset. */
+async function recordsOf(datasetId: number, more: object = {}): Promise<readonly Json[]> {
+  const answer = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 1000, ...more });
+  expect([answer.status, answer.json['detail']]).toEqual([200, undefined]);
+  return (answer.json['results'] as Json[]).map(({ _id, n, _commit }) => ({ _id, n, _commit }));
+}
+
+const rollbackPath = (id: number, query = ''): string =>
+  `/v2/dataset_commits/${id}/rollback${query}`;
+const rollBack = (id: number, query = ''): Promise<Answer> => ann.post(rollbackPath(id, query), {});
+
+async function deleteEntry(id: number): Promise<void> {
+  expect((await ann.delete(`/v2/dataset_commits/${id}`)).status).toBe(200);
+}
+
+/** Expects that check and rollback refuse alike; returns the answer of the rollback. */
+async function expectBlocked(id: number, query = ''): Promise<Json> {
+  const check = await ann.get(rollbackPath(id, query));
+  expect([check.status, check.json['is_blocked']]).toEqual([200, true]);
+  const refused = await rollBack(id, query);
+  expect([refused.status, refused.json]).toEqual([400, check.json]);
+  return refused.json;
+}
+
+async function diffCounts(datasetId: number, query: string): Promise<unknown> {
+  return (await ann.get(`/v2/datasets/${datasetId}/diff?${query}`)).json['counts'];
+}
+
+const threeRecords = [{ n: 1 }, { n: 2 }, { n: 3 }];
+const idsOf = (records: readonly Json[]): string[] => records.map(({ _id }) => String(_id));
+
+describe('the counts of a rollback are those of the difference that it makes', () => {
+  test('of an upsert that replaces and adds records', async () => {
+    const datasetId = await newDataset();
+    await commitRecords(datasetId, threeRecords);
+    const before = await recordsOf(datasetId);
+    const [first, , third] = idsOf(before);
+    const records = [{ _id: first, n: 10 }, { _id: third, n: 30 }, { _id: 'mine', n: 40 }];
+    const upsert = await commitId(datasetId, records, 'upsert');
+    const { json: check } = await ann.get(rollbackPath(upsert));
+    expect(check['detail']).toBe('Rolling the commit back removes 1 record, restores 0, and gives 2 their earlier values.'); // prettier-ignore
+    const done = await rollBack(upsert);
+    expect(done.json).toMatchObject({ records_total: 3, records_modified: 3, records_added: 0, records_changed: 2, records_removed: 1 }); // prettier-ignore
+    expect(await diffCounts(datasetId, `to=${idOf(done)}`)).toEqual({ added: 0, changed: 2, removed: 1 }); // prettier-ignore
+    expect(await recordsOf(datasetId)).toEqual(before);
+  }); // prettier-ignore
+
+  test('of an append, and of a deletion', async () => {
+    const datasetId = await newDataset();
+    await commitRecords(datasetId, [{ n: 0 }]);
+    const append = await commitId(datasetId, threeRecords);
+    const [, second, third] = idsOf(await recordsOf(datasetId));
+    const deletion = await commitId(datasetId, [{ _id: second }, { _id: third }], 'delete');
+    const restored = await rollBack(deletion);
+    expect(restored.json).toMatchObject({ records_modified: 2, records_added: 2, records_changed: 0, records_removed: 0 }); // prettier-ignore
+    const removed = await rollBack(append);
+    expect(removed.json).toMatchObject({ records_modified: 3, records_added: 0, records_changed: 0, records_removed: 3 }); // prettier-ignore
+  });
+});
+
+describe('mode=strict', () => {
+  test('is blocked by later changes of other records until they are rolled back, and not by appends', async () => {
+    const datasetId = await newDataset();
+    await commitRecords(datasetId, [{ n: 0 }]);
+    const [other] = idsOf(await recordsOf(datasetId));
+    const append = await commitId(datasetId, threeRecords);
+    const upsert = await commitId(datasetId, [{ _id: other, n: 9 }], 'upsert');
+    await commitRecords(datasetId, [{ n: 5 }]);
+    expect((await ann.get(rollbackPath(append))).json['is_blocked']).toBe(false);
+    const refused = await expectBlocked(append, '?mode=strict');
+    expect(refused['blocking_commits']).toMatchObject([{ id: upsert }]);
+    expect(refused['blocked_records']).toEqual([{ commit_id: upsert, records: null, example_id: null }]); // prettier-ignore
+    expect((await rollBack(upsert)).status).toBe(201);
+    expect((await ann.get(rollbackPath(append, '?mode=strict'))).json['is_blocked']).toBe(false);
+    expect((await ann.post(rollbackPath(append), { mode: 'strict' })).status).toBe(201);
+    expect((await recordsOf(datasetId)).map(({ n }) => n)).toEqual([0, 5]);
+  });
+
+  test('is blocked by a change whose entry was deleted, for good', async () => {
+    const datasetId = await newDataset();
+    await commitRecords(datasetId, [{ n: 0 }]);
+    const [other] = idsOf(await recordsOf(datasetId));
+    const append = await commitId(datasetId, threeRecords);
+    const deletion = await commitId(datasetId, [{ _id: other }], 'delete');
+    await deleteEntry(deletion);
+    const refused = await expectBlocked(append, '?mode=strict');
+    expect(refused['blocking_commits']).toEqual([]);
+    expect(refused['blocked_records']).toEqual([{ commit_id: deletion, records: null, example_id: null }]); // prettier-ignore
+    expect(refused['detail']).toContain(`the entry of commit ${deletion} was deleted`);
+    expect((await rollBack(append)).status).toBe(201);
+  });
+});
+
+describe('a commit whose entry was deleted', () => {
+  test('still prevents that a record is there twice', async () => {
+    const datasetId = await newDataset();
+    await commitRecords(datasetId, threeRecords);
+    const [first] = idsOf(await recordsOf(datasetId));
+    const deletion = await commitId(datasetId, [{ _id: first }], 'delete');
+    const upsert = await commitId(datasetId, [{ _id: first, n: 7 }], 'upsert');
+    await deleteEntry(upsert);
+    const refused = await expectBlocked(deletion);
+    expect(refused['blocking_commits']).toEqual([]);
+    expect(refused['blocked_records']).toEqual([{ commit_id: upsert, records: 1, example_id: first }]); // prettier-ignore
+    expect(refused['detail']).toContain(`the entry of commit ${upsert} was deleted`);
+    expect((await recordsOf(datasetId)).filter(({ _id }) => _id === first)).toHaveLength(1);
+    // Once the record that was added again is gone, the earlier one can come back.
+    await commitRecords(datasetId, [{ _id: first }], 'delete');
+    expect((await rollBack(deletion)).status).toBe(201);
+    expect((await recordsOf(datasetId)).map(({ n }) => n)).toEqual([1, 2, 3]);
+  });
+
+  test('is named where it prevents a rollback', async () => {
+    const datasetId = await newDataset();
+    const append = await commitId(datasetId, threeRecords);
+    const [first, second] = idsOf(await recordsOf(datasetId));
+    const listed = await commitId(datasetId, [{ _id: first, n: 8 }], 'upsert');
+    const unlisted = await commitId(datasetId, [{ _id: second }], 'delete');
+    await deleteEntry(unlisted);
+    const refused = await expectBlocked(append);
+    expect(refused['blocking_commits']).toMatchObject([{ id: listed }]);
+    expect(refused['blocked_records']).toEqual([
+      { commit_id: listed, records: 1, example_id: first },
+      { commit_id: unlisted, records: 1, example_id: second },
+    ]);
+    expect(refused['detail']).toBe(`2 commits changed records of this commit later: roll them back first, the newest first. But the entry of commit ${unlisted} was deleted, so that it can no longer be rolled back.`); // prettier-ignore
+  });
+
+  test('stays rolled back, and a deleted rollback is not done twice', async () => {
+    const datasetId = await newDataset();
+    const append = await commitId(datasetId, threeRecords);
+    const [first] = idsOf(await recordsOf(datasetId));
+    const upsert = await commitId(datasetId, [{ _id: first, n: 8 }], 'upsert');
+    const rollback = idOf(await rollBack(upsert));
+    await deleteEntry(rollback);
+    expect((await expectBlocked(upsert))['detail']).toBe(`The commit has been rolled back already, by commit ${rollback}.`); // prettier-ignore
+    expect((await ann.get(`/v2/dataset_commits/${upsert}`)).json).toMatchObject({ rollback_commit_id: rollback, rollback_commit_job_id: null }); // prettier-ignore
+    await deleteEntry(upsert);
+    expect((await ann.get(rollbackPath(append, '?mode=strict'))).json['is_blocked']).toBe(false);
+  });
+
+  test('stays a version that times and its id name', async () => {
+    const datasetId = await newDataset();
+    const ids: number[] = [];
+    for (const n of [1, 2, 3]) ids.push(await commitId(datasetId, [{ n }]));
+    const [one, two, three] = ids as [number, number, number];
+    const { json: second } = await ann.get(`/v2/dataset_commits/${two}`);
+    await deleteEntry(two);
+    await deleteEntry(three);
+    const numbersAsOf = async (as_of: unknown): Promise<unknown[]> =>
+      (await recordsOf(datasetId, { as_of })).map(({ n }) => n);
+    expect(await numbersAsOf('2999-01-01')).toEqual([1, 2, 3]);
+    expect(await numbersAsOf(second['created_at'])).toEqual([1, 2]);
+    expect(await numbersAsOf(two)).toEqual([1, 2]);
+    expect(await numbersAsOf(one)).toEqual([1]);
+    const { json } = await ann.get(`/v2/datasets/${datasetId}/diff`);
+    expect(json).toMatchObject({ from: { commit_id: two }, to: { commit_id: three }, counts: { added: 1, changed: 0, removed: 0 } }); // prettier-ignore
+    expect(await diffCounts(datasetId, `to=${String(second['created_at'])}`)).toEqual({ added: 1, changed: 0, removed: 0 }); // prettier-ignore
+    const { json: verified } = await ann.post(`/v2/datasets/${datasetId}/verify`);
+    expect(verified).toMatchObject({ is_whole: true, differences: [] });
+    // The entries are in no list, and the changelog does not have them.
+    for (const path of ['commits', 'changelog']) {
+      const { json: listed } = await ann.get(`/v2/datasets/${datasetId}/${path}`);
+      expect((listed['data'] as Json[]).map((row) => row['commit_id'] ?? row['id'])).toEqual([one]);
+    }
+    const { json: changelog } = await ann.get(`/v2/datasets/${datasetId}/changelog`);
+    const version = Number((changelog['data'] as Json[])[0]!['version']);
+    const statuses = [version, version + 1].map(async (number) => (await ann.get(`/v2/datasets/${datasetId}/changelog/${number}`)).status); // prettier-ignore
+    expect(await Promise.all(statuses)).toEqual([200, 404]);
+    const elsewhere = await ann.post(`/v2/datasets/${await newDataset()}/data`, { as_of: two });
+    expect([elsewhere.status, elsewhere.json]).toEqual([400, { as_of: [expect.stringContaining(`no commit ${two}`)] }]); // prettier-ignore
+  });
+});

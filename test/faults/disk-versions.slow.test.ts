@@ -1,0 +1,99 @@
+import { describe, expect, test } from '@jest/globals';
+import { armFault } from '../../engine/core/faultpoint.js';
+import { idOf } from '../api/server.js';
+import { diskFaults, expectRefusedOrFailed, faultMessagePattern, faultName, useFailingDisk } from './failing-disk.js'; // prettier-ignore
+
+/*
+ * Makes the disk fail at the n-th step of a rollback, a checkpoint and a verification (threats R5, R6). After each failure, the records are
+ * those of one version, the files are consistent, and the next request works.
+ */
+
+const disk = useFailingDisk();
+const { failAtEveryStep } = disk;
+
+/** Creates a dataset of `count` records; returns its id. */
+async function newDatasetOf(name: string, count: number): Promise<number> {
+  const { ann, vaultId } = disk;
+  const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name }));
+  const records = Array.from({ length: count }, (_, n) => ({ n, state: 0 }));
+  await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records });
+  return datasetId;
+}
+
+/** Returns `_id`, `n` and `state` of each record, in the order of the dataset. */
+async function recordsOf(datasetId: number): Promise<readonly unknown[]> {
+  const { json } = await disk.ann.post(`/v2/datasets/${datasetId}/data`, { limit: 1_000 });
+  return (json['results'] as Record<string, unknown>[]).map(({ _id, n, state }) => [_id, n, state]);
+}
+
+describe.each(diskFaults)('R5, R6: a disk with $code', (fault) => {
+  test(`${faultName(fault)} at any step of a rollback`, async () => {
+    const datasetId = await newDatasetOf('rolled back', 300);
+    const original = await recordsOf(datasetId);
+    /** Changes some records and adds one; returns the commit. */
+    const change = async (state: number): Promise<number> => {
+      const records = [7, 70, 270, 1_000].map((n) => ({ n, state }));
+      const upsert = { dataset_id: datasetId, commit_mode: 'upsert', id_fields: ['n'], records };
+      const { json } = await disk.ann.post('/v2/dataset_imports', upsert);
+      return (json['dataset_commits'] as { readonly id: number }[])[0]!.id;
+    };
+    let state = 1;
+    let commit = await change(state);
+    let changed = await recordsOf(datasetId);
+    const ends = await failAtEveryStep(fault, async (where) => {
+      const done = await disk.ann.post(`/v2/dataset_commits/${commit}/rollback`, {});
+      armFault(undefined);
+      const isDone = done.status === 201;
+      if (!isDone) expectRefusedOrFailed(where, done, fault);
+      expect([where, await recordsOf(datasetId)]).toEqual([where, isDone ? original : changed]);
+      if (!isDone) return 'failed';
+      commit = await change(++state);
+      changed = await recordsOf(datasetId);
+      return 'done';
+    });
+    if (fault.code === 'SHORT') expect(ends.failed).toBe(0);
+    else expect(ends.failed).toBeGreaterThan(0);
+  });
+
+  test(`${faultName(fault)} at any step of a checkpoint`, async () => {
+    const datasetId = await newDatasetOf('checkpoint', 30);
+    const original = await recordsOf(datasetId);
+    const checkpoint = () =>
+      disk.server.scheduler.enqueueAndWait('checkpoint', { description: 'checkpoint', targetObjectId: datasetId, params: {} }); // prettier-ignore
+    await failAtEveryStep(fault, async (where) => {
+      const end = await checkpoint().then(
+        () => 'done' as const,
+        (error: Error) => {
+          expect([where, error.message]).toEqual([
+            where,
+            expect.stringMatching(faultMessagePattern),
+          ]);
+          return 'failed' as const;
+        },
+      );
+      armFault(undefined);
+      expect([where, await recordsOf(datasetId)]).toEqual([where, original]);
+      return end;
+    });
+    expect(await disk.server.store.isCheckpointDue(datasetId)).toBe(false);
+  });
+
+  test(`${faultName(fault)} at any step of a verification`, async () => {
+    const datasetId = await newDatasetOf('verified', 30);
+    const original = await recordsOf(datasetId);
+    const verify = () => disk.ann.post(`/v2/datasets/${datasetId}/verify`);
+    await failAtEveryStep(fault, async (where) => {
+      const answer = await verify();
+      armFault(undefined);
+      expect([where, await recordsOf(datasetId)]).toEqual([where, original]);
+      if (answer.status !== 200) return expectRefusedOrFailed(where, answer, fault);
+      // What could not be read is named as a difference, and the dataset is whole.
+      const { is_whole, differences } = answer.json;
+      if (is_whole === true) return 'done';
+      for (const { problem } of differences as { readonly problem: string }[])
+        expect([where, problem]).toEqual([where, expect.stringMatching(faultMessagePattern)]);
+      expect((await verify()).json).toMatchObject({ is_whole: true, differences: [] });
+      return 'failed';
+    });
+  });
+});
