@@ -273,7 +273,9 @@ describe('while a task runs', () => {
     await pollUntil(() => heldMessages.length === 2);
     heldTaskKinds.clear();
     host.send(heldMessages.shift()!);
-    await pollUntil(async () => (await availabilityOf(id)) === 'archived');
+    const isArchived = async (): Promise<boolean> =>
+      (await ann.get(`/v2/datasets/${id}`)).json['availability'] === 'archived';
+    await pollUntil(isArchived);
     releaseMessages();
     const { size: bytes } = await stat(server.data.archive(id));
     const found = (await verifying).json;
