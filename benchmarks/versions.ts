@@ -20,6 +20,8 @@ import {
 const consecutiveChanges = 20;
 const measuredRuns = 9;
 const warmupRuns = 2;
+/** The defaults of `--api-memory-mb` and `--worker-memory-mb`, with which the server runs. */
+const memorySettingsMb = 1_024 + 1_024;
 
 /** What all rows of the result table of `versions` need. */
 interface VersionsSetup {
@@ -65,6 +67,8 @@ export async function runVersions(flags: ReadonlySet<string>): Promise<void> {
     const lines = [
       ...(await deleteLines(setup)),
       ...(await upsertLines(setup)),
+      await lineOrFailure('rollback after an upsert', () => readdingLine(setup)),
+      ...(await memoryLines(setup)),
       await lineOrFailure('rollback of an append', () => appendLine(setup)),
       ...(await queryLines(setup, 'upserts')),
       ...(await queryLines(setup, 'deletes')),
@@ -146,6 +150,58 @@ async function upsertLines(setup: VersionsSetup): Promise<readonly ResultLine[]>
     changeLineAfterWarmup('rollback of that', secondsByStep.rollbacks, 'DuckDB INSERT OR REPLACE of the earlier records', secondsByStep.theirRollbacks, 0.5), // prettier-ignore
     changeLineAfterWarmup(`upsert of one field of ${count} records`, secondsByStep.field, 'DuckDB UPDATE', secondsByStep.theirField, 0.5), // prettier-ignore
   ];
+}
+
+/**
+ * Measures rollbacks of deletes after an upsert that only adds records. Such an upsert might have added the deleted records again, so the
+ * rollback looks their ids up. DuckDB inserts the deleted records again.
+ */
+async function readdingLine(setup: VersionsSetup): Promise<ResultLine> {
+  const { server, datasetId, duckdb, records, few, folder } = setup;
+  const added = join(folder, 'added.json');
+  writeFileSync(added, Array.from({ length: few }, (_, i) => `{"_id":"new-${i}"}\n`).join(''));
+  const addedId = await server.upload(added);
+  const [rollbacks, theirInserts]: [number[], number[]] = [[], []];
+  for (let run = 0; run < warmupRuns + measuredRuns; run++) {
+    const file = writeIdFile(setup, 130 + run);
+    await duckdb.run(`CREATE OR REPLACE TABLE gone AS SELECT t.* FROM t SEMI JOIN read_json('${file}') AS g ON t._id = g._id`); // prettier-ignore
+    await duckdb.run('DELETE FROM t USING gone AS g WHERE t._id = g._id');
+    await changeRecords(setup, await server.upload(file), records - few, 'delete');
+    const deletion = await lastCommit(server, datasetId);
+    await changeRecords(setup, addedId, records, 'upsert');
+    const upsert = await lastCommit(server, datasetId);
+    rollbacks.push(await measureSeconds(() => server.call('POST', `/v2/dataset_commits/${deletion}/rollback`))); // prettier-ignore
+    theirInserts.push(await measureSeconds(() => duckdb.run('INSERT INTO t FROM gone')));
+    await server.call('POST', `/v2/dataset_commits/${upsert}/rollback`);
+  }
+  const count = few.toLocaleString('en-US');
+  return changeLineAfterWarmup(`rollback of a delete of ${count} after an upsert that adds as many`, rollbacks, 'DuckDB INSERT of the same records', theirInserts, 0.5); // prettier-ignore
+}
+
+/** Measures the peak memory of the API and worker processes while a fifth of the records is changed, compared with their settings. */
+async function memoryLines(setup: VersionsSetup): Promise<readonly ResultLine[]> {
+  const { server, datasetId, records } = setup;
+  const many = { ...setup, few: records / 5 };
+  const lines: ResultLine[] = [];
+  for (const mode of ['upsert', 'delete'] as const) {
+    const file = writeIdFile(many, 150, mode === 'upsert' ? ',"depth":7' : '');
+    const objectId = await server.upload(file);
+    await server.idle();
+    server.peakMb();
+    await changeRecords(setup, objectId, mode === 'delete' ? records - many.few : records, mode);
+    const peakMb = server.peakMb();
+    await server.call('POST', `/v2/dataset_commits/${await lastCommit(server, datasetId)}/rollback`); // prettier-ignore
+    const question = `peak memory, API and worker, ${mode} of ${many.few.toLocaleString('en-US')} records by _id`;
+    process.stderr.write(`${question}: ${peakMb.toFixed(0)} MB\n`);
+    lines.push({
+      question,
+      ours: `${peakMb.toFixed(0)} MB`,
+      peer: `their settings together ${memorySettingsMb} MB`,
+      ratio: peakMb / memorySettingsMb,
+      limit: 1,
+    });
+  }
+  return lines;
 }
 
 /** Writes a file of some records, with the value of `depth` increased by one, as JSON lines. */

@@ -24,8 +24,9 @@ export function readStorageClass(form: Form, key: string): string | undefined {
  * Sets the storage class of a dataset (contract 7.3): `Archive` queues a snapshot task, and any other class of an archived dataset a
  * restore task. Throws a 400 if the dataset cannot be archived, or is being archived or restored to another class. Call `Scheduler.wake`
  * after the transaction.
- * Choice: a dataset that is created with the class Archive, for example by the default of its vault, is available and accepts imports until
- * Archive is set again once it has a commit, because an empty dataset has nothing to archive.
+ * Choice: a dataset that is created with the class Archive, for example by the default of its vault, is available and accepts imports, because
+ * an empty dataset has nothing to archive. The first commit that gives it records queues the snapshot task, which waits for the imports that
+ * were queued before. If that task is canceled, the dataset gets the class Standard.
  */
 export async function setStorageClass(
   tx: Tables,
@@ -35,11 +36,9 @@ export async function setStorageClass(
 ): Promise<void> {
   if (storageClass === undefined) return;
   const dataset = await tx.datasets.get(datasetId);
-  if (dataset === undefined) return;
-  const isSame = dataset.storageClass === storageClass;
+  if (dataset === undefined || dataset.storageClass === storageClass) return;
   const open = (await tx.tasks.openTask('snapshot', datasetId)) ?? (await tx.tasks.openTask('restore', datasetId)); // prettier-ignore
   if (open !== undefined) {
-    if (isSame) return;
     const verb = open.kind === 'snapshot' ? 'archived' : 'restored';
     const message = `The dataset is being ${verb}: wait for task ${open.id}, or cancel it.`;
     throw invalidError('storage_class', message);
@@ -47,10 +46,10 @@ export async function setStorageClass(
   const { user, account } = caller;
   const job = { dataset, storageClass, userId: user.id, accountId: account.id };
   if (dataset.availability === 'archived') {
-    if (!isSame) await tx.restores.create(job);
+    await tx.restores.create(job);
   } else if (storageClass !== 'Archive') {
-    if (!isSame) await tx.datasets.update(datasetId, { storageClass });
-  } else if (!isSame || dataset.logVersion >= 0) {
+    await tx.datasets.update(datasetId, { storageClass });
+  } else {
     if (dataset.availability !== 'available')
       throw invalidError('storage_class', `The dataset is ${dataset.availability} and cannot be archived.`); // prettier-ignore
     await tx.snapshots.create(job);

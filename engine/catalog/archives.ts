@@ -28,8 +28,12 @@ type ArchivePatch = Pick<ArchiveRow, 'logVersion' | 'bytes' | 'checksum'>;
 interface NewArchiveJob {
   readonly dataset: DatasetRow;
   readonly storageClass: string;
+  /** The class to which the dataset returns if the task fails or is canceled; the present one of the dataset by default. */
+  readonly previousClass?: string;
   readonly userId: number;
   readonly accountId: number;
+  /** Whether the task may be queued while the queue of the account is full. */
+  readonly ignoresQueueLimit?: boolean;
 }
 
 /**
@@ -82,7 +86,7 @@ export function archiveTable(db: Database, kind: ArchiveKind): ArchiveTable {
         WHERE dataset_id = ${datasetId} AND status = 'completed' ORDER BY id DESC LIMIT 1`);
       return row && codec.parse(row);
     },
-    create: ({ dataset, storageClass, userId, accountId }) =>
+    create: ({ dataset, storageClass, previousClass = dataset.storageClass, ...owner }) =>
       db.atomic(async (tx) => {
         const id = await nextLargeId(tx);
         const task = await insertTask(tx, {
@@ -90,8 +94,7 @@ export function archiveTable(db: Database, kind: ArchiveKind): ArchiveTable {
           resourceId: id,
           description: descriptionByKind[kind],
           priority: archivePriority,
-          userId,
-          accountId,
+          ...owner,
           targetObjectId: dataset.id,
           sourceObjectId: null,
         });
@@ -100,7 +103,7 @@ export function archiveTable(db: Database, kind: ArchiveKind): ArchiveTable {
         const row: ArchiveRow = {
           ...newJob(id, task, dataset.id),
           storageClass,
-          previousClass: dataset.storageClass,
+          previousClass,
           logVersion: archive?.logVersion ?? null,
           bytes: archive?.bytes ?? null,
           checksum: archive?.checksum ?? null,

@@ -1,16 +1,18 @@
 import { commitField, fieldsOfColumns, type NewField } from '../core/dataset-field.js';
 import { notFoundError } from '../core/errors.js';
 import type { Columns, GenomeBuild, JsonObject } from '../core/types.js';
+import { archiveTable } from './archives.js';
 import { commits, commitTable, type CommitRow, type CommitVersion } from './commits.js';
 import { datasetMigrationTable } from './dataset-migrations.js';
 import type { Database } from './database.js';
-import { datasets, datasetTable } from './datasets.js';
+import { datasets, datasetTable, type DatasetRow } from './datasets.js';
 import { fieldTable, type FieldRow } from './fields.js';
 import { recordCreatedId } from './idempotency-keys.js';
 import { imports, importTable } from './imports.js';
 import { newJob } from './jobs.js';
 import { sql } from './sql.js';
 import type { Millis } from './table.js';
+import type { TaskRow } from './task-row.js';
 import { insertTask, setStatus } from './task-status.js';
 import { taskTable } from './tasks.js';
 import { userTable } from './users.js';
@@ -69,7 +71,7 @@ export async function publishVersion(db: Database, publication: Publication): Pr
     const added = await publishFields(tx, publication);
     await createFields(tx, publication);
     await editFields(tx, publication);
-    await publishCommit(tx, publication, added);
+    const commitTask = await publishCommit(tx, publication, added);
     const builds = new Set(dataset.genomeBuilds);
     if (publication.genomeBuild !== null) builds.add(publication.genomeBuild);
     const change = datasets.update(publication.datasetId, {
@@ -83,6 +85,28 @@ export async function publishVersion(db: Database, publication: Publication): Pr
     await tx.run(sql`UPDATE objects SET documents_count = ${publication.recordsTotal},
       updated_at = ${publication.time} WHERE id = ${publication.datasetId}`);
     await completeJob(tx, publication);
+    if (publication.recordsTotal > 0) await archiveIfDue(tx, dataset, commitTask);
+  });
+}
+
+/**
+ * Queues the snapshot task of a dataset that has had the storage class Archive since it was created and now has records. If the task is
+ * canceled or fails, the dataset gets the class Standard, and takes commits like any other.
+ */
+async function archiveIfDue(
+  tx: Database,
+  dataset: DatasetRow,
+  { userId, accountId }: TaskRow,
+): Promise<void> {
+  if (dataset.storageClass !== 'Archive' || dataset.availability !== 'available') return;
+  if ((await taskTable(tx).openTask('snapshot', dataset.id)) !== undefined) return;
+  await archiveTable(tx, 'snapshot').create({
+    dataset,
+    storageClass: 'Archive',
+    previousClass: 'Standard',
+    userId,
+    accountId,
+    ignoresQueueLimit: true,
   });
 }
 
@@ -184,11 +208,12 @@ function changesByFirstData(
   };
 }
 
+/** Inserts the commit and its task; returns the task. */
 async function publishCommit(
   tx: Database,
   publication: Publication,
   added: ReadonlySet<string>,
-): Promise<void> {
+): Promise<TaskRow> {
   const importTask = await taskTable(tx).get(publication.taskId);
   const job = await importTable(tx).get(publication.importId);
   const { reverted } = publication;
@@ -238,6 +263,7 @@ async function publishCommit(
   };
   await tx.run(commits.insert(row));
   if (reverted) await recordCreatedId(tx, row.id);
+  return task;
 }
 
 /** Returns the version of a dataset that a publication makes. */

@@ -119,16 +119,18 @@ interface NewTask {
   readonly parentId?: number | null;
   readonly targetObjectId: number | null;
   readonly sourceObjectId: number | null;
+  /** Whether the task may be queued while the queue of its account is full. */
+  readonly ignoresQueueLimit?: boolean;
 }
 
 /** Inserts a task, in the transaction that inserts its job. Throws `budget` if the account's queue is full. */
 export async function insertTask(
   tx: Database,
-  task: NewTask,
+  { ignoresQueueLimit = false, ...task }: NewTask,
   status: TaskStatus = 'queued',
   now = Date.now(),
 ): Promise<TaskRow> {
-  if (status === 'queued') await requireQueueCapacity(tx, task.accountId);
+  if (status === 'queued' && !ignoresQueueLimit) await requireQueueCapacity(tx, task.accountId);
   const row: TaskRow = {
     ...task,
     id: await nextLargeId(tx),

@@ -57,6 +57,7 @@ export const budgets = {
   tasksQueuedPerAccount: 1_000,
   tasksRunningPerAccount: 4,
   taskAttempts: 3,
+  outdatedResults: 20,
   diskReserveBytes: 64 << 20,
   exportUrlMs: 24 * 3_600_000,
   objectUrlMs: 3_600_000,

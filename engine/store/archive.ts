@@ -10,10 +10,7 @@ import { createFile, type FileWriter } from '../core/file-writer.js';
 import { damagedFile } from '../core/file-steps.js';
 import { fileStats, listFolder, makeFolder, openFile, syncFolder } from '../core/files.js';
 import { parseJson, stringifyJson } from '../core/json.js';
-import type { Columns } from '../core/types.js';
-import { logVersions, readEntry } from './log.js';
-import { replayLog } from './snapshot.js';
-import type { Segment } from './store.js';
+import { replayLog, storedSegments } from './snapshot.js';
 import { tarEndBlocks, tarEntries, tarHeader, tarPadding, type TarEntry } from './tar.js';
 
 /*
@@ -50,7 +47,7 @@ export interface ArchiveSummary {
 }
 
 /** A signal that stops work on an archive, and a function that receives its progress. */
-interface ArchiveOptions {
+export interface ArchiveOptions {
   readonly signal?: AbortSignal;
   /** Called with the number of processed bytes and the total. */
   progress?(bytes: number, bytesTotal: number): void;
@@ -206,22 +203,14 @@ export async function unpackArchive(
 /** Returns the log, the schema files and the segments of all versions, except segments that a vacuum has removed. */
 async function listLoggedFiles(folder: DataFolder, datasetId: number): Promise<LoggedFiles> {
   const files = new Map<string, { readonly bytes: number; readonly checksum: string } | null>();
-  const segments: Segment[] = [];
-  const versions = await logVersions(folder, datasetId);
-  let columns: Columns = [];
-  for (const version of versions) {
+  const state = await replayLog(folder, datasetId);
+  for (let version = 0; version <= state.version; version++)
     files.set(`_delta_log/${logEntryName(version)}`, null);
-    const entry = await readEntry(folder, datasetId, version, columns);
-    columns = entry.columns ?? columns;
-    segments.push(...entry.add);
-  }
   for (const { name } of await listFolder(folder.datasetFile(datasetId, '_schema')))
     if (!name.startsWith(temporaryPrefix)) files.set(`_schema/${name}`, null);
-  const { live, removed } = await replayLog(folder, datasetId);
-  for (const { path, bytes, checksum } of segments)
-    if (live.has(path) || removed.get(path)?.isVacuumed === false)
-      files.set(path, { bytes, checksum });
-  return { version: versions.length - 1, files };
+  const { live, old } = await storedSegments(folder, datasetId, state);
+  for (const { path, bytes, checksum } of [...live, ...old]) files.set(path, { bytes, checksum });
+  return { version: state.version, files };
 }
 
 /** Reads all files of an archive and compares them with its manifest. If `target` returns a writer for a file, the file is also written. */

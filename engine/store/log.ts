@@ -71,14 +71,6 @@ const maxJsonDepth = 1_000;
 const entryPattern = /^(\d{20})\.json$/;
 const checkpointPattern = /^(\d{20})\.checkpoint\.parquet$/;
 
-/** Returns the versions in a dataset's log, ascending; throws `damaged` if there is a gap. */
-export async function logVersions(
-  folder: DataFolder,
-  datasetId: number,
-): Promise<readonly number[]> {
-  return (await logContents(folder, datasetId)).versions;
-}
-
 /** The files of a dataset's log. */
 interface LogContents {
   /** The versions of the log, ascending. */

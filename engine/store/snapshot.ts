@@ -113,6 +113,25 @@ export async function* entriesBetween(
   }
 }
 
+/**
+ * Returns the segments whose files the dataset's folder has at the state `state`: the live ones, and those that only earlier versions have
+ * and no vacuum has begun to remove, without their deleted rows.
+ */
+export async function storedSegments(
+  folder: DataFolder,
+  datasetId: number,
+  { version: last, live, removed }: LogState,
+): Promise<{ readonly live: readonly Segment[]; readonly old: readonly Segment[] }> {
+  const old: Segment[] = [];
+  let columns: Columns = [];
+  for (let version = 0; version <= last; version++) {
+    const entry = await readEntry(folder, datasetId, version, columns);
+    columns = entry.columns ?? columns;
+    old.push(...entry.add.filter(({ path }) => removed.get(path)?.isVacuumed === false));
+  }
+  return { live: [...live.values()], old };
+}
+
 /** A mutable state for replaying many versions, so that the state is copied once and not for every version. */
 interface MutableState {
   version: number;

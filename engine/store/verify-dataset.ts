@@ -14,7 +14,7 @@ import { readCheckpoint, stateChecksum } from './checkpoint.js';
 import { segmentProblemOrReadError } from './integrity.js';
 import { logContents } from './log.js';
 import { emptyState, type LogState } from './log-state.js';
-import { replayLog } from './snapshot.js';
+import { replayLog, storedSegments } from './snapshot.js';
 import type { Damage, DiskUse, FilesOnDisk, SweepResult } from './store.js';
 
 /** The name that the log folder gets when a dataset is dropped. */
@@ -34,7 +34,8 @@ export async function verifyDataset(
   const damage: Damage[] = [];
   const state = await replayOrDamage(folder, datasetId);
   if ('problem' in state) return [state]; // without the log, nothing else can be verified
-  for (const segment of state.live.values()) {
+  const { live, old } = await storedSegments(folder, datasetId, state);
+  for (const segment of [...live, ...old]) {
     const problem = await segmentProblemOrReadError(
       folder.datasetFile(datasetId, segment.path),
       segment,

@@ -72,6 +72,11 @@ export function requireNotArchived(dataset: DatasetRow | undefined): void {
   if (problem !== undefined) throw new AppError('invalid', problem);
 }
 
+/** Whether the files of a dataset are in its archive, according to the catalogue. */
+export function isInArchive({ availability }: DatasetRow): boolean {
+  return availability === 'archived' || availability === 'restoring';
+}
+
 /** Returns why the records of a dataset cannot be read or changed, and what to do, if its files are in its archive; undefined otherwise. */
 export function archivedProblem({ availability }: DatasetRow): string | undefined {
   if (availability === 'archived') {

@@ -3,9 +3,8 @@ import { commitVersionOf, type Publication } from '../../engine/catalog/publish.
 import { toErrorValue } from '../../engine/core/errors.js';
 import type { Store } from '../../engine/store/store.js';
 import { jobs as declaredJobs, type Jobs } from '../jobs/index.js';
-import { lostVersionsError } from '../jobs/visible-data.js';
+import { isInArchive, lostVersionsError } from '../jobs/visible-data.js';
 import { withDatasetLock } from '../jobs/dataset-lock.js';
-import { isInArchive } from './verify-archives.js';
 
 /** Dependencies of a `Reconciliation`. */
 interface ReconciliationOptions {

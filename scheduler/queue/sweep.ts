@@ -17,8 +17,8 @@ import {
 import type { Store } from '../../engine/store/store.js';
 import { jobs as declaredJobs, type Jobs } from '../jobs/index.js';
 import { isTerminal, type SweepContext } from '../jobs/job.js';
+import { isInArchive } from '../jobs/visible-data.js';
 import { spillFolder } from '../worker/messages.js';
-import { isInArchive } from './verify-archives.js';
 
 /** Removes the scratch folders of all attempts of a task; none of the attempts may be running. */
 export async function sweepAttempts(data: DataFolder, task: TaskRow): Promise<void> {

@@ -62,6 +62,8 @@ export class TaskRunner {
   readonly #slotFreed: () => void;
   readonly #running = new Map<number, RunningTask>();
   readonly #deaths = new WorkerDeaths();
+  /** How many results of a task, by its id, were outdated when they were to be published. */
+  readonly #outdatedResults = new Map<number, number>();
   /** Whether the worker was killed on purpose, so that its death counts against no task. */
   #hasKilledWorker = false;
   #isClosing = false;
@@ -233,16 +235,23 @@ export class TaskRunner {
         return await this.#stopped(running);
       }
       const outcome = await job.publish(task, result, this.#context(running));
-      if (outcome === 'run again') {
-        await job.discard?.(task, this.#options.data);
-        return await this.#requeue(running, false);
-      }
+      if (outcome === 'run again') return await this.#runAgain(running);
       crashpoint('task.before-done');
       this.#waiters.resolveResult(task.id, result);
       await this.#end(running);
     } catch (error) {
       await this.#fail(running, toErrorValue(error), null);
     }
+  }
+
+  /** Queues a task whose result was outdated when it was to be published, or fails it if that has happened too often. */
+  async #runAgain(running: RunningTask): Promise<void> {
+    const { task } = running;
+    const count = (this.#outdatedResults.get(task.id) ?? 0) + 1;
+    this.#outdatedResults.set(task.id, count);
+    if (count >= budgets.outdatedResults) throw outdatedResultsError(count);
+    await this.#job(task).discard?.(task, this.#options.data);
+    return this.#requeue(running, false);
   }
 
   /** Completes a task that has nothing to publish. */
@@ -322,6 +331,7 @@ export class TaskRunner {
     running.phase = 'ended';
     const { task } = running;
     this.#deaths.forgetTask(task.id);
+    this.#outdatedResults.delete(task.id);
     // A full disk may make the removal of files fail for a while; the task ends without waiting for it.
     const isSwept = await this.#sweep(task).then(
       () => true,
@@ -374,6 +384,11 @@ function isTaskGone(error: unknown): boolean {
   return (
     error instanceof TransitionError || (error instanceof AppError && error.code === 'not-found')
   );
+}
+
+function outdatedResultsError(count: number): AppError {
+  const message = `other tasks changed the dataset ${count} times while this one worked; try again when fewer changes are made at the same time`;
+  return new AppError('conflict', message);
 }
 
 function poisonTaskError(deaths: number, reason: string): AppError {

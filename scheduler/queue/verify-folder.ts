@@ -12,13 +12,9 @@ import type { Store } from '../../engine/store/store.js';
 import { droppedLogName } from '../../engine/store/verify-dataset.js';
 import type { ImportReport } from '../jobs/import/import-report.js';
 import { countDifferences } from '../jobs/verify/verify.js';
+import { isInArchive } from '../jobs/visible-data.js';
 import { isScratchOfOpenTask } from './sweep.js';
-import {
-  isInArchive,
-  verifyArchive,
-  reportUnknownArchives,
-  type ReportProblem,
-} from './verify-archives.js';
+import { verifyArchive, reportUnknownArchives, type ReportProblem } from './verify-archives.js';
 
 /** An inconsistency of a data folder. `where` is a path in the data folder, or a resource and its id. */
 interface FolderInconsistency {

@@ -53,6 +53,7 @@ const budgetsTestedElsewhere: Partial<Record<BudgetName, string>> = {
   tasksQueuedPerAccount: 'engine/catalog/tasks',
   tasksRunningPerAccount: 'engine/catalog/tasks',
   taskAttempts: 'scheduler/queue/worker-deaths',
+  outdatedResults: 'scheduler/queue/own-kind',
   manifestFiles: 'api/resources/manifests.slow',
   idempotencyKeyMs: 'api/http/idempotency',
   idempotencyKeyBytes: 'api/http/idempotency',

@@ -2,6 +2,7 @@ import { Controller } from '@nestjs/common';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import { fileSize } from '../../../engine/core/files.js';
 import type { FilesOnDisk } from '../../../engine/store/store.js';
+import { isInArchive } from '../../../scheduler/jobs/visible-data.js';
 import { Access, Resource } from '../../http/access.js';
 import { AppContext } from '../../http/app-context.js';
 import { Operation } from '../../http/operation.js';
@@ -9,7 +10,8 @@ import { declareOperations } from '../../http/operation-row.js';
 import { answerSchema, integer, nullable, objectOf, timestamp } from '../../http/schema.js';
 import { datasetPaths } from './datasets.operations.js';
 
-const fileUseType = objectOf({ files: { type: integer }, bytes: { type: integer } });
+/** A number of files and their size. */
+export const fileUseType = objectOf({ files: { type: integer }, bytes: { type: integer } });
 
 const diskUse = answerSchema('DiskUse', 'What a dataset takes on the disk.', {
   version: {
@@ -83,7 +85,7 @@ export class DiskUseController {
     const archive = fileSize(data.archive(dataset.id)) ?? 0;
     const parts: readonly FilesOnDisk[] = [live, old, entries, checkpoints];
     return {
-      version,
+      version: isInArchive(dataset) ? dataset.logVersion : version,
       readable_since: readableSince === 0 ? null : new Date(readableSince).toISOString(),
       total_bytes: parts.reduce((sum, { bytes }) => sum + bytes, archive),
       live,

@@ -25,11 +25,13 @@ import {
 } from '../../http/schema.js';
 import { JobPresenter } from '../tasks/job-presenter.js';
 import { datasetPaths } from './datasets.operations.js';
+import { fileUseType } from './disk-use.controller.js';
 
 const differenceSchema = answerSchema('Difference', 'What is wrong with a file of a dataset.', {
   path: {
     type: text,
-    description: 'The file, relative to the folder of the dataset; the log is `_delta_log`.',
+    description:
+      'The file, relative to the folder of the dataset; the log is `_delta_log`, the archive `archives/<id>.tar.zst`.',
     example: 'mh8x2k1q-0a1b2c3d4e5f-00000.parquet',
   },
   problem: { type: text, example: 'does not match its checksum' },
@@ -45,9 +47,18 @@ const verificationSchema = answerSchema(
       description: 'The version of the log that was verified; -1 before the first commit.',
       example: 12,
     },
-    files: { type: integer, description: 'Number of files that were read.', example: 3 },
+    files: {
+      type: integer,
+      description: 'Number of files of the version that were read; 1 if the dataset is archived.',
+      example: 3,
+    },
     records: { type: integer, example: 1204 },
     bytes: { type: integer, description: 'Size of the files together.', example: 88_120 },
+    old_versions: {
+      type: fileUseType,
+      description: 'Files that only earlier versions need; they were read as well.',
+      example: { files: 16, bytes: 40_960 },
+    },
     differences: {
       type: listOf(reference('Difference')),
       description: 'What differs from the log or the catalogue, up to eleven for each file.',
@@ -89,7 +100,7 @@ export const verifyOperations = declareOperations('datasets', 'Datasets', {
     method: 'POST',
     paths: datasetPaths('/verify'),
     summary:
-      'Reads every file of the newest version, compares it with its checksums, counts and statistics, and names what differs. Answers when all is read, or, with `wait: false`, with the task that reads it.',
+      'Reads every file of the newest version and of the earlier ones that are kept, or the archive of an archived dataset, compares it with its checksums, counts and statistics, and names what differs. Answers when all is read, or, with `wait: false`, with the task that reads it.',
     body: verifyBody,
     answer: verificationOrTask,
   },
@@ -99,7 +110,7 @@ export const verifyOperations = declareOperations('datasets', 'Datasets', {
  * Verifies datasets.
  * Choice: anybody who may read a dataset may verify it. The request waits for the task, and the task is cancelled if the client
  * disconnects. With `wait: false`, the request does not wait: the task is listed among the user's tasks and keeps its result. A dataset
- * that the server refuses to use can be verified as well; the answer then names its log.
+ * that the server refuses to use can be verified as well; the answer then names its log. Of an archived dataset the archive is verified.
  */
 @Controller()
 export class VerifyController {

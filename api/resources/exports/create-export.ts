@@ -1,6 +1,5 @@
 import type { JsonObject } from '../../../engine/core/types.js';
 import { viewerOf, permissionOn } from '../../../engine/catalog/access.js';
-import type { AsOf } from '../../../engine/catalog/commits.js';
 import type { ExportRow } from '../../../engine/catalog/exports.js';
 import type { FieldRow } from '../../../engine/catalog/fields.js';
 import { parseFullPath } from '../../../engine/catalog/full-path.js';
@@ -17,7 +16,7 @@ import {
   querySeparations,
 } from '../../../scheduler/jobs/computed/computed-query.js';
 import { withoutConditions } from '../../../engine/query/request/separated-query.js';
-import { asOfText, resolveAsOf } from '../records/as-of.js';
+import { readAsOf } from '../records/as-of.js';
 import { countRecords } from '../records/query-records.js';
 import type { Caller } from '../../http/request.js';
 import { requireNoSnapshot, requireResource } from '../../http/require-resource.js';
@@ -43,7 +42,7 @@ export async function createExport(
   const settings = dataset ? readSettings(form, fields) : null;
   const query = dataset && (await readParams(form, fields, settings));
   const params = query?.params;
-  const asOf = dataset && (await readAsOf(context, form, dataset.id, params ?? {}));
+  const asOf = dataset && (await readAsOf(context, form, dataset.id, 'params', params ?? {}));
   const targetFullPath = await readTarget(context, caller, form);
   const options = exportResource.readCreate(form);
   if (options.sendEmailOnCompletion === true && !context.scheduler.sendsMail) {
@@ -118,26 +117,6 @@ async function readParams(
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     return form.fail('params', error.fields ?? error.message);
-  }
-}
-
-/** Returns the version that `as_of` names, in the body or in `params`; the export is not affected by later commits. */
-async function readAsOf(
-  context: AppContext,
-  form: Form,
-  datasetId: number,
-  params: JsonObject,
-): Promise<AsOf | undefined> {
-  const [above, inside] = [form.raw('as_of'), params['as_of']];
-  if (asOfText(above) !== '' && asOfText(inside) !== '' && asOfText(above) !== asOfText(inside))
-    return form.fail('as_of', 'params.as_of is another one: send as_of once.');
-  try {
-    return await resolveAsOf(context, datasetId, asOfText(above) === '' ? inside : above);
-  } catch (error) {
-    if (!(error instanceof AppError) || error.fields === undefined) throw error;
-    if (asOfText(above) === '') return form.fail('params', error.fields);
-    form.collectErrorsOf(error);
-    return undefined;
   }
 }
 

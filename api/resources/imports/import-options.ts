@@ -88,7 +88,9 @@ export function checkTargetFields(
     if (field === undefined) continue;
     if (typeof type === 'string' && !['auto', field.dataType].includes(type)) {
       if (field.dataType !== 'auto')
-        fail(`data_type: The field is of type ${field.dataType} in this dataset.`);
+        fail(
+          `data_type: The field is of type ${field.dataType} in this dataset. Choose another name, or migrate the dataset into a new one, in which the field has the other type.`,
+        );
     }
     if (typeof isList === 'boolean' && isList !== (field.isList ?? false) && field.isValid) {
       fail(`is_list: The field is ${field.isList ? 'a' : 'no'} list in this dataset.`);

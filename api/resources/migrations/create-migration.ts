@@ -1,5 +1,4 @@
 import type { JsonObject } from '../../../engine/core/types.js';
-import type { AsOf } from '../../../engine/catalog/commits.js';
 import type { DatasetMigrationRow } from '../../../engine/catalog/dataset-migrations.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import { AppError } from '../../../engine/core/errors.js';
@@ -14,7 +13,7 @@ import {
 } from '../../http/require-resource.js';
 import { checkRejectionParams } from '../imports/create-import.js';
 import { checkIdFields, checkTargetFields } from '../imports/import-options.js';
-import { resolveAsOf } from '../records/as-of.js';
+import { readAsOf } from '../records/as-of.js';
 import { countRecords } from '../records/query-records.js';
 import { migrationResource } from './migration.js';
 
@@ -28,7 +27,7 @@ export async function createMigration(
   const source = await requireDatasetByName(catalog, caller, form, 'source_id', 'read');
   const target = await requireDatasetByName(catalog, caller, form, 'target_id', 'write');
   const params = source && (await readParams(context, form, source));
-  const asOf = source && params && (await readAsOf(context, form, source, params));
+  const asOf = source && (await readAsOf(context, form, source.id, 'source_params', params ?? {}));
   const options = migrationResource.readCreate(form);
   form.boolean('parallel');
   if (target && options.targetFields)
@@ -70,20 +69,5 @@ async function readParams(
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     return form.fail('source_params', error.fields ?? error.message);
-  }
-}
-
-/** Returns the version of the source that `source_params.as_of` names; the migration is not affected by later commits. */
-async function readAsOf(
-  context: AppContext,
-  form: Form,
-  source: DatasetRow,
-  params: JsonObject,
-): Promise<AsOf | undefined> {
-  try {
-    return await resolveAsOf(context, source.id, params['as_of']);
-  } catch (error) {
-    if (!(error instanceof AppError) || error.fields === undefined) throw error;
-    return form.fail('source_params', error.fields);
   }
 }

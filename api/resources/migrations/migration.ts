@@ -22,6 +22,7 @@ import { readImportFields } from '../imports/computed-fields.js';
 import { readIdFields } from '../imports/import-options.js';
 import { annotatorParams, entityParams, validationParams } from '../imports/import-params.js';
 import { targetFieldView } from '../imports/import.js';
+import { asOfProperty } from '../records/as-of.js';
 import { jobFields, priorityType, rejectedUrlField, type JobContext } from '../tasks/job.js';
 
 /** The data that the view of a migration shows and its row does not have; `dataset` is the target. */
@@ -87,9 +88,12 @@ export const migrationResource = declareResource<
     },
     as_of: {
       type: nullable(reference('AsOf')),
+      lookup: true,
       description:
-        'The version of the source that source_params.as_of names, fixed when the migration is created; null without it.',
+        'The version of the source that the request names, fixed when the migration is created; null without one. Requests have a commit id or a time here, or in source_params.',
       example: null,
+      create: 'optional',
+      createType: asOfProperty.type,
     },
     commit_mode: {
       ...optionalOnCreate,

@@ -1,10 +1,11 @@
 import type { Tables } from '../../../engine/catalog/catalog.js';
 import type { AsOf } from '../../../engine/catalog/commits.js';
-import { invalidError } from '../../../engine/core/errors.js';
+import { AppError, invalidError } from '../../../engine/core/errors.js';
+import type { JsonObject } from '../../../engine/core/types.js';
 import { isoMicros } from '../../../engine/ingest/iso-date.js';
 import { valueForMessage } from '../../../engine/query/request/problem.js';
 import type { Store } from '../../../engine/store/store.js';
-import { readId } from '../../http/form.js';
+import { readId, type Form } from '../../http/form.js';
 import { answerSchema, integer, nullable, reference } from '../../http/schema.js';
 
 /** The key `as_of` of requests. */
@@ -81,6 +82,31 @@ export async function resolveAsOf(
       ? `Commit ${id} is ${row.status}: only a completed commit is a version of the dataset.`
       : `This dataset has no commit ${id}: GET /v2/datasets/${datasetId}/commits lists its commits.`,
   );
+}
+
+/**
+ * Returns the version of a dataset that `as_of` names, in the body of the request or in the query that the body has under the key
+ * `queryKey`; undefined without one. Errors are added to the form.
+ */
+export async function readAsOf(
+  context: AsOfContext,
+  form: Form,
+  datasetId: number,
+  queryKey: string,
+  query: JsonObject,
+): Promise<AsOf | undefined> {
+  const [above, inside] = [form.raw('as_of'), query['as_of']];
+  const isAbove = asOfText(above) !== '';
+  if (isAbove && asOfText(inside) !== '' && asOfText(above) !== asOfText(inside))
+    return form.fail('as_of', `${queryKey}.as_of is another one: send as_of once.`);
+  try {
+    return await resolveAsOf(context, datasetId, isAbove ? above : inside);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.fields === undefined) throw error;
+    if (!isAbove) return form.fail(queryKey, error.fields);
+    form.collectErrorsOf(error);
+    return undefined;
+  }
 }
 
 /** Returns a text that is equal for equal values of `as_of`; empty if there is none. */

@@ -109,7 +109,8 @@ export const importOperations = jobOperations(
     delete: {
       method: 'DELETE',
       paths: ['/v2/dataset_imports/:id'],
-      summary: 'Deletes an import, canceling it first if it runs. Imported records stay.',
+      summary:
+        'Deletes an import, canceling it first if it runs. Imported records stay. Discouraged: nothing tells where they came from any more.',
       answer: importResource.schema,
     },
     rejected: {
@@ -186,7 +187,8 @@ export const migrationOperations = jobOperations(
     delete: {
       method: 'DELETE',
       paths: ['/v2/dataset_migrations/:id'],
-      summary: 'Deletes a migration, canceling it first if it runs. Its records stay.',
+      summary:
+        'Deletes a migration, canceling it first if it runs. Its records stay. Discouraged: nothing tells where they came from any more.',
       answer: migrationResource.schema,
     },
     rejected: {
@@ -262,7 +264,7 @@ export const taskOperations = declareOperations('tasks', 'Tasks', {
       status: 'One or several statuses, separated by commas.',
       task_type: 'For example datasets.DatasetImport.',
       class:
-        'One or several of interactive, standard and background, separated by commas; interactive and standard unless given. Only administrators see background tasks.',
+        'One or several of interactive, standard and background, separated by commas; unless given, all with task_type, and otherwise interactive and standard. Only administrators see background tasks.',
       target_object_id: 'The dataset that is written.',
       source_object_id: 'The object that is read.',
       parent_task_id: 'Tasks that this task created.',

@@ -112,11 +112,12 @@ function kindsParam(query: QueryParams): readonly string[] | undefined {
 
 /**
  * Choice: tasks that the server starts for itself have the class `background`: compactions, vacuums, checkpoints, tables of uploaded files,
- * and verifications for which a request waits. They are in no list unless an administrator of the account asks for `class=background`; for
- * other users they do not exist.
+ * and verifications for which a request waits. They are in no list unless an administrator of the account asks for `class=background`, or for a `task_type` without a
+ * class; for other users they do not exist.
  */
 function classesParam(query: QueryParams, caller: Caller): readonly TaskClass[] | undefined {
-  const wantedClasses = choiceParams(query, 'class', taskClasses);
+  const namesType = firstParamValue(query, 'task_type') !== undefined;
+  const wantedClasses = choiceParams(query, 'class', taskClasses) ?? (namesType ? taskClasses : undefined); // prettier-ignore
   return caller.user.role === 'member'
     ? wantedClasses?.filter((one) => one !== 'background')
     : wantedClasses;

@@ -17,7 +17,7 @@ import { leafKey } from '../../../engine/store/stats.js';
 import { segmentFiles, type Segment, type Snapshot } from '../../../engine/store/store.js';
 import type { RunContext } from '../job.js';
 import { sortByRowId } from './match-parts.js';
-import type { GivenSegments, RecordChange } from './record-change.js';
+import type { GivenSegments, PlaceOfRecord, RecordChange } from './record-change.js';
 
 /** The stored records of a dataset that the records of an import name. */
 export interface ChangedRows {
@@ -39,13 +39,13 @@ export interface ChangedRows {
  * Looks up the stored records that the records of `given`, segments of the scratch folder, name by their `_id` or by `id_fields`.
  * Choice: with `id_fields`, every stored record that has the values of a given record is overwritten, updated or deleted. With `overwrite`
  * and `upsert`, two given records with the same key are an error, because it is unclear which of them counts; with `delete`, they count
- * once.
+ * once, because both say the same.
  * Choice: a record of an upsert without an `_id`, or without a value of one of its `id_fields`, is added.
  */
 export async function findChangedRows(
   { mode, idFields }: RecordChange,
   snapshot: Snapshot,
-  { segments: given, replaced = [] }: GivenSegments,
+  { segments: given, replaced = [], placeOf = recordNumberOf(given) }: GivenSegments,
   columns: Columns,
   { scratch, pool, signal }: RunContext,
 ): Promise<ChangedRows> {
@@ -71,9 +71,9 @@ export async function findChangedRows(
   );
   const { missing, repeated, distinct = 0 } = found[0] ?? {};
   const key = idFields === null ? '_id' : idFields.join(', ');
-  const placeOf = ([file, row]: KeyRow): KeyRow => [open[file]!.file, row];
-  if (missing && mode !== 'upsert') throw missingKeyError(given, placeOf(missing), key, mode);
-  if (repeated) throw duplicateKeyError(given, repeated.map(placeOf) as [KeyRow, KeyRow], key);
+  const placeOfOpen = ([file, row]: KeyRow): string => placeOf(open[file]!.file, row);
+  if (missing && mode !== 'upsert') throw missingKeyError(placeOfOpen(missing), key, mode);
+  if (repeated) throw duplicateKeyError(repeated.map(placeOfOpen), key);
   const matches = found.flatMap(({ segments }, share) =>
     segments.map((one, i): SegmentMatch => ({ ...one, segment: shares[share]![i]! })),
   );
@@ -85,8 +85,11 @@ export async function findChangedRows(
   const replacing = given.filter((_, file) => replaced[file] !== undefined);
   return {
     snapshot,
-    update: updatedSegments(namedRows, snapshot, (first, second) =>
-      duplicateKeyError(given, [first, second], key),
+    update: updatedSegments(namedRows, snapshot, (...both) =>
+      duplicateKeyError(
+        both.map(([file, row]) => placeOf(file, row)),
+        key,
+      ),
     ),
     matches: mode === 'delete' ? undefined : joinMatches(matches, rows),
     open: open.map(({ segment }) => segment),
@@ -233,31 +236,23 @@ function segmentSharesPerThread(
   return usedShares.length === 0 ? [[]] : usedShares.map(({ numbers }) => numbers);
 }
 
-function missingKeyError(
-  given: readonly Segment[],
-  place: KeyRow,
-  key: string,
-  mode: string,
-): AppError {
+function missingKeyError(place: string, key: string, mode: string): AppError {
   const names = key === '_id' ? 'its _id' : `its ${key} (id_fields)`;
   return new AppError(
     'input',
-    `record ${recordNumberAt(given, place)} has no ${key}: with commit_mode ${mode}, each record names another by ${names}`,
+    `${place} has no ${key}: with commit_mode ${mode}, each record names another by ${names}`,
   );
 }
 
-function duplicateKeyError(
-  given: readonly Segment[],
-  [first, second]: readonly [KeyRow, KeyRow],
-  key: string,
-): AppError {
+function duplicateKeyError(places: readonly string[], key: string): AppError {
   return new AppError(
     'input',
-    `records ${recordNumberAt(given, first)} and ${recordNumberAt(given, second)} have the same ${key}: give each record once`,
+    `${places.join(' and ')} have the same ${key}: give each record once`,
   );
 }
 
-/** Returns the number, from 1, of a given record among all records of the import. */
-function recordNumberAt(given: readonly Segment[], [file, row]: KeyRow): number {
-  return given.slice(0, file).reduce((sum, { rows }) => sum + rows, 0) + row + 1;
+/** Describes records by their numbers, from 1, among those of all given segments. */
+function recordNumberOf(given: readonly Segment[]): PlaceOfRecord {
+  return (file, row) =>
+    `record ${given.slice(0, file).reduce((sum, { rows }) => sum + rows, row + 1)}`;
 }

@@ -4,8 +4,9 @@ import type { JsonObject } from '../../../engine/core/types.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import { applyChange } from '../change/apply-change.js';
 import { searchedFiles } from '../change/find-changed.js';
-import type { RecordChange } from '../change/record-change.js';
+import type { GivenSegments, RecordChange } from '../change/record-change.js';
 import { TaskFailure, type RunContext } from '../job.js';
+import type { PlacedChunk } from './chunk-types.js';
 import type { ImportResult } from './import-types.js';
 import type { SourceRun } from './source-run.js';
 
@@ -32,12 +33,15 @@ export class ImportChange {
 
   /** Returns the result of the import after its change: the segments are those to be committed. */
   async applyToResult(result: ImportResult, runs: readonly SourceRun[]): Promise<ImportResult> {
-    const replacedSegments = runs.flatMap((run) =>
-      run.results().flatMap((chunk) => (chunk.segment === null ? [] : [chunk.replaced])),
-    );
+    const chunks = runs.flatMap((run) => run.placedChunks()).filter(({ result: { segment } }) => segment !== null); // prettier-ignore
     const { segments, columns } = result;
     try {
-      const givenRecords = { segments, columns, replaced: replacedSegments };
+      const givenRecords: GivenSegments = {
+        segments,
+        columns,
+        replaced: chunks.map((chunk) => chunk.result.replaced),
+        placeOf: (segment, row) => placeInSource(chunks[segment]!, row),
+      };
       const snapshot = this.#snapshot ?? (await this.#context.snapshot(this.#change.datasetId));
       return {
         ...result,
@@ -56,4 +60,16 @@ export class ImportChange {
     this.#snapshot = snapshot;
     return { segments: searchedFiles(snapshot), columns: snapshot.columns, keepsOthers };
   }
+}
+
+/** Returns the source and the position in it of the record in a row of a chunk's segment, for messages. */
+function placeInSource({ result, source, before }: PlacedChunk, row: number): string {
+  const { lines, read, rejected, made = 0 } = result;
+  // The row of a stored record tells its position among those that were read only if the chunk stores exactly these.
+  if (rejected > 0 || made !== 0)
+    return `record ${before.stored + row + 1} of those stored from ${source}`;
+  const number = before.read + row + 1;
+  const line = before.lines + row + 1;
+  const isLineKnown = lines === read && line !== number;
+  return `record ${number} of ${source}${isLineKnown ? ` (line ${line})` : ''}`;
 }

@@ -73,10 +73,11 @@ async function publishDeletions(
 ): Promise<PublicationOutcome> {
   const { catalog, now } = context;
   const deletions = deletionCounts(change);
-  const metadata = { ...importMetadata(result, context), deletions };
+  const metadata: JsonObject = { ...importMetadata(result, context), deletions };
   if (row.isDryRun) {
+    const receipt = { ...(metadata['receipt'] as JsonObject), is_committed: false };
     await catalog.tasks.complete(task.id, {
-      metadata: { ...metadata, dry_run: deletions },
+      metadata: { ...metadata, receipt, dry_run: deletions },
       now: now(),
     });
     return 'published';

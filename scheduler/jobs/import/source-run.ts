@@ -22,7 +22,7 @@ import {
   type ImportRunContext,
   type PassMark,
 } from './chunk-runner.js';
-import type { ChunkResult } from './chunk-types.js';
+import type { ChunkResult, PlacedChunk } from './chunk-types.js';
 import {
   ChunkSamples,
   parseEntityRules,
@@ -280,14 +280,26 @@ export class SourceRun {
     return resolveTypeDependentWarnings(mergeFindings(parts), this.columnsOfChunks());
   }
 
+  /** The chunks, with their positions in the source. */
+  placedChunks(): readonly PlacedChunk[] {
+    let before = { lines: this.layout.header.bodyLine, read: 0, stored: 0 };
+    return this.results().map((result) => {
+      const placed = { result, source: this.source.name, before };
+      const { lines, read, stored } = before;
+      before = {
+        lines: lines + result.lines,
+        read: read + result.read,
+        stored: stored + result.stored,
+      };
+      return placed;
+    });
+  }
+
   /** The rejected records of the chunks. */
   rejectingSource(): RejectingSource {
-    let lines = this.layout.header.bodyLine;
-    const parts = this.results().flatMap(({ rejectedPart: part, lines: own }) => {
-      const linesBefore = lines;
-      lines += own;
-      return part === null ? [] : [{ part, linesBefore }];
-    });
+    const parts = this.placedChunks().flatMap(({ result: { rejectedPart: part }, before }) =>
+      part === null ? [] : [{ part, linesBefore: before.lines }],
+    );
     return { name: this.source.name, rejected: this.rejectedRecords, parts };
   }
 

@@ -1,7 +1,13 @@
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { JsonObject } from '../../../engine/core/types.js';
-import { replayLog } from '../../../engine/store/snapshot.js';
-import { liveRows, type Damage, type Segment, type Snapshot } from '../../../engine/store/store.js';
+import { replayLog, storedSegments } from '../../../engine/store/snapshot.js';
+import {
+  liveRows,
+  type Damage,
+  type FilesOnDisk,
+  type Segment,
+  type Snapshot,
+} from '../../../engine/store/store.js';
 import {
   checkpointProblems,
   logFolderName,
@@ -9,7 +15,9 @@ import {
 } from '../../../engine/store/verify-dataset.js';
 import { withDatasetLock } from '../dataset-lock.js';
 import type { Job, RunContext } from '../job.js';
-import { lostVersionsError } from '../visible-data.js';
+import { byteProgressReporter } from '../archive/archive-run.js';
+import { isInArchive, lostVersionsError } from '../visible-data.js';
+import { archiveProblems, type KnownArchive } from './verify-archive.js';
 
 type KnownCounts = Pick<DatasetRow, 'documentsCount' | 'bytes'>;
 
@@ -20,6 +28,8 @@ interface VerifyParams {
   readonly counts: KnownCounts;
   /** The last version in the log; undefined if the log cannot be read. */
   readonly logVersion: number | undefined;
+  /** The archive of a dataset whose files are in it; null for any other dataset. */
+  readonly archive: KnownArchive | null;
   /** The last commit that the catalogue has; undefined if it has none. */
   readonly commit: { readonly id: number; readonly version: number; readonly records: number } | undefined; // prettier-ignore
 }
@@ -27,22 +37,37 @@ interface VerifyParams {
 /** The findings of a verification. */
 interface Verification {
   readonly version: number;
-  /** Number of segment files that were read. */
+  /** Number of segments of the version, or 1 for an archive; all of them were read. */
   readonly files: number;
   readonly records: number;
   readonly bytes: number;
+  /** The segments that only earlier versions have; all of them were read. */
+  readonly oldVersions: FilesOnDisk;
+  /** Whether the files of the dataset were in its archive. */
+  readonly isArchive: boolean;
   readonly differences: readonly Damage[];
 }
 
+/** The findings of a verification that could read nothing. */
+const nothingRead = {
+  files: 0,
+  records: 0,
+  bytes: 0,
+  oldVersions: { files: 0, bytes: 0 },
+  isArchive: false,
+} satisfies Partial<Verification>;
+
 /** Returns a verification with the keys of the HTTP interface. */
-export function verificationJson({ differences, ...counts }: Verification): JsonObject {
-  return { is_whole: differences.length === 0, ...counts, differences };
+export function verificationJson(found: Verification): JsonObject {
+  const { version, files, records, bytes, oldVersions: old_versions, differences } = found;
+  const is_whole = differences.length === 0;
+  return { is_whole, version, files, records, bytes, old_versions, differences };
 }
 
 /**
- * Verifies the version of a dataset that the catalogue has: replays its log, reads every segment of the version, and compares the counts of
- * the log with those of the catalogue. The dataset may be changed meanwhile: segments are immutable, and none is removed that a running
- * task may read.
+ * Verifies a dataset: replays its log up to the version that the catalogue has, reads every segment of this version and of the earlier
+ * ones, and compares the counts of the log with those of the catalogue. The files of an archived dataset are compared within its archive.
+ * The dataset may be changed meanwhile: segments are immutable, and none of the version is removed that a running task may read.
  */
 export const verifyJob: Job<'verify', VerifyParams, Verification> = {
   kind: 'verify',
@@ -64,23 +89,26 @@ export const verifyJob: Job<'verify', VerifyParams, Verification> = {
         version,
         counts: { documentsCount, bytes },
         logVersion: await store.version(datasetId).catch(() => undefined),
+        archive: isInArchive(dataset)
+          ? { written: await catalog.snapshots.completed(datasetId), version }
+          : null,
         commit: last && { id: last.id, version: last.logVersion, records: last.recordsTotal },
       };
     });
   },
 
   async run(params, context) {
-    const { datasetId, version, counts, logVersion = version, commit } = params;
+    const { datasetId, version, counts, logVersion = version, archive, commit } = params;
+    if (archive !== null) return verifyArchivedDataset(datasetId, archive, counts, context);
     const state = await replayOrDamage(context.data, datasetId, version);
-    if ('problem' in state)
-      return { version, files: 0, records: 0, bytes: 0, differences: [state] };
+    if ('problem' in state) return { version, ...nothingRead, differences: [state] };
     const problems: string[] = [];
     if (state.version < version)
       problems.push(lostVersionsError(datasetId, state.version, version).message);
     else if (logVersion > version)
       problems.push(`is at version ${logVersion}, the catalogue at ${version}`);
-    const segments = [...state.live.values()];
-    const found = totalCountsOf(segments);
+    const { live, old } = await storedSegments(context.data, datasetId, state);
+    const found = totalCountsOf(live);
     problems.push(...countDifferences(found, counts));
     if (commit !== undefined) {
       const isLast = commit.version >= state.version;
@@ -93,16 +121,43 @@ export const verifyJob: Job<'verify', VerifyParams, Verification> = {
     }
     const differences = problems.map((problem) => ({ path: logFolderName, problem }));
     differences.push(...(await checkpointProblems(context.data, datasetId)));
-    differences.push(...(await verifySegments(context, datasetId, segments)));
+    const ofSegments = await verifySegments(context, datasetId, [...live, ...old]);
+    // A vacuum may have removed segments of earlier versions meanwhile, and the log says so before it does.
+    const now = ofSegments.length > 0 ? await replayOrDamage(context.data, datasetId) : state;
+    const isVacuumed = (path: string): boolean =>
+      state.removed.has(path) && 'removed' in now && now.removed.get(path)?.isVacuumed !== false;
+    differences.push(...ofSegments.filter(({ path }) => !isVacuumed(path)));
+    const oldVersions = { files: old.length, bytes: totalCountsOf(old).bytes };
     const { rows: records, bytes } = found;
-    return { version, files: segments.length, records, bytes, differences };
+    return { version, files: live.length, records, bytes, oldVersions, isArchive: false, differences }; // prettier-ignore
   },
 
   async publish(task, result, { catalog, now }) {
+    // A snapshot or restore task that was running when this one began has moved the files meanwhile.
+    const dataset = await catalog.datasets.get(task.sourceObjectId!);
+    if (dataset !== undefined && isInArchive(dataset) !== result.isArchive) return 'run again';
     await catalog.tasks.complete(task.id, { result: verificationJson(result), now: now() });
     return 'published';
   },
 };
+
+async function verifyArchivedDataset(
+  datasetId: number,
+  archive: KnownArchive,
+  { documentsCount }: KnownCounts,
+  context: RunContext,
+): Promise<Verification> {
+  const { data, signal } = context;
+  const path = `archives/${datasetId}.tar.zst`;
+  const progress = byteProgressReporter(context);
+  const problems = await archiveProblems(data, datasetId, archive, { signal, progress });
+  const differences = problems.map((problem) => ({ path, problem }));
+  const { version } = archive;
+  if (differences.length > 0) return { version, ...nothingRead, isArchive: true, differences };
+  // The archive is the one that was written, whose records were counted then.
+  const bytes = archive.written?.bytes ?? 0;
+  return { version, ...nothingRead, files: 1, records: documentsCount, bytes, isArchive: true, differences }; // prettier-ignore
+}
 
 /** Returns the differences between the counts of a version and those of the catalogue. */
 export function countDifferences(

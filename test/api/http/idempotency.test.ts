@@ -73,6 +73,22 @@ describe('C8: the same key and body', () => {
     if (/exports$|migrations$/.test(path)) await waitForJob(ann, `${path}/${idOf(first)}`);
   });
 
+  test('take a commit back once', async () => {
+    const createdImport = await ann.post('/v2/dataset_imports', importBody(7));
+    const [commit] = createdImport.json['dataset_commits'] as {
+      id: number;
+      records_total: number;
+    }[];
+    const path = `/v2/dataset_commits/${commit!.id}/rollback`;
+    const key = newKey();
+    const [first, second] = [await postWithKey(path, {}, key), await postWithKey(path, {}, key)];
+    expect([first.status, first.headers.get('idempotent-replayed')]).toEqual([201, null]);
+    expect([second.status, second.headers.get('idempotent-replayed')]).toEqual([201, 'true']);
+    expect([idOf(second), second.json]).toEqual([idOf(first), first.json]);
+    expect(second.json).toMatchObject({ mode: 'rollback', parent_commit_id: commit!.id, records_total: commit!.records_total - 1 }); // prettier-ignore
+    expect((await postWithKey(path, {}, newKey())).status).toBe(400);
+  });
+
   test('create a second resource when the key is missing', async () => {
     const first = await ann.post('/v2/dataset_imports', importBody(2));
     const second = await ann.post('/v2/dataset_imports', importBody(2));

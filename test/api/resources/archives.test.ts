@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
 import { warmCaches } from '../../../api/warm.js';
@@ -264,6 +264,24 @@ describe('while a task runs', () => {
     expect(await readdir(server.data.archives)).toEqual([]);
   });
 
+  test('a verification that begins meanwhile verifies the archive', async () => {
+    const id = await newFilledDataset();
+    heldTaskKinds.add('snapshot').add('verify');
+    await changeStorageClass(id, 'Archive');
+    await pollUntil(() => heldMessages.length === 1);
+    const verifying = ann.post(`/v2/datasets/${id}/verify`);
+    await pollUntil(() => heldMessages.length === 2);
+    heldTaskKinds.clear();
+    host.send(heldMessages.shift()!);
+    const isArchived = async (): Promise<boolean> =>
+      (await ann.get(`/v2/datasets/${id}`)).json['availability'] === 'archived';
+    await pollUntil(isArchived);
+    releaseMessages();
+    const { size: bytes } = await stat(server.data.archive(id));
+    const found = (await verifying).json;
+    expect(found).toMatchObject({ is_whole: true, files: 1, records: 6, bytes, differences: [] });
+  });
+
   test('a canceled restore leaves the dataset archived', async () => {
     const id = await newFilledDataset();
     await changeStorageClass(id, 'Archive');
@@ -310,21 +328,74 @@ describe('while a task runs', () => {
   });
 });
 
-test('a dataset that is created with the class Archive takes imports, until Archive is set on it again', async () => {
-  const vault = idOf(await ann.post('/v2/vaults', { name: 'Cold', default_storage_class: 'Archive' })); // prettier-ignore
-  const id = idOf(await ann.post('/v2/datasets', { vault_id: vault, name: 'cold' }));
-  const shownDataset = await ann.get(`/v2/datasets/${id}`);
-  expect(shownDataset.json).toMatchObject({ storage_class: 'Archive', availability: 'available' });
-  await ann.put(`/v2/datasets/${id}`, shownDataset.json);
-  expect(await tasksOf(id, 'Snapshot')).toEqual([]);
-  const createdImport = await ann.post('/v2/dataset_imports', {
-    dataset_id: id,
-    records: [{ n: 1 }],
+describe('a dataset that is created with the class Archive', () => {
+  async function newColdDataset(): Promise<number> {
+    const vault = idOf(await ann.post('/v2/vaults', { name: `Cold ${nameCount++}`, default_storage_class: 'Archive' })); // prettier-ignore
+    return idOf(await ann.post('/v2/datasets', { vault_id: vault, name: 'cold' }));
+  }
+
+  const importInto = (id: number, n: number): Promise<Answer> =>
+    ann.post('/v2/dataset_imports', { dataset_id: id, records: [{ n }] });
+
+  test('is archived once a commit has given it records', async () => {
+    const id = await newColdDataset();
+    const shownDataset = await ann.get(`/v2/datasets/${id}`);
+    expect(shownDataset.json).toMatchObject({
+      storage_class: 'Archive',
+      availability: 'available',
+    });
+    await ann.put(`/v2/datasets/${id}`, shownDataset.json);
+    expect(await tasksOf(id, 'Snapshot')).toEqual([]);
+    expect((await importInto(id, 1)).json['status']).toBe('completed');
+    expect((await newestTaskDone(id)).json).toMatchObject({ status: 'completed', task_type: 'datasets.DatasetSnapshotTask', user: { id: ann.user.id } }); // prettier-ignore
+    expect(await availabilityOf(id)).toBe('archived');
+    expect((await importInto(id, 2)).status).toBe(400);
+    await changeStorageClass(id, 'Standard');
+    await newestTaskDone(id);
+    expect((await importInto(id, 2)).json['status']).toBe('completed');
+    expect(await availabilityOf(id)).toBe('available');
+    expect(await tasksOf(id, 'Snapshot')).toHaveLength(1);
   });
-  expect(createdImport.json['status']).toBe('completed');
-  await changeStorageClass(id, 'Archive');
-  expect((await newestTaskDone(id)).json['status']).toBe('completed');
-  expect(await availabilityOf(id)).toBe('archived');
+
+  test('takes the imports that were queued before the first had ended', async () => {
+    const id = await newColdDataset();
+    heldTaskKinds.add('import');
+    const both = [importInto(id, 1), importInto(id, 2)];
+    await pollUntil(async () => (await tasksOf(id)).length === 2);
+    releaseMessages();
+    for (const { json } of await Promise.all(both)) expect(json['status']).toBe('completed');
+    await newestTaskDone(id);
+    const task = (await tasksOf(id, 'Snapshot'))[0]!;
+    const done = await waitForJob(ann, `/v2/tasks/${String(task['id'])}`);
+    expect(done.json).toMatchObject({ status: 'completed', task_object: { version: 1 } });
+    expect((await ann.get(`/v2/datasets/${id}`)).json).toMatchObject({ availability: 'archived', documents_count: 2 }); // prettier-ignore
+  });
+
+  test('has it from its vault if the request has null, which changes no class', async () => {
+    const vault = idOf(await ann.post('/v2/vaults', { name: `Cold ${nameCount++}`, default_storage_class: 'Archive' })); // prettier-ignore
+    const created = await ann.post('/v2/datasets', { vault_id: vault, name: 'cold', storage_class: null }); // prettier-ignore
+    const path = `/v2/datasets/${idOf(created)}`;
+    for (const answer of [
+      created,
+      await ann.patch(path, { storage_class: null }),
+      await ann.get(path),
+    ])
+      expect(answer.json).toMatchObject({ storage_class: 'Archive', availability: 'available' });
+    expect(await tasksOf(idOf(created))).toEqual([]);
+  });
+
+  test('gets the class Standard if its snapshot is canceled', async () => {
+    const id = await newColdDataset();
+    heldTaskKinds.add('snapshot');
+    await importInto(id, 1);
+    const [task] = await tasksOf(id, 'Snapshot');
+    await ann.patch(`/v2/tasks/${String(task!['id'])}`, { status: 'canceled' });
+    heldMessages = [];
+    heldTaskKinds.clear();
+    expect((await ann.get(`/v2/datasets/${id}`)).json).toMatchObject({ availability: 'available', storage_class: 'Standard' }); // prettier-ignore
+    expect((await importInto(id, 2)).json['status']).toBe('completed');
+    expect(await tasksOf(id, 'Snapshot')).toHaveLength(1);
+  });
 });
 
 test('an empty dataset is archived and restored, too', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { startServerFixture } from '../lab.js';
-import { idOf, listOf } from '../server.js';
+import { idOf, listOf, waitForJob } from '../server.js';
 
 const { ann, newDataset, newFile, server } = await startServerFixture();
 
@@ -119,10 +119,10 @@ test('widens the type of a field that a replacing record needs wider', async () 
 });
 
 test.each<[string, (ids: readonly string[]) => object, RegExp]>([
-  ['a record without an _id', (ids) => ({ commit_mode: 'overwrite', records: [{ _id: ids[0] }, { gene: 'x' }] }), /^record 2 has no _id: with commit_mode overwrite/], // prettier-ignore
-  ['an _id given twice', (ids) => ({ commit_mode: 'upsert', records: [{ _id: ids[0], gene: 'x' }, { gene: 'y' }, { _id: ids[0], gene: 'z' }] }), /^records 1 and 3 have the same _id/], // prettier-ignore
-  ['a key given twice', () => ({ commit_mode: 'overwrite', id_fields: ['variant'], records: [{ variant: 'v' }, { variant: 'v' }] }), /^records 1 and 2 have the same variant/], // prettier-ignore
-  ['a record without a key', () => ({ commit_mode: 'delete', id_fields: ['variant'], records: [{ variant: 'v1' }, { gene: 'x' }] }), /^record 2 has no variant: with commit_mode delete/], // prettier-ignore
+  ['a record without an _id', (ids) => ({ commit_mode: 'overwrite', records: [{ _id: ids[0] }, { gene: 'x' }] }), /^record 2 of \S+ has no _id: with commit_mode overwrite/], // prettier-ignore
+  ['an _id given twice', (ids) => ({ commit_mode: 'upsert', records: [{ _id: ids[0], gene: 'x' }, { gene: 'y' }, { _id: ids[0], gene: 'z' }] }), /^record 1 of \S+ and record 3 of \S+ have the same _id: give each record once$/], // prettier-ignore
+  ['a key given twice', () => ({ commit_mode: 'overwrite', id_fields: ['variant'], records: [{ variant: 'v' }, { variant: 'v' }] }), /^record 1 of \S+ and record 2 of \S+ have the same variant/], // prettier-ignore
+  ['a record without a key', () => ({ commit_mode: 'delete', id_fields: ['variant'], records: [{ variant: 'v1' }, { gene: 'x' }] }), /^record 2 of \S+ has no variant: with commit_mode delete/], // prettier-ignore
   ['a list as a key', () => ({ commit_mode: 'upsert', id_fields: ['info.tags'], records: [{ info: { tags: ['x'] } }] }), /^id_fields: "info.tags" is a list/], // prettier-ignore
   ['an object as a key', () => ({ commit_mode: 'upsert', id_fields: ['info'], records: [{ info: { AF: 1 } }] }), /^id_fields: "info" is a list or an object/], // prettier-ignore
   ['a field that there is not', () => ({ commit_mode: 'upsert', id_fields: ['varaint'], records: [{ variant: 'v1' }] }), /^id_fields: no record has a field "varaint"/], // prettier-ignore
@@ -134,6 +134,63 @@ test.each<[string, (ids: readonly string[]) => object, RegExp]>([
   expect(failed['dataset_commits']).toEqual([]);
   expect(await recordsOf(datasetId)).toEqual(before);
 });
+
+test('a record given in two files is named with file, record and line of both', async () => {
+  const { datasetId, ids } = await newDatasetOfThree();
+  const first = await newFile('first.csv', `_id,gene\n${ids[1]},X\n${ids[0]},Y\n`);
+  const second = await newFile(
+    'second.jsonl',
+    `{"gene":"P"}\n{"_id":"${ids[2]}"}\n{"_id":"${ids[0]}"}\n`,
+  );
+  const failed = async (files: readonly object[], more: object = {}): Promise<unknown> => {
+    const body = { dataset_id: datasetId, commit_mode: 'upsert', manifest: { files }, ...more };
+    const job = await ann.post('/v2/dataset_imports', body);
+    const { json } = await waitForJob(ann, `/v2/dataset_imports/${idOf(job)}`);
+    expect(json['status']).toBe('failed');
+    return json['error_message'];
+  };
+  const rest = 'have the same _id: give each record once';
+  expect(await failed([{ object_id: first }, { object_id: second }])).toBe(`record 2 of first.csv (line 3) and record 3 of second.jsonl ${rest}`); // prettier-ignore
+  expect(await failed([{ object_id: second }, { object_id: first }])).toBe(`record 3 of second.jsonl and record 2 of first.csv (line 3) ${rest}`); // prettier-ignore
+  // Where records are rejected, those that are stored are counted.
+  const third = await newFile('third.csv', `_id,pos\n${ids[1]},ten\n${ids[0]},5\n`);
+  const rejecting = {
+    target_fields: [{ name: 'pos', data_type: 'long' }],
+    validation_params: { on_error: 'reject', max_rejected: 1 },
+  };
+  expect(await failed([{ object_id: third }, { object_id: first }], rejecting)).toBe(`record 1 of those stored from third.csv and record 2 of first.csv (line 3) ${rest}`); // prettier-ignore
+});
+
+test('a deletion counts a key that is given twice once', async () => {
+  const { datasetId, ids } = await newDatasetOfThree();
+  const records = [{ _id: ids[1] }, { _id: 'none' }, { _id: ids[1] }, { _id: 'none' }];
+  const done = await importRecords(datasetId, { commit_mode: 'delete', records });
+  expect(done).toMatchObject({ status: 'completed', metadata: { deletions: { records_deleted: 1, ids_not_found: 1 }, receipt: { records_read: 4, records_stored: 4, records_rejected: 0 } } }); // prettier-ignore
+  expect((await recordsOf(datasetId)).map(({ _id }) => _id)).toEqual([ids[0], ids[2]]);
+});
+
+test.each([
+  ['overwrite', { records_added: 1, records_changed: 2 }],
+  ['upsert', { records_added: 1, records_changed: 2 }],
+  ['delete', { records_deleted: 2, ids_not_found: 1 }],
+])(
+  'the receipt and a dry run of commit_mode %s count what it does',
+  async (commit_mode, counts) => {
+    const { datasetId, ids } = await newDatasetOfThree();
+    const before = await recordsOf(datasetId);
+    const records = [{ _id: ids[2], gene: 'X' }, { _id: 'other', gene: 'Y' }, { _id: ids[0], gene: 'Z' }]; // prettier-ignore
+    const dryRun = await importRecords(datasetId, { commit_mode, records, dry_run: true });
+    expect(dryRun).toMatchObject({ status: 'completed', dataset_commits: [], metadata: { dry_run: counts } }); // prettier-ignore
+    expect(await recordsOf(datasetId)).toEqual(before);
+    const done = await importRecords(datasetId, { commit_mode, records });
+    const key = commit_mode === 'delete' ? 'deletions' : 'changes';
+    expect(done).toMatchObject({ status: 'completed', metadata: { [key]: counts } });
+    const receiptOf = (json: Json): Json => (json['metadata'] as { receipt: Json }).receipt;
+    const totals = { records_read: 3, records_stored: 3, records_rejected: 0 };
+    expect(receiptOf(done)).toMatchObject({ ...totals, is_committed: true });
+    expect(receiptOf(dryRun)).toMatchObject({ ...totals, is_committed: false });
+  },
+);
 
 test('a dry run tells what would change, and changes nothing', async () => {
   const { datasetId, ids } = await newDatasetOfThree();

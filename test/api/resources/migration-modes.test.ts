@@ -97,6 +97,6 @@ test('two records with the same key fail the migration, and change nothing', asy
   await runImport({ dataset_id: source, records: [{ n: 1 }, { n: 2 }, { n: 1 }] });
   const before = await recordsOf(target);
   const failed = await migrate(source, target, { commit_mode: 'upsert', id_fields: ['n'] });
-  expect([failed['status'], failed['error_message']]).toEqual(['failed', expect.stringMatching(/^records 1 and 3 have the same n/)]); // prettier-ignore
+  expect([failed['status'], failed['error_message']]).toEqual(['failed', expect.stringMatching(/^record 1 and record 3 have the same n/)]); // prettier-ignore
   expect(await recordsOf(target)).toEqual(before);
 });

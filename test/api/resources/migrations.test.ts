@@ -160,6 +160,10 @@ describe('the query of the source', () => {
     const done = await migrateInto(dataset, target, { source_params: { as_of: first!['id'] } });
     expect(done.json['as_of']).toMatchObject({ commit_id: first!['id'] });
     expect((await recordsOf(target, {})).map((record) => record['a'])).toEqual([1, 2]);
+    const another = await newDataset();
+    const above = await migrateInto(dataset, another, { as_of: first!['id'] });
+    expect(above.json['as_of']).toEqual(done.json['as_of']);
+    expect((await recordsOf(another, {})).map((record) => record['a'])).toEqual([1, 2]);
   });
 });
 

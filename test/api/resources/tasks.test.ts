@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { commitKeys, sortedKeysOf, shortObjectKeys, shortVaultKeys, taskKeys } from '../keys.js';
 import { startServerFixture } from '../lab.js';
-import { idOf, listOf } from '../server.js';
+import { idOf, listOf, type Client } from '../server.js';
 
-const { ann, vaultId, newDataset, newFile, total } = await startServerFixture();
+const { ann, server, vaultId, newDataset, newFile, total } = await startServerFixture();
 
 describe('commits', () => {
   test('are listed and shown with every key, and are too late to cancel', async () => {
@@ -76,6 +76,26 @@ describe('tasks', () => {
     const { json } = await ann.get(`/v2/tasks?target_object_id=${datasetId}&${query}`);
     expect(json['total']).toBe(expected);
   });
+
+  test.each(['vacuum', 'checkpoint'] as const)(
+    'of the kind %s are found by their type alone, by administrators',
+    async (kind) => {
+      const datasetId = await newDataset();
+      await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: [{ a: 1 }] });
+      const { task } = await server.scheduler.enqueueAndWait(kind, { description: 'Upkeep', targetObjectId: datasetId, params: {} }); // prettier-ignore
+      await server.scheduler.wait(task.id);
+      const type = kind === 'vacuum' ? 'datasets.DatasetVacuum' : 'datasets.LogCheckpoint';
+      const found = async (client: Client, query: string): Promise<unknown> =>
+      listOf(await client.get(`/v2/tasks?target_object_id=${datasetId}${query}`)).map((one) => [one['id'], one['task_type'], one['status']]); // prettier-ignore
+      const admin = await server.user(`admin-of-${kind}`, { role: 'admin' });
+      const one = [[task.id, type, 'completed']];
+      expect(await found(admin, `&task_type=${type}`)).toEqual(one);
+      expect(await found(admin, `&task_type=${type}&class=background`)).toEqual(one);
+      expect(await found(admin, `&task_type=${type}&class=standard`)).toEqual([]);
+      expect(await found(ann, `&task_type=${type}`)).toEqual([]);
+      expect(await found(admin, '')).toHaveLength(2);
+    },
+  );
 
   test('come ten to a page, and refuse odd filters', async () => {
     expect(listOf(await ann.get('/v2/tasks'))).toHaveLength(10);

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { copyFile, mkdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { deletionVector } from '../../../engine/store/deletion-vector.js';
+import { pollUntil } from '../../until.js';
 import { startServerFixture } from '../lab.js';
 import { grantPermission, idOf, listOf, waitForJob } from '../server.js';
 
@@ -77,7 +78,7 @@ describe('POST /v2/datasets/:id/verify', () => {
   test('a dataset without records is whole', async () => {
     const id = await newDataset();
     const { task_id: _, ...found } = await verifyDataset(id);
-    expect(found).toEqual({ is_whole: true, version: -1, files: 0, records: 0, bytes: 0, differences: [] }); // prettier-ignore
+    expect(found).toEqual({ is_whole: true, version: -1, files: 0, records: 0, bytes: 0, old_versions: { files: 0, bytes: 0 }, differences: [] }); // prettier-ignore
   });
 
   test('a dataset is whole after imports, deletes, merges and rollbacks', async () => {
@@ -86,7 +87,8 @@ describe('POST /v2/datasets/:id/verify', () => {
       const { rows, bytes, version, segments } = await server.store.snapshot(id);
       expect(rows).toBe(records);
       const { task_id: _, ...found } = await verifyDataset(id);
-      expect(found).toEqual({ is_whole: true, version, files: segments.length, records, bytes, differences: [] }); // prettier-ignore
+      const { old_versions } = (await ann.get(`/v2/datasets/${id}/disk_use`)).json;
+      expect(found).toEqual({ is_whole: true, version, files: segments.length, records, bytes, old_versions, differences: [] }); // prettier-ignore
     };
     const first = await addRecords(id, 0, 50);
     await expectWhole(50);
@@ -222,6 +224,55 @@ describe('exactly the damaged file is named (R7)', () => {
     const problem = 'has 40 rows, and its deletion vector deletes row 40';
     expect((await verifyDataset(id)).differences).toEqual([{ path: paths[1], problem }]);
   });
+});
+
+test('a damaged file that only earlier versions need is named', async () => {
+  const id = await newDataset();
+  const old = await addRecords(id, 0, 40);
+  const path = (await server.store.snapshot(id)).segments[0]!.path;
+  await addRecords(id, 100, 3);
+  await rollBack(old);
+  expect((await server.store.snapshot(id)).segments.map((one) => one.path)).not.toContain(path);
+  const file = server.data.datasetFile(id, path);
+  const bytes = await readFile(file);
+  expect(await verifyDataset(id)).toMatchObject({ is_whole: true, files: 1, records: 3, old_versions: { files: 1, bytes: bytes.length } }); // prettier-ignore
+  await truncate(file, bytes.length - 1);
+  const problem = `has ${bytes.length - 1} bytes, should be ${bytes.length}`;
+  expect(await verifyDataset(id)).toMatchObject({ is_whole: false, records: 3, differences: [{ path, problem }] }); // prettier-ignore
+  await writeFile(file, bytes);
+  const then = await ann.post(`/v2/datasets/${id}/data`, { as_of: old, limit: 0 });
+  expect(then.json['total']).toBe(40);
+});
+
+test('of an archived dataset, the archive is verified', async () => {
+  const id = await newDataset();
+  await addRecords(id, 0, 40);
+  await addRecords(id, 100, 3);
+  expect((await ann.patch(`/v2/datasets/${id}`, { storage_class: 'Archive' })).status).toBe(200);
+  const isArchived = async (): Promise<boolean> =>
+    (await ann.get(`/v2/datasets/${id}`)).json['availability'] === 'archived';
+  await pollUntil(isArchived);
+  const file = server.data.archive(id);
+  const archive = await readFile(file);
+  const { task_id: _, ...found } = await verifyDataset(id);
+  const old_versions = { files: 0, bytes: 0 };
+  expect(found).toEqual({ is_whole: true, version: 1, files: 1, records: 43, bytes: archive.length, old_versions, differences: [] }); // prettier-ignore
+  expect((await ann.get(`/v2/datasets/${id}/disk_use`)).json).toMatchObject({ version: 1, total_bytes: archive.length, archive_bytes: archive.length }); // prettier-ignore
+  const path = `archives/${id}.tar.zst`;
+  const expectDamage = async (problem: RegExp): Promise<void> => {
+    const { is_whole, files, differences } = await verifyDataset(id);
+    expect([is_whole, files, differences]).toEqual([false, 0, [{ path, problem: expect.stringMatching(problem) }]]); // prettier-ignore
+  };
+  await writeFile(file, archive.subarray(0, archive.length - 10));
+  await expectDamage(/^has \d+ bytes, should be \d+$/);
+  const flipped = Buffer.from(archive);
+  flipped[archive.length >> 1]! ^= 1;
+  await writeFile(file, flipped);
+  await expectDamage(/is damaged|does not match its checksum/);
+  await rm(file);
+  await expectDamage(/is missing/);
+  await writeFile(file, archive);
+  expect(await verifyDataset(id)).toMatchObject({ is_whole: true });
 });
 
 describe('the log and the catalogue', () => {

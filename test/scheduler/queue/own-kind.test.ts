@@ -40,6 +40,10 @@ const countJob: Job<'count', CountParams, number> = {
     return text.length;
   },
   async publish(task, length, { catalog, persist }) {
+    if (task.params?.['text'] === 'outdated') {
+      jobEvents.push('outdated');
+      return 'run again';
+    }
     jobEvents.push(`published ${length}`);
     await persist(async () => {
       // Simulates another request that deletes the dataset at this moment.
@@ -180,3 +184,13 @@ test.each(['deleted', 'ended'])(
     expect(next.result).toBe(6);
   },
 );
+
+test('T0: a task whose results are always outdated fails after twenty (outdatedResults)', async () => {
+  const change = scheduler.enqueueAndWait('count', countTaskOf({ text: 'outdated' }));
+  await expect(change).rejects.toMatchObject({
+    code: 'conflict',
+    message: expect.stringMatching(/^other tasks changed the dataset 20 times/),
+  });
+  expect(jobEvents.filter((event) => event === 'outdated')).toHaveLength(20);
+  expect((await scheduler.enqueueAndWait('count', countTaskOf({ text: 'genome' }))).result).toBe(6);
+});

@@ -1,0 +1,38 @@
+import type { ArchiveRow } from '../../../engine/catalog/archives.js';
+import type { DataFolder } from '../../../engine/core/data-folder.js';
+import { toErrorValue } from '../../../engine/core/errors.js';
+import { checkArchive, type ArchiveOptions } from '../../../engine/store/archive.js';
+
+/** The properties of an archive when it was written, and the version that the catalogue has. */
+export interface KnownArchive {
+  /** undefined if the catalogue has no completed snapshot of the dataset. */
+  readonly written: Pick<ArchiveRow, 'bytes' | 'checksum'> | undefined;
+  readonly version: number;
+}
+
+/**
+ * Reads the archive of a dataset, compares every file in it with its checksum, and the whole with the catalogue. Returns the problems, as
+ * ends of messages.
+ */
+export async function archiveProblems(
+  data: DataFolder,
+  datasetId: number,
+  { written, version }: KnownArchive,
+  options: ArchiveOptions = {},
+): Promise<readonly string[]> {
+  try {
+    const found = await checkArchive(data.archive(datasetId), datasetId, options);
+    const problems: string[] = [];
+    if (written?.bytes !== found.bytes)
+      problems.push(`has ${found.bytes} bytes, should be ${written?.bytes ?? 'none'}`);
+    else if (written.checksum !== found.checksum)
+      problems.push('is not the archive that was written');
+    if (found.version !== version)
+      problems.push(`is at version ${found.version}, the catalogue at ${version}`);
+    return problems;
+  } catch (error) {
+    const { code, message } = toErrorValue(error);
+    if (code === 'canceled') throw error;
+    return [message];
+  }
+}
