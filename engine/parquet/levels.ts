@@ -230,8 +230,11 @@ export function parentLevels(frame: SlotFrame, data: Data): LeafLevels {
     for (let slot = 0; slot < slots; slot += 8) {
       let present = bitsAt(bits, offset + first + slot);
       if (slots - slot < 8) present &= (1 << (slots - slot)) - 1;
-      for (; present !== 0; present &= present - 1)
-        picks[values++] = first + slot + 31 - Math.clz32(present & -present);
+      const item = first + slot;
+      if (present === 255) for (let i = 0; i < 8; i++) picks[values++] = item + i;
+      else
+        for (; present !== 0; present &= present - 1)
+          picks[values++] = item + 31 - Math.clz32(present & -present);
     }
     return { slots, definition, repetition, values, first, picks };
   }
